@@ -1,0 +1,68 @@
+//! Which runs are done: a set of numbers kept as ranges.
+
+use serde::{Deserialize, Serialize};
+
+/// A set of run numbers.
+///
+/// ```
+/// let mut done = emab_sim::RunSet::default();
+/// done.insert(4..8);
+/// done.insert(0..4);
+/// assert!(done.contains(7) && !done.contains(8));
+/// assert_eq!(done.len(), 8);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSet {
+    /// Sorted, disjoint, not touching.
+    ranges: Vec<std::ops::Range<u64>>,
+}
+
+impl RunSet {
+    /// Adds a range.
+    pub fn insert(&mut self, new: std::ops::Range<u64>) {
+        if new.is_empty() {
+            return;
+        }
+        self.ranges.push(new);
+        self.ranges.sort_unstable_by_key(|range| range.start);
+        let mut merged: Vec<std::ops::Range<u64>> = Vec::with_capacity(self.ranges.len());
+        for range in self.ranges.drain(..) {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        self.ranges = merged;
+    }
+
+    /// Adds all of another set.
+    pub fn merge(&mut self, other: &RunSet) {
+        for range in &other.ranges {
+            self.insert(range.clone());
+        }
+    }
+
+    /// Whether a run is in it.
+    pub fn contains(&self, run: u64) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= run);
+        after > 0 && self.ranges[after - 1].contains(&run)
+    }
+
+    /// How many runs are in it.
+    pub fn len(&self) -> u64 {
+        self.ranges
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The largest run in it.
+    pub fn last(&self) -> Option<u64> {
+        self.ranges.last().map(|range| range.end - 1)
+    }
+}

@@ -1,0 +1,92 @@
+//! What is kept of many runs: exact sums at each checkpoint, and nothing of any single run.
+
+use emab::{Causes, CurvePoint, Moments};
+use serde::{Deserialize, Serialize};
+
+/// Regret and gain at each checkpoint, summed over runs without rounding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    regret: Vec<Moments>,
+    gain: Vec<Moments>,
+    causes: [Moments; 3],
+    /// Steps taken.
+    pub steps: u64,
+}
+
+/// One run, as far as it has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) regret: Causes,
+    pub(crate) gain: f64,
+    pub(crate) steps: u64,
+    /// Regret and gain at the checkpoints passed.
+    pub(crate) at: Vec<(f64, f64)>,
+}
+
+impl Tally {
+    /// A tally of no runs, for so many checkpoints.
+    pub fn new(checkpoints: usize) -> Tally {
+        Tally {
+            regret: vec![Moments::default(); checkpoints],
+            gain: vec![Moments::default(); checkpoints],
+            ..Tally::default()
+        }
+    }
+
+    /// For how many checkpoints it is.
+    pub fn checkpoints(&self) -> usize {
+        self.regret.len()
+    }
+
+    /// How many runs it holds.
+    pub fn runs(&self) -> u64 {
+        self.causes[0].count()
+    }
+
+    pub(crate) fn add(&mut self, run: &Run) {
+        for ((regret, gain), at) in self.regret.iter_mut().zip(&mut self.gain).zip(&run.at) {
+            regret.add(at.0);
+            gain.add(at.1);
+        }
+        let causes = run.regret;
+        let causes = [causes.early_stop, causes.late_stop, causes.wrong_action];
+        for (sum, cause) in self.causes.iter_mut().zip(causes) {
+            sum.add(cause);
+        }
+        self.steps += run.steps;
+    }
+
+    /// Takes in all that another tally of the same checkpoints has.
+    pub fn merge(&mut self, other: &Tally) {
+        let pairs = self.regret.iter_mut().zip(&other.regret);
+        let pairs = pairs.chain(self.gain.iter_mut().zip(&other.gain));
+        for (mine, theirs) in pairs.chain(self.causes.iter_mut().zip(&other.causes)) {
+            mine.merge(theirs);
+        }
+        self.steps += other.steps;
+    }
+
+    /// The curve at these checkpoints.
+    pub fn curve(&self, checkpoints: &[u64]) -> Vec<CurvePoint> {
+        checkpoints
+            .iter()
+            .zip(self.regret.iter().zip(&self.gain))
+            .map(|(&episode, (regret, gain))| CurvePoint {
+                episode,
+                regret: regret.mean(),
+                stderr: regret.stderr(),
+                gain: gain.mean(),
+                gain_stderr: gain.stderr(),
+            })
+            .collect()
+    }
+
+    /// Where the regret at the last checkpoint came from.
+    pub fn causes(&self) -> Causes {
+        Causes {
+            early_stop: self.causes[0].mean(),
+            late_stop: self.causes[1].mean(),
+            wrong_action: self.causes[2].mean(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Laws that any [`Problem`] and any [`Learner`] must keep, to be called from anybody's tests.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::environment::{Environment, PlayError};
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::model::Problem;
+use crate::oracle::{OracleError, Pairs};
+use crate::random::{Role, Stream};
+use crate::spec::Action;
+
+/// A law that was broken.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Violation {
+    /// An episode could not be played to its end.
+    #[error("in episode {episode}: {error}")]
+    Play {
+        /// The episode, from 1.
+        episode: u64,
+        /// Why.
+        error: PlayError,
+    },
+    /// The problem breaks a rule.
+    #[error(transparent)]
+    Problem(#[from] OracleError),
+    /// The learner chose otherwise when everything was the same.
+    #[error(
+        "{what}: in episode {episode} at t = {t}, x = {x} the learner chose {second:?} after {first:?}"
+    )]
+    Differs {
+        /// What should have made no difference.
+        what: &'static str,
+        /// The episode, from 1.
+        episode: u64,
+        /// The step.
+        t: usize,
+        /// The state.
+        x: usize,
+        /// The first choice.
+        first: Action,
+        /// The second.
+        second: Action,
+    },
+}
+
+/// Checks every pair that can be reached, up to `limit` of them, and says how many there were.
+///
+/// The law of the feedback sums to one, transitions lead to states, everything is finite.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Model, Names, Problem, Spec, conformance::check_problem};
+/// let spec = Spec::new(3, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, x, _a, f| (x + f) as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, x, _a, _f| x as f64);
+/// let error = check_problem(&Arc::new(Problem::new("runs over", spec, model)), 1000).unwrap_err();
+/// assert_eq!(error.to_string(),
+///     "`transition` at t = 2, x = 1, a = 0, f = 1: got 2, expected a state, an integer from 0 to 1");
+/// ```
+pub fn check_problem(problem: &Arc<Problem>, limit: usize) -> Result<usize, OracleError> {
+    let mut pairs = Pairs::new(problem.clone())?;
+    pairs.open_all(limit, "the check")?;
+    Ok(pairs.len())
+}
+
+/// Checks a learner on a problem over `episodes` episodes.
+///
+/// It only chooses what is allowed and stops at the horizon; the same stream and episodes give the same choices; and
+/// after `reset` it is as new.
+pub fn check_learner<L: Learner>(
+    problem: &Arc<Problem>,
+    mut make: impl FnMut() -> L,
+    episodes: u64,
+    seed: u64,
+) -> Result<(), Violation> {
+    let mut learner = make();
+    let first = choices(problem, &mut learner, episodes, seed)?;
+    let again = choices(problem, &mut make(), episodes, seed)?;
+    same("the same seed", &first, &again)?;
+    // Something else in between, then a reset: nothing of it may remain.
+    choices(problem, &mut learner, episodes, seed.wrapping_add(1))?;
+    let reset = choices(problem, &mut learner, episodes, seed)?;
+    same("a reset", &first, &reset)
+}
+
+/// One choice: the episode, the pair and the action.
+type Choice = (u64, usize, usize, Action);
+
+fn same(what: &'static str, first: &[Choice], second: &[Choice]) -> Result<(), Violation> {
+    match first.iter().zip(second).find(|(a, b)| a != b) {
+        None => Ok(()),
+        Some((&(episode, t, x, first), &(_, _, _, second))) => Err(Violation::Differs {
+            what,
+            episode,
+            t,
+            x,
+            first,
+            second,
+        }),
+    }
+}
+
+/// Plays the learner from a reset and lists its choices.
+fn choices(
+    problem: &Arc<Problem>,
+    learner: &mut impl Learner,
+    episodes: u64,
+    seed: u64,
+) -> Result<Vec<Choice>, Violation> {
+    let mut environment = Environment::new(problem.clone())?;
+    environment.restart(seed, 0);
+    let mut noted = Noted {
+        learner,
+        episode: 1,
+        choices: Vec::new(),
+    };
+    noted.reset(Stream::new(seed, 0, Role::Learner));
+    for episode in 1..=episodes {
+        environment
+            .play(&mut noted)
+            .map_err(|error| Violation::Play { episode, error })?;
+    }
+    Ok(noted.choices)
+}
+
+/// A learner whose choices are written down.
+struct Noted<'a, L> {
+    learner: &'a mut L,
+    episode: u64,
+    choices: Vec<Choice>,
+}
+
+impl<L: Learner> Learner for Noted<'_, L> {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let action = self.learner.choose(t, x);
+        self.choices.push((self.episode, t, x, action));
+        action
+    }
+    fn learn(&mut self, episode: &Episode) {
+        self.episode += 1;
+        self.learner.learn(episode);
+    }
+    fn reset(&mut self, stream: Stream) {
+        self.learner.reset(stream);
+    }
+}

@@ -1,0 +1,46 @@
+//! The trait of everything that learns from episodes.
+
+use crate::episode::Episode;
+use crate::random::Stream;
+use crate::spec::Action;
+
+/// Chooses an action at each step, and learns from an episode once it is over.
+///
+/// The laws that every learner keeps are tested by [`crate::conformance::check_learner`]. A learner of your own:
+///
+/// ```
+/// use emab::{Action, Episode, Learner, Stream};
+///
+/// struct StopAt(usize);
+///
+/// impl Learner for StopAt {
+///     fn choose(&mut self, t: usize, _x: usize) -> Action {
+///         if t < self.0 { Action::Continue(0) } else { Action::Stop }
+///     }
+///     fn learn(&mut self, _episode: &Episode) {}
+///     fn reset(&mut self, _stream: Stream) {}
+/// }
+/// assert_eq!(StopAt(3).choose(3, 0), Action::Stop);
+/// ```
+pub trait Learner {
+    /// The action to take at step `t` in state `x`: an allowed one, and `stop` at the horizon.
+    fn choose(&mut self, t: usize, x: usize) -> Action;
+
+    /// Takes in what an episode revealed. The actions in it count, whoever chose them.
+    fn learn(&mut self, episode: &Episode);
+
+    /// Forgets everything and takes up a new source of randomness, as if newly built.
+    fn reset(&mut self, stream: Stream);
+}
+
+impl<L: Learner + ?Sized> Learner for Box<L> {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        (**self).choose(t, x)
+    }
+    fn learn(&mut self, episode: &Episode) {
+        (**self).learn(episode);
+    }
+    fn reset(&mut self, stream: Stream) {
+        (**self).reset(stream);
+    }
+}

@@ -1,0 +1,521 @@
+//! The one list of learners: names, parameters, defaults, references, and how to build each.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{FeedBal, FeedBalParameters, Policy, Random, Ties, TooManyArms, Ucb1, WidthKind};
+use crate::learner::Learner;
+use crate::model::Problem;
+use crate::oracle::{Optimal, OracleError, Pairs, best_fixed};
+use crate::parameter::{Delta, ParameterError, Sigma2};
+use crate::spec::Spec;
+
+/// What a learner gets to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sees {
+    /// The specification and the episodes.
+    Spec,
+    /// The truth.
+    Problem,
+}
+
+/// One learner of the catalogue.
+pub struct Entry {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its name in figures and text.
+    pub title: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Where it was published.
+    pub reference: &'static str,
+    /// What it gets to see.
+    pub sees: Sees,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    build: fn(&Build<'_>) -> Result<Box<dyn Learner + Send>, LearnerError>,
+}
+
+/// One parameter of a learner.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its default, as it would be written; for `sigma2` and `delta` the problem file's `[learning]` goes before it.
+    pub default: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// A parameter as it was set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ParameterValue {
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for ParameterValue {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ParameterValue::Number(number) => write!(out, "{number}"),
+            ParameterValue::Word(word) => out.write_str(word),
+        }
+    }
+}
+
+/// Defaults for learners that a problem file states in `[learning]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Learning {
+    /// The chance that the confidence bounds may fail with.
+    pub delta: Option<Delta>,
+    /// Variance proxy of the noise.
+    pub sigma2: Option<Sigma2>,
+    /// How far one feedback can move the next expected reward.
+    pub feedback_spread: Option<f64>,
+    /// The range of the terminal rewards.
+    pub reward_range: Option<(f64, f64)>,
+}
+
+/// Why a learner cannot be had.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum LearnerError {
+    /// No such learner.
+    #[error(
+        "unknown learner `{name}`{}; `emab learners` lists them",
+        did_you_mean(near)
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest name there is.
+        near: Option<&'static str>,
+    },
+    /// Not `name:key=value,key=value`.
+    #[error("learner `{text}`: `{part}` is not of the form key=value")]
+    Form {
+        /// The whole.
+        text: String,
+        /// The part that is wrong.
+        part: String,
+    },
+    /// No such parameter.
+    #[error("learner `{learner}` has no parameter `{name}`; {}", it_has(known))]
+    UnknownParameter {
+        /// The learner.
+        learner: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+    /// A parameter set twice.
+    #[error("learner `{learner}`: `{name}` is given twice")]
+    Twice {
+        /// The learner.
+        learner: &'static str,
+        /// The parameter.
+        name: String,
+    },
+    /// A parameter outside of its range.
+    #[error("learner `{learner}`: {error}")]
+    Parameter {
+        /// The learner.
+        learner: &'static str,
+        /// What is wrong.
+        error: ParameterError,
+    },
+    /// More sequences than can be arms.
+    #[error("learner `{learner}`: {error}")]
+    Arms {
+        /// The learner.
+        learner: &'static str,
+        /// What is wrong.
+        error: TooManyArms,
+    },
+    /// The truth cannot be worked out.
+    #[error("learner `{learner}`: {error}")]
+    Oracle {
+        /// The learner.
+        learner: &'static str,
+        /// What is wrong.
+        error: OracleError,
+    },
+    /// The truth is needed and there is none.
+    #[error("learner `{learner}` plays what the truth says, and this problem has no `model`")]
+    NeedsModel {
+        /// The learner.
+        learner: &'static str,
+    },
+    /// Too many fixed sequences to find the best of them.
+    #[error("learner `{learner}`: more than {limit} fixed sequences would have to be looked at")]
+    Sequences {
+        /// The learner.
+        learner: &'static str,
+        /// The most that are looked at.
+        limit: usize,
+    },
+}
+
+fn did_you_mean(near: &Option<&'static str>) -> String {
+    near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
+}
+
+fn it_has(known: &[&'static str]) -> String {
+    if known.is_empty() {
+        "it has none".into()
+    } else {
+        format!("it has `{}`", known.join("`, `"))
+    }
+}
+
+/// The most prefixes that are looked at for the best fixed sequence.
+const SEQUENCES: usize = 2_000_000;
+
+/// All learners.
+pub static CATALOGUE: &[Entry] = &[
+    Entry {
+        name: "feedbal",
+        title: "FeedBAL",
+        about: "upper confidence bounds on the gain of each action, by step and state",
+        reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
+        sees: Sees::Spec,
+        parameters: &[
+            Parameter {
+                name: "sigma2",
+                default: "0.25",
+                about: "variance proxy of the noise on costs and rewards, at least 0",
+            },
+            Parameter {
+                name: "delta",
+                default: "0.01",
+                about: "chance that some confidence bound may fail with, in (0, 1)",
+            },
+            Parameter {
+                name: "width",
+                default: "paper",
+                about: "confidence width: `paper` (Equations 3 and 4 as printed)",
+            },
+            Parameter {
+                name: "stop_bias",
+                default: "0",
+                about: "added to the index of `stop` (the epsilon of Section 4), a finite number",
+            },
+            Parameter {
+                name: "ties",
+                default: "lowest",
+                about: "who wins a tie among continuation actions: `lowest` or `random`",
+            },
+        ],
+        build: |with| {
+            let parameters = FeedBalParameters {
+                sigma2: Sigma2::new(with.number("sigma2")?).map_err(|e| with.wrong(e))?,
+                delta: Delta::new(with.number("delta")?).map_err(|e| with.wrong(e))?,
+                width: with.word("width", &[("paper", WidthKind::Paper)])?,
+                stop_bias: with.finite("stop_bias")?,
+                ties: with.word(
+                    "ties",
+                    &[("lowest", Ties::Lowest), ("random", Ties::Random)],
+                )?,
+            };
+            Ok(Box::new(FeedBal::new(with.spec.clone(), parameters)))
+        },
+    },
+    Entry {
+        name: "ucb1",
+        title: "UCB1",
+        about: "one arm for each sequence of actions; updates the arm it played",
+        reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
+        sees: Sees::Spec,
+        parameters: &[],
+        build: |with| with.ucb1(false),
+    },
+    Entry {
+        name: "ucb1v",
+        title: "UCB1-V",
+        about: "UCB1 that updates every prefix of the sequence it played",
+        reference: "Tekin, van der Schaar, Section 5",
+        sees: Sees::Spec,
+        parameters: &[],
+        build: |with| with.ucb1(true),
+    },
+    Entry {
+        name: "benchmark",
+        title: "benchmark",
+        about: "knows the truth and always takes the best next step",
+        reference: "Tekin, van der Schaar, Algorithm 1",
+        sees: Sees::Problem,
+        parameters: &[],
+        build: |with| {
+            let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
+            Ok(Box::new(policy))
+        },
+    },
+    Entry {
+        name: "optimal",
+        title: "optimal",
+        about: "knows the truth and plays the optimal policy",
+        reference: "backward induction",
+        sees: Sees::Problem,
+        parameters: &[],
+        build: |with| {
+            let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
+            Ok(Box::new(policy))
+        },
+    },
+    Entry {
+        name: "best-fixed",
+        title: "best fixed",
+        about: "knows the truth and plays the best sequence that looks at no feedback",
+        reference: "Tekin, van der Schaar, Section 2",
+        sees: Sees::Problem,
+        parameters: &[],
+        build: |with| {
+            let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
+            let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
+            let best = best_fixed(&pairs, &optimal, SEQUENCES).ok_or(LearnerError::Sequences {
+                learner: with.learner,
+                limit: SEQUENCES,
+            })?;
+            Ok(Box::new(Policy::fixed(with.spec.clone(), &best)))
+        },
+    },
+    Entry {
+        name: "random",
+        title: "random",
+        about: "any allowed action or stop, each with the same chance",
+        reference: "none",
+        sees: Sees::Spec,
+        parameters: &[],
+        build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
+    },
+];
+
+/// A learner by name with all its parameters set, ready to be built as often as needed.
+///
+/// ```
+/// use emab::learners::{LearnerConfig, Learning};
+/// let config = LearnerConfig::parse("feedbal:sigma2=0.05", &Learning::default()).unwrap();
+/// assert_eq!(config.label(), "feedbal:sigma2=0.05");
+/// let wrong = LearnerConfig::parse("feedball", &Learning::default()).unwrap_err();
+/// assert_eq!(wrong.to_string(), "unknown learner `feedball`, did you mean `feedbal`?; `emab learners` lists them");
+/// ```
+#[derive(Clone)]
+pub struct LearnerConfig {
+    entry: &'static Entry,
+    text: String,
+    values: Vec<(&'static str, ParameterValue)>,
+    assumed: Vec<&'static str>,
+}
+
+impl LearnerConfig {
+    /// Reads `name` or `name:key=value,key=value`; what is not given comes from `learning`, then from the catalogue.
+    pub fn parse(text: &str, learning: &Learning) -> Result<LearnerConfig, LearnerError> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let name = name.trim();
+        let entry = CATALOGUE
+            .iter()
+            .find(|entry| entry.name == name)
+            .ok_or_else(|| LearnerError::Unknown {
+                name: name.into(),
+                near: nearest(name, CATALOGUE.iter().map(|entry| entry.name)),
+            })?;
+        let mut given: Vec<(&str, &str)> = Vec::new();
+        for part in settings.split(',').filter(|part| !part.trim().is_empty()) {
+            let (key, value) = part.split_once('=').ok_or_else(|| LearnerError::Form {
+                text: text.into(),
+                part: part.into(),
+            })?;
+            let (key, value) = (key.trim(), value.trim());
+            if !entry.parameters.iter().any(|p| p.name == key) {
+                return Err(LearnerError::UnknownParameter {
+                    learner: entry.name,
+                    name: key.into(),
+                    known: entry.parameters.iter().map(|p| p.name).collect(),
+                });
+            }
+            if given.iter().any(|(k, _)| *k == key) {
+                return Err(LearnerError::Twice {
+                    learner: entry.name,
+                    name: key.into(),
+                });
+            }
+            given.push((key, value));
+        }
+        let mut values = Vec::new();
+        let mut assumed = Vec::new();
+        for parameter in entry.parameters {
+            let from_file = match parameter.name {
+                "sigma2" => learning.sigma2.map(Sigma2::get),
+                "delta" => learning.delta.map(Delta::get),
+                _ => None,
+            };
+            let set = given.iter().find(|(key, _)| *key == parameter.name);
+            let value = match (set, from_file) {
+                (Some((_, value)), _) => read(value),
+                (None, Some(number)) => ParameterValue::Number(number),
+                (None, None) => {
+                    if matches!(parameter.name, "sigma2" | "delta") {
+                        assumed.push(parameter.name);
+                    }
+                    read(parameter.default)
+                }
+            };
+            values.push((parameter.name, value));
+        }
+        Ok(LearnerConfig {
+            entry,
+            text: text.trim().into(),
+            values,
+            assumed,
+        })
+    }
+
+    /// The catalogue's entry.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// What it was asked for as: tells two settings of one learner apart.
+    pub fn label(&self) -> &str {
+        &self.text
+    }
+
+    /// All parameters as they are set.
+    pub fn parameters(&self) -> &[(&'static str, ParameterValue)] {
+        &self.values
+    }
+
+    /// `sigma2` and `delta`, where neither the call nor the problem file gave them.
+    pub fn assumed(&self) -> &[&'static str] {
+        &self.assumed
+    }
+
+    /// The learner, for a problem whose truth is at hand if the learner needs it.
+    pub fn build(
+        &self,
+        spec: &Arc<Spec>,
+        problem: Option<&Arc<Problem>>,
+    ) -> Result<Box<dyn Learner + Send>, LearnerError> {
+        (self.entry.build)(&Build {
+            learner: self.entry.name,
+            spec,
+            problem: problem.filter(|_| self.entry.sees == Sees::Problem),
+            values: &self.values,
+        })
+    }
+}
+
+fn read(text: &str) -> ParameterValue {
+    // `inf` and `nan` parse as numbers; the range checks then name them.
+    text.parse().map_or_else(
+        |_| ParameterValue::Word(text.into()),
+        ParameterValue::Number,
+    )
+}
+
+/// What a learner is built from.
+struct Build<'a> {
+    learner: &'static str,
+    spec: &'a Arc<Spec>,
+    problem: Option<&'a Arc<Problem>>,
+    values: &'a [(&'static str, ParameterValue)],
+}
+
+impl Build<'_> {
+    fn wrong(&self, error: ParameterError) -> LearnerError {
+        LearnerError::Parameter {
+            learner: self.learner,
+            error,
+        }
+    }
+
+    fn oracle(&self, error: OracleError) -> LearnerError {
+        LearnerError::Oracle {
+            learner: self.learner,
+            error,
+        }
+    }
+
+    fn problem(&self) -> Result<Arc<Problem>, LearnerError> {
+        self.problem.cloned().ok_or(LearnerError::NeedsModel {
+            learner: self.learner,
+        })
+    }
+
+    fn ucb1(&self, virtual_updates: bool) -> Result<Box<dyn Learner + Send>, LearnerError> {
+        let learner =
+            Ucb1::new(self.spec.clone(), virtual_updates).map_err(|error| LearnerError::Arms {
+                learner: self.learner,
+                error,
+            })?;
+        Ok(Box::new(learner))
+    }
+
+    fn value(&self, name: &str) -> Option<&ParameterValue> {
+        self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    fn number(&self, name: &str) -> Result<f64, LearnerError> {
+        match self.value(name) {
+            Some(ParameterValue::Number(number)) => Ok(*number),
+            Some(ParameterValue::Word(word)) => {
+                Err(self.wrong(ParameterError::new(name, "be a number", word)))
+            }
+            None => Err(self.wrong(ParameterError::new(name, "be given", "nothing"))),
+        }
+    }
+
+    fn finite(&self, name: &str) -> Result<f64, LearnerError> {
+        let number = self.number(name)?;
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(self.wrong(ParameterError::new(name, "be a finite number", number)))
+        }
+    }
+
+    fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
+        let got = self.value(name).map_or(String::new(), ToString::to_string);
+        let found = words.iter().find(|(word, _)| *word == got);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+            self.wrong(ParameterError::new(
+                name,
+                format!("be {}", known.join(" or ")),
+                format!("`{got}`"),
+            ))
+        })
+    }
+}
+
+/// The name nearest to `word`, if it is near enough to be what was meant.
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .into_iter()
+        .map(|name| (distance(word, name), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, c) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, d) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(c != *d);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

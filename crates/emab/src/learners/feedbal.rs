@@ -1,0 +1,248 @@
+//! FeedBAL, Algorithm 2 of *Episodic Multi-armed Bandits* (Tekin, van der Schaar).
+//!
+//! For every step-state pair it keeps the sample mean of the gain of each action and plays the largest upper
+//! confidence bound `u = mean + conf(N)`. The mean of `stop` is that of the terminal reward, which is revealed
+//! whenever the pair was passed, so its count is `N_{t,x}`; that of a continuation action is the mean of
+//! `R_{t+1} - C_t` over the `N_{t,x,a}` times it was taken.
+//!
+//! - At count 0 the bound is infinite. `stop` wins every tie it is part of, so a pair never seen before is stopped at.
+//! - Ties among continuation actions go to the lowest index, or are drawn (`ties=random`).
+//! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
+//!   `stop` and a continuation action are equally good.
+
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::parameter::{Delta, ParameterError, Sigma2};
+use crate::random::{Role, Stream};
+use crate::slots::Slots;
+use crate::spec::{Action, Spec};
+use crate::width::{Width, WidthTable};
+
+/// Who wins a tie among continuation actions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// The lowest index.
+    #[default]
+    Lowest,
+    /// Each of them with the same chance.
+    Random,
+}
+
+/// Which confidence width to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WidthKind {
+    /// Equations 3 and 4 as printed.
+    #[default]
+    Paper,
+}
+
+/// What FeedBAL is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeedBalParameters {
+    /// Variance proxy of the noise.
+    pub sigma2: Sigma2,
+    /// The chance that some confidence bound may fail with.
+    pub delta: Delta,
+    /// The confidence width.
+    pub width: WidthKind,
+    /// What is added to the index of `stop`.
+    pub stop_bias: f64,
+    /// Who wins a tie among continuation actions.
+    pub ties: Ties,
+}
+
+impl FeedBalParameters {
+    /// The paper's parameters; the rest at their defaults.
+    pub fn new(sigma2: f64, delta: f64) -> Result<FeedBalParameters, ParameterError> {
+        Ok(FeedBalParameters {
+            sigma2: Sigma2::new(sigma2)?,
+            delta: Delta::new(delta)?,
+            width: WidthKind::default(),
+            stop_bias: 0.0,
+            ties: Ties::default(),
+        })
+    }
+}
+
+/// The learner.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBal, FeedBalParameters};
+/// use emab::{Action, Episode, Learner, Names, Spec};
+///
+/// let spec = Spec::new(10, Names::Count(10, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, x, _a, f| (x + f) as f64);
+/// let mut learner = FeedBal::new(Arc::new(spec), FeedBalParameters::new(0.2, 0.01).unwrap());
+///
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // never seen: both indices are infinite
+/// learner.learn(&Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() });
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // going on was never tried
+/// ```
+#[derive(Clone, Debug)]
+pub struct FeedBal {
+    spec: Arc<Spec>,
+    actions: usize,
+    parameters: FeedBalParameters,
+    width: WidthTable,
+    slots: Slots,
+    /// By slot: one cell for each continuation action, then one for `stop`.
+    cells: Vec<Cell>,
+    stream: Stream,
+}
+
+/// What is known of one action in one pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    count: u64,
+    sum: f64,
+    /// The upper confidence bound; kept here so that choosing only compares.
+    index: f64,
+}
+
+/// What FeedBAL knows of one action in one pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// How often it was observed.
+    pub count: u64,
+    /// The sample mean of its gain; 0 before the first observation.
+    pub mean: f64,
+    /// The confidence number.
+    pub width: f64,
+    /// The index that is compared, bias included.
+    pub index: f64,
+}
+
+impl FeedBal {
+    /// A learner that has seen nothing.
+    pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters) -> FeedBal {
+        let width = match parameters.width {
+            WidthKind::Paper => Width::paper(parameters.sigma2, spec.k(), parameters.delta),
+        };
+        FeedBal {
+            actions: spec.actions().len(),
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+            spec,
+            parameters,
+            width: WidthTable::new(width),
+            cells: Vec::new(),
+            stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+
+    /// Its estimate of an action in a pair.
+    pub fn estimate(&mut self, t: usize, x: usize, action: Action) -> Estimate {
+        let first = self.row(t, x);
+        let (column, bias) = match action {
+            Action::Continue(a) => (a.min(self.actions), 0.0),
+            Action::Stop => (self.actions, self.parameters.stop_bias),
+        };
+        let cell = self.cells[first + column];
+        let mean = if cell.count == 0 {
+            0.0
+        } else {
+            cell.sum / cell.count as f64
+        };
+        let width = self.width.at(cell.count);
+        Estimate {
+            count: cell.count,
+            mean,
+            width,
+            index: mean + width + bias,
+        }
+    }
+
+    /// The first cell of a pair.
+    #[inline]
+    fn row(&mut self, t: usize, x: usize) -> usize {
+        let (slot, new) = self.slots.of(t, x);
+        if new {
+            self.add_row(t, x);
+        }
+        slot * (self.actions + 1)
+    }
+
+    #[cold]
+    fn add_row(&mut self, t: usize, x: usize) {
+        let fresh = |index| Cell {
+            count: 0,
+            sum: 0.0,
+            index,
+        };
+        for a in 0..self.actions {
+            // What may not be taken never wins.
+            self.cells.push(fresh(if self.spec.is_allowed(t, x, a) {
+                f64::INFINITY
+            } else {
+                f64::NEG_INFINITY
+            }));
+        }
+        self.cells.push(fresh(f64::INFINITY));
+    }
+
+    #[inline]
+    fn observe(&mut self, cell: usize, value: f64, bias: f64) {
+        let cell = &mut self.cells[cell];
+        cell.count += 1;
+        cell.sum += value;
+        cell.index = cell.sum / cell.count as f64 + self.width.at(cell.count) + bias;
+    }
+
+    /// One of the continuation actions that share the largest index.
+    #[cold]
+    fn draw_tie(&mut self, first: usize, best: f64) -> usize {
+        let tied: Vec<usize> = (0..self.actions)
+            .filter(|a| self.cells[first + a].index == best)
+            .collect();
+        tied[self.stream.below(tied.len())]
+    }
+}
+
+impl Learner for FeedBal {
+    #[inline]
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t >= self.spec.horizon() {
+            return Action::Stop;
+        }
+        let first = self.row(t, x);
+        let row = &self.cells[first..first + self.actions + 1];
+        let mut best = 0;
+        for a in 1..self.actions {
+            if row[a].index > row[best].index {
+                best = a;
+            }
+        }
+        let index = row[best].index;
+        if index > row[self.actions].index {
+            if self.parameters.ties == Ties::Random {
+                best = self.draw_tie(first, index);
+            }
+            Action::Continue(best)
+        } else {
+            Action::Stop
+        }
+    }
+
+    #[inline]
+    fn learn(&mut self, episode: &Episode) {
+        for (i, (&x, &reward)) in episode.states.iter().zip(&episode.rewards).enumerate() {
+            let first = self.row(i + 1, x);
+            self.observe(first + self.actions, reward, self.parameters.stop_bias);
+            if let (Some(&a), Some(&cost), Some(&next_reward)) = (
+                episode.actions.get(i),
+                episode.costs.get(i),
+                episode.rewards.get(i + 1),
+            ) {
+                self.observe(first + a, next_reward - cost, 0.0);
+            }
+        }
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.slots.clear();
+        self.cells.clear();
+        self.stream = stream;
+    }
+}

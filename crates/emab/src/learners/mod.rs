@@ -1,0 +1,18 @@
+//! The learners, one file an algorithm, and the catalogue that knows them by name.
+//!
+//! Each is usable by itself; [`LearnerConfig`] builds one from a line such as `feedbal:sigma2=0.05,delta=0.01`.
+
+mod catalogue;
+mod feedbal;
+mod policy;
+mod random;
+mod ucb1;
+
+pub use catalogue::{
+    CATALOGUE, Entry, LearnerConfig, LearnerError, Learning, Parameter, ParameterValue, Sees,
+    nearest,
+};
+pub use feedbal::{Estimate, FeedBal, FeedBalParameters, Ties, WidthKind};
+pub use policy::Policy;
+pub use random::Random;
+pub use ucb1::{MAX_ARMS, TooManyArms, Ucb1};

@@ -1,0 +1,293 @@
+//! UCB1 and UCB1-V over whole sequences of actions, the rivals of Section 5 of the paper.
+//!
+//! UCB1 is that of Auer, Cesa-Bianchi, Fischer, *Finite-time Analysis of the Multiarmed Bandit Problem* (2002). An
+//! arm is a sequence of continuation actions followed by `stop`. Each arm is tried once, shortest first; then the
+//! arm of the largest `mean + sqrt(2 ln(episodes so far) / N_arm)` is played, on the gain as it is (the paper does
+//! not scale it to [0, 1]), the lowest arm winning ties.
+//!
+//! - UCB1 updates the arm it played with the gain of the episode.
+//! - UCB1-V (virtual updates) updates every prefix of the sequence it played, since the terminal reward of every
+//!   step that was passed is revealed.
+//!
+//! Where an arm's next action is not allowed in the state it has come to, it stops there.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::random::Stream;
+use crate::spec::{Action, Spec};
+
+/// The most arms.
+pub const MAX_ARMS: usize = 1_000_000;
+
+/// More sequences than can be arms.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a sequence of up to {longest} of {actions} actions makes {count} arms, and at most {MAX_ARMS} are supported; \
+     `feedbal` learns by step and state instead"
+)]
+pub struct TooManyArms {
+    /// The longest sequence of continuation actions.
+    pub longest: usize,
+    /// How many continuation actions there are.
+    pub actions: usize,
+    /// How many arms that makes.
+    pub count: String,
+}
+
+/// UCB1 or UCB1-V.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::Ucb1;
+/// use emab::{Action, Learner, Names, Spec};
+/// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(2, "a"), Names::Count(1, "")).unwrap();
+/// let mut learner = Ucb1::new(Arc::new(spec), false).unwrap();
+/// assert_eq!(learner.arms(), 1 + 2 + 4);
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // the first arm is the empty sequence
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ucb1 {
+    spec: Arc<Spec>,
+    virtual_updates: bool,
+    arms: Arms,
+    sum: Vec<f64>,
+    count: Vec<u64>,
+    mean: Vec<f64>,
+    /// `1 / sqrt(N)`, so that an index is a multiplication and an addition.
+    spread: Vec<f64>,
+    /// Every arm below was tried.
+    untried: usize,
+    episodes: u64,
+    /// `sqrt(2 ln n)`, as far as it was needed.
+    radius: Vec<f64>,
+    chosen: usize,
+    plan: Vec<usize>,
+}
+
+impl Ucb1 {
+    /// UCB1, or UCB1-V with virtual updates, on all sequences that this specification allows.
+    pub fn new(spec: Arc<Spec>, virtual_updates: bool) -> Result<Ucb1, TooManyArms> {
+        let arms = Arms::new(&spec)?;
+        let n = arms.len();
+        Ok(Ucb1 {
+            spec,
+            virtual_updates,
+            arms,
+            sum: vec![0.0; n],
+            count: vec![0; n],
+            mean: vec![0.0; n],
+            spread: vec![f64::INFINITY; n],
+            untried: 0,
+            episodes: 0,
+            radius: vec![0.0, 0.0],
+            chosen: 0,
+            plan: Vec::new(),
+        })
+    }
+
+    /// How many arms there are.
+    pub fn arms(&self) -> usize {
+        self.arms.len()
+    }
+
+    fn choose_arm(&mut self) -> usize {
+        while self.untried < self.arms.len() && self.count[self.untried] > 0 {
+            self.untried += 1;
+        }
+        if self.untried < self.arms.len() {
+            return self.untried;
+        }
+        let radius = self.radius();
+        let mut best = (0, f64::NEG_INFINITY);
+        for (arm, (mean, spread)) in self.mean.iter().zip(&self.spread).enumerate() {
+            let index = mean + radius * spread;
+            if index > best.1 {
+                best = (arm, index);
+            }
+        }
+        best.0
+    }
+
+    /// `sqrt(2 ln n)` at the number of episodes so far.
+    #[inline]
+    fn radius(&mut self) -> f64 {
+        let n = self.episodes as usize;
+        if n >= self.radius.len() {
+            let more = self.radius.len()..2 * n;
+            self.radius
+                .extend(more.map(|n| (2.0 * libm::log(n as f64)).sqrt()));
+        }
+        self.radius[n]
+    }
+
+    #[inline]
+    fn observe(&mut self, arm: usize, gain: f64) {
+        self.count[arm] += 1;
+        self.sum[arm] += gain;
+        let n = self.count[arm] as f64;
+        self.mean[arm] = self.sum[arm] / n;
+        self.spread[arm] = 1.0 / n.sqrt();
+    }
+}
+
+impl Learner for Ucb1 {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t == 1 {
+            self.chosen = self.choose_arm();
+            self.arms.sequence(self.chosen, &mut self.plan);
+        }
+        match self.plan.get(t - 1) {
+            Some(&a) if self.spec.is_allowed(t, x, a) => Action::Continue(a),
+            _ => Action::Stop,
+        }
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.episodes += 1;
+        let gain = episode.gain();
+        // The arm that was played, and its prefixes on the way to it.
+        let mut arm = Some(0);
+        let mut paid = 0.0;
+        for (i, &a) in episode.actions.iter().enumerate() {
+            if let (true, Some(prefix), Some(reward)) =
+                (self.virtual_updates, arm, episode.rewards.get(i))
+            {
+                self.observe(prefix, reward - paid);
+            }
+            paid += episode.costs.get(i).copied().unwrap_or(0.0);
+            arm = arm.and_then(|arm| self.arms.child(arm, a));
+        }
+        // An arm that had to stop before its end earned what it earned; what was played instead is a prefix of it.
+        let cut_short = episode.actions.len() < self.plan.len()
+            && self.plan.starts_with(&episode.actions)
+            && self.chosen != 0;
+        if cut_short {
+            self.observe(self.chosen, gain);
+        }
+        if let Some(arm) = arm.filter(|_| self.virtual_updates || !cut_short) {
+            self.observe(arm, gain);
+        }
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.sum.fill(0.0);
+        self.count.fill(0);
+        self.mean.fill(0.0);
+        self.spread.fill(f64::INFINITY);
+        self.untried = 0;
+        self.episodes = 0;
+        self.chosen = 0;
+        self.plan.clear();
+    }
+}
+
+/// All sequences, shortest first and then in lexicographic order, as a tree.
+#[derive(Clone, Debug)]
+struct Arms {
+    /// By arm: the arm without its last action, and that action.
+    parent: Vec<(u32, u32)>,
+    /// By arm: its first child, and how many there are; children stand side by side, by action.
+    children: Vec<(u32, u32)>,
+}
+
+impl Arms {
+    fn new(spec: &Spec) -> Result<Arms, TooManyArms> {
+        let (longest, actions) = (spec.horizon() - 1, spec.actions().len());
+        let too_many = |count| TooManyArms {
+            longest,
+            actions,
+            count,
+        };
+        if !spec.has_mask() {
+            let count = count_sequences(actions, longest);
+            if count > MAX_ARMS as f64 {
+                return Err(too_many(if count < 1e15 {
+                    format!("{count}")
+                } else {
+                    format!("about {count:.1e}")
+                }));
+            }
+        }
+        let mut arms = Arms {
+            parent: vec![(0, 0)],
+            children: Vec::new(),
+        };
+        // The states a sequence may lead to: an arm whose last action is allowed in none of them is no arm.
+        let mut level = vec![vec![spec.start()]];
+        for t in 1..=longest {
+            let first = arms.children.len();
+            let mut next_level = Vec::new();
+            for (i, states) in level.iter().enumerate() {
+                let from = arms.parent.len();
+                for a in 0..actions {
+                    let next = if spec.has_mask() {
+                        after(spec, t, states, a)
+                    } else {
+                        Some(Vec::new())
+                    };
+                    if let Some(next) = next {
+                        arms.parent.push(((first + i) as u32, a as u32));
+                        next_level.push(next);
+                    }
+                }
+                if arms.parent.len() > MAX_ARMS {
+                    return Err(too_many(format!("more than {MAX_ARMS}")));
+                }
+                arms.children
+                    .push((from as u32, (arms.parent.len() - from) as u32));
+            }
+            level = next_level;
+        }
+        arms.children.resize(arms.parent.len(), (0, 0));
+        Ok(arms)
+    }
+
+    fn len(&self) -> usize {
+        self.parent.len()
+    }
+
+    fn sequence(&self, mut arm: usize, actions: &mut Vec<usize>) {
+        actions.clear();
+        while arm != 0 {
+            let (parent, a) = self.parent[arm];
+            actions.push(a as usize);
+            arm = parent as usize;
+        }
+        actions.reverse();
+    }
+
+    fn child(&self, arm: usize, a: usize) -> Option<usize> {
+        let (first, n) = self.children[arm];
+        let (first, n) = (first as usize, n as usize);
+        // Without a mask every action has its place; with one, look for it.
+        match self.parent[first..first + n].get(a) {
+            Some(&(_, action)) if action as usize == a => Some(first + a),
+            _ => (first..first + n).find(|&child| self.parent[child].1 as usize == a),
+        }
+    }
+}
+
+/// `1 + A + A^2 + … + A^longest`, as a float: it may be beyond any integer.
+fn count_sequences(actions: usize, longest: usize) -> f64 {
+    if actions == 1 {
+        return longest as f64 + 1.0;
+    }
+    let a = actions as f64;
+    (libm::pow(a, longest as f64 + 1.0) - 1.0) / (a - 1.0)
+}
+
+/// The states after action `a`, whatever the feedback; none if it is allowed in no state.
+fn after(spec: &Spec, t: usize, states: &[usize], a: usize) -> Option<Vec<usize>> {
+    let mut next: Vec<usize> = states
+        .iter()
+        .filter(|&&x| spec.is_allowed(t, x, a))
+        .flat_map(|&x| (0..spec.feedbacks().len()).filter_map(move |f| spec.next(t, x, a, f).ok()))
+        .collect();
+    next.sort_unstable();
+    next.dedup();
+    (!next.is_empty()).then_some(next)
+}

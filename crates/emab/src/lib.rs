@@ -1,0 +1,40 @@
+//! Episodic multi-armed bandits: the model, FeedBAL, the oracle and the rivals of the paper
+//! *Episodic Multi-armed Bandits* (Tekin, van der Schaar).
+//!
+//! A learner meets one case after another. In each [`Episode`] it chooses actions step by step, sees feedback, and
+//! decides when to stop; only then are the costs and the terminal rewards of every step it passed revealed.
+//!
+//! - [`Spec`]: what a learner may know. [`Model`]: the truth. [`Problem`]: both.
+//! - [`Learner`]: the trait; [`learners`]: one file an algorithm, and a catalogue of them by name.
+//! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
+//! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
+//!
+//! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
+//! runs many episodes.
+
+pub mod conformance;
+pub mod learners;
+pub mod oracle;
+
+mod curve;
+mod environment;
+mod episode;
+mod exact;
+mod learner;
+mod model;
+mod parameter;
+mod random;
+mod slots;
+mod spec;
+mod width;
+
+pub use curve::{Causes, CurvePoint, LearnerResult, RunResult};
+pub use environment::{Environment, PlayError};
+pub use episode::Episode;
+pub use exact::{ExactSum, Moments};
+pub use learner::Learner;
+pub use model::{Model, Noise, NoiseError, Problem};
+pub use parameter::{Delta, ParameterError, Sigma2};
+pub use random::{Role, Stream};
+pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError};
+pub use width::Width;

@@ -1,0 +1,255 @@
+//! The truth of a problem: the law of the feedback, expected costs and terminal rewards, and the noise on both.
+//!
+//! Section 2 of the paper: `f_t ~ p_{t,x,a}`, `C_t = c_{t,x,a} + eta_t`, `R_t = r_{t,x} + kappa_t`.
+//! Only simulators and oracles read a [`Model`]; a live study has none.
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::random::Stream;
+use crate::spec::{Point, PointError, Quantity, Spec, evaluate};
+
+/// How an observation varies around its expectation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noise {
+    /// The expectation itself.
+    None,
+    /// Gaussian with this standard deviation.
+    Normal {
+        /// Standard deviation.
+        sd: f64,
+    },
+    /// Uniform, at most this far from the expectation.
+    Uniform {
+        /// Half the width of the interval.
+        half_width: f64,
+    },
+    /// 1 with the expectation as its chance, else 0.
+    Bernoulli,
+}
+
+/// A noise that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("`{parameter}` must be a finite number of at least 0, got {got}")]
+pub struct NoiseError {
+    /// The parameter's name.
+    pub parameter: &'static str,
+    /// What was given.
+    pub got: f64,
+}
+
+impl Noise {
+    /// Gaussian noise of this variance.
+    ///
+    /// ```
+    /// use emab::Noise;
+    /// assert!(Noise::normal(0.1).is_ok());
+    /// assert_eq!(Noise::normal(-1.0).unwrap_err().to_string(),
+    ///     "`variance` must be a finite number of at least 0, got -1");
+    /// ```
+    pub fn normal(variance: f64) -> Result<Noise, NoiseError> {
+        let variance = at_least_zero("variance", variance)?;
+        Ok(Noise::Normal {
+            sd: variance.sqrt(),
+        })
+    }
+
+    /// Uniform noise of this half width.
+    pub fn uniform(half_width: f64) -> Result<Noise, NoiseError> {
+        let half_width = at_least_zero("half_width", half_width)?;
+        Ok(Noise::Uniform { half_width })
+    }
+
+    /// One observation of a quantity with this expectation.
+    #[inline]
+    pub fn observe(self, mean: f64, stream: &mut Stream) -> f64 {
+        match self {
+            Noise::None => mean,
+            Noise::Normal { sd } => mean + sd * stream.normal(),
+            Noise::Uniform { half_width } => mean + half_width * (2.0 * stream.uniform() - 1.0),
+            Noise::Bernoulli => f64::from(u8::from(stream.uniform() < mean)),
+        }
+    }
+
+    fn check(self, quantity: &'static str, point: Point, mean: f64) -> Result<f64, PointError> {
+        if self == Noise::Bernoulli && !(0.0..=1.0).contains(&mean) {
+            return Err(PointError {
+                quantity,
+                point,
+                what: format!("got {mean}, expected a chance from 0 to 1 (its noise is bernoulli)"),
+                span: None,
+            });
+        }
+        Ok(mean)
+    }
+}
+
+fn at_least_zero(parameter: &'static str, got: f64) -> Result<f64, NoiseError> {
+    if got.is_finite() && got >= 0.0 {
+        Ok(got)
+    } else {
+        Err(NoiseError { parameter, got })
+    }
+}
+
+/// The truth: only simulators and oracles may read it.
+#[derive(Clone)]
+pub struct Model {
+    feedback: Arc<dyn Quantity>,
+    cost: Arc<dyn Quantity>,
+    reward: Arc<dyn Quantity>,
+    /// Noise on the costs.
+    pub cost_noise: Noise,
+    /// Noise on the terminal rewards.
+    pub reward_noise: Noise,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Model")
+            .field("cost_noise", &self.cost_noise)
+            .field("reward_noise", &self.reward_noise)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Model {
+    /// A model of `P(f | t, x, a)` and `r_{t,x}` with neither costs nor noise.
+    pub fn new(feedback: impl Quantity + 'static, reward: impl Quantity + 'static) -> Model {
+        Model {
+            feedback: Arc::new(feedback),
+            cost: Arc::new(|_t: usize, _x: usize, _a: usize, _f: usize| 0.0),
+            reward: Arc::new(reward),
+            cost_noise: Noise::None,
+            reward_noise: Noise::None,
+        }
+    }
+
+    /// With these expected costs `c_{t,x,a}`.
+    #[must_use]
+    pub fn cost(mut self, cost: impl Quantity + 'static) -> Model {
+        self.cost = Arc::new(cost);
+        self
+    }
+
+    /// With this noise on the costs and on the terminal rewards.
+    #[must_use]
+    pub fn noise(mut self, on_costs: Noise, on_rewards: Noise) -> Model {
+        self.cost_noise = on_costs;
+        self.reward_noise = on_rewards;
+        self
+    }
+}
+
+/// A specification and its truth.
+///
+/// Section 5 of the paper in code:
+///
+/// ```
+/// use emab::{Model, Names, Noise, Problem, Spec};
+/// let spec = Spec::new(10, Names::Count(10, ""), Names::List(vec!["cont".into()]), Names::Count(2, ""))
+///     .unwrap()
+///     .transition(|_t, x, _a, f| (x + f) as f64);
+/// let model = Model::new(
+///     |t, _x, _a, f| { let p = 0.8 / (t as f64).sqrt(); if f == 1 { p } else { 1.0 - p } },
+///     |t, x, _a, _f| 0.9_f64.powi(t as i32 - 1) * x as f64,
+/// )
+/// .noise(Noise::normal(0.1).unwrap(), Noise::normal(0.1).unwrap());
+/// let problem = Problem::new("resource collection", spec, model);
+/// assert_eq!(problem.reward(1, 0).unwrap(), 0.0);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Problem {
+    name: String,
+    spec: Arc<Spec>,
+    model: Model,
+}
+
+impl Problem {
+    /// A problem; its quantities are checked where they are met.
+    pub fn new(name: impl Into<String>, spec: impl Into<Arc<Spec>>, model: Model) -> Problem {
+        Problem {
+            name: name.into(),
+            spec: spec.into(),
+            model,
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What learners may know.
+    pub fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    /// The truth.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// `P(f | t, x, a)` for every `f`, written into `law`, which has one entry a feedback.
+    pub fn feedback_law(
+        &self,
+        t: usize,
+        x: usize,
+        a: usize,
+        law: &mut [f64],
+    ) -> Result<(), PointError> {
+        let at = |f| Point {
+            t,
+            x,
+            a: Some(a),
+            f,
+        };
+        for (f, p) in law.iter_mut().enumerate() {
+            *p = evaluate(&*self.model.feedback, "feedback", at(Some(f)))?;
+            if !(0.0..=1.0).contains(p) {
+                return Err(PointError {
+                    quantity: "feedback",
+                    point: at(Some(f)),
+                    what: format!("got {p}, expected a probability from 0 to 1"),
+                    span: None,
+                });
+            }
+        }
+        let sum: f64 = law.iter().sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(PointError {
+                quantity: "feedback",
+                point: at(None),
+                what: format!("the probabilities sum to {sum}, expected 1"),
+                span: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// The expected cost `c_{t,x,a}`.
+    pub fn cost(&self, t: usize, x: usize, a: usize) -> Result<f64, PointError> {
+        let point = Point {
+            t,
+            x,
+            a: Some(a),
+            f: None,
+        };
+        let mean = evaluate(&*self.model.cost, "cost", point)?;
+        self.model.cost_noise.check("cost", point, mean)
+    }
+
+    /// The expected terminal reward `r_{t,x}`.
+    pub fn reward(&self, t: usize, x: usize) -> Result<f64, PointError> {
+        let point = Point {
+            t,
+            x,
+            a: None,
+            f: None,
+        };
+        let mean = evaluate(&*self.model.reward, "reward", point)?;
+        self.model.reward_noise.check("reward", point, mean)
+    }
+}

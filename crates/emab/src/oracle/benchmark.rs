@@ -1,0 +1,165 @@
+//! The benchmark (Algorithm 1) and the exact regret of every choice against it.
+//!
+//! With `V` the benchmark's value and `Q(t,x,a)` that of playing `a` once and the benchmark after, the expected
+//! regret of an episode is the expected sum of `V - Q` along the learner's own path (performance-difference lemma).
+
+use std::sync::Arc;
+
+use super::best_action;
+use super::pairs::{OracleError, Pair, Pairs};
+use crate::model::Problem;
+use crate::spec::Action;
+
+/// The benchmark of a problem, worked out for the pairs that are asked for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Action, Model, Names, Problem, Spec, oracle::Benchmark};
+/// // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
+/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, _x, _a, f| f as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
+/// let mut benchmark = Benchmark::new(Arc::new(Problem::new("coin", spec, model))).unwrap();
+/// let start = benchmark.pairs().start();
+/// assert_eq!(benchmark.choice(start).unwrap(), Action::Continue(0));
+/// assert_eq!(benchmark.value(start).unwrap(), 0.5);
+/// assert!((benchmark.regret(start, Action::Stop).unwrap() - 0.05).abs() < 1e-15);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Benchmark {
+    pairs: Pairs,
+    actions: usize,
+    choice: Vec<Option<Action>>,
+    /// NaN until asked for.
+    value: Vec<f64>,
+    /// By pair and action, `stop` last; NaN until asked for.
+    regret: Vec<f64>,
+}
+
+impl Benchmark {
+    /// The benchmark of this problem.
+    pub fn new(problem: Arc<Problem>) -> Result<Benchmark, OracleError> {
+        let actions = problem.spec().actions().len();
+        Ok(Benchmark {
+            pairs: Pairs::new(problem)?,
+            actions,
+            choice: Vec::new(),
+            value: Vec::new(),
+            regret: Vec::new(),
+        })
+    }
+
+    /// The pairs met so far.
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
+    }
+
+    /// The pairs, to meet or open more of them.
+    pub fn pairs_mut(&mut self) -> &mut Pairs {
+        &mut self.pairs
+    }
+
+    fn make_room(&mut self) {
+        let met = self.pairs.len();
+        self.choice.resize(met, None);
+        self.value.resize(met, f64::NAN);
+        self.regret.resize(met * (self.actions + 1), f64::NAN);
+    }
+
+    /// What the benchmark does in a pair: the action of the largest gain, `stop` if it is among them.
+    #[inline]
+    pub fn choice(&mut self, pair: Pair) -> Result<Action, OracleError> {
+        match self.choice.get(pair.index()) {
+            Some(&Some(action)) => Ok(action),
+            _ => self.choose_now(pair),
+        }
+    }
+
+    #[cold]
+    fn choose_now(&mut self, pair: Pair) -> Result<Action, OracleError> {
+        self.pairs.open(pair)?;
+        self.make_room();
+        let pairs = &self.pairs;
+        let gains = pairs.allowed(pair).map(|a| (a, pairs.gain(pair, a)));
+        let (action, _) = best_action(pairs.reward(pair), gains);
+        self.choice[pair.index()] = Some(action);
+        Ok(action)
+    }
+
+    /// `V(t,x)`: what the benchmark earns from a pair on.
+    pub fn value(&mut self, pair: Pair) -> Result<f64, OracleError> {
+        self.make_room();
+        // Depth first with a stack of our own: horizons are longer than the machine's stack is deep.
+        let mut stack = vec![pair];
+        while let Some(&top) = stack.last() {
+            if !self.value[top.index()].is_nan() {
+                stack.pop();
+                continue;
+            }
+            let Action::Continue(a) = self.choice(top)? else {
+                self.value[top.index()] = self.pairs.reward(top);
+                stack.pop();
+                continue;
+            };
+            let waiting = stack.len();
+            let value = &self.value;
+            stack.extend(
+                self.pairs
+                    .follow(top, a)
+                    .map(|(next, _)| next)
+                    .filter(|next| value[next.index()].is_nan()),
+            );
+            if stack.len() == waiting {
+                let value = &self.value;
+                self.value[top.index()] = self.pairs.ahead(top, a, |next| value[next.index()]);
+                stack.pop();
+            }
+        }
+        Ok(self.value[pair.index()])
+    }
+
+    /// `Q(t,x,a)`: what an allowed action earns when the benchmark follows it.
+    pub fn action_value(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
+        let Action::Continue(a) = action else {
+            return Ok(self.pairs.reward(pair));
+        };
+        self.pairs.open(pair)?;
+        let next: Vec<Pair> = self.pairs.follow(pair, a).map(|(next, _)| next).collect();
+        for next in next {
+            self.value(next)?;
+        }
+        let value = &self.value;
+        Ok(self.pairs.ahead(pair, a, |next| value[next.index()]))
+    }
+
+    /// `V(t,x) - Q(t,x,a)`: the expected regret of this choice; exactly 0 for the benchmark's own.
+    #[inline]
+    pub fn regret(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
+        match self.regret.get(self.regret_slot(pair, action)) {
+            Some(regret) if !regret.is_nan() => Ok(*regret),
+            _ => self.regret_now(pair, action),
+        }
+    }
+
+    #[inline]
+    fn regret_slot(&self, pair: Pair, action: Action) -> usize {
+        let column = match action {
+            Action::Continue(a) => a,
+            Action::Stop => self.actions,
+        };
+        pair.index() * (self.actions + 1) + column
+    }
+
+    #[cold]
+    fn regret_now(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
+        let regret = if self.choice(pair)? == action {
+            0.0
+        } else {
+            self.value(pair)? - self.action_value(pair, action)?
+        };
+        self.make_room();
+        let slot = self.regret_slot(pair, action);
+        self.regret[slot] = regret;
+        Ok(regret)
+    }
+}

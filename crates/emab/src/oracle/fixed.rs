@@ -1,0 +1,144 @@
+//! The best sequence of actions that looks at no feedback.
+//!
+//! A fixed sequence plays its continuation actions one after another and then stops. Where its next action is not
+//! allowed in the state it has come to, it stops there.
+//!
+//! Section 2 of the paper lists, in its example, only sequences that repeat one action; [`best_repeated`] is the best
+//! of those, [`best_fixed`] the best of all.
+
+use std::collections::BTreeMap;
+
+use super::exceeds;
+use super::optimal::Optimal;
+use super::pairs::{OracleError, Pair, Pairs};
+
+/// A sequence of continuation actions, followed by `stop`, and its expected gain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixedSequence {
+    /// What it earns.
+    pub value: f64,
+    /// Its continuation actions.
+    pub actions: Vec<usize>,
+}
+
+/// Where a sequence may have led: the chance of each pair, and what was earned already.
+#[derive(Clone)]
+struct Spread {
+    /// Gains of what has stopped, less the costs of the rest.
+    earned: f64,
+    at: BTreeMap<Pair, f64>,
+}
+
+impl Spread {
+    fn start(pairs: &Pairs) -> Spread {
+        Spread {
+            earned: 0.0,
+            at: BTreeMap::from([(pairs.start(), 1.0)]),
+        }
+    }
+
+    fn stop(&self, pairs: &Pairs) -> f64 {
+        let here: f64 = self
+            .at
+            .iter()
+            .map(|(&pair, p)| p * pairs.reward(pair))
+            .sum();
+        self.earned + here
+    }
+
+    /// After one more action; none if it is allowed nowhere.
+    fn after(&self, pairs: &Pairs, a: usize) -> Option<Spread> {
+        let mut next = Spread {
+            earned: self.earned,
+            at: BTreeMap::new(),
+        };
+        for (&pair, &p) in &self.at {
+            if pairs.allows(pair, a) {
+                next.earned -= p * pairs.cost(pair, a);
+                for (to, chance) in pairs.follow(pair, a) {
+                    *next.at.entry(to).or_insert(0.0) += p * chance;
+                }
+            } else {
+                next.earned += p * pairs.reward(pair);
+            }
+        }
+        (!next.at.is_empty()).then_some(next)
+    }
+}
+
+/// The best of all fixed sequences, the first in lexicographic order among equals.
+///
+/// Branch and bound: no continuation of a prefix earns more than the optimal policy would from where it leads.
+/// None when that leaves more than `limit` prefixes to look at. The pairs must be those `optimal` was computed on.
+pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<FixedSequence> {
+    let actions = pairs.problem().spec().actions().len();
+    let start = Spread::start(pairs);
+    let mut best = FixedSequence {
+        value: start.stop(pairs),
+        actions: Vec::new(),
+    };
+    let mut prefix = Vec::new();
+    // One level a step: where the prefix leads, and the next action to try there.
+    let mut levels = vec![(start, 0)];
+    let mut looked_at = 0;
+    while let Some((spread, tried)) = levels.last_mut() {
+        if *tried == actions {
+            levels.pop();
+            prefix.pop();
+            continue;
+        }
+        let a = *tried;
+        *tried += 1;
+        let Some(next) = spread.after(pairs, a) else {
+            continue;
+        };
+        looked_at += 1;
+        if looked_at > limit {
+            return None;
+        }
+        let at_most: f64 = next
+            .at
+            .iter()
+            .map(|(&pair, p)| p * optimal.value(pair))
+            .sum();
+        if !exceeds(next.earned + at_most, best.value) {
+            continue;
+        }
+        prefix.push(a);
+        let value = next.stop(pairs);
+        if exceeds(value, best.value) {
+            best = FixedSequence {
+                value,
+                actions: prefix.clone(),
+            };
+        }
+        levels.push((next, 0));
+    }
+    Some(best)
+}
+
+/// The best sequence that repeats one action, the shortest among equals.
+pub fn best_repeated(pairs: &mut Pairs) -> Result<FixedSequence, OracleError> {
+    pairs.open_all(Optimal::LIMIT, "the best repeated action")?;
+    let start = Spread::start(pairs);
+    let mut best = FixedSequence {
+        value: start.stop(pairs),
+        actions: Vec::new(),
+    };
+    for a in 0..pairs.problem().spec().actions().len() {
+        let mut spread = start.clone();
+        let mut length = 0;
+        while let Some(next) = spread.after(pairs, a) {
+            spread = next;
+            length += 1;
+            let value = spread.stop(pairs);
+            if exceeds(value, best.value) {
+                best = FixedSequence {
+                    value,
+                    actions: vec![a; length],
+                };
+            }
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,34 @@
+//! What could be known if the truth were known: values, policies and the exact regret of every choice.
+//!
+//! Reads a [`crate::Problem`], never a learner. Everything is computed for the pairs that are asked for and kept, so
+//! that a problem with a million states costs what is reached of it.
+
+mod benchmark;
+mod fixed;
+mod optimal;
+mod pairs;
+
+pub use benchmark::Benchmark;
+pub use fixed::{FixedSequence, best_fixed, best_repeated};
+pub use optimal::Optimal;
+pub use pairs::{OracleError, Pair, Pairs};
+
+use crate::spec::Action;
+
+/// Whether `a` is more than `b` by more than rounding can explain.
+///
+/// Ties decide in this problem (`stop` wins them), and `0.1 + 0.2` against `0.3` is one.
+pub(crate) fn exceeds(a: f64, b: f64) -> bool {
+    a - b > 1e-12 * a.abs().max(b.abs())
+}
+
+/// The better of `stop` and the continuation actions: `stop` wins ties, then the lowest index does.
+pub(crate) fn best_action(stop: f64, go: impl Iterator<Item = (usize, f64)>) -> (Action, f64) {
+    let mut best = (Action::Stop, stop);
+    for (a, value) in go {
+        if exceeds(value, best.1) {
+            best = (Action::Continue(a), value);
+        }
+    }
+    best
+}

@@ -1,0 +1,54 @@
+//! The optimal policy, by backward induction over every pair that can be reached.
+
+use super::best_action;
+use super::pairs::{OracleError, Pair, Pairs};
+use crate::spec::Action;
+
+/// The optimal policy and its value, for every pair that was reachable when it was computed.
+#[derive(Clone, Debug)]
+pub struct Optimal {
+    choice: Vec<Action>,
+    value: Vec<f64>,
+}
+
+impl Optimal {
+    /// The most pairs that are opened for it.
+    pub const LIMIT: usize = 20_000_000;
+
+    /// Opens all pairs that can be reached and solves them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use emab::{Model, Names, Problem, Spec, oracle::{Optimal, Pairs}};
+    /// // Nothing to be had at step 2, 1 at step 3: the benchmark stops at once, the optimal policy does not.
+    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
+    /// let mut pairs = Pairs::new(Arc::new(Problem::new("patience", spec, model))).unwrap();
+    /// let optimal = Optimal::new(&mut pairs).unwrap();
+    /// assert_eq!(optimal.value(pairs.start()), 1.0);
+    /// ```
+    pub fn new(pairs: &mut Pairs) -> Result<Optimal, OracleError> {
+        pairs.open_all(Self::LIMIT, "the optimal policy")?;
+        let mut value = vec![0.0; pairs.len()];
+        let mut choice = vec![Action::Stop; pairs.len()];
+        for pair in pairs.backwards() {
+            let ahead = pairs
+                .allowed(pair)
+                .map(|a| (a, pairs.ahead(pair, a, |next| value[next.index()])));
+            let (action, best) = best_action(pairs.reward(pair), ahead);
+            choice[pair.index()] = action;
+            value[pair.index()] = best;
+        }
+        Ok(Optimal { choice, value })
+    }
+
+    /// What the optimal policy does in a pair.
+    pub fn choice(&self, pair: Pair) -> Action {
+        self.choice[pair.index()]
+    }
+
+    /// What it earns from a pair on.
+    pub fn value(&self, pair: Pair) -> f64 {
+        self.value[pair.index()]
+    }
+}

@@ -1,0 +1,295 @@
+//! The step-state pairs of a problem as far as they were met, with everything the truth says about them.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::model::Problem;
+use crate::slots::Mix;
+use crate::spec::PointError;
+
+/// A step-state pair that was met: an index into [`Pairs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair(pub(crate) u32);
+
+impl Pair {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why the truth cannot be worked out.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum OracleError {
+    /// A quantity of the problem breaks a rule at a reachable pair.
+    #[error(transparent)]
+    Point(#[from] PointError),
+    /// More pairs than are kept.
+    #[error(
+        "more than {limit} step-state pairs can be reached; `{what}` needs all of them. \
+         A coarser state or a shorter horizon helps"
+    )]
+    TooMany {
+        /// The most pairs.
+        limit: usize,
+        /// What was to be computed.
+        what: &'static str,
+    },
+}
+
+/// The pairs met so far: rewards, and for each allowed action its cost, the law of the feedback and what follows.
+#[derive(Clone, Debug)]
+pub struct Pairs {
+    problem: Arc<Problem>,
+    actions: usize,
+    feedbacks: usize,
+    place: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+    /// By pair.
+    at: Vec<(u32, u32)>,
+    reward: Vec<f64>,
+    opened: Vec<bool>,
+    /// By pair and action: the edge, or FORBIDDEN, or UNMET.
+    edge: Vec<u32>,
+    /// By edge.
+    cost: Vec<f64>,
+    /// By edge and feedback.
+    chance: Vec<f64>,
+    up_to: Vec<f64>,
+    next: Vec<u32>,
+}
+
+const UNMET: u32 = u32::MAX;
+const FORBIDDEN: u32 = u32::MAX - 1;
+/// Feedback that never comes leads nowhere.
+const NOWHERE: u32 = u32::MAX;
+
+impl Pairs {
+    /// The most pairs that are kept.
+    pub const LIMIT: usize = 50_000_000;
+
+    /// Begins with the start state at step 1.
+    pub fn new(problem: Arc<Problem>) -> Result<Pairs, OracleError> {
+        let spec = problem.spec().clone();
+        let mut pairs = Pairs {
+            actions: spec.actions().len(),
+            feedbacks: spec.feedbacks().len(),
+            problem,
+            place: HashMap::default(),
+            at: Vec::new(),
+            reward: Vec::new(),
+            opened: Vec::new(),
+            edge: Vec::new(),
+            cost: Vec::new(),
+            chance: Vec::new(),
+            up_to: Vec::new(),
+            next: Vec::new(),
+        };
+        pairs.meet(1, spec.start())?;
+        Ok(pairs)
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Arc<Problem> {
+        &self.problem
+    }
+
+    /// How many pairs were met.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Never: the start is always there.
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// All pairs met, in the order of their meeting.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Pair> + use<> {
+        (0..self.at.len() as u32).map(Pair)
+    }
+
+    /// Step 1 in the start state.
+    pub fn start(&self) -> Pair {
+        Pair(0)
+    }
+
+    /// The pair `(t, x)`, if it was met.
+    pub fn find(&self, t: usize, x: usize) -> Option<Pair> {
+        self.place.get(&self.key(t, x)).copied().map(Pair)
+    }
+
+    /// The pair `(t, x)`, met now if it was not before.
+    pub fn meet(&mut self, t: usize, x: usize) -> Result<Pair, OracleError> {
+        let key = self.key(t, x);
+        if let Some(&pair) = self.place.get(&key) {
+            return Ok(Pair(pair));
+        }
+        if self.at.len() >= Self::LIMIT {
+            return Err(OracleError::TooMany {
+                limit: Self::LIMIT,
+                what: "the value of the benchmark",
+            });
+        }
+        let reward = self.problem.reward(t, x)?;
+        let pair = self.at.len() as u32;
+        self.place.insert(key, pair);
+        self.at.push((t as u32, x as u32));
+        self.reward.push(reward);
+        self.opened.push(false);
+        self.edge.extend(std::iter::repeat_n(UNMET, self.actions));
+        Ok(Pair(pair))
+    }
+
+    fn key(&self, t: usize, x: usize) -> u64 {
+        (t - 1) as u64 * self.problem.spec().states().len() as u64 + x as u64
+    }
+
+    /// The step of a pair.
+    #[inline]
+    pub fn step(&self, pair: Pair) -> usize {
+        self.at[pair.index()].0 as usize
+    }
+
+    /// The state of a pair.
+    #[inline]
+    pub fn state(&self, pair: Pair) -> usize {
+        self.at[pair.index()].1 as usize
+    }
+
+    /// `r_{t,x}`.
+    #[inline]
+    pub fn reward(&self, pair: Pair) -> f64 {
+        self.reward[pair.index()]
+    }
+
+    /// Works out what every allowed action does in this pair, and meets the pairs that may follow.
+    #[inline]
+    pub fn open(&mut self, pair: Pair) -> Result<(), OracleError> {
+        if self.opened[pair.index()] {
+            Ok(())
+        } else {
+            self.open_now(pair)
+        }
+    }
+
+    #[cold]
+    fn open_now(&mut self, pair: Pair) -> Result<(), OracleError> {
+        let problem = self.problem.clone();
+        let spec = problem.spec();
+        let (t, x) = (self.step(pair), self.state(pair));
+        let mut law = vec![0.0; self.feedbacks];
+        for a in 0..self.actions {
+            let slot = pair.index() * self.actions + a;
+            if !spec.check_allowed(t, x, a)? {
+                self.edge[slot] = FORBIDDEN;
+                continue;
+            }
+            problem.feedback_law(t, x, a, &mut law)?;
+            let cost = problem.cost(t, x, a)?;
+            let mut next = Vec::with_capacity(self.feedbacks);
+            for (f, &p) in law.iter().enumerate() {
+                next.push(if p > 0.0 {
+                    self.meet(t + 1, spec.next(t, x, a, f)?)?.0
+                } else {
+                    NOWHERE
+                });
+            }
+            self.edge[slot] = self.cost.len() as u32;
+            self.cost.push(cost);
+            self.chance.extend_from_slice(&law);
+            let mut up_to = 0.0;
+            for (&p, &to) in law.iter().zip(&next) {
+                up_to += p;
+                // A draw below this bound takes this feedback; one that never comes has an empty share.
+                self.up_to.push(if to == NOWHERE { -1.0 } else { up_to });
+            }
+            // Rounding may leave the sum a hair below 1; the last feedback that can come takes the rest.
+            let first = self.up_to.len() - self.feedbacks;
+            if let Some(last) = next.iter().rposition(|&to| to != NOWHERE) {
+                self.up_to[first + last] = 2.0;
+            }
+            self.next.extend(next);
+        }
+        self.opened[pair.index()] = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn edge(&self, pair: Pair, a: usize) -> Option<usize> {
+        let edge = self.edge[pair.index() * self.actions + a];
+        (edge < FORBIDDEN).then_some(edge as usize)
+    }
+
+    /// Whether an opened pair allows action `a`.
+    #[inline]
+    pub fn allows(&self, pair: Pair, a: usize) -> bool {
+        a < self.actions && self.edge(pair, a).is_some()
+    }
+
+    /// The allowed actions of an opened pair.
+    pub fn allowed(&self, pair: Pair) -> impl Iterator<Item = usize> + '_ {
+        (0..self.actions).filter(move |&a| self.edge(pair, a).is_some())
+    }
+
+    /// `c_{t,x,a}` of an allowed action of an opened pair; 0 of any other.
+    #[inline]
+    pub fn cost(&self, pair: Pair, a: usize) -> f64 {
+        self.edge(pair, a).map_or(0.0, |edge| self.cost[edge])
+    }
+
+    /// The pairs that may follow an allowed action of an opened pair, with their chances, one a feedback.
+    pub fn follow(&self, pair: Pair, a: usize) -> impl Iterator<Item = (Pair, f64)> + '_ {
+        let range = self.edge(pair, a).map_or(0..0, |edge| {
+            edge * self.feedbacks..(edge + 1) * self.feedbacks
+        });
+        range
+            .filter(|&i| self.next[i] != NOWHERE)
+            .map(|i| (Pair(self.next[i]), self.chance[i]))
+    }
+
+    /// The feedback, and the pair that follows, when a uniform draw is `u`; none where the action is not allowed.
+    #[inline]
+    pub fn draw(&self, pair: Pair, a: usize, u: f64) -> Option<(usize, Pair)> {
+        let first = self.edge(pair, a)? * self.feedbacks;
+        let bounds = &self.up_to[first..first + self.feedbacks];
+        let f = bounds.iter().position(|&bound| u < bound)?;
+        Some((f, Pair(self.next[first + f])))
+    }
+
+    /// `sum_f P(f) * value(next)` less the cost of `a`.
+    #[inline]
+    pub fn ahead(&self, pair: Pair, a: usize, value: impl Fn(Pair) -> f64) -> f64 {
+        let mut sum = 0.0;
+        for (next, p) in self.follow(pair, a) {
+            sum += p * value(next);
+        }
+        sum - self.cost(pair, a)
+    }
+
+    /// The gain `g_{t,x,a} = y_{t,x,a} - c_{t,x,a}` of an allowed action of an opened pair.
+    pub fn gain(&self, pair: Pair, a: usize) -> f64 {
+        self.ahead(pair, a, |next| self.reward(next))
+    }
+
+    /// Opens every pair that can be reached from those met, by any actions.
+    pub fn open_all(&mut self, limit: usize, what: &'static str) -> Result<(), OracleError> {
+        let mut i = 0;
+        while i < self.at.len() {
+            if i >= limit {
+                return Err(OracleError::TooMany { limit, what });
+            }
+            self.open(Pair(i as u32))?;
+            i += 1;
+        }
+        Ok(())
+    }
+
+    /// The pairs, later steps first: the order of backward induction.
+    pub fn backwards(&self) -> Vec<Pair> {
+        let mut order: Vec<Pair> = self.iter().collect();
+        order.sort_by_key(|&pair| (std::cmp::Reverse(self.step(pair)), pair));
+        order
+    }
+}

@@ -1,0 +1,103 @@
+//! A place for each step-state pair that was met: memory for what is visited, not for what exists.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Numbers the pairs in the order in which they are first met.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots {
+    states: usize,
+    place: Place,
+    met: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    /// One entry for every pair there is: a look-up is one load.
+    Table(Vec<u32>),
+    /// One entry for every pair met.
+    Map(HashMap<u64, u32, BuildHasherDefault<Mix>>),
+}
+
+/// Up to so many pairs a table of all of them is cheaper than a map of those met (4 MiB).
+const TABLE: usize = 1 << 20;
+const UNMET: u32 = u32::MAX;
+
+impl Slots {
+    pub(crate) fn new(horizon: usize, states: usize) -> Slots {
+        let all = horizon.saturating_mul(states);
+        Slots {
+            states,
+            place: if all <= TABLE {
+                Place::Table(vec![UNMET; all])
+            } else {
+                Place::Map(HashMap::default())
+            },
+            met: Vec::new(),
+        }
+    }
+
+    /// The slot of a pair and whether it is new.
+    #[inline]
+    pub(crate) fn of(&mut self, t: usize, x: usize) -> (usize, bool) {
+        let key = (t - 1) as u64 * self.states as u64 + x as u64;
+        let place = match &mut self.place {
+            Place::Table(table) => &mut table[key as usize],
+            Place::Map(map) => map.entry(key).or_insert(UNMET),
+        };
+        if *place != UNMET {
+            return (*place as usize, false);
+        }
+        *place = self.met.len() as u32;
+        self.met.push(key);
+        (self.met.len() - 1, true)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        match &mut self.place {
+            Place::Table(table) => self.met.iter().for_each(|&key| table[key as usize] = UNMET),
+            Place::Map(map) => map.clear(),
+        }
+        self.met.clear();
+    }
+}
+
+/// A hash for keys that are small numbers and that nobody chooses to collide.
+#[derive(Clone, Default)]
+pub(crate) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    #[inline]
+    fn write_u64(&mut self, key: u64) {
+        // Multiply by the golden ratio and fold: the map takes both its high and its low bits.
+        let product = (self.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_places_number_pairs_alike() {
+        let mut table = Slots::new(5, 7);
+        let mut map = Slots::new(5, 1 << 30);
+        assert!(matches!(map.place, Place::Map(_)));
+        for (t, x) in [(1, 0), (5, 6), (1, 0), (2, 3), (5, 6)] {
+            assert_eq!(table.of(t, x), map.of(t, x));
+        }
+        table.clear();
+        map.clear();
+        assert_eq!(table.of(5, 6), (0, true));
+        assert_eq!(map.of(5, 6), (0, true));
+    }
+}

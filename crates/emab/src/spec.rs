@@ -1,0 +1,375 @@
+//! What a learner may know of a problem: horizon, states, actions, feedbacks, the transition and the action mask.
+//!
+//! Section 2 of the paper: the learner knows `phi_t(x, a, f)` and nothing of the laws of feedback, cost and reward.
+//! Those are in [`crate::model`], a module that no learner takes as input; the types keep learners honest.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// One choice at one step: go on with a continuation action, or end the episode.
+///
+/// ```
+/// use emab::Action;
+/// assert_ne!(Action::Continue(0), Action::Stop);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Action {
+    /// A continuation action, by its index.
+    Continue(usize),
+    /// The terminal action, which every problem has.
+    Stop,
+}
+
+/// A number that depends on step, state, action and feedback: every part of a problem is one of these.
+///
+/// Steps count from 1, everything else from 0. Arguments that a quantity does not depend on are 0.
+/// Closures of four indices are quantities.
+///
+/// ```
+/// use emab::Quantity;
+/// let reward = |t: usize, x: usize, _a: usize, _f: usize| 0.9_f64.powi(t as i32 - 1) * x as f64;
+/// assert_eq!(reward.at(1, 3, 0, 0).unwrap(), 3.0);
+/// ```
+pub trait Quantity: Send + Sync {
+    /// The value at step `t`, state `x`, action `a`, feedback `f`.
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault>;
+}
+
+impl<F> Quantity for F
+where
+    F: Fn(usize, usize, usize, usize) -> f64 + Send + Sync,
+{
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault> {
+        Ok(self(t, x, a, f))
+    }
+}
+
+/// Why a [`Quantity`] has no value somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What went wrong, in words.
+    pub message: String,
+    /// The bytes of the source text it came from, when the quantity was read from a file.
+    pub span: Option<Range<usize>>,
+}
+
+/// A quantity that breaks a rule at one point, with the point, the value and the rule.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("`{quantity}` at {point}: {what}")]
+pub struct PointError {
+    /// The quantity's name in the problem file.
+    pub quantity: &'static str,
+    /// Where it was evaluated.
+    pub point: Point,
+    /// What was found and what was expected.
+    pub what: String,
+    /// The bytes of the source text, when known.
+    pub span: Option<Range<usize>>,
+}
+
+/// A step, a state and, where they matter, an action and a feedback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Step, from 1.
+    pub t: usize,
+    /// State.
+    pub x: usize,
+    /// Continuation action.
+    pub a: Option<usize>,
+    /// Feedback.
+    pub f: Option<usize>,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "t = {}, x = {}", self.t, self.x)?;
+        if let Some(a) = self.a {
+            write!(out, ", a = {a}")?;
+        }
+        if let Some(f) = self.f {
+            write!(out, ", f = {f}")?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn evaluate(
+    quantity: &dyn Quantity,
+    name: &'static str,
+    point: Point,
+) -> Result<f64, PointError> {
+    let failed = |what, span| PointError {
+        quantity: name,
+        point,
+        what,
+        span,
+    };
+    let value = quantity
+        .at(point.t, point.x, point.a.unwrap_or(0), point.f.unwrap_or(0))
+        .map_err(|fault| failed(fault.message, fault.span))?;
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(failed(
+            format!("got {value}, expected a finite number"),
+            None,
+        ))
+    }
+}
+
+/// A set of states, actions or feedbacks: a count, or one name each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// So many, called by a prefix and their index.
+    Count(usize, &'static str),
+    /// One name each.
+    List(Vec<String>),
+}
+
+impl Names {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Names::Count(n, _) => *n,
+            Names::List(names) => names.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of number `i`.
+    pub fn name(&self, i: usize) -> Cow<'_, str> {
+        match self {
+            Names::List(names) if i < names.len() => Cow::Borrowed(&names[i]),
+            Names::Count(_, prefix) => Cow::Owned(format!("{prefix}{i}")),
+            Names::List(_) => Cow::Owned(i.to_string()),
+        }
+    }
+}
+
+/// A specification that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecError {
+    /// A size outside of what is supported.
+    #[error("`{field}` must be from {least} to {most}, got {got}")]
+    Size {
+        /// The field of the problem file.
+        field: &'static str,
+        /// What was given.
+        got: usize,
+        /// The smallest value.
+        least: usize,
+        /// The largest value.
+        most: usize,
+    },
+    /// A start state that does not exist.
+    #[error("`start` must be a state from 0 to {last}, got {got}")]
+    Start {
+        /// What was given.
+        got: usize,
+        /// The last state.
+        last: usize,
+    },
+}
+
+/// What a learner may know of a problem.
+///
+/// ```
+/// use emab::{Names, Spec};
+/// let spec = Spec::new(10, Names::Count(10, ""), Names::List(vec!["cont".into()]), Names::Count(2, ""))
+///     .unwrap()
+///     .transition(|_t, x, _a, f| (x + f) as f64);
+/// assert_eq!(spec.next(1, 0, 0, 1).unwrap(), 1);
+/// assert_eq!(spec.k(), 10.0 * 10.0 * 2.0);
+/// ```
+#[derive(Clone)]
+pub struct Spec {
+    horizon: usize,
+    states: Names,
+    actions: Names,
+    feedbacks: Names,
+    start: usize,
+    transition: Arc<dyn Quantity>,
+    allowed: Option<Arc<dyn Quantity>>,
+}
+
+impl fmt::Debug for Spec {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Spec")
+            .field("horizon", &self.horizon)
+            .field("states", &self.states.len())
+            .field("actions", &self.actions)
+            .field("feedbacks", &self.feedbacks)
+            .field("start", &self.start)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Spec {
+    /// The longest horizon supported.
+    pub const MAX_HORIZON: usize = 1_000_000;
+    /// The most states supported.
+    pub const MAX_STATES: usize = 1_000_000_000;
+    /// The most continuation actions, and the most feedbacks, supported.
+    pub const MAX_BRANCH: usize = 10_000;
+
+    /// A specification whose state never changes; give it a transition with [`Spec::transition`].
+    pub fn new(
+        horizon: usize,
+        states: Names,
+        actions: Names,
+        feedbacks: Names,
+    ) -> Result<Spec, SpecError> {
+        let within = |field, got, most| {
+            if (1..=most).contains(&got) {
+                Ok(())
+            } else {
+                Err(SpecError::Size {
+                    field,
+                    got,
+                    least: 1,
+                    most,
+                })
+            }
+        };
+        within("horizon", horizon, Self::MAX_HORIZON)?;
+        within("states", states.len(), Self::MAX_STATES)?;
+        within("actions", actions.len(), Self::MAX_BRANCH)?;
+        within("feedbacks", feedbacks.len(), Self::MAX_BRANCH)?;
+        Ok(Spec {
+            horizon,
+            states,
+            actions,
+            feedbacks,
+            start: 0,
+            transition: Arc::new(|_t: usize, x: usize, _a: usize, _f: usize| x as f64),
+            allowed: None,
+        })
+    }
+
+    /// With this transition `phi_t(x, a, f)`.
+    #[must_use]
+    pub fn transition(mut self, phi: impl Quantity + 'static) -> Spec {
+        self.transition = Arc::new(phi);
+        self
+    }
+
+    /// With this mask: an action may be taken where the quantity is not 0.
+    #[must_use]
+    pub fn allowed(mut self, mask: impl Quantity + 'static) -> Spec {
+        self.allowed = Some(Arc::new(mask));
+        self
+    }
+
+    /// With this state at step 1.
+    pub fn start_at(mut self, x: usize) -> Result<Spec, SpecError> {
+        if x >= self.states.len() {
+            return Err(SpecError::Start {
+                got: x,
+                last: self.states.len() - 1,
+            });
+        }
+        self.start = x;
+        Ok(self)
+    }
+
+    /// `l_max`: the step at which every episode has ended.
+    pub fn horizon(&self) -> usize {
+        self.horizon
+    }
+
+    /// The states.
+    pub fn states(&self) -> &Names {
+        &self.states
+    }
+
+    /// The continuation actions; `stop` is not among them.
+    pub fn actions(&self) -> &Names {
+        &self.actions
+    }
+
+    /// The feedbacks.
+    pub fn feedbacks(&self) -> &Names {
+        &self.feedbacks
+    }
+
+    /// The state at step 1.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// `K = l_max * |X| * |A ∪ {stop}|`, as the paper counts it.
+    pub fn k(&self) -> f64 {
+        self.horizon as f64 * self.states.len() as f64 * (self.actions.len() + 1) as f64
+    }
+
+    /// The name of an action, `stop` included.
+    pub fn action_name(&self, action: Action) -> Cow<'_, str> {
+        match action {
+            Action::Continue(a) => self.actions.name(a),
+            Action::Stop => Cow::Borrowed("stop"),
+        }
+    }
+
+    /// The state after feedback `f` to action `a` in `(t, x)`.
+    pub fn next(&self, t: usize, x: usize, a: usize, f: usize) -> Result<usize, PointError> {
+        let point = Point {
+            t,
+            x,
+            a: Some(a),
+            f: Some(f),
+        };
+        let value = evaluate(&*self.transition, "transition", point)?;
+        let last = self.states.len() - 1;
+        if value >= 0.0 && value <= last as f64 && value.fract() == 0.0 {
+            return Ok(value as usize);
+        }
+        let remedy = if value.fract() == 0.0 {
+            ""
+        } else {
+            "; floor(...) or round(...) make an integer"
+        };
+        Err(PointError {
+            quantity: "transition",
+            point,
+            what: format!("got {value}, expected a state, an integer from 0 to {last}{remedy}"),
+            span: None,
+        })
+    }
+
+    /// Whether some action is forbidden somewhere.
+    pub fn has_mask(&self) -> bool {
+        self.allowed.is_some()
+    }
+
+    /// Whether continuation action `a` may be taken in `(t, x)`; an error where the mask has no value.
+    pub fn check_allowed(&self, t: usize, x: usize, a: usize) -> Result<bool, PointError> {
+        if t >= self.horizon || a >= self.actions.len() {
+            return Ok(false);
+        }
+        let Some(mask) = &self.allowed else {
+            return Ok(true);
+        };
+        let point = Point {
+            t,
+            x,
+            a: Some(a),
+            f: None,
+        };
+        Ok(evaluate(&**mask, "allowed", point)? != 0.0)
+    }
+
+    /// Whether continuation action `a` may be taken in `(t, x)`, false where the mask has no value.
+    ///
+    /// Whoever drives a learner calls [`Spec::check_allowed`] first and reports the error.
+    pub fn is_allowed(&self, t: usize, x: usize, a: usize) -> bool {
+        self.check_allowed(t, x, a).unwrap_or(false)
+    }
+}

@@ -1,0 +1,101 @@
+//! Confidence widths: how far a sample mean may be from its expectation, at every count at once.
+//!
+//! All have the form of Equations 3 and 4 of the paper,
+//! `conf(N) = sqrt((1 + N) / N^2 * w * log(K sqrt(1 + N) / delta))`, and differ in the coefficient `w`.
+
+use crate::parameter::{Delta, Sigma2};
+
+/// A confidence width as a function of the count.
+///
+/// ```
+/// use emab::{Delta, Sigma2, Width};
+/// let width = Width::paper(Sigma2::new(0.2).unwrap(), 200.0, Delta::new(0.01).unwrap());
+/// assert_eq!(width.at(0), f64::INFINITY);
+/// assert!(width.at(100) < width.at(10));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Width {
+    coefficient: f64,
+    log_k_over_delta: f64,
+}
+
+impl Width {
+    /// `w = 4 sigma^2`, as Equations 3 and 4 print it, for continuation actions and for `stop`.
+    pub fn paper(sigma2: Sigma2, k: f64, delta: Delta) -> Width {
+        Width {
+            coefficient: 4.0 * sigma2.get(),
+            log_k_over_delta: libm::log(k / delta.get()),
+        }
+    }
+
+    /// The width after `n` observations; infinite after none.
+    pub fn at(&self, n: u64) -> f64 {
+        if n == 0 {
+            return f64::INFINITY;
+        }
+        let n = n as f64;
+        let log = self.log_k_over_delta + 0.5 * libm::log1p(n);
+        ((1.0 + n) / (n * n) * self.coefficient * log).sqrt()
+    }
+}
+
+/// A width with the values computed so far, so that a learner's loop has no logarithm in it.
+#[derive(Clone, Debug)]
+pub(crate) struct WidthTable {
+    width: Width,
+    values: Vec<f64>,
+}
+
+impl WidthTable {
+    pub(crate) fn new(width: Width) -> WidthTable {
+        let values = (0..64).map(|n| width.at(n)).collect();
+        WidthTable { width, values }
+    }
+
+    #[inline]
+    pub(crate) fn at(&mut self, n: u64) -> f64 {
+        match self.values.get(n as usize) {
+            Some(value) => *value,
+            None => self.grow(n),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, n: u64) -> f64 {
+        // Doubling keeps the cost per count constant; past this size a count's width is computed when asked for.
+        const MOST: usize = 1 << 22;
+        if self.values.len() < MOST && (n as usize) < MOST {
+            let old = self.values.len();
+            let new = (2 * old).max(n as usize + 1);
+            let width = self.width;
+            self.values.extend((old..new).map(|n| width.at(n as u64)));
+        }
+        self.width.at(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_printed() {
+        let (sigma2, delta, k) = (0.2, 0.01, 200.0);
+        let width = Width::paper(Sigma2::new(sigma2).unwrap(), k, Delta::new(delta).unwrap());
+        for n in [1.0_f64, 2.0, 17.0, 20_000.0] {
+            let printed = ((1.0 + n) / n.powi(2)
+                * (4.0 * sigma2 * (k * (1.0 + n).sqrt() / delta).ln()))
+            .sqrt();
+            assert!((width.at(n as u64) - printed).abs() < 1e-14 * printed);
+        }
+    }
+
+    #[test]
+    fn the_table_holds_the_function() {
+        let width = Width::paper(Sigma2::new(0.2).unwrap(), 200.0, Delta::new(0.01).unwrap());
+        let mut table = WidthTable::new(width);
+        for n in [0, 1, 63, 64, 65, 1000, 5_000_000] {
+            assert_eq!(table.at(n), width.at(n));
+        }
+    }
+}
