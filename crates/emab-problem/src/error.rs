@@ -1,0 +1,115 @@
+//! What is wrong with a problem file, where, and what would be right.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+/// A mistake in a problem file; displays as a message with the line it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    /// The file.
+    pub file: String,
+    /// What is wrong.
+    pub message: String,
+    /// Said at the place itself.
+    pub label: String,
+    /// What would be right, where there is something to say.
+    pub help: Option<String>,
+    /// The bytes it is about.
+    pub span: Option<Range<usize>>,
+    pub(crate) text: Arc<str>,
+}
+
+impl ReadError {
+    /// The message with its line, in colour or plain.
+    pub fn render(&self, colour: bool) -> String {
+        let Some(span) = &self.span else {
+            let help = self
+                .help
+                .as_ref()
+                .map_or(String::new(), |help| format!("\n  = help: {help}"));
+            return format!("error: {}: {}{help}", self.file, self.message);
+        };
+        // A span must lie in the text and on the borders of characters.
+        let mut end = span.end.min(self.text.len());
+        let mut start = span.start.min(end);
+        while !self.text.is_char_boundary(start) {
+            start -= 1;
+        }
+        while !self.text.is_char_boundary(end) {
+            end += 1;
+        }
+        let snippet = Snippet::source(&*self.text)
+            .path(&self.file)
+            .annotation(AnnotationKind::Primary.span(start..end).label(&self.label));
+        let mut group = Level::ERROR.primary_title(&self.message).element(snippet);
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        renderer.render(&[group]).to_string()
+    }
+
+    /// The line and column it is about, from 1.
+    pub fn line_and_column(&self) -> Option<(usize, usize)> {
+        let start = self.span.as_ref()?.start.min(self.text.len());
+        let before = self.text.get(..start)?;
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        Some((line, column))
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// A mistake before it is known in which file.
+#[derive(Clone, Debug)]
+pub(crate) struct Mistake {
+    pub(crate) span: Option<Range<usize>>,
+    pub(crate) message: String,
+    pub(crate) label: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Mistake {
+    pub(crate) fn at(
+        span: &Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Mistake {
+        Mistake {
+            span: Some(span.clone()),
+            message: message.into(),
+            label: label.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Mistake {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn in_file(self, file: &str, text: &Arc<str>) -> ReadError {
+        ReadError {
+            file: file.into(),
+            message: self.message,
+            label: self.label,
+            help: self.help,
+            span: self.span,
+            text: text.clone(),
+        }
+    }
+}

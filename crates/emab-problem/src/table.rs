@@ -1,0 +1,184 @@
+//! Quantities as a problem file states them: a number, an expression, or a nested array of those.
+
+use std::ops::Range;
+
+use emab::{Fault, Quantity};
+
+use crate::error::Mistake;
+use crate::expression::{Expression, Scope};
+use crate::node::{Kind, Node};
+
+/// One index of an array: which variable it is, how long it is and what to call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dimension {
+    /// Position in `[t, x, a, f]`.
+    pub(crate) variable: usize,
+    pub(crate) length: usize,
+    pub(crate) name: &'static str,
+}
+
+/// What is needed to read a quantity.
+pub(crate) struct Reading<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) scope: &'a Scope,
+    pub(crate) quantity: &'static str,
+    pub(crate) variables: &'a [&'a str],
+    /// Whether `true` and `false` stand for 1 and 0.
+    pub(crate) booleans: bool,
+}
+
+/// A quantity of a problem file.
+pub(crate) struct Table {
+    dimensions: Vec<Dimension>,
+    root: Entry,
+}
+
+enum Entry {
+    Number(f64),
+    Formula(Box<Formula>),
+    Row(Vec<Entry>),
+}
+
+struct Formula {
+    expression: Expression,
+    /// Where the expression's text begins in the file, if it stands there without escapes.
+    start: Option<usize>,
+    whole: Range<usize>,
+}
+
+impl Formula {
+    /// A fault of the expression, at its place in the file.
+    fn placed(&self, fault: Fault) -> Fault {
+        place(fault, self.start, &self.whole)
+    }
+}
+
+fn place(fault: Fault, start: Option<usize>, whole: &Range<usize>) -> Fault {
+    let span = match (start, fault.span) {
+        (Some(start), Some(span)) => start + span.start..start + span.end,
+        _ => whole.clone(),
+    };
+    Fault {
+        message: fault.message,
+        span: Some(span),
+    }
+}
+
+impl Quantity for Table {
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault> {
+        let index = [t - 1, x, a, f];
+        let mut entry = &self.root;
+        for dimension in &self.dimensions {
+            let Entry::Row(row) = entry else { break };
+            let i = if row.len() == 1 {
+                0
+            } else {
+                index[dimension.variable]
+            };
+            entry = row.get(i).ok_or_else(|| Fault {
+                message: format!("there is no entry {i} among the {}", dimension.name),
+                span: None,
+            })?;
+        }
+        match entry {
+            Entry::Number(value) => Ok(*value),
+            Entry::Formula(formula) => formula
+                .expression
+                .evaluate([t as f64, x as f64, a as f64, f as f64])
+                .map_err(|fault| formula.placed(fault)),
+            Entry::Row(_) => Err(Fault {
+                message: "an array has too many dimensions".into(),
+                span: None,
+            }),
+        }
+    }
+}
+
+impl Table {
+    /// Reads a quantity whose arrays have these dimensions, outermost first.
+    pub(crate) fn read(
+        node: &Node,
+        dimensions: &[Dimension],
+        reading: &Reading<'_>,
+    ) -> Result<Table, Mistake> {
+        // A single number or expression has no dimensions at all.
+        let dimensions = match node.kind {
+            Kind::Array(_) => dimensions.to_vec(),
+            _ => Vec::new(),
+        };
+        let root = entry(node, &dimensions, reading)?;
+        Ok(Table { dimensions, root })
+    }
+}
+
+fn entry(node: &Node, rest: &[Dimension], reading: &Reading<'_>) -> Result<Entry, Mistake> {
+    let Some((dimension, inner)) = rest.split_first() else {
+        return leaf(node, reading);
+    };
+    let shape: Vec<&str> = rest.iter().map(|d| d.name).collect();
+    let Kind::Array(items) = &node.kind else {
+        let message = format!(
+            "`{}` must be a nested array of {} here",
+            reading.quantity,
+            shape.join(", ")
+        );
+        return Err(Mistake::at(
+            &node.span,
+            message,
+            format!("got {}", node.what()),
+        ));
+    };
+    if items.len() != dimension.length && items.len() != 1 {
+        let expected = if dimension.length == 1 {
+            "1".into()
+        } else {
+            format!("{} or 1", dimension.length)
+        };
+        let message = format!("`{}` has {} entries here", reading.quantity, items.len());
+        let label = format!(
+            "expected {expected}, one for each of the {}",
+            dimension.name
+        );
+        return Err(Mistake::at(&node.span, message, label));
+    }
+    let row = items
+        .iter()
+        .map(|item| entry(item, inner, reading))
+        .collect::<Result<_, _>>()?;
+    Ok(Entry::Row(row))
+}
+
+fn leaf(node: &Node, reading: &Reading<'_>) -> Result<Entry, Mistake> {
+    match &node.kind {
+        Kind::Number(value) => Ok(Entry::Number(*value)),
+        Kind::Bool(value) if reading.booleans => Ok(Entry::Number(f64::from(u8::from(*value)))),
+        Kind::Text(text) => {
+            let start = node.text_start(reading.source);
+            match Expression::parse(text, reading.variables, reading.scope) {
+                Ok(expression) => Ok(Entry::Formula(Box::new(Formula {
+                    expression,
+                    start,
+                    whole: node.span.clone(),
+                }))),
+                Err(fault) => {
+                    let fault = place(fault, start, &node.span);
+                    let message =
+                        format!("the expression for `{}` cannot be read", reading.quantity);
+                    let span = fault.span.unwrap_or(node.span.clone());
+                    Err(Mistake::at(&span, message, fault.message))
+                }
+            }
+        }
+        _ => {
+            let message = format!(
+                "`{}` must be a number or an expression here",
+                reading.quantity
+            );
+            Err(Mistake::at(
+                &node.span,
+                message,
+                format!("got {}", node.what()),
+            ))
+        }
+    }
+}
