@@ -10,11 +10,11 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     /// The file.
-    pub file: String,
+    pub file: Arc<str>,
     /// What is wrong.
     pub message: String,
     /// Said at the place itself.
-    pub label: String,
+    pub label: Box<str>,
     /// What would be right, where there is something to say.
     pub help: Option<String>,
     /// The bytes it is about.
@@ -42,8 +42,8 @@ impl ReadError {
             end += 1;
         }
         let snippet = Snippet::source(&*self.text)
-            .path(&self.file)
-            .annotation(AnnotationKind::Primary.span(start..end).label(&self.label));
+            .path(&*self.file)
+            .annotation(AnnotationKind::Primary.span(start..end).label(&*self.label));
         let mut group = Level::ERROR.primary_title(&self.message).element(snippet);
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help));
@@ -106,7 +106,7 @@ impl Mistake {
         ReadError {
             file: file.into(),
             message: self.message,
-            label: self.label,
+            label: self.label.into(),
             help: self.help,
             span: self.span,
             text: text.clone(),

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use emab::Fault;
 use emab::learners::nearest;
+use emab::{Fault, plain};
 
 /// The names an expression may use besides `t x a f`, and their values.
 #[derive(Clone, Debug, Default)]
@@ -216,7 +216,7 @@ impl Expression {
                         .iter()
                         .find(|(_, f, _)| f == function)
                         .map_or("", |f| f.0);
-                    let list: Vec<String> = values.iter().map(f64::to_string).collect();
+                    let list: Vec<String> = values.iter().map(|&v| plain(v)).collect();
                     let message = format!("{name}({}) has no finite value", list.join(", "));
                     return Err(fault(message, self.span.clone()));
                 }
@@ -259,8 +259,10 @@ fn binary(op: Binary, left: f64, right: f64) -> f64 {
 }
 
 fn no_value(op: Binary, left: f64, right: f64) -> String {
+    let by_zero = right == 0.0;
+    let (left, right) = (plain(left), plain(right));
     match op {
-        Binary::Divide | Binary::Remainder if right == 0.0 => {
+        Binary::Divide | Binary::Remainder if by_zero => {
             let sign = if op == Binary::Divide { "/" } else { "%" };
             format!("division by zero: {left} {sign} {right}")
         }
@@ -664,9 +666,9 @@ mod tests {
             ),
             ("q + 1", "unknown name `q`, did you mean `a`?", "q"),
             (
-                "mn(1)",
-                "there is no function `mn`, did you mean `min`?",
-                "mn",
+                "mim(1)",
+                "there is no function `mim`, did you mean `min`?",
+                "mim",
             ),
             ("x = 1", "write `==` instead", "="),
             ("x ** 2", "write `^` instead", "**"),

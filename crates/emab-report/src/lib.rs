@@ -1,1 +1,13 @@
-//! x
+//! What people look at: tables, plots, result files and verdicts. Knows results, not engines.
+
+mod claim;
+mod files;
+mod plot;
+mod regret;
+mod table;
+
+pub use claim::{Claim, Verdict, claims_markdown, claims_table};
+pub use files::{FileError, Folder};
+pub use plot::{Picture, PlotError, PlotOptions, Series, SeriesPoint, draw};
+pub use regret::{confidence, curve_csv, regret_markdown, regret_series, regret_table};
+pub use table::{number, table};

@@ -1,5 +1,6 @@
 //! Laws that any [`Problem`] and any [`Learner`] must keep, to be called from anybody's tests.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -10,7 +11,7 @@ use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{OracleError, Pairs};
 use crate::random::{Role, Stream};
-use crate::spec::Action;
+use crate::spec::{Action, Spec};
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -64,6 +65,38 @@ pub fn check_problem(problem: &Arc<Problem>, limit: usize) -> Result<usize, Orac
     let mut pairs = Pairs::new(problem.clone())?;
     pairs.open_all(limit, "the check")?;
     Ok(pairs.len())
+}
+
+/// Checks every pair that can be reached by any action and feedback, up to `limit` of them, and says how many.
+///
+/// For a live study, where there is no model: the mask has a value and transitions lead to states.
+pub fn check_spec(spec: &Spec, limit: usize) -> Result<usize, OracleError> {
+    let mut level = BTreeSet::from([spec.start()]);
+    let mut pairs = 0;
+    for t in 1..=spec.horizon() {
+        pairs += level.len();
+        if pairs > limit {
+            return Err(OracleError::TooMany {
+                limit,
+                what: "the check",
+            });
+        }
+        let mut next = BTreeSet::new();
+        for &x in &level {
+            for a in 0..spec.actions().len() {
+                if spec.check_allowed(t, x, a)? {
+                    for f in 0..spec.feedbacks().len() {
+                        next.insert(spec.next(t, x, a, f)?);
+                    }
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        level = next;
+    }
+    Ok(pairs)
 }
 
 /// Checks a learner on a problem over `episodes` episodes.

@@ -36,5 +36,5 @@ pub use learner::Learner;
 pub use model::{Model, Noise, NoiseError, Problem};
 pub use parameter::{Delta, ParameterError, Sigma2};
 pub use random::{Role, Stream};
-pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError};
+pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
 pub use width::Width;

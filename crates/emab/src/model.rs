@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::random::Stream;
-use crate::spec::{Point, PointError, Quantity, Spec, evaluate};
+use crate::spec::{Point, PointError, Quantity, Spec, evaluate, plain};
 
 /// How an observation varies around its expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +78,10 @@ impl Noise {
             return Err(PointError {
                 quantity,
                 point,
-                what: format!("got {mean}, expected a chance from 0 to 1 (its noise is bernoulli)"),
+                what: format!(
+                    "got {}, expected a chance from 0 to 1 (its noise is bernoulli)",
+                    plain(mean)
+                ),
                 span: None,
             });
         }
@@ -212,7 +215,7 @@ impl Problem {
                 return Err(PointError {
                     quantity: "feedback",
                     point: at(Some(f)),
-                    what: format!("got {p}, expected a probability from 0 to 1"),
+                    what: format!("got {}, expected a probability from 0 to 1", plain(*p)),
                     span: None,
                 });
             }

@@ -41,6 +41,15 @@ impl Slots {
     #[inline]
     pub(crate) fn of(&mut self, t: usize, x: usize) -> (usize, bool) {
         let key = (t - 1) as u64 * self.states as u64 + x as u64;
+        if let Place::Table(table) = &self.place
+            && table[key as usize] != UNMET
+        {
+            return (table[key as usize] as usize, false);
+        }
+        self.find_or_add(key)
+    }
+
+    fn find_or_add(&mut self, key: u64) -> (usize, bool) {
         let place = match &mut self.place {
             Place::Table(table) => &mut table[key as usize],
             Place::Map(map) => map.entry(key).or_insert(UNMET),

@@ -97,6 +97,20 @@ impl fmt::Display for Point {
     }
 }
 
+/// A number for a message: as it is, but with an exponent where there would be a row of zeros.
+///
+/// ```
+/// assert_eq!(emab::plain(10.0), "10");
+/// assert_eq!(emab::plain(1e300), "1e300");
+/// ```
+pub fn plain(value: f64) -> String {
+    if value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
+        format!("{value}")
+    } else {
+        format!("{value:e}")
+    }
+}
+
 pub(crate) fn evaluate(
     quantity: &dyn Quantity,
     name: &'static str,
@@ -339,7 +353,10 @@ impl Spec {
         Err(PointError {
             quantity: "transition",
             point,
-            what: format!("got {value}, expected a state, an integer from 0 to {last}{remedy}"),
+            what: format!(
+                "got {}, expected a state, an integer from 0 to {last}{remedy}",
+                plain(value)
+            ),
             span: None,
         })
     }

@@ -39,6 +39,12 @@ pub struct Entry {
     build: fn(&Build<'_>) -> Result<Box<dyn Learner + Send>, LearnerError>,
 }
 
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Entry({})", self.name)
+    }
+}
+
 /// One parameter of a learner.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Parameter {
@@ -305,7 +311,7 @@ pub static CATALOGUE: &[Entry] = &[
 /// let wrong = LearnerConfig::parse("feedball", &Learning::default()).unwrap_err();
 /// assert_eq!(wrong.to_string(), "unknown learner `feedball`, did you mean `feedbal`?; `emab learners` lists them");
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct LearnerConfig {
     entry: &'static Entry,
     text: String,

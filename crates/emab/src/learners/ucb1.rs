@@ -205,10 +205,10 @@ impl Arms {
         if !spec.has_mask() {
             let count = count_sequences(actions, longest);
             if count > MAX_ARMS as f64 {
-                return Err(too_many(if count < 1e15 {
-                    format!("{count}")
-                } else {
-                    format!("about {count:.1e}")
+                return Err(too_many(match count {
+                    n if n < 1e15 => format!("{n}"),
+                    n if n.is_finite() => format!("about {n:.1e}"),
+                    _ => "more than 1e308".into(),
                 }));
             }
         }

@@ -25,7 +25,7 @@ impl Pair {
 pub enum OracleError {
     /// A quantity of the problem breaks a rule at a reachable pair.
     #[error(transparent)]
-    Point(#[from] PointError),
+    Point(Box<PointError>),
     /// More pairs than are kept.
     #[error(
         "more than {limit} step-state pairs can be reached; `{what}` needs all of them. \
@@ -37,6 +37,12 @@ pub enum OracleError {
         /// What was to be computed.
         what: &'static str,
     },
+}
+
+impl From<PointError> for OracleError {
+    fn from(error: PointError) -> OracleError {
+        OracleError::Point(Box::new(error))
+    }
 }
 
 /// The pairs met so far: rewards, and for each allowed action its cost, the law of the feedback and what follows.
@@ -199,16 +205,14 @@ impl Pairs {
             self.edge[slot] = self.cost.len() as u32;
             self.cost.push(cost);
             self.chance.extend_from_slice(&law);
+            // A draw takes the feedback whose bound is the first above it. One that never comes has the bound of the
+            // one before it, and so no share; the last that can come takes what rounding leaves below 1.
+            let last = next.iter().rposition(|&to| to != NOWHERE).unwrap_or(0);
             let mut up_to = 0.0;
-            for (&p, &to) in law.iter().zip(&next) {
+            for (f, p) in law.iter().enumerate() {
                 up_to += p;
-                // A draw below this bound takes this feedback; one that never comes has an empty share.
-                self.up_to.push(if to == NOWHERE { -1.0 } else { up_to });
-            }
-            // Rounding may leave the sum a hair below 1; the last feedback that can come takes the rest.
-            let first = self.up_to.len() - self.feedbacks;
-            if let Some(last) = next.iter().rposition(|&to| to != NOWHERE) {
-                self.up_to[first + last] = 2.0;
+                self.up_to
+                    .push(if f < last { up_to } else { f64::INFINITY });
             }
             self.next.extend(next);
         }
@@ -254,7 +258,8 @@ impl Pairs {
     pub fn draw(&self, pair: Pair, a: usize, u: f64) -> Option<(usize, Pair)> {
         let first = self.edge(pair, a)? * self.feedbacks;
         let bounds = &self.up_to[first..first + self.feedbacks];
-        let f = bounds.iter().position(|&bound| u < bound)?;
+        // Counting the bounds passed has no branch that a random number could mispredict.
+        let f: usize = bounds.iter().map(|&bound| usize::from(bound <= u)).sum();
         Some((f, Pair(self.next[first + f])))
     }
 

@@ -1,0 +1,133 @@
+//! The command line, as plain values.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, value_parser};
+use clap_complete::Shell;
+
+/// Episodic multi-armed bandits: FeedBAL, its benchmark and its rivals, on any problem you can state.
+#[derive(Parser)]
+#[command(
+    name = "emab",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print exactly one JSON document on standard output.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Reproduce the paper: its two figures, and a verdict on each thing it says about them.
+    Reproduce(Reproduce),
+    /// Run learners on a problem and report their regret.
+    Run(Run),
+    /// Solve a problem: benchmark, optimal policy and best fixed sequence.
+    Solve(ProblemArg),
+    /// Check a problem file, describe it and count what can be reached.
+    Check(ProblemArg),
+    /// Draw the regret curves of a folder that `emab run --out` wrote.
+    Plot(Plot),
+    /// List the problems that come with the program, or print the file of one.
+    Problems {
+        /// Print this problem's file.
+        name: Option<String>,
+    },
+    /// List the learners with their parameters, defaults and references.
+    Learners,
+    /// Print the JSON schema of a problem file.
+    Schema,
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct ProblemArg {
+    /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
+    pub problem: String,
+}
+
+#[derive(clap::Args)]
+pub struct Run {
+    /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
+    #[arg(required_unless_present = "resume")]
+    pub problem: Option<String>,
+    /// A learner, with parameters if need be; may be repeated. `feedbal` when left out.
+    #[arg(long, value_name = "NAME[:key=value,...]")]
+    pub learner: Vec<String>,
+    /// Episodes in each run [default: 10000].
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub episodes: Option<u64>,
+    /// Independent runs to average over [default: 100].
+    #[arg(long, value_name = "R", value_parser = count)]
+    pub runs: Option<u64>,
+    /// The seed; the same seed gives the same bytes [default: 1].
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Threads; one a processor when left out.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Episodes at which to record regret; evenly spaced on a log axis when left out.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
+    pub checkpoints: Vec<u64>,
+    /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with a run that was interrupted, from the folder given to --out.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "out"])]
+    pub resume: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct Reproduce {
+    /// Independent runs to average over.
+    #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
+    pub runs: u64,
+    /// Episodes in each run.
+    #[arg(long, value_name = "N", default_value = "20000", value_parser = count)]
+    pub episodes: u64,
+    /// The seed.
+    #[arg(long, value_name = "S", default_value = "1")]
+    pub seed: u64,
+    /// Threads; one a processor when left out.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// The folder for figures and report.
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    pub out: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct Plot {
+    /// A folder that `emab run --out` wrote.
+    pub folder: PathBuf,
+    /// Episodes on a log axis.
+    #[arg(long)]
+    pub log_x: bool,
+    /// Regret on a log axis.
+    #[arg(long)]
+    pub log_y: bool,
+    /// The title; the problem's name when left out.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// A .svg or .png file to write; regret.svg and regret.png in the folder when left out.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// A count of at least 1, in which `_` may part the digits.
+fn count(text: &str) -> Result<u64, String> {
+    match text.replace('_', "").parse::<u64>() {
+        Ok(0) => Err("must be at least 1".into()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("must be a whole number of at least 1".into()),
+    }
+}

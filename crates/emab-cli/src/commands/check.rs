@@ -1,0 +1,149 @@
+//! `emab check`: validate, describe, count.
+
+use emab::oracle::{Optimal, OracleError, Pairs};
+use emab_problem::ProblemFile;
+use emab_report::number;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::{load, terminal};
+
+pub fn check(name: &str, json: bool) -> Result<(), Failure> {
+    let file = load::problem(name)?;
+    let spec = file.spec();
+    let (reachable, remarks) = reach(&file)?;
+    let learning = file.learning();
+    if json {
+        return terminal::print_json(&json!({
+            "problem": file.name(),
+            "description": file.description(),
+            "problem_hash": file.hash(),
+            "horizon": spec.horizon(),
+            "states": spec.states().len(),
+            "actions": (0..spec.actions().len()).map(|a| spec.actions().name(a)).collect::<Vec<_>>(),
+            "feedbacks": spec.feedbacks().len(),
+            "start": spec.start(),
+            "k": spec.k(),
+            "reachable_pairs": reachable,
+            "model": file.has_model(),
+            "learning": {
+                "delta": learning.delta.map(emab::Delta::get),
+                "sigma2": learning.sigma2.map(emab::Sigma2::get),
+                "feedback_spread": learning.feedback_spread,
+                "reward_range": learning.reward_range,
+            },
+            "remarks": remarks,
+        }));
+    }
+    let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+    let actions: Vec<_> = (0..spec.actions().len().min(8))
+        .map(|a| spec.actions().name(a))
+        .collect();
+    let more = if spec.actions().len() > 8 {
+        ", …"
+    } else {
+        ""
+    };
+    let whole = |n: f64| number(n.round());
+    let pairs = reachable.map_or(format!("more than {}", whole(Optimal::LIMIT as f64)), |n| {
+        whole(n as f64)
+    });
+    let all = spec.horizon() as f64 * spec.states().len() as f64;
+    let mut rows = vec![
+        vec![
+            "size".into(),
+            format!(
+                "{}, {}, {}",
+                count(spec.horizon(), "step"),
+                count(spec.states().len(), "state"),
+                count(spec.feedbacks().len(), "feedback")
+            ),
+        ],
+        vec![
+            "actions".into(),
+            format!("{}{more}, and stop", actions.join(", ")),
+        ],
+        vec![
+            "start".into(),
+            format!("state {}", spec.states().name(spec.start())),
+        ],
+        vec!["K".into(), whole(spec.k())],
+        vec![
+            "reachable".into(),
+            format!("{pairs} of {} step-state pairs", whole(all)),
+        ],
+        vec![
+            "model".into(),
+            if file.has_model() {
+                "stated"
+            } else {
+                "none: a live study"
+            }
+            .into(),
+        ],
+        vec!["hash".into(), file.hash().into()],
+    ];
+    let known = [
+        ("delta", learning.delta.map(emab::Delta::get)),
+        ("sigma2", learning.sigma2.map(emab::Sigma2::get)),
+        ("feedback_spread", learning.feedback_spread),
+    ];
+    let known: Vec<String> = known
+        .iter()
+        .filter_map(|(name, value)| value.map(|v| format!("{name} = {v}")))
+        .collect();
+    if !known.is_empty() {
+        rows.insert(5, vec!["learning".into(), known.join(", ")]);
+    }
+    let mut text = emab_report::table(&[file.name(), ""], &rows, terminal::width());
+    if !file.description().is_empty() {
+        text = format!("{}\n{text}", file.description());
+    }
+    for remark in &remarks {
+        text += &format!("\nnote: {remark}");
+    }
+    text += "\nThe problem is valid.";
+    terminal::print(&text)
+}
+
+/// How many pairs can be reached, and what the paper would not expect of them.
+fn reach(file: &ProblemFile) -> Result<(Option<usize>, Vec<String>), Failure> {
+    let mut remarks = Vec::new();
+    if !file.has_model() {
+        return match emab::conformance::check_spec(file.spec(), Optimal::LIMIT) {
+            Ok(pairs) => Ok((Some(pairs), remarks)),
+            Err(OracleError::TooMany { .. }) => Ok((None, remarks)),
+            Err(OracleError::Point(point)) => Err(Failure::point(file, &point)),
+        };
+    }
+    let oracle = |error| Failure::oracle(file, error);
+    let mut pairs = Pairs::new(file.problem()?).map_err(oracle)?;
+    let reachable = match pairs.open_all(Optimal::LIMIT, "the check") {
+        Ok(()) => Some(pairs.len()),
+        Err(OracleError::TooMany { .. }) => None,
+        Err(error) => return Err(oracle(error)),
+    };
+    if reachable.is_some() {
+        let negative_reward = pairs
+            .iter()
+            .filter(|&pair| pairs.reward(pair) < 0.0)
+            .count();
+        let negative_cost = pairs
+            .iter()
+            .filter(|&p| pairs.allowed(p).any(|a| pairs.cost(p, a) < 0.0))
+            .count();
+        for (what, count) in [("rewards", negative_reward), ("costs", negative_cost)] {
+            if count > 0 {
+                remarks.push(format!(
+                    "{what} are negative at {count} reachable pairs; the paper takes them to be at least 0"
+                ));
+            }
+        }
+    }
+    if file.learning().sigma2.is_none() {
+        remarks.push(
+            "[learning] states no `sigma2`; learners that need it will assume their default".into(),
+        );
+    }
+    Ok((reachable, remarks))
+}

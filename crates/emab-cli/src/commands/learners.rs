@@ -1,0 +1,63 @@
+//! `emab learners`: who can be run, with which parameters.
+
+use emab::learners::{CATALOGUE, Sees};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::terminal;
+
+pub fn learners(json: bool) -> Result<(), Failure> {
+    if json {
+        let list: Vec<_> = CATALOGUE
+            .iter()
+            .map(|entry| {
+                json!({
+                    "name": entry.name,
+                    "about": entry.about,
+                    "reference": entry.reference,
+                    "sees": entry.sees,
+                    "parameters": entry.parameters,
+                })
+            })
+            .collect();
+        return terminal::print_json(&list);
+    }
+    let rows: Vec<Vec<String>> = CATALOGUE
+        .iter()
+        .map(|entry| {
+            let about = match entry.sees {
+                Sees::Spec => entry.about.to_owned(),
+                Sees::Problem => format!("{} (sees the truth)", entry.about),
+            };
+            vec![entry.name.into(), about, entry.reference.into()]
+        })
+        .collect();
+    let width = terminal::width();
+    let mut text = emab_report::table(&["learner", "what it does", "reference"], &rows, width);
+    let rows: Vec<Vec<String>> = CATALOGUE
+        .iter()
+        .flat_map(|entry| {
+            entry
+                .parameters
+                .iter()
+                .map(move |parameter| (entry, parameter))
+        })
+        .map(|(entry, p)| {
+            vec![
+                entry.name.into(),
+                p.name.into(),
+                format!("`{}`", p.default),
+                p.about.into(),
+            ]
+        })
+        .collect();
+    text += "\n\n";
+    text += &emab_report::table(
+        &["learner", "parameter", "default", "what it is"],
+        &rows,
+        width,
+    );
+    text += "\n\nA learner with parameters is written name:key=value,key=value. What a problem file states in\n\
+             [learning] (`sigma2`, `delta`) goes before these defaults.\n";
+    terminal::print(&text)
+}

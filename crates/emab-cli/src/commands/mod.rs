@@ -1,0 +1,58 @@
+//! One file a command.
+
+mod check;
+mod learners;
+mod plot;
+mod problems;
+mod reproduce;
+mod run;
+mod solve;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::CommandFactory;
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+use crate::terminal;
+
+pub fn dispatch(args: Args) -> Result<(), Failure> {
+    let json = args.json;
+    match args.command {
+        Command::Reproduce(args) => reproduce::reproduce(&args, json),
+        Command::Run(args) => run::run(&args, json),
+        Command::Solve(args) => solve::solve(&args.problem, json),
+        Command::Check(args) => check::check(&args.problem, json),
+        Command::Plot(args) => plot::plot(&args, json),
+        Command::Problems { name } => problems::problems(name.as_deref(), json),
+        Command::Learners => learners::learners(json),
+        Command::Schema => terminal::print(emab_problem::SCHEMA),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "emab", &mut text);
+            let text = String::from_utf8_lossy(&text);
+            if json {
+                terminal::print_json(&text)
+            } else {
+                terminal::print(&text)
+            }
+        }
+    }
+}
+
+/// True once the person pressed Ctrl-C; a second time ends the program at once.
+fn stop_on_ctrl_c() -> &'static AtomicBool {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let handler = || {
+        if STOP.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+        terminal::note("\nstopping; once more to stop at once");
+    };
+    if ctrlc::set_handler(handler).is_err() {
+        terminal::note(
+            "note: Ctrl-C cannot be caught here; it will end the program without a checkpoint",
+        );
+    }
+    &STOP
+}

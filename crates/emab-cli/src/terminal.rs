@@ -1,0 +1,77 @@
+//! What goes to standard output, what goes to standard error, and how wide it may be.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Data, to standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| {
+            if text.ends_with('\n') {
+                Ok(())
+            } else {
+                out.write_all(b"\n")
+            }
+        })
+        .and_then(|()| out.flush())
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Work(format!("cannot write to standard output: {error}")),
+        })
+}
+
+/// One JSON document, to standard output.
+pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+    print(&to_json(document)?)
+}
+
+pub fn to_json(document: &impl Serialize) -> Result<String, Failure> {
+    let mut text = serde_json::to_string_pretty(document)
+        .map_err(|error| Failure::Work(format!("cannot write JSON: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// A remark, to standard error.
+pub fn note(text: &str) {
+    // Nobody to tell if standard error is gone.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// A failure, to standard error.
+pub fn complain(failure: &Failure) {
+    match failure {
+        Failure::Closed => {}
+        Failure::Problem(error) => note(&error.render(io::stderr().is_terminal())),
+        Failure::Input(message) | Failure::Work(message) => note(&format!("error: {message}")),
+    }
+}
+
+/// How wide tables may be: the terminal's width, or 100 when nobody is watching.
+pub fn width() -> usize {
+    let size = io::stdout()
+        .is_terminal()
+        .then(terminal_size::terminal_size)
+        .flatten();
+    size.map_or(100, |(width, _)| usize::from(width.0))
+}
+
+/// A progress bar with the time left, drawn only when a person is watching standard error.
+pub fn progress(total: u64) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let template = "{msg:12} {wide_bar} {percent:>3} %  {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}

@@ -1,0 +1,541 @@
+//! Problem files: those shipped, both formats, and what is said about mistakes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use emab::oracle::{Benchmark, Optimal, best_fixed, best_repeated};
+use emab_problem::{BUILTIN, Format, ProblemFile, SCHEMA};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn toml(text: &str) -> Result<ProblemFile, String> {
+    ProblemFile::parse_as(Format::Toml, "mine.toml", text).map_err(|error| error.to_string())
+}
+
+fn json(text: &str) -> Result<ProblemFile, String> {
+    ProblemFile::parse_as(Format::Json, "mine.json", text).map_err(|error| error.to_string())
+}
+
+/// Reads and meets everything that can be reached.
+fn checked(text: &str) -> Result<usize, String> {
+    let file = toml(text)?;
+    let problem = file.problem().map_err(|error| error.to_string())?;
+    let pairs = file
+        .check(&problem, 100_000)
+        .map_err(|error| error.to_string())?;
+    Ok(pairs.expect("small"))
+}
+
+const COIN: &str = r#"
+horizon = 3
+states = ["none", "one", "two"]
+actions = ["toss"]
+feedbacks = ["tails", "heads"]
+transition = "x + f"
+[parameters]
+p = 0.5
+[model]
+feedback = ["1 - p", "p"]
+cost = 0.1
+reward = "x"
+"#;
+
+fn with(from: &str, to: &str) -> String {
+    assert!(COIN.contains(from), "{from}");
+    COIN.replacen(from, to, 1)
+}
+
+#[test]
+fn every_problem_shipped_is_valid_and_says_what_it_is() {
+    for builtin in BUILTIN {
+        let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
+        let problem = file.problem().unwrap();
+        assert!(
+            file.check(&problem, 100_000).unwrap().is_some(),
+            "{}",
+            builtin.name
+        );
+        assert!(!file.description().is_empty(), "{}", builtin.name);
+        let learning = file.learning();
+        assert!(
+            learning.delta.is_some() && learning.sigma2.is_some(),
+            "{}",
+            builtin.name
+        );
+        assert!(
+            builtin.text.starts_with('#'),
+            "{} has its source in a comment",
+            builtin.name
+        );
+    }
+}
+
+/// What the paper, or a separate program, says of the problems shipped.
+#[test]
+fn values_of_the_problems_shipped() {
+    for (name, value, optimum, fixed, repeated) in [
+        ("resource", 1.605673568, 1.605673568, 1.547522, 1.547522),
+        ("parity", 7.0, 7.0, 7.0, 3.0),
+        ("coverage", 10.31, 10.345, 9.68, f64::NAN),
+        (
+            "screening",
+            28.611511175,
+            28.717945503,
+            28.165034785,
+            f64::NAN,
+        ),
+        ("treatment", 0.6264815, 0.6264815, 0.5679, f64::NAN),
+        ("tutoring", 3.811598437, 3.811598437, 2.902625, f64::NAN),
+        ("feedback-gap", 0.5, 0.5, 0.5, 0.5),
+    ] {
+        let file = ProblemFile::builtin(name).unwrap().unwrap();
+        let mut benchmark = Benchmark::new(file.problem().unwrap()).unwrap();
+        let optimal = Optimal::new(benchmark.pairs_mut()).unwrap();
+        let start = benchmark.pairs().start();
+        let near = |got: f64, expected: f64| expected.is_nan() || (got - expected).abs() < 5e-7;
+        assert!(near(benchmark.value(start).unwrap(), value), "{name}");
+        assert!(near(optimal.value(start), optimum), "{name}");
+        let best = best_fixed(benchmark.pairs(), &optimal, 1_000_000).unwrap();
+        assert!(near(best.value, fixed), "{name}: {}", best.value);
+        let best = best_repeated(benchmark.pairs_mut()).unwrap();
+        assert!(near(best.value, repeated), "{name}: {}", best.value);
+    }
+}
+
+#[test]
+fn toml_and_json_are_one_schema() {
+    for builtin in BUILTIN {
+        let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
+        let again = ProblemFile::parse_as(Format::Json, "again.json", file.canonical()).unwrap();
+        assert_eq!(again.hash(), file.hash(), "{}", builtin.name);
+        assert_eq!(again.learning(), file.learning());
+        assert_eq!(format!("{:?}", again.spec()), format!("{:?}", file.spec()));
+    }
+}
+
+#[test]
+fn the_hash_is_of_the_content() {
+    let file = toml(COIN).unwrap();
+    let commented = toml(&format!(
+        "# a remark\n{}",
+        with("horizon = 3", "horizon = 3.0 # steps")
+    ))
+    .unwrap();
+    assert_eq!(file.hash(), commented.hash());
+    assert_ne!(
+        file.hash(),
+        toml(&with("p = 0.5", "p = 0.25")).unwrap().hash()
+    );
+    assert_eq!(file.hash().len(), 64);
+}
+
+#[test]
+fn arrays_mean_what_the_contract_says() {
+    let text = r#"
+        horizon = 3
+        states = 2
+        actions = ["a0", "a1"]
+        feedbacks = 2
+        start = 1
+        transition = [[[[0, 1]], [[1, "1 - f"], [0, 0]]], [[["x"]]]]
+        allowed = [[[true, false], [1, 1]], [["x == 0"]]]
+        [model]
+        feedback = [[[[0.25, 0.75]]]]
+        cost = [[[1, 2]]]
+        reward = [[10, 11], [20, 21], [30, 31]]
+    "#;
+    let file = toml(text).unwrap();
+    let (spec, problem) = (file.spec(), file.problem().unwrap());
+    assert_eq!(spec.start(), 1);
+    // Step 1, state 0: one action row for both; state 1: a row each. Step 2: one entry for everything.
+    assert_eq!(spec.next(1, 0, 1, 1).unwrap(), 1);
+    assert_eq!(spec.next(1, 1, 0, 0).unwrap(), 1);
+    assert_eq!(spec.next(1, 1, 0, 1).unwrap(), 0);
+    assert_eq!(spec.next(1, 1, 1, 1).unwrap(), 0);
+    assert_eq!(spec.next(2, 1, 0, 0).unwrap(), 1);
+    assert_eq!([0, 1].map(|a| spec.is_allowed(1, 0, a)), [true, false]);
+    assert_eq!([0, 1].map(|x| spec.is_allowed(2, x, 0)), [true, false]);
+    assert!(!spec.is_allowed(3, 0, 0), "nothing but stop at the horizon");
+    assert_eq!(
+        [(1, 0), (2, 1), (3, 1)].map(|(t, x)| problem.reward(t, x).unwrap()),
+        [10.0, 21.0, 31.0]
+    );
+    assert_eq!([0, 1].map(|a| problem.cost(2, 1, a).unwrap()), [1.0, 2.0]);
+    let mut law = [0.0; 2];
+    problem.feedback_law(2, 1, 1, &mut law).unwrap();
+    assert_eq!(law, [0.25, 0.75]);
+}
+
+#[test]
+fn names_are_indices_and_may_be_quoted() {
+    let text = r#"
+        horizon = 2
+        states = ["in situ", "gone"]
+        actions = ["cut"]
+        feedbacks = 1
+        start = "in situ"
+        transition = "if(x == 'in situ', gone, x)"
+        [model]
+        feedback = [1]
+        reward = "x == gone"
+    "#;
+    assert_eq!(checked(text), Ok(2));
+    assert_eq!(toml(text).unwrap().spec().next(1, 0, 0, 0).unwrap(), 1);
+}
+
+#[test]
+fn only_what_can_be_reached_need_be_sensible() {
+    // 1 / (x - 2) has no value in state 2, which three steps reach and two do not.
+    let text = with("reward = \"x\"", "reward = \"1 / (x - 2)\"");
+    assert_eq!(checked(&text.replace("horizon = 3", "horizon = 2")), Ok(3));
+    assert!(checked(&text).unwrap_err().contains("division by zero"));
+    // A feedback that never comes may lead anywhere.
+    let text = with("x + f", "x + 100 * f").replace("p = 0.5", "p = 0");
+    assert_eq!(checked(&text), Ok(3));
+}
+
+/// Each mistake: the file, the line and column, what was found and what was expected.
+#[test]
+fn mistakes_are_placed_and_explained() {
+    for (text, place, parts) in [
+        (
+            with("horizon = 3", "horizn = 3"),
+            "mine.toml:2:1",
+            vec!["unknown field `horizn`", "did you mean `horizon`?"],
+        ),
+        (
+            with("cost = 0.1", "costs = 0.1"),
+            "mine.toml:11:1",
+            vec!["`costs` in [model]", "`cost`"],
+        ),
+        (
+            with("horizon = 3", "horizon = 1000000000000"),
+            "mine.toml:2:11",
+            vec!["from 1 to 1000000, got 1000000000000"],
+        ),
+        (
+            with("horizon = 3", "horizon = 0"),
+            "mine.toml:2:11",
+            vec!["from 1 to 1000000, got 0"],
+        ),
+        (
+            with("horizon = 3", "horizon = 2.5"),
+            "mine.toml:2:11",
+            vec!["whole number", "2.5"],
+        ),
+        (
+            with("horizon = 3", "horizon = -3"),
+            "mine.toml:2:11",
+            vec!["at least 0, got -3"],
+        ),
+        (
+            with("horizon = 3", "horizon = \"3\""),
+            "mine.toml:2:11",
+            vec!["whole number", "got a text"],
+        ),
+        (
+            with("horizon = 3", ""),
+            "mine.toml",
+            vec!["has no `horizon`"],
+        ),
+        (
+            with("\"toss\"", "\"stop\""),
+            "mine.toml:4:12",
+            vec!["`stop` always exists"],
+        ),
+        (
+            with("\"toss\"", "\"if\""),
+            "mine.toml:4:12",
+            vec!["has a meaning in expressions"],
+        ),
+        (
+            with("\"toss\"", "\"p\""),
+            "mine.toml:4:11",
+            vec!["also a parameter"],
+        ),
+        (
+            with("[\"toss\"]", "[\"b\", \"b\"]"),
+            "mine.toml:4:17",
+            vec!["listed twice"],
+        ),
+        (
+            with("[\"toss\"]", "[]"),
+            "mine.toml:4:11",
+            vec!["`actions` must be from 1"],
+        ),
+        (
+            with("\"x + f\"", "\"x + g\""),
+            "mine.toml:6:19",
+            vec!["`transition`", "unknown name `g`"],
+        ),
+        (
+            with("\"x + f\"", "\"x + \""),
+            "mine.toml:6:19",
+            vec!["ends too early"],
+        ),
+        (
+            with("\"x\"", "\"x + a\""),
+            "mine.toml:12:15",
+            vec!["`a` is not known here", "`t`, `x`"],
+        ),
+        (
+            with("p = 0.5", "t = 0.5"),
+            "mine.toml:8:1",
+            vec!["cannot be called `t`"],
+        ),
+        (
+            with("p = 0.5", "p = inf"),
+            "mine.toml:8:5",
+            vec!["must be finite"],
+        ),
+        (
+            with("p = 0.5", "p = \"half\""),
+            "mine.toml:8:5",
+            vec!["`p` must be a number", "got a text"],
+        ),
+        (
+            with("\"p\"]", "\"p\", \"0\"]"),
+            "mine.toml:10:12",
+            vec!["3 probabilities", "expected 2"],
+        ),
+        (
+            with("reward = \"x\"", "reward = [[1, 2]]"),
+            "mine.toml:12:11",
+            vec!["2 entries", "expected 3 or 1", "states"],
+        ),
+        (
+            with("reward = \"x\"", "reward = [[1], 2, [3]]"),
+            "mine.toml:12:16",
+            vec!["nested array", "got a number"],
+        ),
+        (
+            with("reward = \"x\"", "reward = true"),
+            "mine.toml:12:10",
+            vec!["number or an expression"],
+        ),
+        (
+            with("cost = 0.1", "cost_noise = { kind = \"gauss\" }"),
+            "mine.toml:11:23",
+            vec!["unknown noise `gauss`", "normal"],
+        ),
+        (
+            with("cost = 0.1", "cost_noise = { kind = \"normal\" }"),
+            "mine.toml:11:14",
+            vec!["needs a `variance`"],
+        ),
+        (
+            with(
+                "cost = 0.1",
+                "cost_noise = { kind = \"normal\", variance = -1 }",
+            ),
+            "mine.toml:11:44",
+            vec!["at least 0, got -1"],
+        ),
+        (
+            with(
+                "cost = 0.1",
+                "cost_noise = { kind = \"none\", variance = 1 }",
+            ),
+            "mine.toml:11:31",
+            vec!["unknown field `variance`"],
+        ),
+        (
+            format!("{COIN}[learning]\ndelta = 1.5\n"),
+            "mine.toml:14:9",
+            vec!["`delta` must lie in (0, 1), got 1.5"],
+        ),
+        (
+            format!("{COIN}[learning]\nsigma2 = -1\n"),
+            "mine.toml:14:10",
+            vec!["`sigma2`", "got -1"],
+        ),
+        (
+            format!("{COIN}[learning]\nreward_range = [2, 1]\n"),
+            "mine.toml:14:16",
+            vec!["must rise, got [2, 1]"],
+        ),
+        (
+            with("horizon = 3", "horizon = 3\nhorizon = 4"),
+            "mine.toml:3:1",
+            vec!["not TOML", "duplicate key"],
+        ),
+        (
+            with("horizon = 3", "horizon = "),
+            "mine.toml:2:11",
+            vec!["not TOML"],
+        ),
+        (
+            with("feedbacks", "start = 3\nfeedbacks"),
+            "mine.toml:5:9",
+            vec!["`start` must be a state from 0 to 2, got 3"],
+        ),
+        (
+            with("feedbacks", "start = \"three\"\nfeedbacks"),
+            "mine.toml:5:9",
+            vec!["no state is called `three`"],
+        ),
+    ] {
+        let error = toml(&text).expect_err(&text);
+        assert!(error.contains(place), "{place} in\n{error}");
+        for part in parts {
+            assert!(error.contains(part), "{part} in\n{error}");
+        }
+    }
+}
+
+/// Each mistake that shows where it is evaluated: the line, the point, the value and the rule.
+#[test]
+fn points_that_break_a_rule_are_named() {
+    for (text, place, parts) in [
+        (
+            with("\"1 - p\"", "\"1 - p/t\""),
+            "mine.toml:10:12",
+            vec![
+                "`feedback` is wrong at t = 2, x = 0 (none), a = 0 (toss)",
+                "sum to 1.25, expected 1",
+            ],
+        ),
+        (
+            with("p = 0.5", "p = 1.5"),
+            "mine.toml:10:12",
+            vec!["t = 1", "f = 0 (tails)", "got -0.5, expected a probability"],
+        ),
+        (
+            with("x + f", "x + 2 * f"),
+            "mine.toml:6:14",
+            vec![
+                "t = 2, x = 2 (two), a = 0 (toss), f = 1 (heads)",
+                "got 4",
+                "from 0 to 2",
+            ],
+        ),
+        (
+            with("x + f", "x + f / 2"),
+            "mine.toml:6:14",
+            vec!["got 0.5", "floor(...)"],
+        ),
+        (with("x + f", "x - f"), "mine.toml:6:14", vec!["got -1"]),
+        (
+            with("reward = \"x\"", "reward = \"1 + 2 / (x - 1)\""),
+            "mine.toml:12:15",
+            vec!["t = 2, x = 1 (one)", "division by zero: 2 / 0"],
+        ),
+        (
+            with(
+                "reward = \"x\"",
+                "reward = \"x\"\nreward_noise = { kind = \"bernoulli\" }",
+            ),
+            "mine.toml:12:10",
+            vec!["x = 2", "got 2", "chance from 0 to 1"],
+        ),
+        (
+            with("cost = 0.1", "cost = \"ln(1 - x)\""),
+            "mine.toml:11:9",
+            vec!["ln(0) has no finite value"],
+        ),
+    ] {
+        let error = checked(&text).expect_err(&text);
+        assert!(error.contains(place), "{place} in\n{error}");
+        for part in parts {
+            assert!(error.contains(part), "{part} in\n{error}");
+        }
+    }
+}
+
+#[test]
+fn json_mistakes_are_placed() {
+    for (text, place, part) in [
+        (
+            "{\"horizon\": 3,\n \"horizon\": 4}",
+            "mine.json:2:2",
+            "`horizon` is given twice",
+        ),
+        (
+            "{\"horizon\": 3,\n \"stat\": 4}",
+            "mine.json:2:2",
+            "unknown field `stat`",
+        ),
+        ("{\"horizon\":\n 3", "mine.json:2:", "not JSON"),
+        ("{\"horizon\": 1e999}", "mine.json:1:", "must be finite"),
+        ("[1]", "mine.json:1:1", "must be a table"),
+        ("", "mine.json:1:1", "not JSON"),
+        ("{\"horizon\": null}", "mine.json", "has no `states`"),
+    ] {
+        let error = json(text).expect_err(text);
+        assert!(error.contains(part), "{part} in\n{error}");
+        assert!(error.contains(place), "{place} in\n{error}");
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(json(&deep).unwrap_err().contains("recursion limit"));
+    assert!(toml(&format!("horizon = {deep}")).is_err());
+}
+
+#[test]
+fn a_live_study_has_no_model() {
+    let text = COIN.split("[model]").next().unwrap();
+    let file = toml(text).unwrap();
+    assert!(!file.has_model());
+    let error = file.problem().unwrap_err().to_string();
+    assert!(error.contains("no [model]"), "{error}");
+    let found = emab::conformance::check_spec(file.spec(), 1000);
+    assert_eq!(found, Ok(6));
+}
+
+/// The schema names the fields the reader knows, and no others.
+#[test]
+fn the_schema_knows_the_same_fields() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let fields = |value: &Value| -> Vec<String> {
+        value["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect()
+    };
+    // What the reader knows, it says when asked for something else.
+    let known = |text: &str| -> Vec<String> {
+        let error = toml(text).unwrap_err();
+        let list = error
+            .split("there are ")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{error}"));
+        let mut names: Vec<String> = list
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(|name| name.split_whitespace().collect())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(fields(&schema), known("zzzzzzzz = 1"));
+    assert_eq!(
+        fields(&schema["properties"]["model"]),
+        known(&format!("{COIN}zzzzzzzz = 1"))
+    );
+    assert_eq!(
+        fields(&schema["properties"]["learning"]),
+        known(&format!("{COIN}[learning]\nzzzzzzzz = 1"))
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_odd(text in "(horizon|states|actions|model|=|\\[|\\]|\\{|\\}|\"|'|[0-9a-z.\\-]|\n| ){0,60}") {
+        let _ = toml(&text);
+        let _ = json(&text);
+    }
+
+    #[test]
+    fn no_byte_changed_in_a_good_file_is_too_odd(at in 0_usize..1000, byte in 32_u8..127) {
+        let mut bytes = COIN.as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        if let Ok(text) = String::from_utf8(bytes) && let Ok(file) = toml(&text) && let Ok(problem) = file.problem() {
+            let problem: Arc<_> = problem;
+            let _ = file.check(&problem, 1000);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A folder of results in which no file is ever half written.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A file or folder that cannot be read or written.
+#[derive(Debug, Error)]
+#[error("cannot {verb} {}: {error}", path.display())]
+pub struct FileError {
+    /// What was to be done.
+    pub verb: &'static str,
+    /// With which file.
+    pub path: PathBuf,
+    /// Why not.
+    pub error: io::Error,
+}
+
+/// A folder for results.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder if need be and tries that it can be written to, before any work is done for it.
+    pub fn create(path: &Path) -> Result<Folder, FileError> {
+        let failed = |verb, error| FileError {
+            verb,
+            path: path.into(),
+            error,
+        };
+        fs::create_dir_all(path).map_err(|error| failed("make the folder", error))?;
+        let folder = Folder { path: path.into() };
+        let probe = folder.temporary("probe");
+        fs::File::create(&probe).map_err(|error| failed("write to the folder", error))?;
+        fs::remove_file(&probe).map_err(|error| failed("write to the folder", error))?;
+        Ok(folder)
+    }
+
+    /// A folder that is there already.
+    pub fn open(path: &Path) -> Result<Folder, FileError> {
+        let failed = |error| FileError {
+            verb: "read the folder",
+            path: path.into(),
+            error,
+        };
+        let found = fs::metadata(path).map_err(failed)?;
+        if !found.is_dir() {
+            return Err(failed(io::Error::new(
+                io::ErrorKind::NotADirectory,
+                "it is not a folder",
+            )));
+        }
+        Ok(Folder { path: path.into() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where a file in it is.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Whether it has a file.
+    pub fn has(&self, name: &str) -> bool {
+        self.file(name).exists()
+    }
+
+    fn temporary(&self, name: &str) -> PathBuf {
+        self.path
+            .join(format!(".{name}.{}.tmp", std::process::id()))
+    }
+
+    /// Writes a file whole: under another name, to the disk, then renamed.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), FileError> {
+        let temporary = self.temporary(name);
+        let write = || {
+            let mut file = fs::File::create(&temporary)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            fs::rename(&temporary, self.file(name))
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            FileError {
+                verb: "write",
+                path: self.file(name),
+                error,
+            }
+        })
+    }
+
+    /// Reads a file.
+    pub fn read(&self, name: &str) -> Result<String, FileError> {
+        fs::read_to_string(self.file(name)).map_err(|error| FileError {
+            verb: "read",
+            path: self.file(name),
+            error,
+        })
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) -> Result<(), FileError> {
+        match fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError {
+                verb: "remove",
+                path: self.file(name),
+                error,
+            }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The range of an axis and the text of its ticks.
+
+use std::sync::Arc;
+
+use kuva::render::layout::TickFormat;
+use kuva::render::render_utils::{auto_nice_range, generate_ticks_log};
+
+/// How many ticks a linear axis aims at.
+const TICKS: usize = 5;
+
+/// A log axis reaches at most this far below its greatest value: kuva draws no value
+/// below 1e-10, and more decades than this would hide the part worth seeing.
+const LOG_FLOOR: f64 = 1e-9;
+
+/// The range of one axis and how to write its ticks.
+///
+/// Values are given to kuva in multiples of `unit`, a power of ten near the greatest value:
+/// kuva takes spans below 2e-16 for empty and loses spans beyond the range of `f64`.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    pub(super) log: bool,
+    pub(super) unit: f64,
+    pub(super) lo: f64,
+    pub(super) hi: f64,
+}
+
+impl Axis {
+    /// The axis that covers the given pairs of low and high values.
+    pub(super) fn over(values: impl Iterator<Item = (f64, f64)>, log: bool) -> Self {
+        let (mut lo, mut hi) = if log {
+            (f64::MAX, f64::MIN_POSITIVE)
+        } else {
+            (0.0, 0.0)
+        };
+        for (low, high) in values {
+            lo = lo.min(low);
+            hi = hi.max(high);
+        }
+        let greatest = hi.max(-lo);
+        let unit = if greatest > 0.0 {
+            // Below 1e-300 a power of ten would lose its digits.
+            10_f64.powf(greatest.log10().floor().max(-300.0))
+        } else {
+            1.0
+        };
+        (lo, hi) = (lo / unit, hi / unit);
+        (lo, hi) = if log {
+            nice_log_range(lo.max(LOG_FLOOR), hi.max(LOG_FLOOR))
+        } else if lo < hi {
+            auto_nice_range(lo, hi, TICKS)
+        } else {
+            // Nothing but zeros: keep the line off the edge of the picture.
+            (-1.0, 1.0)
+        };
+        Self { log, unit, lo, hi }
+    }
+
+    /// The value as kuva gets it, never below the foot of the axis.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        (value / self.unit).max(self.lo)
+    }
+
+    /// The text of a tick: `12,500` where all ticks of the axis are short that way, else
+    /// `2.5×10⁸`.
+    pub(super) fn tick_label(&self, tick: f64) -> String {
+        let value = tick * self.unit;
+        if !self.log && tick.abs() < 1e-9 {
+            return "0".to_owned();
+        }
+        let greatest = self.unit * self.hi.max(-self.lo);
+        let least = if self.log {
+            self.unit * self.lo
+        } else {
+            greatest
+        };
+        let text = if greatest < 1e7 && least >= 0.999e-3 {
+            group_thousands(trim_zeros(&format!("{value:.6}")))
+        } else {
+            power_of_ten(value, self.log)
+        };
+        text.replace('-', "\u{2212}")
+    }
+
+    /// The widest tick label of a log axis.
+    pub(super) fn widest_log_label(&self) -> String {
+        generate_ticks_log(self.lo, self.hi)
+            .into_iter()
+            .map(|tick| self.tick_label(tick))
+            .max_by_key(|label| label.chars().count())
+            .unwrap_or_default()
+    }
+
+    /// The places of the minor ticks: none on a linear axis.
+    pub(super) fn minor_ticks(&self) -> Vec<f64> {
+        if !self.log {
+            return Vec::new();
+        }
+        let decades = self.lo.log10().floor() as i32..=self.hi.log10().ceil() as i32;
+        decades
+            .flat_map(|decade| (2..10).map(move |step| f64::from(step) * 10_f64.powi(decade)))
+            .filter(|tick| (self.lo..=self.hi).contains(tick))
+            .collect()
+    }
+
+    pub(super) fn format(self) -> TickFormat {
+        TickFormat::Custom(Arc::new(move |tick| self.tick_label(tick)))
+    }
+}
+
+/// Widens a range to 1, 2 or 5 times powers of ten, so that both ends carry a tick.
+fn nice_log_range(lo: f64, hi: f64) -> (f64, f64) {
+    // The slack takes a value that division has moved off its power of ten for that power.
+    const SLACK: f64 = 1e-9;
+    let decade = |v: f64| 10_f64.powf((v * (1.0 + SLACK)).log10().floor());
+    let (low, high) = (decade(lo), decade(hi));
+    let below = [5.0, 2.0]
+        .into_iter()
+        .find(|m| m * low <= lo * (1.0 + SLACK));
+    let above = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|m| m * high >= hi * (1.0 - SLACK));
+    let (lo, hi) = (below.unwrap_or(1.0) * low, above.unwrap_or(10.0) * high);
+    if lo < hi {
+        (lo, hi)
+    } else {
+        (lo / 10.0, hi * 10.0)
+    }
+}
+
+fn trim_zeros(number: &str) -> &str {
+    number.trim_end_matches('0').trim_end_matches('.')
+}
+
+/// Puts commas between the thousands of a decimal number.
+fn group_thousands(number: &str) -> String {
+    let whole = number.find('.').unwrap_or(number.len());
+    let mut text = String::new();
+    for (i, c) in number.char_indices() {
+        let after_digit = text.ends_with(|c: char| c.is_ascii_digit());
+        if i < whole && (whole - i).is_multiple_of(3) && after_digit {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// Writes a number as `2.5×10⁸`; on a log axis `1×10⁸` is just `10⁸`.
+fn power_of_ten(value: f64, log: bool) -> String {
+    let text = format!("{value:.2e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mantissa = trim_zeros(mantissa);
+    let exponent: String = exponent
+        .chars()
+        .map(|c| match c {
+            '1' => '¹',
+            '2' => '²',
+            '3' => '³',
+            '0' => '⁰',
+            '4' => '⁴',
+            '5' => '⁵',
+            '6' => '⁶',
+            '7' => '⁷',
+            '8' => '⁸',
+            '9' => '⁹',
+            _ => '⁻',
+        })
+        .collect();
+    if log && mantissa == "1" {
+        format!("10{exponent}")
+    } else {
+        format!("{mantissa}×10{exponent}")
+    }
+}

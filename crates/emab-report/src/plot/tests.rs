@@ -1,0 +1,310 @@
+use super::scene::dash_pieces;
+use super::*;
+
+fn series(label: &str, values: impl IntoIterator<Item = (f64, f64, f64)>) -> Series {
+    let points = values
+        .into_iter()
+        .map(|(x, mean, stderr)| SeriesPoint { x, mean, stderr });
+    Series {
+        label: label.to_owned(),
+        points: points.collect(),
+    }
+}
+
+/// A curve that grows like `end * (x / 20000)^power`, with 1 % standard error.
+fn curve(label: &str, end: f64, power: f64) -> Series {
+    series(
+        label,
+        (1..=200).map(|i| {
+            let x = f64::from(i) * 100.0;
+            let mean = end * (x / 20_000.0).powf(power);
+            (x, mean, 0.01 * mean)
+        }),
+    )
+}
+
+fn learners() -> Vec<Series> {
+    vec![
+        curve("FeedBAL", 366.0, 0.3),
+        curve("UCB1", 1680.0, 0.9),
+        curve("UCB1-V", 1456.0, 1.0),
+    ]
+}
+
+fn on(log_x: bool, log_y: bool) -> PlotOptions {
+    PlotOptions {
+        log_x,
+        log_y,
+        ..PlotOptions::default()
+    }
+}
+
+/// Checks the SVG for balanced tags, quoted attributes and known entities, and the PNG
+/// for the size that the SVG announces.
+fn check(picture: &Picture) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = picture.svg.as_str();
+    while let Some(start) = rest.find('<') {
+        check_text(&rest[..start]);
+        rest = &rest[start..];
+        if rest.starts_with("<!--") {
+            rest = rest.split_once("-->").expect("a comment ends").1;
+            continue;
+        }
+        let (tag, after) = rest[1..].split_once('>').expect("a tag ends");
+        assert!(
+            !tag.contains('<') && tag.matches('"').count() % 2 == 0,
+            "{tag}"
+        );
+        check_text(tag);
+        let name = tag.split([' ', '/']).next().expect("a name");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+        rest = after;
+    }
+    assert!(open.is_empty() && rest.trim().is_empty());
+    for reference in picture.svg.split("url(#").skip(1) {
+        let id = reference.split_once(')').expect("a reference ends").0;
+        assert!(picture.svg.contains(&format!(" id=\"{id}\"")), "{id}");
+    }
+    assert!(!picture.svg.contains("NaN") && !picture.svg.contains("inf"));
+
+    let attribute = |name: &str| -> f64 {
+        let value = picture
+            .svg
+            .split_once(&format!(" {name}=\""))
+            .expect(name)
+            .1;
+        value.split_once('"').expect(name).0.parse().expect(name)
+    };
+    assert!(picture.png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    let size = |at: usize| {
+        let bytes = picture.png[at..at + 4].try_into().expect("four bytes");
+        f64::from(u32::from_be_bytes(bytes))
+    };
+    assert_eq!(size(16), 2.0 * attribute("width"));
+    assert_eq!(size(20), 2.0 * attribute("height"));
+}
+
+fn check_text(text: &str) {
+    assert!(
+        !text.contains(|c: char| c.is_control() && c != '\n'),
+        "{text:?}"
+    );
+    for entity in text.split('&').skip(1) {
+        let known = ["amp;", "lt;", "gt;", "quot;", "apos;"];
+        assert!(
+            known.iter().any(|name| entity.starts_with(name)),
+            "{entity}"
+        );
+    }
+}
+
+#[test]
+fn same_input_gives_same_bytes() {
+    for options in [on(false, false), on(true, true)] {
+        let first = draw(&learners(), &options).expect("drawn");
+        // Not `assert_eq`, which would print both pictures.
+        assert!(first == draw(&learners(), &options).expect("drawn"));
+    }
+}
+
+#[test]
+fn a_figure_shows_its_texts_and_curves() {
+    let options = PlotOptions {
+        title: "Regret".to_owned(),
+        ..on(false, false)
+    };
+    let picture = draw(&learners(), &options).expect("drawn");
+    check(&picture);
+    for text in [
+        "Regret",
+        "FeedBAL",
+        "UCB1",
+        "UCB1-V",
+        "episodes",
+        "20,000",
+        "1,500",
+        "cumulative regret (gain units)",
+    ] {
+        assert!(picture.svg.contains(&format!(">{text}</text>")), "{text}");
+    }
+    for colour in &COLOURS[..3] {
+        let used = picture.svg.matches(&colour.to_lowercase()).count()
+            + picture.svg.matches(colour).count();
+        assert_eq!(used, 3, "band, line and legend in {colour}");
+    }
+}
+
+#[test]
+fn impossible_figures_are_refused() {
+    let error =
+        |series: &[Series], options: &PlotOptions| draw(series, options).expect_err("refused");
+    let linear = &on(false, false);
+    assert!(matches!(error(&[], linear), PlotError::NoSeries));
+    let empty = [curve("full", 1.0, 1.0), series("empty", [])];
+    assert!(matches!(error(&empty, linear), PlotError::NoPoints { series } if series == "empty"));
+    for bad in [
+        (f64::NAN, 1.0, 0.0),
+        (f64::INFINITY, 1.0, 0.0),
+        (1.0, f64::NEG_INFINITY, 0.0),
+        (1.0, 1.0, f64::NAN),
+        (1.0, 1.0, -1.0),
+        (1.0, f64::MAX, f64::MAX),
+    ] {
+        let error = error(&[series("a", [(0.0, 0.0, 0.0), bad])], linear);
+        assert!(
+            matches!(error, PlotError::BadPoint { index: 1, .. }),
+            "{bad:?}"
+        );
+    }
+    let zero = [
+        curve("good", 5.0, 1.0),
+        series("oracle", [(1.0, 0.0, 0.0), (2.0, -1.0, 0.0)]),
+    ];
+    assert_eq!(
+        draw(&zero, &on(false, true))
+            .expect_err("refused")
+            .to_string(),
+        "a log axis needs positive values; series `oracle` has none"
+    );
+    let origin = [series("start", [(0.0, 1.0, 0.1)])];
+    assert!(matches!(
+        error(&origin, &on(true, false)),
+        PlotError::NotPositive { .. }
+    ));
+}
+
+#[test]
+fn labels_are_escaped_and_cut() {
+    let nasty = "a<b>&\"c'\u{1}\n$x$ \u{FFFF}";
+    let options = PlotOptions {
+        title: nasty.to_owned(),
+        x_label: nasty.to_owned(),
+        y_label: nasty.to_owned(),
+        ..on(false, false)
+    };
+    let picture = draw(&[curve(nasty, 3.0, 1.0)], &options).expect("drawn");
+    check(&picture);
+    let escaped = "a&lt;b&gt;&amp;&quot;c&apos;  $x$ \u{FFFD}</text>";
+    assert_eq!(picture.svg.matches(escaped).count(), 4);
+
+    let long = "word ".repeat(2000) + &"W".repeat(2000);
+    let options = PlotOptions {
+        title: long.clone(),
+        x_label: long.clone(),
+        y_label: long.clone(),
+        ..options
+    };
+    let picture = draw(
+        &[curve(&long, 3.0, 1.0), curve(&"W".repeat(100), 2.0, 1.0)],
+        &options,
+    )
+    .expect("drawn");
+    check(&picture);
+    assert!(picture.svg.contains(&("W".repeat(39) + "…</text>")));
+}
+
+/// Inputs that a plotting library may stumble over, each with a positive point.
+fn odd_inputs() -> Vec<Vec<Series>> {
+    let many = |count: i32| {
+        let name = |i| format!("learner {i}");
+        let line = |i| [(1.0, f64::from(i), 0.1), (9.0, f64::from(2 * i), 0.1)];
+        (1..=count).map(|i| series(&name(i), line(i))).collect()
+    };
+    let gap = [(1.0, 1.0, 0.1), (2.0, 0.0, 0.1), (3.0, 2.0, 0.1)];
+    let wide = [(1.0, 1e-9, 0.0), (2.0, 1.0, 5.0), (3.0, 1e12, 1e12)];
+    vec![
+        vec![series("one point", [(100.0, 5.0, 1.0)])],
+        vec![series("all equal", [(7.0, 7.0, 0.0), (7.0, 7.0, 0.0)])],
+        vec![series(
+            "huge",
+            [(1e300, 1e300, 1e299), (LIMIT, 1e-300, 0.0)],
+        )],
+        vec![series("largest", [(1.0, LIMIT, 0.0), (LIMIT, 1.0, 0.0)])],
+        vec![series(
+            "tiny",
+            [(1e-320, 5e-324, 0.0), (2e-300, 1e-300, 0.0)],
+        )],
+        vec![series("gap", gap), series("wide", wide)],
+        vec![series("backwards", [(3.0, 2.0, 0.1), (1.0, 1.0, 0.1)])],
+        vec![series("", [(3.0, 2.0, 0.1), (4.0, 1.0, 0.1)])],
+        many(12),
+        many(70),
+    ]
+}
+
+#[test]
+fn odd_inputs_are_drawn_on_linear_axes() {
+    let line = |slope: f64| (0..50).map(move |i| (f64::from(i), slope * f64::from(i), 1.0));
+    let mut odd = odd_inputs();
+    odd.push(vec![series("negative", line(-3.0))]);
+    odd.push(vec![series(
+        "benchmark",
+        line(0.0).map(|(x, y, _)| (x, y, 0.0)),
+    )]);
+    let opposite = [(-LIMIT, -LIMIT, 0.0), (LIMIT, LIMIT, 0.0)];
+    odd.push(vec![series("opposite", opposite)]);
+    for series in &odd {
+        check(&draw(series, &on(false, false)).expect(&series[0].label));
+    }
+}
+
+#[test]
+fn odd_inputs_are_drawn_on_log_axes() {
+    for series in &odd_inputs() {
+        check(&draw(series, &on(true, true)).expect(&series[0].label));
+    }
+}
+
+#[test]
+fn odd_inputs_are_drawn_on_mixed_axes() {
+    for (turn, series) in odd_inputs().iter().enumerate() {
+        let options = on(turn % 2 == 0, turn % 2 == 1);
+        check(&draw(series, &options).expect(&series[0].label));
+    }
+}
+
+#[test]
+fn a_log_axis_leaves_a_gap_where_values_are_not_positive() {
+    let broken = series(
+        "broken",
+        (1..=6).map(|i| (f64::from(i), if i == 3 { 0.0 } else { f64::from(i) }, 0.0)),
+    );
+    let runs = visible_runs(&[broken], &on(false, true)).expect("visible");
+    assert_eq!(runs[0].iter().map(Vec::len).collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn a_log_axis_starts_at_the_means_and_cuts_the_bands() {
+    let axis = Axis::over([(30.0, 40.0), (300.0, 450.0)].into_iter(), true);
+    assert_eq!((axis.lo * axis.unit, axis.hi * axis.unit), (20.0, 500.0));
+    assert_eq!(axis.place(-5.0), axis.lo);
+}
+
+#[test]
+fn tick_labels_are_short() {
+    let axis = |lo, hi, log| Axis::over([(lo, hi)].into_iter(), log);
+    let label = |axis: Axis, value: f64| axis.tick_label(value / axis.unit);
+    assert_eq!(label(axis(0.0, 20_000.0, false), 12_500.0), "12,500");
+    assert_eq!(label(axis(0.0, 2e6, false), 1_500_000.0), "1,500,000");
+    assert_eq!(label(axis(-300.0, 0.0, false), -250.0), "−250");
+    assert_eq!(label(axis(0.0, 0.5, false), 0.25), "0.25");
+    assert_eq!(label(axis(0.0, 5e8, false), 2.5e8), "2.5×10⁸");
+    assert_eq!(label(axis(0.0, 5e8, false), 0.0), "0");
+    assert_eq!(label(axis(0.0, 5e-8, false), 1e-8), "1×10⁻⁸");
+    assert_eq!(label(axis(1.0, 20_000.0, true), 1000.0), "1,000");
+    assert_eq!(label(axis(1e-6, 1.0, true), 1e-5), "10⁻⁵");
+}
+
+#[test]
+fn dashes_run_on_through_the_points_of_a_line() {
+    let line: Vec<_> = (0..=40).map(|i| (f64::from(i), 0.0)).collect();
+    let pieces = dash_pieces(&line, &[7.0, 3.0], 0.0);
+    let ends: Vec<_> = pieces.iter().map(|p| (p[0].0, p[p.len() - 1].0)).collect();
+    assert_eq!(ends, [(0.0, 7.0), (10.0, 17.0), (20.0, 27.0), (30.0, 37.0)]);
+    assert_eq!(dash_pieces(&line, &[], 2.0), [line]);
+}

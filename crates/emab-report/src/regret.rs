@@ -1,0 +1,104 @@
+//! Regret curves as tables, CSV and series to draw.
+
+use emab::{LearnerResult, RunResult};
+
+use crate::plot::{Series, SeriesPoint};
+use crate::table::{number, table};
+
+/// Half the width of a 95 % interval, in standard errors.
+pub const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
+
+/// A mean with its 95 % interval, for people.
+///
+/// ```
+/// assert_eq!(emab_report::confidence(366.51, 0.15), "366.5 ± 0.29");
+/// ```
+pub fn confidence(mean: f64, stderr: f64) -> String {
+    let half = TWO_SIDED_95 * stderr;
+    let half = match half {
+        0.0 => "0".into(),
+        h if (0.01..100.0).contains(&h) => format!("{h:.2}"),
+        h => number(h),
+    };
+    format!("{} ± {half}", number(mean))
+}
+
+/// What each learner came to, a row a learner.
+pub fn regret_table(result: &RunResult, width: usize) -> String {
+    let rows: Vec<Vec<String>> = result
+        .learners
+        .iter()
+        .filter_map(|learner| {
+            let last = learner.curve.last()?;
+            let causes = learner.causes;
+            Some(vec![
+                learner.label.clone(),
+                confidence(last.regret, last.stderr),
+                number(causes.early_stop),
+                number(causes.late_stop),
+                number(causes.wrong_action),
+                number(last.gain / last.episode.max(1) as f64),
+            ])
+        })
+        .collect();
+    let header = [
+        "learner",
+        "regret (95 %)",
+        "early stop",
+        "late stop",
+        "wrong action",
+        "gain/episode",
+    ];
+    table(&header, &rows, width)
+}
+
+/// Regret at chosen episodes, as a Markdown table.
+pub fn regret_markdown(learners: &[(&str, &LearnerResult)], episodes: &[u64]) -> String {
+    let mut out = String::from("| learner |");
+    for episode in episodes {
+        out += &format!(" n = {episode} |");
+    }
+    out += "\n|---|";
+    out += &"---:|".repeat(episodes.len());
+    out.push('\n');
+    for (title, learner) in learners {
+        out += &format!("| {title} |");
+        for episode in episodes {
+            let point = learner.curve.iter().find(|point| point.episode == *episode);
+            out += &point.map_or(" |".into(), |p| {
+                format!(" {} |", confidence(p.regret, p.stderr))
+            });
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// All curves, one row a learner and checkpoint.
+pub fn curve_csv(result: &RunResult) -> String {
+    let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr\n");
+    for learner in &result.learners {
+        // A label holds commas where several parameters are set.
+        let label = format!("\"{}\"", learner.label.replace('"', "\"\""));
+        for p in &learner.curve {
+            out += &format!(
+                "{label},{},{},{},{},{}\n",
+                p.episode, p.regret, p.stderr, p.gain, p.gain_stderr
+            );
+        }
+    }
+    out
+}
+
+/// A curve to draw.
+pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
+    let points = learner.curve.iter().map(|point| SeriesPoint {
+        x: point.episode as f64,
+        mean: point.regret,
+        stderr: point.stderr,
+    });
+    Series {
+        label: label.into(),
+        points: points.collect(),
+    }
+}
