@@ -25,9 +25,9 @@ pub fn problem(name: &str) -> Result<ProblemFile, Failure> {
     if path.extension().is_none() && !path.exists() {
         let names: Vec<&str> = BUILTIN.iter().map(|b| b.name).collect();
         let near = nearest(name, names.iter().copied());
-        let near = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+        let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
         return Err(Failure::input(format!(
-            "unknown problem `{name}`{near} It is neither a file nor one of {}",
+            "unknown problem `{name}`{near}: it is neither a file nor one of {}",
             names.join(", ")
         )));
     }

@@ -1,6 +1,6 @@
 //! What goes to standard output, what goes to standard error, and how wide it may be.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,15 +10,21 @@ use crate::failure::Failure;
 
 /// Data, to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| {
-            if text.ends_with('\n') {
-                Ok(())
-            } else {
-                out.write_all(b"\n")
-            }
-        })
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    write_out(|out| write!(out, "{text}{end}"))
+}
+
+/// One JSON document, to standard output.
+pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+    write_out(|out| {
+        serde_json::to_writer_pretty(&mut *out, document)?;
+        out.write_all(b"\n")
+    })
+}
+
+fn write_out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    write(&mut out)
         .and_then(|()| out.flush())
         .map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Closed,
@@ -26,11 +32,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         })
 }
 
-/// One JSON document, to standard output.
-pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
-    print(&to_json(document)?)
-}
-
+/// A JSON document as text, for a file.
 pub fn to_json(document: &impl Serialize) -> Result<String, Failure> {
     let mut text = serde_json::to_string_pretty(document)
         .map_err(|error| Failure::Work(format!("cannot write JSON: {error}")))?;

@@ -36,7 +36,8 @@ impl Scope {
         }
     }
 
-    /// Whether a name cannot be given to a parameter, state, action or feedback.
+    /// Whether a name means something in every expression. A parameter cannot have it; a state, action or feedback
+    /// that has it is written in quotes.
     pub fn reserved(name: &str) -> bool {
         Self::VARIABLES.contains(&name)
             || WORDS.contains(&name)

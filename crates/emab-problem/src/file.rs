@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use emab::conformance::{Reached, check_problem, check_spec};
 use emab::learners::{Learning, nearest};
-use emab::oracle::OracleError;
 use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec};
 use sha2::{Digest, Sha256};
 
@@ -157,13 +157,14 @@ impl ProblemFile {
         }
     }
 
-    /// Meets every pair that can be reached, up to `limit`, and says how many there are, or that there are more.
-    pub fn check(&self, problem: &Arc<Problem>, limit: usize) -> Result<Option<usize>, ReadError> {
-        match emab::conformance::check_problem(problem, limit) {
-            Ok(pairs) => Ok(Some(pairs)),
-            Err(OracleError::TooMany { .. }) => Ok(None),
-            Err(OracleError::Point(point)) => Err(self.locate(&point)),
+    /// Checks every pair that can be reached, until there are more than `limit` of them; without a model, what the
+    /// specification says of them.
+    pub fn check(&self, limit: usize) -> Result<Reached, ReadError> {
+        match self.problem() {
+            Ok(problem) => check_problem(&problem, limit),
+            Err(_) => check_spec(&self.spec, limit),
         }
+        .map_err(|error| self.locate(&error))
     }
 
     /// A quantity that breaks a rule at a point, with its line in the file.
@@ -628,9 +629,6 @@ fn names(node: &Node, field: &str, prefix: &'static str) -> Result<Names, Mistak
         };
         if name == "stop" {
             return wrong("`stop` always exists and is never listed");
-        }
-        if Scope::reserved(&name) {
-            return wrong(&format!("`{name}` has a meaning in expressions"));
         }
         if name.is_empty() || name.contains('\'') || name.chars().any(char::is_control) {
             return wrong("a name must not be empty nor hold quotes or control characters");

@@ -149,7 +149,7 @@ fn finite(span: &Range<usize>, kind: &Kind) -> Result<(), Mistake> {
 
 pub(crate) fn parse_json(text: &str) -> Result<Node, Mistake> {
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| not_json(text, &error))?;
-    json_value(raw, text)
+    json_value(raw, text, 0)
 }
 
 fn not_json(text: &str, error: &serde_json::Error) -> Mistake {
@@ -168,11 +168,18 @@ fn not_json(text: &str, error: &serde_json::Error) -> Mistake {
     )
 }
 
+/// Deeper than any quantity; every level is read once more for each level above it.
+const DEEPEST: usize = 16;
+
 /// Each level is read with its parts left raw: slices of the text, which tell where they stand.
-fn json_value(raw: &RawValue, text: &str) -> Result<Node, Mistake> {
+fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<Node, Mistake> {
     let written = raw.get();
     let start = written.as_ptr() as usize - text.as_ptr() as usize;
     let span = start..start + written.len();
+    if depth > DEEPEST {
+        let message = format!("lists and objects may be nested {DEEPEST} deep, not deeper");
+        return Err(Mistake::at(&(start..start + 1), message, "too deep"));
+    }
     let wrong = |error: serde_json::Error| {
         let message = error.to_string();
         let message = message
@@ -187,7 +194,7 @@ fn json_value(raw: &RawValue, text: &str) -> Result<Node, Mistake> {
             let Entries(entries) = serde_json::from_str(written).map_err(wrong)?;
             let mut table: Vec<(Key, Node)> = Vec::new();
             for (name, value) in entries {
-                let node = json_value(value, text)?;
+                let node = json_value(value, text, depth + 1)?;
                 // The key stands before its value; where exactly does not matter much.
                 let key_end = text[..node.span.start]
                     .rfind('"')
@@ -212,7 +219,7 @@ fn json_value(raw: &RawValue, text: &str) -> Result<Node, Mistake> {
             Kind::Array(
                 items
                     .into_iter()
-                    .map(|item| json_value(item, text))
+                    .map(|item| json_value(item, text, depth + 1))
                     .collect::<Result<_, _>>()?,
             )
         }

@@ -3,11 +3,13 @@
 mod claim;
 mod files;
 mod plot;
+mod policy;
 mod regret;
 mod table;
 
 pub use claim::{Claim, Verdict, claims_markdown, claims_table};
 pub use files::{FileError, Folder};
 pub use plot::{Picture, PlotError, PlotOptions, Series, SeriesPoint, draw};
+pub use policy::{PolicyRow, policy_table};
 pub use regret::{confidence, curve_csv, regret_markdown, regret_series, regret_table};
 pub use table::{number, table};

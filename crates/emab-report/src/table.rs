@@ -17,18 +17,13 @@ const RULED: TableStyle = PLAIN
 /// assert!(table.contains("feedbal"));
 /// ```
 pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
-    let longest = |i: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str);
-        cells
-            .chain([header[i]])
-            .map(|cell| cell.chars().count() + 3)
-            .max()
-            .unwrap_or(0)
-    };
-    let wraps = (0..header.len()).map(longest).sum::<usize>() > width;
     let mut table = Table::new();
     table
-        .load_style(if wraps { RULED } else { PLAIN })
+        .load_style(if fits(header, rows, width) {
+            PLAIN
+        } else {
+            RULED
+        })
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width.clamp(20, 1000) as u16);
     let numeric: Vec<bool> = (0..header.len())
@@ -57,6 +52,19 @@ pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
         .map(|line| line.trim_end().to_owned())
         .collect();
     lines.join("\n")
+}
+
+/// Whether a table fits without wrapping its cells.
+pub(crate) fn fits(header: &[&str], rows: &[Vec<String>], width: usize) -> bool {
+    let longest = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str);
+        cells
+            .chain([header[i]])
+            .map(|cell| cell.chars().count() + 3)
+            .max()
+            .unwrap_or(0)
+    };
+    (0..header.len()).map(longest).sum::<usize>() <= width
 }
 
 fn is_number(text: &str) -> bool {

@@ -154,20 +154,11 @@ impl Experiment {
         Ok(())
     }
 
-    /// What the benchmark earns in an episode.
-    pub fn benchmark_value(&self) -> Result<f64, SimError> {
-        let mut environment = Environment::new(self.problem.clone())?;
-        let start = environment.oracle().pairs().start();
-        Ok(environment.oracle().value(start)?)
-    }
-
     /// Does all runs that are not done, on several threads, and leaves the result in `state`.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
         // Solved once here; every thread begins with a copy of what is known.
-        let mut environment = Environment::new(self.problem.clone())?;
-        let start = environment.oracle().pairs().start();
-        environment.oracle().value(start)?;
+        let environment = Environment::new(self.problem.clone())?;
         // A learner that cannot be built is named before anything runs.
         for config in &self.learners {
             config.build(self.problem.spec(), Some(&self.problem))?;

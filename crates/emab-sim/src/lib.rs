@@ -13,3 +13,7 @@ pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State};
 pub use runs::RunSet;
 pub use tally::Tally;
+
+#[doc = include_str!("../../../docs/rust.md")]
+#[cfg(doctest)]
+struct RustGuide;

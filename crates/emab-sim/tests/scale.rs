@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use emab::learners::LearnerConfig;
-use emab::{Environment, Learner, Role, Stream};
+use emab::{Causes, Environment, Estimator, Learner, Moments, Role, Stream};
 use emab_problem::{BUILTIN, Format, ProblemFile};
 
 #[test]
@@ -53,4 +53,101 @@ fn every_learner_keeps_the_laws_on_every_problem_shipped() {
             });
         }
     }
+}
+
+/// Paths that never meet again: two to the power of fifty pairs, if they fitted into ten million states.
+const MAZE: &str = r#"
+    horizon = 50
+    states = 10000000
+    actions = ["left", "right"]
+    feedbacks = 2
+    transition = "(31 * x + 7 * f + 13 * a + t) % 10000000"
+    [model]
+    feedback = ["0.5", "0.5"]
+    cost = "0.01 * (1 + a)"
+    reward = "t / 5 - t^2 / 200 + (x % 10) / 100"
+    reward_noise = { kind = "normal", variance = 0.01 }
+    [learning]
+    sigma2 = 0.01
+    delta = 0.01
+"#;
+
+#[test]
+fn where_too_much_can_be_reached_the_benchmark_is_played_beside_the_learner() {
+    let file = ProblemFile::parse_as(Format::Toml, "maze.toml", MAZE).unwrap();
+    let problem = file.problem().unwrap();
+    let mut environment = Environment::new(problem.clone()).unwrap();
+    assert_eq!(environment.estimator(), Estimator::Paired);
+    // The benchmark beside itself: the very same path, so no regret at all.
+    let config = LearnerConfig::parse("benchmark", file.learning()).unwrap();
+    let mut benchmark = config.build(problem.spec(), Some(&problem)).unwrap();
+    environment.restart(1, 0);
+    for _ in 0..20 {
+        assert_eq!(environment.play(&mut benchmark).unwrap().total(), 0.0);
+    }
+    // FeedBAL stops wherever it has not been before, which here is nearly everywhere.
+    let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
+    let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
+    let mut regret = Causes::default();
+    for _ in 0..200 {
+        regret += environment.play(&mut learner).unwrap();
+    }
+    let (value, stderr) = environment.benchmark_value(1).unwrap();
+    assert!(stderr > 0.0 && value > 1.0, "{value} ± {stderr}");
+    assert!(regret.total() > 100.0, "{regret:?}");
+}
+
+#[test]
+fn both_estimators_agree() {
+    // The same problem with states enough to be solved, and with more states than it can reach: the paired
+    // estimator must find the exact one's regret.
+    let text = |spare: usize| {
+        // Feedbacks that come once in a million years open the whole of the state space.
+        let rare = ", 1e-12".repeat(spare);
+        let first = 0.5 - 1e-12 * spare as f64;
+        format!(
+            r#"
+            horizon = 60
+            states = 50000
+            actions = ["on"]
+            feedbacks = {}
+            transition = "if(f < 2, min(x + f, 49999), (31 * x + 7 * f + t) % 50000)"
+            [model]
+            feedback = [{first}, 0.5{rare}]
+            cost = 0.02
+            reward = "min(x, 20) / (t + 4)"
+            reward_noise = {{ kind = "normal", variance = 0.05 }}
+            [learning]
+            sigma2 = 0.05
+            delta = 0.05
+            "#,
+            2 + spare
+        )
+    };
+    let run = |spare: usize| {
+        let file = ProblemFile::parse_as(Format::Toml, "two.toml", &text(spare)).unwrap();
+        let problem = file.problem().unwrap();
+        let mut environment = Environment::new(problem.clone()).unwrap();
+        let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
+        let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
+        let mut moments = Moments::default();
+        for run in 0..60 {
+            environment.restart(3, run);
+            learner.reset(Stream::new(3, run, Role::Learner));
+            moments.add(
+                (0..300)
+                    .map(|_| environment.play(&mut learner).unwrap().total())
+                    .sum(),
+            );
+        }
+        (environment.estimator(), moments.mean(), moments.stderr())
+    };
+    let (exact, mean, stderr) = run(0);
+    let (paired, other_mean, other_stderr) = run(3);
+    assert_eq!((exact, paired), (Estimator::Exact, Estimator::Paired));
+    let away = (mean - other_mean).abs() / stderr.hypot(other_stderr);
+    assert!(
+        away < 4.0 && mean > 5.0,
+        "{mean} ± {stderr} and {other_mean} ± {other_stderr}"
+    );
 }

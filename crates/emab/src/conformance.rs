@@ -9,9 +9,9 @@ use crate::environment::{Environment, PlayError};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::oracle::{OracleError, Pairs};
+use crate::oracle::OracleError;
 use crate::random::{Role, Stream};
-use crate::spec::{Action, Spec};
+use crate::spec::{Action, PointError, Spec};
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -47,7 +47,20 @@ pub enum Violation {
     },
 }
 
-/// Checks every pair that can be reached, up to `limit` of them, and says how many there were.
+/// What can be reached from the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// How many step-state pairs.
+    pub pairs: usize,
+    /// Whether these are all, or the limit was met.
+    pub complete: bool,
+    /// The least expected reward among them; infinite without a model.
+    pub least_reward: f64,
+    /// The least expected cost of an allowed action among them; infinite without a model.
+    pub least_cost: f64,
+}
+
+/// Checks every pair that can be reached, until there are more than `limit` of them.
 ///
 /// The law of the feedback sums to one, transitions lead to states, everything is finite.
 ///
@@ -57,46 +70,79 @@ pub enum Violation {
 /// let spec = Spec::new(3, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, x, _a, _f| x as f64);
-/// let error = check_problem(&Arc::new(Problem::new("runs over", spec, model)), 1000).unwrap_err();
+/// let error = check_problem(&Problem::new("runs over", spec, model), 1000).unwrap_err();
 /// assert_eq!(error.to_string(),
 ///     "`transition` at t = 2, x = 1, a = 0, f = 1: got 2, expected a state, an integer from 0 to 1");
 /// ```
-pub fn check_problem(problem: &Arc<Problem>, limit: usize) -> Result<usize, OracleError> {
-    let mut pairs = Pairs::new(problem.clone())?;
-    pairs.open_all(limit, "the check")?;
-    Ok(pairs.len())
+pub fn check_problem(problem: &Problem, limit: usize) -> Result<Reached, PointError> {
+    let spec = problem.spec();
+    let mut least = (f64::INFINITY, f64::INFINITY);
+    let mut law = vec![0.0; spec.feedbacks().len()];
+    let mut reached = walk(spec, limit, |t, x, actions, next| {
+        least.0 = least.0.min(problem.reward(t, x)?);
+        for &a in actions {
+            problem.feedback_law(t, x, a, &mut law)?;
+            least.1 = least.1.min(problem.cost(t, x, a)?);
+            for (f, _) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                next.insert(spec.next(t, x, a, f)?);
+            }
+        }
+        Ok(())
+    })?;
+    (reached.least_reward, reached.least_cost) = least;
+    Ok(reached)
 }
 
-/// Checks every pair that can be reached by any action and feedback, up to `limit` of them, and says how many.
+/// Checks every pair that can be reached by any action and feedback, until there are more than `limit` of them.
 ///
 /// For a live study, where there is no model: the mask has a value and transitions lead to states.
-pub fn check_spec(spec: &Spec, limit: usize) -> Result<usize, OracleError> {
-    let mut level = BTreeSet::from([spec.start()]);
-    let mut pairs = 0;
-    for t in 1..=spec.horizon() {
-        pairs += level.len();
-        if pairs > limit {
-            return Err(OracleError::TooMany {
-                limit,
-                what: "the check",
-            });
+pub fn check_spec(spec: &Spec, limit: usize) -> Result<Reached, PointError> {
+    walk(spec, limit, |t, x, actions, next| {
+        for &a in actions {
+            for f in 0..spec.feedbacks().len() {
+                next.insert(spec.next(t, x, a, f)?);
+            }
         }
+        Ok(())
+    })
+}
+
+/// Visits what can be reached step by step; only the states of one step and the next are kept.
+fn walk(
+    spec: &Spec,
+    limit: usize,
+    mut visit: impl FnMut(usize, usize, &[usize], &mut BTreeSet<usize>) -> Result<(), PointError>,
+) -> Result<Reached, PointError> {
+    let mut reached = Reached {
+        pairs: 0,
+        complete: true,
+        least_reward: f64::INFINITY,
+        least_cost: f64::INFINITY,
+    };
+    let mut level = BTreeSet::from([spec.start()]);
+    let mut allowed = Vec::new();
+    for t in 1..=spec.horizon() {
         let mut next = BTreeSet::new();
         for &x in &level {
+            if reached.pairs == limit {
+                reached.complete = false;
+                return Ok(reached);
+            }
+            reached.pairs += 1;
+            allowed.clear();
             for a in 0..spec.actions().len() {
                 if spec.check_allowed(t, x, a)? {
-                    for f in 0..spec.feedbacks().len() {
-                        next.insert(spec.next(t, x, a, f)?);
-                    }
+                    allowed.push(a);
                 }
             }
+            visit(t, x, &allowed, &mut next)?;
         }
         if next.is_empty() {
             break;
         }
         level = next;
     }
-    Ok(pairs)
+    Ok(reached)
 }
 
 /// Checks a learner on a problem over `episodes` episodes.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::learners::ParameterValue;
+use crate::spec::Action;
 
 /// Cumulative regret and gain at one episode, averaged over runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,15 @@ pub struct Causes {
 }
 
 impl Causes {
+    /// Books what was lost by `action` where the benchmark does `best`.
+    pub fn add(&mut self, best: Action, action: Action, loss: f64) {
+        match (best, action) {
+            (_, Action::Stop) => self.early_stop += loss,
+            (Action::Stop, Action::Continue(_)) => self.late_stop += loss,
+            (Action::Continue(_), Action::Continue(_)) => self.wrong_action += loss,
+        }
+    }
+
     /// The regret.
     pub fn total(&self) -> f64 {
         self.early_stop + self.late_stop + self.wrong_action
@@ -83,6 +93,10 @@ pub struct RunResult {
     pub episodes: u64,
     /// What the benchmark earns in an episode.
     pub benchmark_value: f64,
+    /// Its standard error, 0 where it is exact.
+    pub benchmark_stderr: f64,
+    /// How regret was measured: `exact` or `paired`.
+    pub estimator: String,
     /// The learners, in the order asked for.
     pub learners: Vec<LearnerResult>,
 }

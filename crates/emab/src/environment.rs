@@ -1,4 +1,10 @@
-//! Plays episodes of a problem: the loop of the paper, step by step, and the exact regret along the way.
+//! Plays episodes of a problem: the loop of the paper, step by step, and the regret along the way.
+//!
+//! Regret is exact where it can be: `V - Q` along the learner's path (see [`crate::oracle::Benchmark`]), which needs
+//! the benchmark's value wherever the learner may go. Where more pairs can be reached than are worth solving, the
+//! benchmark is played beside the learner on the same draws instead, and the difference of what both paths are worth
+//! is the regret (the paper's Equation 1 on common random numbers): the same expectation, more variance, and memory
+//! for nothing but what both of them visit.
 
 use std::sync::Arc;
 
@@ -6,9 +12,10 @@ use thiserror::Error;
 
 use crate::curve::Causes;
 use crate::episode::Episode;
+use crate::exact::Moments;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::oracle::{Benchmark, OracleError};
+use crate::oracle::{Benchmark, OracleError, Pair, Pairs};
 use crate::random::{Role, Stream};
 use crate::spec::Action;
 
@@ -54,20 +61,73 @@ pub enum PlayError {
 #[derive(Clone, Debug)]
 pub struct Environment {
     oracle: Benchmark,
+    estimator: Estimator,
     episode: Episode,
+    /// The uniform draws of the episode, one a step, so that the benchmark can be played on the same ones.
+    draws: Vec<f64>,
     feedback: Stream,
     noise: Stream,
 }
 
+/// How regret is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// `V - Q` along the learner's path.
+    Exact,
+    /// What the benchmark's path is worth on the same draws, less what the learner's is.
+    Paired,
+}
+
+impl Estimator {
+    /// Its name in result files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Estimator::Exact => "exact",
+            Estimator::Paired => "paired",
+        }
+    }
+}
+
+/// Where a learner first left the benchmark's path.
+struct Deviation {
+    pair: Pair,
+    best: Action,
+    action: Action,
+    /// What its costs had come to before.
+    paid: f64,
+}
+
 impl Environment {
+    /// Problems of which at most this many pairs can be reached are solved; regret is exact there.
+    pub const EXACT_PAIRS: usize = 200_000;
+
     /// An environment of this problem, with the streams of seed 0 and run 0.
     pub fn new(problem: Arc<Problem>) -> Result<Environment, OracleError> {
+        let mut all = Pairs::new(problem.clone())?;
+        let estimator = match all.open_all(Self::EXACT_PAIRS, "the exact regret") {
+            Ok(()) => Estimator::Exact,
+            Err(OracleError::TooMany { .. }) => Estimator::Paired,
+            Err(error) => return Err(error),
+        };
+        let mut oracle = Benchmark::new(problem)?;
+        if estimator == Estimator::Exact {
+            *oracle.pairs_mut() = all;
+            let start = oracle.pairs().start();
+            oracle.value(start)?;
+        }
         Ok(Environment {
-            oracle: Benchmark::new(problem)?,
+            oracle,
+            estimator,
             episode: Episode::default(),
+            draws: Vec::new(),
             feedback: Stream::new(0, 0, Role::Feedback),
             noise: Stream::new(0, 0, Role::Noise),
         })
+    }
+
+    /// How regret is measured here.
+    pub fn estimator(&self) -> Estimator {
+        self.estimator
     }
 
     /// Takes up the streams of this seed and run.
@@ -86,14 +146,17 @@ impl Environment {
         &mut self.oracle
     }
 
-    /// Plays one episode, lets the learner learn from it, and returns its expected regret by cause.
+    /// Plays one episode, lets the learner learn from it, and returns its regret by cause.
     #[inline]
     pub fn play<L: Learner + ?Sized>(&mut self, learner: &mut L) -> Result<Causes, PlayError> {
         let model = self.oracle.pairs().problem().model();
         let (cost_noise, reward_noise) = (model.cost_noise, model.reward_noise);
         let mut regret = Causes::default();
+        let mut deviation = None;
+        let mut paid = 0.0;
         let mut pair = self.oracle.pairs().start();
         self.episode.begin(self.oracle.pairs().state(pair));
+        self.draws.clear();
         loop {
             let best = self.oracle.choice(pair)?;
             let pairs = self.oracle.pairs();
@@ -103,29 +166,79 @@ impl Environment {
             // Costs and rewards are drawn here and shown after `stop`: the learner sees the episode in `learn` alone.
             let reward = reward_noise.observe(pairs.reward(pair), &mut self.noise);
             self.episode.rewards.push(reward);
-            let Action::Continue(a) = action else {
-                if best != Action::Stop {
-                    regret.early_stop += self.oracle.regret(pair, action)?;
-                }
-                break;
-            };
-            let Some((f, next)) = pairs.draw(pair, a, self.feedback.uniform()) else {
-                return Err(PlayError::NotAllowed { t, x, action });
-            };
-            let cost = cost_noise.observe(pairs.cost(pair, a), &mut self.noise);
-            self.episode.costs.push(cost);
-            self.episode.advance(a, f, pairs.state(next));
+            let (mut next, paid_before) = (pair, paid);
+            if let Action::Continue(a) = action {
+                let draw = self.feedback.uniform();
+                let Some((f, follows)) = pairs.draw(pair, a, draw) else {
+                    return Err(PlayError::NotAllowed { t, x, action });
+                };
+                let mean = pairs.cost(pair, a);
+                let cost = cost_noise.observe(mean, &mut self.noise);
+                self.episode.costs.push(cost);
+                self.episode.advance(a, f, pairs.state(follows));
+                self.draws.push(draw);
+                next = follows;
+                paid += mean;
+            }
             if best != action {
-                let loss = self.oracle.regret(pair, action)?;
-                if best == Action::Stop {
-                    regret.late_stop += loss;
-                } else {
-                    regret.wrong_action += loss;
+                match self.estimator {
+                    Estimator::Exact => regret.add(best, action, self.oracle.regret(pair, action)?),
+                    Estimator::Paired => {
+                        deviation.get_or_insert(Deviation {
+                            pair,
+                            best,
+                            action,
+                            paid: paid_before,
+                        });
+                    }
                 }
+            }
+            if action == Action::Stop {
+                break;
             }
             pair = next;
         }
+        if let Some(left) = deviation {
+            // Up to here both went the same way; what they paid after it and what they got parts them.
+            let earned = self.oracle.pairs().reward(pair) - (paid - left.paid);
+            let benchmark = self.follow_benchmark(left.pair)?;
+            regret.add(left.best, left.action, benchmark - earned);
+        }
         learner.learn(&self.episode);
         Ok(regret)
+    }
+
+    /// What the benchmark's path from a pair on is worth, on the draws of this episode and new ones after them.
+    fn follow_benchmark(&mut self, mut pair: Pair) -> Result<f64, OracleError> {
+        let mut paid = 0.0;
+        while let Action::Continue(a) = self.oracle.choice(pair)? {
+            let step = self.oracle.pairs().step(pair);
+            while self.draws.len() < step {
+                self.draws.push(self.feedback.uniform());
+            }
+            let pairs = self.oracle.pairs();
+            paid += pairs.cost(pair, a);
+            let Some((_, next)) = pairs.draw(pair, a, self.draws[step - 1]) else {
+                break;
+            };
+            pair = next;
+        }
+        Ok(self.oracle.pairs().reward(pair) - paid)
+    }
+
+    /// What the benchmark earns in an episode, and the standard error where that is estimated.
+    pub fn benchmark_value(&mut self, seed: u64) -> Result<(f64, f64), OracleError> {
+        let start = self.oracle.pairs().start();
+        if self.estimator == Estimator::Exact {
+            return Ok((self.oracle.value(start)?, 0.0));
+        }
+        const EPISODES: usize = 20_000;
+        self.feedback = Stream::new(seed, 0, Role::Benchmark);
+        let mut moments = Moments::default();
+        for _ in 0..EPISODES {
+            self.draws.clear();
+            moments.add(self.follow_benchmark(start)?);
+        }
+        Ok((moments.mean(), moments.stderr()))
     }
 }

@@ -29,7 +29,7 @@ mod spec;
 mod width;
 
 pub use curve::{Causes, CurvePoint, LearnerResult, RunResult};
-pub use environment::{Environment, PlayError};
+pub use environment::{Environment, Estimator, PlayError};
 pub use episode::Episode;
 pub use exact::{ExactSum, Moments};
 pub use learner::Learner;

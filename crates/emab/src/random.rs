@@ -20,6 +20,8 @@ pub enum Role {
     Noise = 2,
     /// The learner's own randomness.
     Learner = 3,
+    /// Episodes of the benchmark alone, to estimate its value.
+    Benchmark = 4,
 }
 
 /// A source of randomness.

@@ -1,6 +1,6 @@
 //! `emab check`: validate, describe, count.
 
-use emab::oracle::{Optimal, OracleError, Pairs};
+use emab::conformance::Reached;
 use emab_problem::ProblemFile;
 use emab_report::number;
 use serde_json::json;
@@ -8,10 +8,15 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::{load, terminal};
 
+/// The most pairs that are looked at.
+const LIMIT: usize = 2_000_000;
+
 pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     let file = load::problem(name)?;
     let spec = file.spec();
-    let (reachable, remarks) = reach(&file)?;
+    let reached = file.check(LIMIT)?;
+    let remarks = remarks(&file, &reached);
+    let reachable = reached.complete.then_some(reached.pairs);
     let learning = file.learning();
     if json {
         return terminal::print_json(&json!({
@@ -45,7 +50,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
         ""
     };
     let whole = |n: f64| number(n.round());
-    let pairs = reachable.map_or(format!("more than {}", whole(Optimal::LIMIT as f64)), |n| {
+    let pairs = reachable.map_or(format!("more than {}", whole(LIMIT as f64)), |n| {
         whole(n as f64)
     });
     let all = spec.horizon() as f64 * spec.states().len() as f64;
@@ -106,38 +111,18 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     terminal::print(&text)
 }
 
-/// How many pairs can be reached, and what the paper would not expect of them.
-fn reach(file: &ProblemFile) -> Result<(Option<usize>, Vec<String>), Failure> {
+/// What a reader of the paper would not expect.
+fn remarks(file: &ProblemFile, reached: &Reached) -> Vec<String> {
     let mut remarks = Vec::new();
-    if !file.has_model() {
-        return match emab::conformance::check_spec(file.spec(), Optimal::LIMIT) {
-            Ok(pairs) => Ok((Some(pairs), remarks)),
-            Err(OracleError::TooMany { .. }) => Ok((None, remarks)),
-            Err(OracleError::Point(point)) => Err(Failure::point(file, &point)),
-        };
-    }
-    let oracle = |error| Failure::oracle(file, error);
-    let mut pairs = Pairs::new(file.problem()?).map_err(oracle)?;
-    let reachable = match pairs.open_all(Optimal::LIMIT, "the check") {
-        Ok(()) => Some(pairs.len()),
-        Err(OracleError::TooMany { .. }) => None,
-        Err(error) => return Err(oracle(error)),
-    };
-    if reachable.is_some() {
-        let negative_reward = pairs
-            .iter()
-            .filter(|&pair| pairs.reward(pair) < 0.0)
-            .count();
-        let negative_cost = pairs
-            .iter()
-            .filter(|&p| pairs.allowed(p).any(|a| pairs.cost(p, a) < 0.0))
-            .count();
-        for (what, count) in [("rewards", negative_reward), ("costs", negative_cost)] {
-            if count > 0 {
-                remarks.push(format!(
-                    "{what} are negative at {count} reachable pairs; the paper takes them to be at least 0"
-                ));
-            }
+    for (what, least) in [
+        ("reward", reached.least_reward),
+        ("cost", reached.least_cost),
+    ] {
+        if least < 0.0 {
+            remarks.push(format!(
+                "the least {what} is {}; the paper takes all to be at least 0",
+                number(least)
+            ));
         }
     }
     if file.learning().sigma2.is_none() {
@@ -145,5 +130,5 @@ fn reach(file: &ProblemFile) -> Result<(Option<usize>, Vec<String>), Failure> {
             "[learning] states no `sigma2`; learners that need it will assume their default".into(),
         );
     }
-    Ok((reachable, remarks))
+    remarks
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use emab::RunResult;
 use emab::learners::LearnerConfig;
+use emab::{Environment, Estimator, RunResult};
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
-    Folder, PlotOptions, Series, curve_csv, draw, number, regret_series, regret_table,
+    Folder, PlotOptions, Series, confidence, curve_csv, draw, number, regret_series, regret_table,
 };
 use emab_sim::{Control, Experiment, Finish, State, check_checkpoints, log_spaced};
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,7 @@ impl Plan {
             }
             learners.push(config);
         }
-        file.check(&problem, CHECKED_FIRST)?;
+        file.check(CHECKED_FIRST)?;
         for config in &learners {
             config
                 .build(problem.spec(), Some(&problem))
@@ -227,6 +227,10 @@ fn go(
         // A checkpoint that could not be written did no harm to the result.
         terminal::complain(&failure);
     }
+    let oracle = |error| Failure::oracle(file, error);
+    let mut environment = Environment::new(experiment.problem.clone()).map_err(oracle)?;
+    let (benchmark_value, benchmark_stderr) =
+        environment.benchmark_value(plan.seed).map_err(oracle)?;
     let result = RunResult {
         version: version(),
         problem: file.name().into(),
@@ -234,9 +238,9 @@ fn go(
         seed: plan.seed,
         runs: plan.runs,
         episodes: plan.episodes,
-        benchmark_value: experiment
-            .benchmark_value()
-            .map_err(|error| Failure::simulation(file, error))?,
+        benchmark_value,
+        benchmark_stderr,
+        estimator: environment.estimator().name().into(),
         learners: experiment.results(&state),
     };
     if let Some(folder) = folder {
@@ -316,13 +320,24 @@ fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
     if json {
         return terminal::print_json(result);
     }
+    if result.estimator == Estimator::Paired.name() {
+        terminal::note(&format!(
+            "note: more than {} step-state pairs can be reached; regret is measured by playing the benchmark beside \
+             the learner, and the benchmark's value is an estimate",
+            Environment::EXACT_PAIRS
+        ));
+    }
+    let value = match result.benchmark_stderr {
+        0.0 => number(result.benchmark_value),
+        stderr => confidence(result.benchmark_value, stderr),
+    };
     let text = format!(
         "{}: {} runs of {} episodes, seed {}; the benchmark earns {} an episode\n{}",
         result.problem,
         result.runs,
         result.episodes,
         result.seed,
-        number(result.benchmark_value),
+        value,
         regret_table(result, terminal::width())
     );
     terminal::print(&text)

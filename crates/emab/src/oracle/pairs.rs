@@ -28,8 +28,8 @@ pub enum OracleError {
     Point(Box<PointError>),
     /// More pairs than are kept.
     #[error(
-        "more than {limit} step-state pairs can be reached; `{what}` needs all of them. \
-         A coarser state or a shorter horizon helps"
+        "more than {limit} step-state pairs can be reached, too many for {what}; \
+         a coarser state or a shorter horizon helps"
     )]
     TooMany {
         /// The most pairs.
@@ -73,7 +73,7 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Pairs {
     /// The most pairs that are kept.
-    pub const LIMIT: usize = 50_000_000;
+    pub const LIMIT: usize = 20_000_000;
 
     /// Begins with the start state at step 1.
     pub fn new(problem: Arc<Problem>) -> Result<Pairs, OracleError> {
@@ -135,7 +135,7 @@ impl Pairs {
         if self.at.len() >= Self::LIMIT {
             return Err(OracleError::TooMany {
                 limit: Self::LIMIT,
-                what: "the value of the benchmark",
+                what: "this simulation",
             });
         }
         let reward = self.problem.reward(t, x)?;

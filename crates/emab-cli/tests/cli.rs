@@ -1,0 +1,570 @@
+//! What the command prints, how it exits, and that an interrupted run ends with the same bytes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn emab(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_emab"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = emab(args);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {error}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"))
+}
+
+/// The command must refuse, with this exit code and with these words on standard error.
+fn refuses(args: &[&str], code: i32, words: &[&str]) {
+    let output = emab(args);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+    assert!(output.stdout.is_empty(), "{args:?} printed data");
+    for word in words {
+        assert!(
+            error.contains(word),
+            "{args:?}: {word:?} is not in\n{error}"
+        );
+    }
+    assert!(!error.contains("panicked"), "{error}");
+}
+
+/// Everything but the time.
+fn timeless(mut result: Value) -> Value {
+    for learner in result["learners"].as_array_mut().unwrap() {
+        learner.as_object_mut().unwrap().remove("seconds").unwrap();
+    }
+    result
+}
+
+#[test]
+fn snapshots() {
+    trycmd::TestCases::new()
+        .default_bin_path(env!("CARGO_BIN_EXE_emab"))
+        .case("tests/cmd/*.trycmd")
+        .case("../../README.md")
+        .case("../../docs/*.md");
+}
+
+#[test]
+fn run_prints_the_contract() {
+    let args = [
+        "run",
+        "resource",
+        "--learner",
+        "feedbal",
+        "--learner",
+        "ucb1v",
+        "--episodes",
+        "200",
+        "--runs",
+        "10",
+        "--seed",
+        "1",
+        "--checkpoints",
+        "50,100",
+        "--json",
+    ];
+    let result = json(&args);
+    assert_eq!(result["problem"], "resource collection");
+    assert_eq!(
+        (&result["seed"], &result["runs"], &result["episodes"]),
+        (&1.into(), &10.into(), &200.into())
+    );
+    assert!((result["benchmark_value"].as_f64().unwrap() - 1.605673568).abs() < 1e-9);
+    let feedbal = &result["learners"][0];
+    assert_eq!(feedbal["learner"], "feedbal");
+    let parameters = serde_json::json!({"sigma2": 0.2, "delta": 0.01, "width": "paper", "stop_bias": 0.0, "ties": "lowest"});
+    assert_eq!(feedbal["parameters"], parameters);
+    let episodes: Vec<u64> = feedbal["curve"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["episode"].as_u64().unwrap())
+        .collect();
+    assert_eq!(episodes, [50, 100, 200]);
+    for key in ["regret", "stderr", "gain"] {
+        assert!(feedbal["curve"][2][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    let causes = ["early_stop", "late_stop", "wrong_action"]
+        .map(|cause| feedbal["causes"][cause].as_f64().unwrap());
+    let regret = feedbal["curve"][2]["regret"].as_f64().unwrap();
+    assert!((causes.iter().sum::<f64>() - regret).abs() < 1e-9);
+    assert!(feedbal["steps"].as_u64().unwrap() > 2000 && feedbal["seconds"].is_f64());
+    // Threads change nothing.
+    for threads in ["1", "3"] {
+        let other = json(&[&args[..], &["--threads", threads]].concat());
+        assert_eq!(timeless(other), timeless(result.clone()));
+    }
+}
+
+#[test]
+fn solve_prints_the_contract() {
+    let solved = json(&["solve", "resource", "--json"]);
+    for who in ["benchmark", "optimal"] {
+        assert!((solved[who]["value"].as_f64().unwrap() - 1.605673568).abs() < 1e-9);
+        let policy = solved[who]["policy"].as_array().unwrap();
+        assert_eq!(policy.len(), 10);
+        assert_eq!(
+            (&policy[0][0], &policy[0][1]),
+            (&"cont".into(), &Value::Null)
+        );
+        assert_eq!(policy[4][4], "stop");
+        assert_eq!(policy[9][0], "stop");
+    }
+    assert!((solved["best_fixed"]["value"].as_f64().unwrap() - 1.547522).abs() < 1e-6);
+    let sequence = ["cont", "cont", "cont", "cont", "cont", "cont", "stop"];
+    assert_eq!(
+        solved["best_fixed"]["sequence"],
+        serde_json::json!(sequence)
+    );
+    let parity = json(&["solve", "parity", "--json"]);
+    assert_eq!(parity["benchmark"]["value"], 7.0);
+    assert_eq!(parity["best_repeated"]["value"], 3.0);
+}
+
+#[test]
+fn every_command_speaks_json() {
+    for args in [
+        &["check", "screening"][..],
+        &["problems"],
+        &["problems", "treatment"],
+        &["learners"],
+        &["schema"],
+        &["completions", "bash"],
+    ] {
+        json(&[args, &["--json"]].concat());
+    }
+}
+
+#[test]
+fn a_problem_can_come_from_standard_input() {
+    let text = emab(&["problems", "parity", "--json"]).stdout;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
+        .args(["solve", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&text).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let solved: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(solved["optimal"]["value"], 7.0);
+}
+
+#[test]
+fn a_run_leaves_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("new/folder");
+    let out = out.to_str().unwrap();
+    let printed = json(&[
+        "run",
+        "tutoring",
+        "--learner",
+        "feedbal",
+        "--learner",
+        "random",
+        "--episodes",
+        "300",
+        "--runs",
+        "4",
+        "--out",
+        out,
+        "--json",
+    ]);
+    let read = |name: &str| fs::read(Path::new(out).join(name)).unwrap();
+    let result: Value = serde_json::from_slice(&read("run.json")).unwrap();
+    assert_eq!(result, printed);
+    assert_eq!(result["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        result["problem_hash"],
+        json(&["check", "tutoring", "--json"])["problem_hash"]
+    );
+    let csv = String::from_utf8(read("curve.csv")).unwrap();
+    let points = result["learners"][0]["curve"].as_array().unwrap().len();
+    assert_eq!(csv.lines().count(), 1 + 2 * points);
+    assert!(csv.starts_with("learner,episode,regret,stderr,gain,gain_stderr\n\"feedbal\",1,"));
+    assert!(
+        String::from_utf8(read("regret.svg"))
+            .unwrap()
+            .starts_with("<svg")
+    );
+    assert!(read("regret.png").starts_with(b"\x89PNG"));
+    // The problem in it gives the same run again.
+    let problem = Path::new(out).join("problem.json");
+    let again = json(&[
+        "run",
+        problem.to_str().unwrap(),
+        "--learner",
+        "feedbal",
+        "--learner",
+        "random",
+        "--episodes",
+        "300",
+        "--runs",
+        "4",
+        "--json",
+    ]);
+    assert_eq!(timeless(again), timeless(result));
+    // Nothing else, and nothing half-written.
+    let mut names: Vec<String> = fs::read_dir(out)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "curve.csv",
+            "problem.json",
+            "regret.png",
+            "regret.svg",
+            "run.json"
+        ]
+    );
+
+    let picture = folder.path().join("log.png");
+    json(&[
+        "plot",
+        out,
+        "--log-x",
+        "--log-y",
+        "--title",
+        "Tutoring",
+        "--output",
+        picture.to_str().unwrap(),
+        "--json",
+    ]);
+    assert!(fs::read(&picture).unwrap().starts_with(b"\x89PNG"));
+    let before = read("regret.svg");
+    json(&["plot", out, "--log-x", "--json"]);
+    assert_ne!(read("regret.svg"), before);
+}
+
+#[test]
+fn an_interrupted_run_goes_on_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let job = [
+        "run",
+        "resource",
+        "--learner",
+        "feedbal",
+        "--learner",
+        "ucb1",
+        "--episodes",
+        "20000",
+        "--runs",
+        "150",
+        "--seed",
+        "5",
+        "--json",
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
+        .args(job)
+        .args(["--out", out])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    let asked = Instant::now();
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(
+        sent.success() && child.try_wait().unwrap().is_none(),
+        "it ended before it could be interrupted"
+    );
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(asked.elapsed() < Duration::from_secs(30), "it did not stop");
+    assert!(error.contains("go on with `emab run --resume"), "{error}");
+    assert!(Path::new(out).join("checkpoint.json").exists());
+    assert!(!Path::new(out).join("run.json").exists());
+    // Beginning anew in the same folder would lose what is done.
+    refuses(
+        &["run", "resource", "--out", out],
+        2,
+        &["holds an unfinished run", "--resume"],
+    );
+
+    let resumed = json(&["run", "--resume", out, "--threads", "1", "--json"]);
+    assert_eq!(timeless(resumed.clone()), timeless(json(&job)));
+    assert!(!Path::new(out).join("checkpoint.json").exists());
+    // Once more: it is finished, and says the same.
+    assert_eq!(json(&["run", "--resume", out, "--json"]), resumed);
+}
+
+#[test]
+fn wrong_input_is_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let coin = "horizon = 3\nstates = 3\nactions = [\"toss\"]\nfeedbacks = 2\ntransition = \"x + f\"\n\
+                [model]\nfeedback = [\"0.5\", \"0.5\"]\nreward = \"x\"\n";
+    let misspelt = write("misspelt.toml", &coin.replace("horizon", "horizn"));
+    let law = write("law.toml", &coin.replace("\"0.5\"]", "\"0.6\"]"));
+    let zero = write("zero.toml", &coin.replace("\"x\"\n", "\"1 / (2 - x)\"\n"));
+    let range = write("range.toml", &coin.replace("x + f", "x + 3 * f"));
+    let long = write(
+        "long.toml",
+        &coin.replace("horizon = 3", "horizon = 1000000000000"),
+    );
+    let live = write("live.toml", coin.split("[model]").next().unwrap());
+    let many = write(
+        "many.toml",
+        &coin
+            .replace("horizon = 3", "horizon = 30")
+            .replace("[\"toss\"]", "3")
+            .replace("x + f", "x"),
+    );
+    let good = write("good.toml", coin);
+    let odd = write("odd.txt", coin);
+    let bytes = folder.path().join("bytes.toml");
+    fs::write(&bytes, b"name = \"\xff\"").unwrap();
+
+    for command in ["run", "solve", "check"] {
+        refuses(
+            &[command, &misspelt],
+            2,
+            &[
+                "misspelt.toml:1:1",
+                "unknown field `horizn`",
+                "did you mean `horizon`?",
+            ],
+        );
+        refuses(
+            &[command, &law],
+            2,
+            &["law.toml:7:12", "t = 1, x = 0", "sum to 1.1, expected 1"],
+        );
+        refuses(
+            &[command, &zero],
+            2,
+            &["zero.toml:8:11", "t = 3, x = 2", "division by zero: 1 / 0"],
+        );
+        refuses(
+            &[command, &range],
+            2,
+            &[
+                "range.toml:5:14",
+                "t = 1, x = 0",
+                "f = 1",
+                "got 3",
+                "from 0 to 2",
+            ],
+        );
+        refuses(
+            &[command, &long],
+            2,
+            &["long.toml:1:11", "from 1 to 1000000, got 1000000000000"],
+        );
+        refuses(&[command, &odd], 2, &["ends in .toml or .json"]);
+        refuses(
+            &[command, bytes.to_str().unwrap()],
+            2,
+            &["not UTF-8", "byte 8"],
+        );
+        refuses(&[command, "nowhere.toml"], 2, &["cannot read nowhere.toml"]);
+        refuses(
+            &[command, "resurce"],
+            2,
+            &["unknown problem `resurce`", "did you mean `resource`?"],
+        );
+    }
+    for command in ["run", "solve"] {
+        refuses(&[command, &live], 2, &["live.toml", "no [model]"]);
+    }
+    refuses(
+        &["run", &good, "--learner", "feedball"],
+        2,
+        &["unknown learner `feedball`", "did you mean `feedbal`?"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:sigma=1"],
+        2,
+        &["no parameter `sigma`", "`sigma2`"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:delta=1.5"],
+        2,
+        &["`delta` must lie in (0, 1), got 1.5"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:delta=nan"],
+        2,
+        &["`delta` must lie in (0, 1), got NaN"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:sigma2=-1"],
+        2,
+        &["`sigma2`", "got -1"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:sigma2=much"],
+        2,
+        &["`sigma2` must be a number, got much"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:width=narrow"],
+        2,
+        &["`width` must be `paper`, got `narrow`"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:delta"],
+        2,
+        &["`delta` is not of the form key=value"],
+    );
+    refuses(
+        &["run", &good, "--learner", "feedbal:delta=0.1,delta=0.2"],
+        2,
+        &["`delta` is given twice"],
+    );
+    refuses(
+        &["run", &good, "--learner", "ucb1:c=2"],
+        2,
+        &["no parameter `c`", "it has none"],
+    );
+    refuses(
+        &["run", &many, "--learner", "ucb1"],
+        2,
+        &["102945566047324 arms", "1000000"],
+    );
+    refuses(
+        &["run", &good, "--episodes", "0"],
+        2,
+        &["--episodes", "at least 1"],
+    );
+    refuses(
+        &["run", &good, "--runs", "many"],
+        2,
+        &["--runs", "whole number"],
+    );
+    refuses(&["run", &good, "--threads", "0"], 2, &["--threads"]);
+    refuses(
+        &["run", &good, "--episodes", "10", "--checkpoints", "5,11"],
+        2,
+        &[
+            "--checkpoints",
+            "from 1 to the number of episodes, 10, got 11",
+        ],
+    );
+    refuses(
+        &["run", &good, "--out", "/dev/null/folder"],
+        1,
+        &["cannot make the folder /dev/null/folder"],
+    );
+    refuses(
+        &[
+            "reproduce",
+            "--runs",
+            "1",
+            "--episodes",
+            "1",
+            "--out",
+            "/dev/null/folder",
+        ],
+        1,
+        &["/dev/null/folder"],
+    );
+    refuses(
+        &["run", "--resume", folder.path().to_str().unwrap()],
+        2,
+        &["holds no unfinished run"],
+    );
+    refuses(
+        &["run", "--resume", "/nowhere"],
+        2,
+        &["cannot read the folder /nowhere"],
+    );
+    refuses(
+        &["run", "--resume", "/nowhere", "--runs", "3"],
+        2,
+        &["cannot be used with"],
+    );
+    refuses(
+        &["plot", folder.path().to_str().unwrap()],
+        2,
+        &["holds no results"],
+    );
+    refuses(&["problems", "nothing"], 2, &["unknown problem `nothing`"]);
+    refuses(&["run"], 2, &["PROBLEM"]);
+    refuses(&["fly"], 2, &["unrecognized subcommand"]);
+    // A refused run has written nothing.
+    let out = folder.path().join("never");
+    refuses(&["run", &zero, "--out", out.to_str().unwrap()], 2, &[]);
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("checkpoint.json"), "{").unwrap();
+    refuses(
+        &["run", "--resume", folder.path().to_str().unwrap()],
+        1,
+        &["checkpoint.json is damaged"],
+    );
+}
+
+#[test]
+fn reproduce_in_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let document = json(&[
+        "reproduce",
+        "--runs",
+        "60",
+        "--episodes",
+        "2000",
+        "--out",
+        out,
+        "--json",
+    ]);
+    let claims = document["claims"].as_array().unwrap();
+    assert!(claims.len() >= 8);
+    let verdict = |place: &str, says: &str| {
+        let claim = claims
+            .iter()
+            .find(|c| c["place"] == place && c["says"].as_str().unwrap().contains(says));
+        claim.unwrap_or_else(|| panic!("{place}: {says}"))["verdict"]
+            .as_str()
+            .unwrap()
+    };
+    assert_eq!(verdict("Figure of Section 5", "UCB1 and UCB1-V"), "holds");
+    assert_eq!(verdict("Section 5", "optimal policy"), "holds");
+    assert_eq!(verdict("Section 2, example", "earns 7"), "holds");
+    assert_eq!(verdict("Section 2, example", "earns 3"), "holds-in-part");
+    assert_eq!(verdict("our own reference", "separate program"), "holds");
+    for name in [
+        "figure1.svg",
+        "figure1.png",
+        "figure2.svg",
+        "figure2.png",
+        "report.md",
+    ] {
+        assert!(
+            fs::metadata(folder.path().join(name)).unwrap().len() > 1000,
+            "{name}"
+        );
+    }
+    let report = fs::read_to_string(folder.path().join("report.md")).unwrap();
+    assert!(report.contains("![Figure 1](figure1.png)") && report.contains("**holds in part**"));
+}

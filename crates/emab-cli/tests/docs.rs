@@ -1,0 +1,110 @@
+//! Every code block of the docs is of a kind that is tested.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use emab_problem::{Format, ProblemFile};
+
+/// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`.
+const COMMANDS: [&str; 4] = [
+    "cargo run --release -- reproduce",
+    "./test",
+    "cargo install --path crates/emab-cli",
+    "emab completions bash > ~/.local/share/bash-completion/completions/emab",
+];
+
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages: Vec<PathBuf> = fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    for name in ["README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        pages.push(root.join(name));
+    }
+    pages.retain(|page| page.extension().is_some_and(|ending| ending == "md"));
+    pages
+}
+
+/// The code blocks of a page: language and text.
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in text.lines() {
+        match (&mut open, line.trim_start().strip_prefix("```")) {
+            (None, Some(language)) => open = Some((language.trim().into(), String::new())),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some((_, body)), None) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a code block is not closed");
+    blocks
+}
+
+#[test]
+fn every_block_is_tested() {
+    for page in pages() {
+        let name = page.display();
+        for (language, body) in blocks(&fs::read_to_string(&page).unwrap()) {
+            match language.as_str() {
+                // Run by `cli.rs` through trycmd.
+                "console" => assert!(
+                    body.lines().any(|line| line.starts_with("$ emab")),
+                    "{name}: {body}"
+                ),
+                // Run by rustdoc: `docs/rust.md` is part of emab-sim's documentation.
+                "rust" => assert!(
+                    page.ends_with("rust.md"),
+                    "{name}: Rust goes into docs/rust.md"
+                ),
+                "toml" => {
+                    let file = ProblemFile::parse_as(Format::Toml, "block.toml", &body)
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                    file.check(100_000)
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                }
+                "json" => {
+                    serde_json::from_str::<serde_json::Value>(&body)
+                        .unwrap_or_else(|e| panic!("{name}: {e}"));
+                }
+                "sh" => {
+                    for line in body.lines().filter(|line| !line.trim().is_empty()) {
+                        let command = line.split("  #").next().unwrap().trim();
+                        assert!(
+                            COMMANDS.contains(&command),
+                            "{name}: `{command}` is tested nowhere"
+                        );
+                    }
+                }
+                // Pictures in text, formulas, trees of files.
+                "text" => {}
+                other => panic!("{name}: a block of `{other}` is tested nowhere"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let target = link.split('#').next().unwrap();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = page.parent().unwrap().join(target);
+            assert!(path.exists(), "{}: {link}", page.display());
+        }
+    }
+}
