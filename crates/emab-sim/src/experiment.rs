@@ -141,8 +141,10 @@ impl Experiment {
             return Err(SimError::Foreign("it has another number of learners"));
         }
         for learner in &state.learners {
-            if learner.tally.checkpoints() != self.checkpoints.len() {
-                return Err(SimError::Foreign("it has another number of checkpoints"));
+            if !learner.tally.is_whole(self.checkpoints.len()) {
+                return Err(SimError::Foreign(
+                    "its sums are not those of these checkpoints",
+                ));
             }
             if learner.done.last().is_some_and(|run| run >= self.runs) {
                 return Err(SimError::Foreign("it has more runs"));
@@ -196,102 +198,54 @@ impl Experiment {
             0 => thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
         }
-        .min(self.runs.max(1) as usize);
+        .min(usize::try_from(self.runs).unwrap_or(usize::MAX));
         let began = Instant::now();
-        let before = state.learners[i].seconds;
-        let done_before = state.learners[i].done.clone();
+        let before = state.learners[i].clone();
         // Short runs are taken in blocks, so that the lock is taken a few thousand times and not once a run.
         let block = (20_000 / self.episodes.max(1)).clamp(1, 4096);
-        let block = block.min(self.runs.div_ceil(threads as u64).max(1));
-        let next_run = AtomicU64::new(0);
-        let failed: Mutex<Option<(u64, SimError)>> = Mutex::new(None);
-        let abort = AtomicBool::new(false);
-        let shared = Mutex::new(std::mem::replace(
-            &mut state.learners[i],
-            LearnerState {
-                done: RunSet::default(),
-                tally: Tally::default(),
-                seconds: 0.0,
-            },
-        ));
+        let job = Job {
+            experiment: self,
+            config: &self.learners[i],
+            environment,
+            done_before: &before.done,
+            block: block.min(self.runs.div_ceil(threads.max(1) as u64)).max(1),
+            next: AtomicU64::new(0),
+            played,
+            stop: control.stop,
+            abort: AtomicBool::new(false),
+            state: Mutex::new(before.clone()),
+            failed: Mutex::new(None),
+        };
+        let progress = || Progress {
+            done: played.load(Ordering::Relaxed),
+            total,
+        };
         thread::scope(|scope| {
             let (alive, ended) = mpsc::channel::<()>();
             for _ in 0..threads {
-                let alive = alive.clone();
-                let stop = control.stop;
-                let (next_run, shared, failed, abort) = (&next_run, &shared, &failed, &abort);
-                let done_before = &done_before;
+                let (job, alive) = (&job, alive.clone());
                 scope.spawn(move || {
-                    let _alive = alive;
-                    let halt = || stop.load(Ordering::Relaxed) || abort.load(Ordering::Relaxed);
-                    let mut worker = match Worker::new(self, i, environment.clone()) {
-                        Ok(worker) => worker,
-                        Err(error) => {
-                            abort.store(true, Ordering::Relaxed);
-                            lock(failed).get_or_insert((0, error));
-                            return;
-                        }
-                    };
-                    while !halt() {
-                        let first = next_run.fetch_add(block, Ordering::Relaxed);
-                        if first >= self.runs {
-                            break;
-                        }
-                        let mut tally = Tally::new(self.checkpoints.len());
-                        let mut done = RunSet::default();
-                        for run in first..(first + block).min(self.runs) {
-                            if done_before.contains(run) {
-                                continue;
-                            }
-                            match worker.run(run, played, &halt) {
-                                Ok(true) => {
-                                    tally.add(&worker.run);
-                                    done.insert(run..run + 1);
-                                }
-                                Ok(false) => break,
-                                Err(error) => {
-                                    abort.store(true, Ordering::Relaxed);
-                                    // The lowest run is named, whichever thread failed first.
-                                    let mut failed = lock(failed);
-                                    if failed.as_ref().is_none_or(|(other, _)| run < *other) {
-                                        *failed = Some((run, error));
-                                    }
-                                    break;
-                                }
-                            }
-                        }
-                        let mut shared = lock(shared);
-                        shared.tally.merge(&tally);
-                        shared.done.merge(&done);
-                    }
+                    job.work();
+                    drop(alive);
                 });
             }
             drop(alive);
             let mut saved = Instant::now();
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
-                let progress = Progress {
-                    done: played.load(Ordering::Relaxed),
-                    total,
-                };
-                if saved.elapsed() >= SAVE {
-                    saved = Instant::now();
-                    let mut now = lock(&shared).clone();
-                    now.seconds = before + began.elapsed().as_secs_f64();
-                    state.learners[i] = now;
-                    (control.watch)(progress, Some(state));
-                } else {
-                    (control.watch)(progress, None);
+                if saved.elapsed() < SAVE {
+                    (control.watch)(progress(), None);
+                    continue;
                 }
+                saved = Instant::now();
+                state.learners[i] = lock(&job.state).clone();
+                state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
+                (control.watch)(progress(), Some(state));
             }
         });
-        state.learners[i] = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        state.learners[i].seconds = before + began.elapsed().as_secs_f64();
-        let progress = Progress {
-            done: played.load(Ordering::Relaxed),
-            total,
-        };
-        (control.watch)(progress, None);
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        state.learners[i] = lock(&job.state).clone();
+        state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
+        (control.watch)(progress(), None);
+        match lock(&job.failed).take() {
             Some((_, error)) => Err(error),
             None => Ok(()),
         }
@@ -324,40 +278,95 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// All runs of one learner, shared by the threads that do them.
+struct Job<'a> {
+    experiment: &'a Experiment,
+    config: &'a LearnerConfig,
+    environment: &'a Environment,
+    done_before: &'a RunSet,
+    /// Runs that a thread takes at once.
+    block: u64,
+    /// The first run that nobody has taken.
+    next: AtomicU64,
+    played: &'a AtomicU64,
+    stop: &'a AtomicBool,
+    /// Set when a run failed.
+    abort: AtomicBool,
+    state: Mutex<LearnerState>,
+    /// The lowest run that failed, and why.
+    failed: Mutex<Option<(u64, SimError)>>,
+}
+
+impl Job<'_> {
+    fn halted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.abort.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self, run: u64, error: SimError) {
+        self.abort.store(true, Ordering::Relaxed);
+        let mut failed = lock(&self.failed);
+        if failed.as_ref().is_none_or(|(other, _)| run < *other) {
+            *failed = Some((run, error));
+        }
+    }
+
+    /// One thread: takes blocks of runs until there are none.
+    fn work(&self) {
+        let runs = self.experiment.runs;
+        let problem = &self.experiment.problem;
+        let learner = match self.config.build(problem.spec(), Some(problem)) {
+            Ok(learner) => learner,
+            Err(error) => return self.fail(0, error.into()),
+        };
+        let mut worker = Worker {
+            job: self,
+            environment: self.environment.clone(),
+            learner,
+            run: Run::default(),
+        };
+        while !self.halted() {
+            let first = self.next.fetch_add(self.block, Ordering::Relaxed);
+            if first >= runs {
+                break;
+            }
+            let mut tally = Tally::new(self.experiment.checkpoints.len());
+            let mut done = RunSet::default();
+            for run in first..first.saturating_add(self.block).min(runs) {
+                if self.done_before.contains(run) {
+                    continue;
+                }
+                match worker.run(run) {
+                    Ok(true) => {
+                        tally.add(&worker.run);
+                        done.insert(run..run + 1);
+                    }
+                    Ok(false) => break,
+                    Err(error) => {
+                        self.fail(run, error);
+                        break;
+                    }
+                }
+            }
+            let mut state = lock(&self.state);
+            state.tally.merge(&tally);
+            state.done.merge(&done);
+        }
+    }
+}
+
 /// One thread's environment and learner, used for one run after another.
 struct Worker<'a> {
-    experiment: &'a Experiment,
-    label: &'a str,
+    job: &'a Job<'a>,
     environment: Environment,
     learner: Box<dyn Learner + Send>,
     run: Run,
 }
 
-impl<'a> Worker<'a> {
-    fn new(
-        experiment: &'a Experiment,
-        i: usize,
-        environment: Environment,
-    ) -> Result<Worker<'a>, SimError> {
-        let config = &experiment.learners[i];
-        let problem = &experiment.problem;
-        Ok(Worker {
-            experiment,
-            label: config.label(),
-            environment,
-            learner: config.build(problem.spec(), Some(problem))?,
-            run: Run::default(),
-        })
-    }
-
+impl Worker<'_> {
     /// One run of all episodes; false if it was halted on the way.
-    fn run(
-        &mut self,
-        number: u64,
-        played: &AtomicU64,
-        halt: &impl Fn() -> bool,
-    ) -> Result<bool, SimError> {
-        let seed = self.experiment.seed;
+    fn run(&mut self, number: u64) -> Result<bool, SimError> {
+        let (seed, played) = (self.job.experiment.seed, self.job.played);
+        let label = || self.job.config.label().to_owned();
         self.environment.restart(seed, number);
         self.learner.reset(Stream::new(seed, number, Role::Learner));
         let run = &mut self.run;
@@ -365,14 +374,14 @@ impl<'a> Worker<'a> {
         (run.regret, run.gain, run.steps) = Default::default();
         let mut episode = 0;
         let mut counted = 0;
-        for &checkpoint in &self.experiment.checkpoints {
+        for &checkpoint in &self.job.experiment.checkpoints {
             while episode < checkpoint {
                 let pause = checkpoint.min(counted + LOOK);
                 while episode < pause {
                     episode += 1;
                     let regret = self.environment.play(&mut *self.learner);
                     run.regret += regret.map_err(|error| SimError::Play {
-                        learner: self.label.into(),
+                        learner: label(),
                         run: number,
                         episode,
                         error,
@@ -383,7 +392,7 @@ impl<'a> Worker<'a> {
                 if episode == counted + LOOK {
                     played.fetch_add(LOOK, Ordering::Relaxed);
                     counted = episode;
-                    if halt() {
+                    if self.job.halted() {
                         played.fetch_sub(counted, Ordering::Relaxed);
                         return Ok(false);
                     }
@@ -394,7 +403,7 @@ impl<'a> Worker<'a> {
         played.fetch_add(episode - counted, Ordering::Relaxed);
         if !(run.gain.is_finite() && run.regret.total().is_finite()) {
             return Err(SimError::Overflow {
-                learner: self.label.into(),
+                learner: label(),
                 run: number,
                 gain: run.gain,
             });

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(done.len(), 8);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Ranges")]
 pub struct RunSet {
     /// Sorted, disjoint, not touching.
     ranges: Vec<std::ops::Range<u64>>,
@@ -64,5 +65,35 @@ impl RunSet {
     /// The largest run in it.
     pub fn last(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.end - 1)
+    }
+}
+
+/// Ranges as a file may state them: in any order, empty or overlapping.
+#[derive(Deserialize)]
+struct Ranges {
+    ranges: Vec<std::ops::Range<u64>>,
+}
+
+impl From<Ranges> for RunSet {
+    fn from(from: Ranges) -> RunSet {
+        let mut set = RunSet::default();
+        from.ranges.into_iter().for_each(|range| set.insert(range));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_merge() {
+        let mut set = RunSet::default();
+        for range in [10..12, 0..3, 5..6, 3..5, 11..20] {
+            set.insert(range);
+        }
+        assert_eq!(set.ranges, [0..6, 10..20]);
+        assert_eq!((set.len(), set.last()), (16, Some(19)));
+        assert!(set.contains(19) && !set.contains(7) && !set.contains(20));
     }
 }

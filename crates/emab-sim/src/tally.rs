@@ -33,9 +33,12 @@ impl Tally {
         }
     }
 
-    /// For how many checkpoints it is.
-    pub fn checkpoints(&self) -> usize {
-        self.regret.len()
+    /// Whether every sum in it is over the same runs, at so many checkpoints.
+    pub(crate) fn is_whole(&self, checkpoints: usize) -> bool {
+        let sums = self.regret.iter().chain(&self.gain).chain(&self.causes);
+        self.regret.len() == checkpoints
+            && self.gain.len() == checkpoints
+            && sums.map(Moments::count).all(|count| count == self.runs())
     }
 
     /// How many runs it holds.

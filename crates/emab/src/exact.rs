@@ -20,7 +20,7 @@ const DIGITS: usize = 70;
 /// assert_eq!(sum.value(), 1.0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Packed", from = "Packed")]
+#[serde(into = "Packed", try_from = "Packed")]
 pub struct ExactSum {
     /// Little-endian, base 2^32; every digit may hold carries until they are settled.
     digits: [i64; DIGITS],
@@ -201,16 +201,24 @@ impl From<ExactSum> for Packed {
     }
 }
 
-impl From<Packed> for ExactSum {
-    fn from(packed: Packed) -> ExactSum {
+impl TryFrom<Packed> for ExactSum {
+    type Error = &'static str;
+
+    fn try_from(packed: Packed) -> Result<ExactSum, Self::Error> {
+        let fits = packed.from.saturating_add(packed.digits.len()) <= DIGITS;
+        let settled = packed.digits.iter().enumerate().all(|(i, &digit)| {
+            // Only the last place there is may hold more, or a sign.
+            packed.from + i == DIGITS - 1 || (0..1 << 32).contains(&digit)
+        });
+        if !fits || !settled {
+            return Err("these are not the digits of a sum");
+        }
         let mut sum = ExactSum {
             special: packed.special,
             ..ExactSum::default()
         };
-        for (digit, value) in sum.digits.iter_mut().skip(packed.from).zip(packed.digits) {
-            *digit = value;
-        }
-        sum
+        sum.digits[packed.from..packed.from + packed.digits.len()].copy_from_slice(&packed.digits);
+        Ok(sum)
     }
 }
 

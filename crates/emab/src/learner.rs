@@ -24,9 +24,13 @@ use crate::spec::Action;
 /// ```
 pub trait Learner {
     /// The action to take at step `t` in state `x`: an allowed one, and `stop` at the horizon.
+    ///
+    /// `t` must be from 1 to the horizon and `x` a state; learners may panic otherwise.
     fn choose(&mut self, t: usize, x: usize) -> Action;
 
     /// Takes in what an episode revealed. The actions in it count, whoever chose them.
+    ///
+    /// The episode must be one that the specification allows; learners may panic otherwise.
     fn learn(&mut self, episode: &Episode);
 
     /// Forgets everything and takes up a new source of randomness, as if newly built.

@@ -273,6 +273,11 @@ impl Pairs {
         sum - self.cost(pair, a)
     }
 
+    /// The ex-ante terminal reward `y_{t,x,a}` of an allowed action of an opened pair.
+    pub fn ex_ante(&self, pair: Pair, a: usize) -> f64 {
+        self.gain(pair, a) + self.cost(pair, a)
+    }
+
     /// The gain `g_{t,x,a} = y_{t,x,a} - c_{t,x,a}` of an allowed action of an opened pair.
     pub fn gain(&self, pair: Pair, a: usize) -> f64 {
         self.ahead(pair, a, |next| self.reward(next))
