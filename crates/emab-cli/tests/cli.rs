@@ -548,7 +548,7 @@ fn reproduce_in_small() {
             .as_str()
             .unwrap()
     };
-    assert_eq!(verdict("Figure of Section 5", "UCB1 and UCB1-V"), "holds");
+    assert_eq!(verdict("Section 5", "UCB1 and UCB1-V"), "holds");
     assert_eq!(verdict("Section 5", "optimal policy"), "holds");
     assert_eq!(verdict("Section 2, example", "earns 7"), "holds");
     assert_eq!(verdict("Section 2, example", "earns 3"), "holds-in-part");

@@ -8,12 +8,7 @@ use std::path::{Path, PathBuf};
 use emab_problem::{Format, ProblemFile};
 
 /// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`.
-const COMMANDS: [&str; 4] = [
-    "cargo run --release -- reproduce",
-    "./test",
-    "cargo install --path crates/emab-cli",
-    "emab completions bash > ~/.local/share/bash-completion/completions/emab",
-];
+const COMMANDS: [&str; 2] = ["cargo run --release -- reproduce", "./test"];
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

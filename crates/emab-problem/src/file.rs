@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use emab::conformance::{Reached, check_problem, check_spec};
 use emab::learners::{Learning, nearest};
-use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec};
+use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec, plain};
 use sha2::{Digest, Sha256};
 
 use crate::builtin::BUILTIN;
 use crate::error::{Mistake, ReadError};
 use crate::expression::Scope;
 use crate::node::{Key, Kind, Node, parse_json, parse_toml};
-use crate::table::{Dimension, Reading, Table};
+use crate::table::{Dimension, Reading, SharedTable, Table};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct ProblemFile {
     learning: Learning,
     canonical: String,
     hash: String,
-    spans: Vec<(&'static str, Range<usize>)>,
+    tables: Vec<(&'static str, SharedTable)>,
 }
 
 /// Fields of the file and of its tables, for reading and for the schema's test.
@@ -170,8 +170,8 @@ impl ProblemFile {
     /// A quantity that breaks a rule at a point, with its line in the file.
     pub fn locate(&self, error: &PointError) -> ReadError {
         let span = error.span.clone().or_else(|| {
-            let found = self.spans.iter().find(|(name, _)| *name == error.quantity);
-            found.map(|(_, span)| span.clone())
+            let found = self.tables.iter().find(|(name, _)| *name == error.quantity);
+            found.map(|(_, table)| table.0.span(error.point))
         });
         let point = error.point;
         let mut place = format!(
@@ -193,6 +193,17 @@ impl ProblemFile {
         }
         .in_file(&self.file, &self.text)
     }
+}
+
+/// Keeps a table for whoever asks where its entries stand.
+fn keep(
+    tables: &mut Vec<(&'static str, SharedTable)>,
+    name: &'static str,
+    table: Table,
+) -> SharedTable {
+    let shared = SharedTable(Arc::new(table));
+    tables.push((name, shared.clone()));
+    shared
 }
 
 fn named(i: usize, names: &Names) -> String {
@@ -242,7 +253,7 @@ impl<'a> Fields<'a> {
     fn need(&self, name: &str) -> Result<&'a Node, Mistake> {
         self.get(name).ok_or_else(|| Mistake {
             span: None,
-            message: format!("{} has no `{name}`, which every problem needs", self.place),
+            message: format!("{} has no `{name}`, which must be given", self.place),
             label: String::new(),
             help: None,
         })
@@ -321,7 +332,7 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
         variables,
         booleans: quantity == "allowed",
     };
-    let mut spans = Vec::new();
+    let mut tables = Vec::new();
     let spec = Spec::new(horizon, states, actions, feedbacks).map_err(|error| {
         let emab::SpecError::Size { field, .. } = error else {
             return unplaced(error.to_string());
@@ -329,25 +340,24 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
         place_in(&top, field, error.to_string())
     })?;
     let node = top.need("transition")?;
-    spans.push(("transition", node.span.clone()));
     let transition = Table::read(node, &sizes, &reading("transition", &["t", "x", "a", "f"]))?;
-    let mut spec = spec.transition(transition);
+    let mut spec = spec.transition(keep(&mut tables, "transition", transition));
     if let Some(node) = top.get("allowed") {
-        spans.push(("allowed", node.span.clone()));
-        spec = spec.allowed(Table::read(
-            node,
-            &sizes[..3],
-            &reading("allowed", &["t", "x", "a"]),
-        )?);
+        let allowed = Table::read(node, &sizes[..3], &reading("allowed", &["t", "x", "a"]))?;
+        spec = spec.allowed(keep(&mut tables, "allowed", allowed));
     }
     if let Some(node) = top.get("start") {
         let x = match &node.kind {
             Kind::Text(name) => position(spec.states(), name).ok_or_else(|| {
-                Mistake::at(
-                    &node.span,
-                    format!("no state is called `{name}`"),
-                    "unknown state",
-                )
+                let message = format!("no state is called `{name}`");
+                let mistake = Mistake::at(&node.span, message, "unknown state");
+                match spec.states() {
+                    Names::List(list) => match nearest(name, list.iter().map(String::as_str)) {
+                        Some(near) => mistake.help(format!("did you mean `{near}`?")),
+                        None => mistake,
+                    },
+                    Names::Count(..) => mistake.help("the states have no names: give its index"),
+                }
             })?,
             _ => count(node, "start")?,
         };
@@ -358,7 +368,7 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
 
     let model = top
         .get("model")
-        .map(|node| model(node, &sizes, &reading, &mut spans))
+        .map(|node| model(node, &sizes, &reading, &mut tables))
         .transpose()?;
     let learning = top
         .get("learning")
@@ -380,7 +390,7 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
         learning,
         canonical,
         hash,
-        spans,
+        tables,
     })
 }
 
@@ -388,11 +398,10 @@ fn model<'a>(
     node: &Node,
     sizes: &[Dimension; 4],
     reading: &impl Fn(&'static str, &'a [&'a str]) -> Reading<'a>,
-    spans: &mut Vec<(&'static str, Range<usize>)>,
+    tables: &mut Vec<(&'static str, SharedTable)>,
 ) -> Result<Model, Mistake> {
     let fields = Fields::of(node, "[model]", &MODEL_FIELDS)?;
     let law = fields.need("feedback")?;
-    spans.push(("feedback", law.span.clone()));
     // A flat list is one entry a feedback; a nested one is [t][x][a][f].
     let flat = matches!(&law.kind, Kind::Array(items) if items.iter().all(|i| !matches!(i.kind, Kind::Array(_))));
     let dimensions = if flat { &sizes[3..] } else { &sizes[..] };
@@ -409,28 +418,35 @@ fn model<'a>(
     let feedback = Table::read(law, dimensions, &reading("feedback", &["t", "x", "a", "f"]))?;
 
     let node = fields.need("reward")?;
-    spans.push(("reward", node.span.clone()));
     let steps = Dimension {
         length: sizes[0].length + 1,
         ..sizes[0]
     };
     let reward = Table::read(node, &[steps, sizes[1]], &reading("reward", &["t", "x"]))?;
 
-    let mut model = Model::new(feedback, reward);
+    let feedback = keep(tables, "feedback", feedback);
+    let mut model = Model::new(feedback, keep(tables, "reward", reward));
     if let Some(node) = fields.get("cost") {
-        spans.push(("cost", node.span.clone()));
-        model = model.cost(Table::read(
-            node,
-            &sizes[..3],
-            &reading("cost", &["t", "x", "a"]),
-        )?);
+        let cost = Table::read(node, &sizes[..3], &reading("cost", &["t", "x", "a"]))?;
+        model = model.cost(keep(tables, "cost", cost));
     }
     let of = |name| fields.get(name).map_or(Ok(Noise::None), noise);
     Ok(model.noise(of("cost_noise")?, of("reward_noise")?))
 }
 
 fn noise(node: &Node) -> Result<Noise, Mistake> {
-    let kind = Fields::of(node, "a noise", &["kind", "variance", "half_width"])?;
+    let Kind::Table(entries) = &node.kind else {
+        let message = "a noise is a table such as { kind = \"normal\", variance = 0.1 }";
+        return Err(Mistake::at(
+            &node.span,
+            message,
+            format!("got {}", node.what()),
+        ));
+    };
+    let kind = Fields {
+        entries,
+        place: "this noise",
+    };
     let named = text(kind.need("kind")?, "kind")?;
     let takes: &[&str] = match named.as_str() {
         "none" | "bernoulli" => &["kind"],
@@ -590,7 +606,11 @@ fn count(node: &Node, field: &str) -> Result<usize, Mistake> {
             Ok(value as usize)
         }
         Kind::Number(value) => {
-            let message = format!("`{field}` must be a whole number of at least 0, got {value}");
+            let least = usize::from(field != "start");
+            let message = format!(
+                "`{field}` must be a whole number of at least {least}, got {}",
+                plain(value)
+            );
             Err(Mistake::at(&node.span, message, "out of range"))
         }
         _ => {

@@ -1,8 +1,9 @@
 //! Quantities as a problem file states them: a number, an expression, or a nested array of those.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use emab::{Fault, Quantity};
+use emab::{Fault, Point, Quantity};
 
 use crate::error::Mistake;
 use crate::expression::{Expression, Scope};
@@ -28,17 +29,31 @@ pub(crate) struct Reading<'a> {
 }
 
 /// A quantity of a problem file.
+#[derive(Debug)]
 pub(crate) struct Table {
     dimensions: Vec<Dimension>,
     root: Entry,
+    whole: Range<usize>,
 }
 
+/// A table that the problem and the file both hold: the one to evaluate it, the other to say where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedTable(pub(crate) Arc<Table>);
+
+impl Quantity for SharedTable {
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault> {
+        self.0.at(t, x, a, f)
+    }
+}
+
+#[derive(Debug)]
 enum Entry {
     Number(f64),
     Formula(Box<Formula>),
-    Row(Vec<Entry>),
+    Row(Vec<Entry>, Range<usize>),
 }
 
+#[derive(Debug)]
 struct Formula {
     expression: Expression,
     /// Where the expression's text begins in the file, if it stands there without escapes.
@@ -69,7 +84,7 @@ impl Quantity for Table {
         let index = [t - 1, x, a, f];
         let mut entry = &self.root;
         for dimension in &self.dimensions {
-            let Entry::Row(row) = entry else { break };
+            let Entry::Row(row, _) = entry else { break };
             let i = if row.len() == 1 {
                 0
             } else {
@@ -86,7 +101,7 @@ impl Quantity for Table {
                 .expression
                 .evaluate([t as f64, x as f64, a as f64, f as f64])
                 .map_err(|fault| formula.placed(fault)),
-            Entry::Row(_) => Err(Fault {
+            Entry::Row(..) => Err(Fault {
                 message: "an array has too many dimensions".into(),
                 span: None,
             }),
@@ -107,7 +122,38 @@ impl Table {
             _ => Vec::new(),
         };
         let root = entry(node, &dimensions, reading)?;
-        Ok(Table { dimensions, root })
+        let whole = node.span.clone();
+        Ok(Table {
+            dimensions,
+            root,
+            whole,
+        })
+    }
+
+    /// Where the value at a point stands: the expression, or the row that the number is in.
+    pub(crate) fn span(&self, point: Point) -> Range<usize> {
+        let index = [Some(point.t - 1), Some(point.x), point.a, point.f];
+        let (mut entry, mut span) = (&self.root, &self.whole);
+        for dimension in &self.dimensions {
+            let Entry::Row(row, row_span) = entry else {
+                break;
+            };
+            span = row_span;
+            let i = if row.len() == 1 {
+                Some(0)
+            } else {
+                index[dimension.variable]
+            };
+            let Some(inner) = i.and_then(|i| row.get(i)) else {
+                break;
+            };
+            entry = inner;
+        }
+        match entry {
+            Entry::Formula(formula) => formula.whole.clone(),
+            Entry::Row(_, row_span) => row_span.clone(),
+            Entry::Number(_) => span.clone(),
+        }
     }
 }
 
@@ -122,10 +168,9 @@ fn entry(node: &Node, rest: &[Dimension], reading: &Reading<'_>) -> Result<Entry
             reading.quantity,
             shape.join(", ")
         );
-        return Err(Mistake::at(
-            &node.span,
-            message,
-            format!("got {}", node.what()),
+        let mistake = Mistake::at(&node.span, message, format!("got {}", node.what()));
+        return Err(mistake.help(
+            "a dimension that does not matter is a list of one entry: [[1, 2]] has two entries of the second",
         ));
     };
     if items.len() != dimension.length && items.len() != 1 {
@@ -145,7 +190,7 @@ fn entry(node: &Node, rest: &[Dimension], reading: &Reading<'_>) -> Result<Entry
         .iter()
         .map(|item| entry(item, inner, reading))
         .collect::<Result<_, _>>()?;
-    Ok(Entry::Row(row))
+    Ok(Entry::Row(row, node.span.clone()))
 }
 
 fn leaf(node: &Node, reading: &Reading<'_>) -> Result<Entry, Mistake> {

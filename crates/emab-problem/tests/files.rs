@@ -238,7 +238,7 @@ fn mistakes_are_placed_and_explained() {
         (
             with("horizon = 3", "horizon = -3"),
             "mine.toml:2:11",
-            vec!["at least 0, got -3"],
+            vec!["at least 1, got -3"],
         ),
         (
             with("horizon = 3", "horizon = \"3\""),
@@ -404,7 +404,7 @@ fn points_that_break_a_rule_are_named() {
         ),
         (
             with("p = 0.5", "p = 1.5"),
-            "mine.toml:10:12",
+            "mine.toml:10:13",
             vec!["t = 1", "f = 0 (tails)", "got -0.5, expected a probability"],
         ),
         (
@@ -447,6 +447,21 @@ fn points_that_break_a_rule_are_named() {
             assert!(error.contains(part), "{part} in\n{error}");
         }
     }
+}
+
+/// In an array the row is shown, not the whole.
+#[test]
+fn rows_that_break_a_rule_are_shown() {
+    let text = with(
+        "feedback = [\"1 - p\", \"p\"]",
+        "feedback = [\n  [[[0.5, 0.5]]],\n  [[[0.5, 0.5]], [[0.4, 0.5]], [[0.5, 0.5]]],\n]",
+    );
+    let error = checked(&text).unwrap_err();
+    assert!(
+        error.contains("t = 2, x = 1 (one), a = 0 (toss)"),
+        "{error}"
+    );
+    assert!(error.contains("mine.toml:12:19"), "{error}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub enum Verdict {
     HoldsInPart,
     /// It does not hold.
     Fails,
-    /// The runs were too few to tell.
+    /// Too few runs or episodes to tell.
     Undecided,
 }
 
@@ -25,7 +25,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart => "holds in part",
             Verdict::Fails => "does not hold",
-            Verdict::Undecided => "too few runs to tell",
+            Verdict::Undecided => "undecided",
         }
     }
 

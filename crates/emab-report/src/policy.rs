@@ -79,9 +79,9 @@ pub fn policy_table(spec: &Spec, rows: &[PolicyRow], width: usize) -> Option<Str
     })?;
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let title = if rows.iter().all(|row| row.benchmark == row.optimal) {
-        "The benchmark's choice by step and state, which is optimal everywhere:"
+        "The benchmark's choice by step and state, optimal everywhere (· cannot be reached):"
     } else {
-        "The benchmark's choice by step and state; after a bar the optimal policy's where it differs:"
+        "The benchmark's choice by step and state; after a bar the optimal policy's where it differs (· cannot be\nreached):"
     };
     Some(format!("{title}\n{}", table(&header, cells, width)))
 }

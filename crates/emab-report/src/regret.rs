@@ -3,24 +3,39 @@
 use emab::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
-use crate::table::{number, table};
+use crate::table::{fixed, number, table};
 
 /// Half the width of a 95 % interval, in standard errors.
 pub const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
 
-/// A mean with its 95 % interval, for people.
+/// A mean with its 95 % interval, for people: as many digits as the interval bears out.
 ///
 /// ```
-/// assert_eq!(emab_report::confidence(366.51, 0.15), "366.5 ± 0.29");
+/// use emab_report::confidence;
+/// assert_eq!(confidence(366.51, 0.15), "366.51 ± 0.29");
+/// assert_eq!(confidence(1050.3, 56.9), "1,050 ± 112");
+/// assert_eq!(confidence(0.0, 0.0), "0 ± 0");
 /// ```
 pub fn confidence(mean: f64, stderr: f64) -> String {
     let half = TWO_SIDED_95 * stderr;
-    let half = match half {
-        0.0 => "0".into(),
-        h if (0.01..100.0).contains(&h) => format!("{h:.2}"),
-        h => number(h),
-    };
-    format!("{} ± {half}", number(mean))
+    match decimals(stderr) {
+        Some(decimals) => format!("{} ± {}", fixed(mean, decimals), fixed(half, decimals)),
+        None => format!("{} ± {}", number(mean), number(half)),
+    }
+}
+
+/// How many decimals show two digits of a 95 % interval; none where an ordinary number would be clearer.
+fn decimals(stderr: f64) -> Option<usize> {
+    let half = TWO_SIDED_95 * stderr;
+    match half {
+        h if h >= 1e9 => None,
+        h if h >= 9.95 => Some(0),
+        h if h >= 0.995 => Some(1),
+        h if h >= 0.0995 => Some(2),
+        h if h >= 0.00995 => Some(3),
+        h if h >= 0.000995 => Some(4),
+        _ => None,
+    }
 }
 
 /// What each learner came to, a row a learner.
@@ -30,13 +45,15 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
         .iter()
         .filter_map(|learner| {
             let last = learner.curve.last()?;
-            let causes = learner.causes;
+            let part = |share: f64| {
+                decimals(last.stderr).map_or_else(|| number(share), |d| fixed(share, d))
+            };
             Some(vec![
                 learner.label.clone(),
                 confidence(last.regret, last.stderr),
-                number(causes.early_stop),
-                number(causes.late_stop),
-                number(causes.wrong_action),
+                part(learner.causes.early_stop),
+                part(learner.causes.late_stop),
+                part(learner.causes.wrong_action),
                 number(last.gain / last.episode.max(1) as f64),
             ])
         })
@@ -44,7 +61,7 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
     let header = [
         "learner",
         "regret (95 %)",
-        "early stop",
+        "by early stop",
         "late stop",
         "wrong action",
         "gain/episode",

@@ -98,13 +98,19 @@ pub fn number(value: f64) -> String {
         s if s >= 10.0 => 2,
         _ => 4,
     };
-    let text = format!("{size:.decimals$}");
+    fixed(value, decimals)
+}
+
+/// A number with so many decimals, thousands apart.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text
         .split_once('.')
         .map_or((text.as_str(), None), |(w, r)| (w, Some(r)));
-    let mut out = String::from(if value < 0.0 { "-" } else { "" });
+    let zero = text.chars().all(|c| c == '0' || c == '.');
+    let mut out = String::from(if value < 0.0 && !zero { "-" } else { "" });
     for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -95,6 +95,8 @@ pub struct RunResult {
     pub benchmark_value: f64,
     /// Its standard error, 0 where it is exact.
     pub benchmark_stderr: f64,
+    /// What the optimal policy earns in an episode; none where too much can be reached to know.
+    pub optimal_value: Option<f64>,
     /// How regret was measured: `exact` or `paired`.
     pub estimator: String,
     /// The learners, in the order asked for.

@@ -15,7 +15,7 @@ use crate::episode::Episode;
 use crate::exact::Moments;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::oracle::{Benchmark, OracleError, Pair, Pairs};
+use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
 use crate::random::{Role, Stream};
 use crate::spec::Action;
 
@@ -240,5 +240,14 @@ impl Environment {
             moments.add(self.follow_benchmark(start)?);
         }
         Ok((moments.mean(), moments.stderr()))
+    }
+
+    /// What the optimal policy earns in an episode; none where too much can be reached to know.
+    pub fn optimal_value(&mut self) -> Result<Option<f64>, OracleError> {
+        if self.estimator == Estimator::Paired {
+            return Ok(None);
+        }
+        let optimal = Optimal::new(self.oracle.pairs_mut())?;
+        Ok(Some(optimal.value(self.oracle.pairs().start())))
     }
 }

@@ -320,10 +320,10 @@ fn random_is_even_among_what_is_allowed() {
 
 #[test]
 fn a_learner_that_cheats_is_caught() {
-    struct Stubborn;
+    struct Stubborn(usize);
     impl Learner for Stubborn {
         fn choose(&mut self, _t: usize, _x: usize) -> Action {
-            Action::Continue(0)
+            Action::Continue(self.0)
         }
         fn learn(&mut self, _episode: &Episode) {}
         fn reset(&mut self, _stream: Stream) {}
@@ -346,13 +346,17 @@ fn a_learner_that_cheats_is_caught() {
     let spec = Spec::new(2, names(1), names(1), names(1)).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 1.0);
     let problem = Arc::new(Problem::new("one", spec, model));
-    let caught = check_learner(&problem, || Stubborn, 3, 1)
+    let caught = check_learner(&problem, || Stubborn(0), 3, 1)
         .unwrap_err()
         .to_string();
     assert_eq!(
         caught,
         "in episode 1: the learner chose Continue(0) at t = 2, x = 0, which is not allowed there"
     );
+    let caught = check_learner(&problem, || Stubborn(99), 3, 1)
+        .unwrap_err()
+        .to_string();
+    assert!(caught.contains("chose Continue(99) at t = 1"), "{caught}");
     let caught = check_learner(&problem, || Elephant(0), 3, 1)
         .unwrap_err()
         .to_string();

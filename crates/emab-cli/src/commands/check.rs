@@ -93,10 +93,13 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
         ("sigma2", learning.sigma2.map(emab::Sigma2::get)),
         ("feedback_spread", learning.feedback_spread),
     ];
-    let known: Vec<String> = known
+    let mut known: Vec<String> = known
         .iter()
         .filter_map(|(name, value)| value.map(|v| format!("{name} = {v}")))
         .collect();
+    if let Some((least, most)) = learning.reward_range {
+        known.push(format!("reward_range = [{least}, {most}]"));
+    }
     if !known.is_empty() {
         rows.insert(5, vec!["learning".into(), known.join(", ")]);
     }

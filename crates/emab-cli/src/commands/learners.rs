@@ -25,15 +25,24 @@ pub fn learners(json: bool) -> Result<(), Failure> {
     let rows: Vec<Vec<String>> = CATALOGUE
         .iter()
         .map(|entry| {
-            let about = match entry.sees {
-                Sees::Spec => entry.about.to_owned(),
-                Sees::Problem => format!("{} (sees the truth)", entry.about),
+            let sees = match entry.sees {
+                Sees::Spec => "episodes",
+                Sees::Problem => "the truth",
             };
-            vec![entry.name.into(), about, entry.reference.into()]
+            vec![
+                entry.name.into(),
+                sees.into(),
+                entry.about.into(),
+                entry.reference.into(),
+            ]
         })
         .collect();
     let width = terminal::width();
-    let mut text = emab_report::table(&["learner", "what it does", "reference"], &rows, width);
+    let mut text = emab_report::table(
+        &["learner", "sees", "what it does", "reference"],
+        &rows,
+        width,
+    );
     let rows: Vec<Vec<String>> = CATALOGUE
         .iter()
         .flat_map(|entry| {
@@ -46,7 +55,7 @@ pub fn learners(json: bool) -> Result<(), Failure> {
             vec![
                 entry.name.into(),
                 p.name.into(),
-                format!("`{}`", p.default),
+                p.default.into(),
                 p.about.into(),
             ]
         })

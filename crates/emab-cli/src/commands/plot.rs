@@ -31,16 +31,7 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
         None => None,
         Some(path) => Some((path, picture_kind(path)?)),
     };
-    let (shown, flat): (Vec<_>, Vec<_>) = series(&result)
-        .into_iter()
-        .partition(|series| !args.log_y || series.points.iter().any(|point| point.mean > 0.0));
-    for series in flat {
-        terminal::note(&format!(
-            "note: `{}` has no regret above 0 and no place on a log axis",
-            series.label
-        ));
-    }
-    let picture = draw(&shown, &options)?;
+    let picture = draw(&series(&result), &options)?;
     let mut written = Vec::new();
     match kind {
         None => {

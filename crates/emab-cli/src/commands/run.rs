@@ -52,6 +52,12 @@ pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
                 "{path} holds an unfinished run; go on with `emab run --resume {path}`, or remove its {CHECKPOINT}"
             )));
         }
+        if folder.has(RESULT) {
+            terminal::note(&format!(
+                "note: the results in {} will be replaced",
+                folder.path().display()
+            ));
+        }
         folder.write(PROBLEM, file.canonical().as_bytes())?;
     }
     let state = experiment.state();
@@ -240,6 +246,7 @@ fn go(
         episodes: plan.episodes,
         benchmark_value,
         benchmark_stderr,
+        optimal_value: environment.optimal_value().map_err(oracle)?,
         estimator: environment.estimator().name().into(),
         learners: experiment.results(&state),
     };
@@ -331,8 +338,17 @@ fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
         0.0 => number(result.benchmark_value),
         stderr => confidence(result.benchmark_value, stderr),
     };
+    let better = match result.optimal_value {
+        Some(optimum) if optimum > result.benchmark_value + 1e-9 * optimum.abs() => {
+            format!(
+                ", the optimal policy {}: regret may be negative",
+                number(optimum)
+            )
+        }
+        _ => String::new(),
+    };
     let text = format!(
-        "{}: {} runs of {} episodes, seed {}; the benchmark earns {} an episode\n{}",
+        "{}: {} runs of {} episodes, seed {}; the benchmark earns {} an episode{better}\n{}",
         result.problem,
         result.runs,
         result.episodes,

@@ -143,12 +143,9 @@ pub enum PlotError {
         /// The position of the point in the series, from 0.
         index: usize,
     },
-    /// A series of which nothing can be shown on a log axis.
-    #[error("a log axis needs positive values; series `{series}` has none")]
-    NotPositive {
-        /// The label of the series.
-        series: String,
-    },
+    /// A log axis and nothing to show on it.
+    #[error("a log axis needs positive values, and no series has any")]
+    NotPositive,
     /// kuva could not write the PNG.
     #[error("the PNG could not be written: {0}")]
     Png(String),
@@ -157,7 +154,7 @@ pub enum PlotError {
 /// Draws the series as one figure.
 ///
 /// A linear axis always includes zero. On a log axis, points that are not positive are left
-/// out and leave a gap in their curve. The foot of a log axis follows the means and not the
+/// out and leave a gap in their curve; a series with no others keeps its place in the legend, which says so. The foot of a log axis follows the means and not the
 /// bands, and a band that reaches below the foot (to zero or less, perhaps) is cut off
 /// there. A log axis shows nine decades at most, down from its greatest value.
 ///
@@ -168,10 +165,13 @@ pub enum PlotError {
 ///
 /// # Errors
 ///
-/// When there is nothing to draw, a value is not finite, a standard error is negative, a
-/// series has no point that a log axis could show, or the PNG cannot be written.
+/// When there is nothing to draw, a value is not finite, a standard error is negative, no
+/// series has a point that a log axis could show, or the PNG cannot be written.
 pub fn draw(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
     let curves = visible_runs(series, options)?;
+    if curves.iter().all(Vec::is_empty) {
+        return Err(PlotError::NotPositive);
+    }
     let points = || curves.iter().flatten().flatten();
     let x_axis = Axis::over(points().map(|p| (p.x, p.x)), options.log_x);
     let y_axis = if options.log_y {
@@ -180,7 +180,7 @@ pub fn draw(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotErr
         Axis::over(points().map(|p| (p.lower(), p.upper())), false)
     };
 
-    let layout = layout(series, options, &x_axis, &y_axis);
+    let layout = layout(series, &curves, options, &x_axis, &y_axis);
     let frame = ComputedLayout::from_layout(&layout);
     let mut scene = render_multiple(plots(&curves, &x_axis, &y_axis), layout);
     add_minor_ticks(&mut scene, &frame, &x_axis, &y_axis);
@@ -220,9 +220,6 @@ fn visible_runs(series: &[Series], options: &PlotOptions) -> Result<Vec<Runs>, P
                 .filter(|run| !run.is_empty())
                 .map(<[_]>::to_vec)
                 .collect();
-            if runs.is_empty() {
-                return Err(PlotError::NotPositive { series: name() });
-            }
             Ok(runs)
         })
         .collect()
@@ -279,7 +276,13 @@ fn plots(curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Vec<Plot> {
 }
 
 /// Texts, ranges, legend and the size of the picture.
-fn layout(series: &[Series], options: &PlotOptions, x_axis: &Axis, y_axis: &Axis) -> Layout {
+fn layout(
+    series: &[Series],
+    curves: &[Runs],
+    options: &PlotOptions,
+    x_axis: &Axis,
+    y_axis: &Axis,
+) -> Layout {
     let theme = Theme {
         axis_color: "#333333".to_owned(),
         tick_color: "#333333".to_owned(),
@@ -316,7 +319,11 @@ fn layout(series: &[Series], options: &PlotOptions, x_axis: &Axis, y_axis: &Axis
         .enumerate()
         .filter(|(_, one)| !one.label.is_empty())
         .map(|(index, one)| LegendEntry {
-            label: tidy(&one.label, 40),
+            label: if curves[index].is_empty() {
+                format!("{} (not above 0)", tidy(&one.label, 28))
+            } else {
+                tidy(&one.label, 40)
+            },
             color: colour(index).to_owned(),
             shape: LegendShape::Line,
             dasharray: dashes(index),

@@ -161,21 +161,28 @@ fn impossible_figures_are_refused() {
             "{bad:?}"
         );
     }
-    let zero = [
-        curve("good", 5.0, 1.0),
-        series("oracle", [(1.0, 0.0, 0.0), (2.0, -1.0, 0.0)]),
-    ];
-    assert_eq!(
-        draw(&zero, &on(false, true))
-            .expect_err("refused")
-            .to_string(),
-        "a log axis needs positive values; series `oracle` has none"
-    );
     let origin = [series("start", [(0.0, 1.0, 0.1)])];
     assert!(matches!(
         error(&origin, &on(true, false)),
-        PlotError::NotPositive { .. }
+        PlotError::NotPositive
     ));
+}
+
+#[test]
+fn a_curve_that_a_log_axis_cannot_show_keeps_its_colour_and_says_so() {
+    let flat = series("oracle", [(1.0, 0.0, 0.0), (2.0, -1.0, 0.0)]);
+    let both = [flat, curve("good", 5.0, 1.0)];
+    let picture = draw(&both, &on(false, true)).expect("drawn");
+    check(&picture);
+    assert!(picture.svg.contains("oracle (not above 0)</text>"));
+    // The second curve has the second colour, whether the first is shown or not.
+    let second = COLOURS[1].to_lowercase();
+    assert!(
+        picture
+            .svg
+            .to_lowercase()
+            .contains(&format!("stroke=\"{second}\""))
+    );
 }
 
 #[test]

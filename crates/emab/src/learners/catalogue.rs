@@ -253,7 +253,7 @@ pub static CATALOGUE: &[Entry] = &[
     Entry {
         name: "benchmark",
         title: "benchmark",
-        about: "knows the truth and always takes the best next step",
+        about: "always takes the best next step",
         reference: "Tekin, van der Schaar, Algorithm 1",
         sees: Sees::Problem,
         parameters: &[],
@@ -265,7 +265,7 @@ pub static CATALOGUE: &[Entry] = &[
     Entry {
         name: "optimal",
         title: "optimal",
-        about: "knows the truth and plays the optimal policy",
+        about: "plays the optimal policy",
         reference: "backward induction",
         sees: Sees::Problem,
         parameters: &[],
@@ -277,7 +277,7 @@ pub static CATALOGUE: &[Entry] = &[
     Entry {
         name: "best-fixed",
         title: "best fixed",
-        about: "knows the truth and plays the best sequence that looks at no feedback",
+        about: "plays the best sequence that looks at no feedback",
         reference: "Tekin, van der Schaar, Section 2",
         sees: Sees::Problem,
         parameters: &[],

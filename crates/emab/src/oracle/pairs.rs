@@ -222,6 +222,9 @@ impl Pairs {
 
     #[inline]
     fn edge(&self, pair: Pair, a: usize) -> Option<usize> {
+        if a >= self.actions {
+            return None;
+        }
         let edge = self.edge[pair.index() * self.actions + a];
         (edge < FORBIDDEN).then_some(edge as usize)
     }
@@ -229,7 +232,7 @@ impl Pairs {
     /// Whether an opened pair allows action `a`.
     #[inline]
     pub fn allows(&self, pair: Pair, a: usize) -> bool {
-        a < self.actions && self.edge(pair, a).is_some()
+        self.edge(pair, a).is_some()
     }
 
     /// The allowed actions of an opened pair.
