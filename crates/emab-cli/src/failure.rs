@@ -60,8 +60,8 @@ impl Failure {
                 error: PlayError::Oracle(error),
                 ..
             } => Failure::oracle(file, error),
-            SimError::Foreign(_) | SimError::Overflow { .. } => Failure::Input(error.to_string()),
-            SimError::Play { .. } => Failure::Work(error.to_string()),
+            SimError::Foreign(_) => Failure::Input(error.to_string()),
+            SimError::Play { .. } | SimError::Threads(_) => Failure::Work(error.to_string()),
         }
     }
 }

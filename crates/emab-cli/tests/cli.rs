@@ -269,6 +269,8 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
         "150",
         "--seed",
         "5",
+        "--threads",
+        "2",
         "--json",
     ];
     let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
@@ -280,8 +282,8 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
         .unwrap();
     std::thread::sleep(Duration::from_millis(400));
     let asked = Instant::now();
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
         .status()
         .unwrap();
     assert!(

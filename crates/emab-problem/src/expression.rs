@@ -213,9 +213,10 @@ impl Expression {
                 }
                 let value = call(*function, &values);
                 if !value.is_finite() {
+                    // `ln` and `log` are one function with two names; two arguments tell.
                     let name = FUNCTIONS
                         .iter()
-                        .find(|(_, f, _)| f == function)
+                        .find(|(_, f, takes)| f == function && takes.contains(&values.len()))
                         .map_or("", |f| f.0);
                     let list: Vec<String> = values.iter().map(|&v| plain(v)).collect();
                     let message = format!("{name}({}) has no finite value", list.join(", "));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use emab::conformance::{Reached, check_problem, check_spec};
 use emab::learners::{Learning, nearest};
 use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec, plain};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::builtin::BUILTIN;
@@ -127,12 +128,12 @@ impl ProblemFile {
         &self.learning
     }
 
-    /// Everything the file says as JSON, the same for the same problem whichever way it was written.
+    /// Everything the file says as JSON, its name included, whichever way it was written.
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
 
-    /// The SHA-256 of [`ProblemFile::canonical`], in hexadecimal.
+    /// The SHA-256, in hexadecimal, of all that makes the problem what it is: its name and description do not count.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -299,10 +300,6 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
             scope.add(name, i as f64);
         }
     }
-    if let Names::Count(n, prefix @ "a") = actions {
-        (0..n.min(Spec::MAX_BRANCH)).for_each(|i| scope.add(&format!("{prefix}{i}"), i as f64));
-    }
-
     let sizes = [
         Dimension {
             variable: 0,
@@ -375,11 +372,19 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
         .map(learning)
         .transpose()?
         .unwrap_or_default();
-    let canonical = tree.canonical().to_string();
-    let hash = Sha256::digest(canonical.as_bytes())
+    let mut canonical = tree.canonical();
+    let mut hashed = canonical.clone();
+    if let (Value::Object(all), Value::Object(hashed)) = (&mut canonical, &mut hashed) {
+        // What it is called makes no other problem of it; kept, it makes the same results.
+        all.insert("name".into(), Value::from(name.as_str()));
+        hashed.remove("name");
+        hashed.remove("description");
+    }
+    let hash = Sha256::digest(hashed.to_string().as_bytes())
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
+    let canonical = canonical.to_string();
     Ok(ProblemFile {
         file: file.into(),
         text: source.clone(),
@@ -576,6 +581,11 @@ fn is_parameter(top: &Fields<'_>, name: &str) -> bool {
 
 fn text(node: &Node, field: &str) -> Result<String, Mistake> {
     match &node.kind {
+        Kind::Text(text) if text.chars().any(char::is_control) => {
+            let message =
+                format!("`{field}` must not hold line breaks or other control characters");
+            Err(Mistake::at(&node.span, message, "this text"))
+        }
         Kind::Text(text) => Ok(text.clone()),
         _ => Err(Mistake::at(
             &node.span,
@@ -647,7 +657,7 @@ fn names(node: &Node, field: &str, prefix: &'static str) -> Result<Names, Mistak
                 "this name",
             ))
         };
-        if name == "stop" {
+        if name == "stop" && field == "actions" {
             return wrong("`stop` always exists and is never listed");
         }
         if name.is_empty() || name.contains('\'') || name.chars().any(char::is_control) {

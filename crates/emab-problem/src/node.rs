@@ -1,5 +1,6 @@
 //! TOML and JSON as one tree whose every part knows where it stands in the text.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -68,7 +69,11 @@ impl Node {
         match &self.kind {
             Kind::Null => Value::Null,
             Kind::Bool(b) => Value::Bool(*b),
-            Kind::Number(n) if n.fract() == 0.0 && n.abs() < 9e15 => Value::from(*n as i64),
+            Kind::Number(n)
+                if n.fract() == 0.0 && n.abs() < 9e15 && !(*n == 0.0 && n.is_sign_negative()) =>
+            {
+                Value::from(*n as i64)
+            }
             Kind::Number(n) => Value::from(*n),
             Kind::Text(text) => Value::from(text.as_str()),
             Kind::Array(nodes) => nodes.iter().map(Node::canonical).collect(),
@@ -148,17 +153,21 @@ fn finite(span: &Range<usize>, kind: &Kind) -> Result<(), Mistake> {
 }
 
 pub(crate) fn parse_json(text: &str) -> Result<Node, Mistake> {
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| not_json(text, &error))?;
+    // A byte order mark is no part of the text.
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let skipped = text.len() - body.len();
+    let raw: &RawValue =
+        serde_json::from_str(body).map_err(|error| not_json(body, skipped, &error))?;
     json_value(raw, text, 0)
 }
 
-fn not_json(text: &str, error: &serde_json::Error) -> Mistake {
+fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Mistake {
     let line_start: usize = text
         .split_inclusive('\n')
         .take(error.line().saturating_sub(1))
         .map(str::len)
         .sum();
-    let at = (line_start + error.column().saturating_sub(1)).min(text.len());
+    let at = skipped + (line_start + error.column().saturating_sub(1)).min(text.len());
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     Mistake::at(
@@ -193,20 +202,18 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<Node, Mistake>
         Some(b'{') => {
             let Entries(entries) = serde_json::from_str(written).map_err(wrong)?;
             let mut table: Vec<(Key, Node)> = Vec::new();
+            let mut names = HashSet::new();
             for (name, value) in entries {
                 let node = json_value(value, text, depth + 1)?;
-                // The key stands before its value; where exactly does not matter much.
                 let key_end = text[..node.span.start]
                     .rfind('"')
                     .map_or(node.span.start, |i| i + 1);
-                let key_start = text[..key_end.saturating_sub(1)]
-                    .rfind('"')
-                    .unwrap_or(key_end);
+                let key_start = opening_quote(text, key_end.saturating_sub(1));
                 let key = Key {
                     name,
                     span: key_start..key_end,
                 };
-                if table.iter().any(|(other, _)| other.name == key.name) {
+                if !names.insert(key.name.clone()) {
                     let message = format!("`{}` is given twice", key.name);
                     return Err(Mistake::at(&key.span, message, "the second time"));
                 }
@@ -231,6 +238,23 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<Node, Mistake>
     };
     finite(&span, &kind)?;
     Ok(Node { span, kind })
+}
+
+/// Where the string that is closed at `close` was opened: at the last quote before it that no backslash escapes.
+fn opening_quote(text: &str, close: usize) -> usize {
+    let mut before = close;
+    while let Some(quote) = text[..before].rfind('"') {
+        let slashes = text[..quote]
+            .bytes()
+            .rev()
+            .take_while(|&b| b == b'\\')
+            .count();
+        if slashes % 2 == 0 {
+            return quote;
+        }
+        before = quote;
+    }
+    close
 }
 
 struct Entries<'a>(Vec<(String, &'a RawValue)>);

@@ -336,7 +336,7 @@ fn mistakes_are_placed_and_explained() {
                 "cost_noise = { kind = \"normal\", variance = -1 }",
             ),
             "mine.toml:11:44",
-            vec!["at least 0, got -1"],
+            vec!["from 0 to 1e100, got -1"],
         ),
         (
             with(

@@ -1,5 +1,6 @@
 //! A folder of results in which no file is ever half written.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ impl Folder {
         };
         fs::create_dir_all(path).map_err(|error| failed("make the folder", error))?;
         let folder = Folder { path: path.into() };
-        let probe = folder.temporary("probe");
+        let probe = folder.temporary(OsStr::new("probe"));
         fs::File::create(&probe).map_err(|error| failed("write to the folder", error))?;
         fs::remove_file(&probe).map_err(|error| failed("write to the folder", error))?;
         Ok(folder)
@@ -63,8 +64,8 @@ impl Folder {
     }
 
     /// Where a file in it is.
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+    pub fn file(&self, name: impl AsRef<OsStr>) -> PathBuf {
+        self.path.join(name.as_ref())
     }
 
     /// Whether it has a file.
@@ -72,13 +73,16 @@ impl Folder {
         self.file(name).exists()
     }
 
-    fn temporary(&self, name: &str) -> PathBuf {
-        self.path
-            .join(format!(".{name}.{}.tmp", std::process::id()))
+    fn temporary(&self, name: &OsStr) -> PathBuf {
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.tmp", std::process::id()));
+        self.path.join(hidden)
     }
 
     /// Writes a file whole: under another name, to the disk, then renamed.
-    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), FileError> {
+    pub fn write(&self, name: impl AsRef<OsStr>, content: &[u8]) -> Result<(), FileError> {
+        let name = name.as_ref();
         let temporary = self.temporary(name);
         let write = || {
             let mut file = fs::File::create(&temporary)?;

@@ -50,7 +50,11 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
             };
             Some(vec![
                 learner.label.clone(),
-                confidence(last.regret, last.stderr),
+                if result.runs < 2 {
+                    format!("{} (one run)", number(last.regret))
+                } else {
+                    confidence(last.regret, last.stderr)
+                },
                 part(learner.causes.early_stop),
                 part(learner.causes.late_stop),
                 part(learner.causes.wrong_action),

@@ -35,18 +35,9 @@ pub enum SimError {
         /// Why.
         error: PlayError,
     },
-    /// A regret or gain that is no number: rewards too large to add up.
-    #[error(
-        "learner `{learner}`, run {run}: the sum of gains is {gain}; rewards and costs are too large to add up"
-    )]
-    Overflow {
-        /// The learner.
-        learner: String,
-        /// The run, from 0.
-        run: u64,
-        /// The sum.
-        gain: f64,
-    },
+    /// Not one thread could be started.
+    #[error("cannot start a thread: {0}")]
+    Threads(String),
     /// A saved state of another experiment.
     #[error("the saved state is not of this experiment: {0}")]
     Foreign(&'static str),
@@ -115,8 +106,9 @@ pub struct Control<'a> {
     pub watch: &'a mut dyn FnMut(Progress, Option<&State>),
 }
 
-/// Episodes between two looks at the stop flag.
+/// Episodes, and steps, between two looks at the stop flag.
 const LOOK: u64 = 1024;
+const LOOK_STEPS: u64 = 100_000;
 /// Between two progress reports.
 const TICK: Duration = Duration::from_millis(100);
 /// Between two states to be saved.
@@ -173,6 +165,10 @@ impl Experiment {
         let played = AtomicU64::new(done.saturating_mul(self.episodes));
         for i in 0..self.learners.len() {
             self.run_learner(i, state, &environment, &played, total, control)?;
+            if i + 1 < self.learners.len() {
+                let done = played.load(Ordering::Relaxed);
+                (control.watch)(Progress { done, total }, Some(state));
+            }
             if control.stop.load(Ordering::Relaxed) && state.learners[i].done.len() < self.runs {
                 return Ok(Finish::Stopped);
             }
@@ -222,12 +218,19 @@ impl Experiment {
         };
         thread::scope(|scope| {
             let (alive, ended) = mpsc::channel::<()>();
-            for _ in 0..threads {
-                let (job, alive) = (&job, alive.clone());
-                scope.spawn(move || {
-                    job.work();
+            for started in 0..threads {
+                let (worker, alive) = (&job, alive.clone());
+                let spawned = thread::Builder::new().spawn_scoped(scope, move || {
+                    worker.work();
                     drop(alive);
                 });
+                if let Err(error) = spawned {
+                    // Fewer threads do the same work, later; none cannot.
+                    if started == 0 {
+                        job.fail(0, SimError::Threads(error.to_string()));
+                    }
+                    break;
+                }
             }
             drop(alive);
             let mut saved = Instant::now();
@@ -373,11 +376,11 @@ impl Worker<'_> {
         run.at.clear();
         (run.regret, run.gain, run.steps) = Default::default();
         let mut episode = 0;
-        let mut counted = 0;
+        let (mut counted, mut counted_steps) = (0, 0);
         for &checkpoint in &self.job.experiment.checkpoints {
             while episode < checkpoint {
                 let pause = checkpoint.min(counted + LOOK);
-                while episode < pause {
+                while episode < pause && run.steps - counted_steps < LOOK_STEPS {
                     episode += 1;
                     let regret = self.environment.play(&mut *self.learner);
                     run.regret += regret.map_err(|error| SimError::Play {
@@ -389,9 +392,9 @@ impl Worker<'_> {
                     run.gain += self.environment.episode().gain();
                     run.steps += self.environment.episode().steps() as u64;
                 }
-                if episode == counted + LOOK {
-                    played.fetch_add(LOOK, Ordering::Relaxed);
-                    counted = episode;
+                if episode < checkpoint {
+                    played.fetch_add(episode - counted, Ordering::Relaxed);
+                    (counted, counted_steps) = (episode, run.steps);
                     if self.job.halted() {
                         played.fetch_sub(counted, Ordering::Relaxed);
                         return Ok(false);
@@ -401,13 +404,6 @@ impl Worker<'_> {
             run.at.push((run.regret.total(), run.gain));
         }
         played.fetch_add(episode - counted, Ordering::Relaxed);
-        if !(run.gain.is_finite() && run.regret.total().is_finite()) {
-            return Err(SimError::Overflow {
-                learner: label(),
-                run: number,
-                gain: run.gain,
-            });
-        }
         Ok(true)
     }
 }

@@ -60,7 +60,7 @@ pub struct Reached {
     pub least_cost: f64,
 }
 
-/// Checks every pair that can be reached, until there are more than `limit` of them.
+/// Checks every pair that can be reached, until there are more than `limit` of them or ten times as many outcomes.
 ///
 /// The law of the feedback sums to one, transitions lead to states, everything is finite.
 ///
@@ -121,10 +121,12 @@ fn walk(
     };
     let mut level = BTreeSet::from([spec.start()]);
     let mut allowed = Vec::new();
+    // Actions and feedbacks multiply the work of a pair.
+    let mut outcomes = 0_usize;
     for t in 1..=spec.horizon() {
         let mut next = BTreeSet::new();
         for &x in &level {
-            if reached.pairs == limit {
+            if reached.pairs == limit || outcomes > 10 * limit {
                 reached.complete = false;
                 return Ok(reached);
             }
@@ -135,6 +137,7 @@ fn walk(
                     allowed.push(a);
                 }
             }
+            outcomes += allowed.len() * spec.feedbacks().len();
             visit(t, x, &allowed, &mut next)?;
         }
         if next.is_empty() {

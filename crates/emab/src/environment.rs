@@ -232,13 +232,23 @@ impl Environment {
         if self.estimator == Estimator::Exact {
             return Ok((self.oracle.value(start)?, 0.0));
         }
-        const EPISODES: usize = 20_000;
+        // Long episodes and many actions make fewer of them.
+        const EPISODES: u64 = 20_000;
+        const STEPS: usize = 1_000_000;
+        const OUTCOMES: usize = 5_000_000;
         self.feedback = Stream::new(seed, 0, Role::Benchmark);
         let mut moments = Moments::default();
-        for _ in 0..EPISODES {
+        let (mut steps, mut met) = (0, Benchmark::new(self.oracle.pairs().problem().clone())?);
+        std::mem::swap(&mut self.oracle, &mut met);
+        while moments.count() < EPISODES
+            && steps < STEPS
+            && self.oracle.pairs().outcomes() < OUTCOMES
+        {
             self.draws.clear();
             moments.add(self.follow_benchmark(start)?);
+            steps += self.draws.len() + 1;
         }
+        self.oracle = met;
         Ok((moments.mean(), moments.stderr()))
     }
 

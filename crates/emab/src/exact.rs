@@ -293,6 +293,9 @@ impl Moments {
             (high, low)
         };
         let centred = (q - product) + (q_low - product_low);
+        if centred.is_nan() {
+            return f64::INFINITY;
+        }
         (centred / (n - 1.0)).max(0.0)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::random::Stream;
-use crate::spec::{Point, PointError, Quantity, Spec, evaluate, plain};
+use crate::spec::{LARGEST, Point, PointError, Quantity, Spec, evaluate, plain};
 
 /// How an observation varies around its expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub enum Noise {
 
 /// A noise that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("`{parameter}` must be a finite number of at least 0, got {got}")]
+#[error("`{parameter}` must be a number from 0 to 1e100, got {}", plain(*got))]
 pub struct NoiseError {
     /// The parameter's name.
     pub parameter: &'static str,
@@ -47,7 +47,7 @@ impl Noise {
     /// use emab::Noise;
     /// assert!(Noise::normal(0.1).is_ok());
     /// assert_eq!(Noise::normal(-1.0).unwrap_err().to_string(),
-    ///     "`variance` must be a finite number of at least 0, got -1");
+    ///     "`variance` must be a number from 0 to 1e100, got -1");
     /// ```
     pub fn normal(variance: f64) -> Result<Noise, NoiseError> {
         let variance = at_least_zero("variance", variance)?;
@@ -90,7 +90,7 @@ impl Noise {
 }
 
 fn at_least_zero(parameter: &'static str, got: f64) -> Result<f64, NoiseError> {
-    if got.is_finite() && got >= 0.0 {
+    if (0.0..=LARGEST).contains(&got) {
         Ok(got)
     } else {
         Err(NoiseError { parameter, got })

@@ -111,6 +111,9 @@ pub fn plain(value: f64) -> String {
     }
 }
 
+/// Rewards and costs beyond this are refused: sums of squares over many episodes must stay finite.
+pub(crate) const LARGEST: f64 = 1e100;
+
 pub(crate) fn evaluate(
     quantity: &dyn Quantity,
     name: &'static str,
@@ -125,13 +128,14 @@ pub(crate) fn evaluate(
     let value = quantity
         .at(point.t, point.x, point.a.unwrap_or(0), point.f.unwrap_or(0))
         .map_err(|fault| failed(fault.message, fault.span))?;
-    if value.is_finite() {
+    if value.abs() <= LARGEST {
         Ok(value)
     } else {
-        Err(failed(
-            format!("got {value}, expected a finite number"),
-            None,
-        ))
+        let what = format!(
+            "got {}, expected a finite number of at most 1e100 in size",
+            plain(value)
+        );
+        Err(failed(what, None))
     }
 }
 

@@ -30,6 +30,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
             "start": spec.start(),
             "k": spec.k(),
             "reachable_pairs": reachable,
+            "checked_pairs": reached.pairs,
             "model": file.has_model(),
             "learning": {
                 "delta": learning.delta.map(emab::Delta::get),
@@ -50,7 +51,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
         ""
     };
     let whole = |n: f64| number(n.round());
-    let pairs = reachable.map_or(format!("more than {}", whole(LIMIT as f64)), |n| {
+    let pairs = reachable.map_or(format!("more than {}", whole(reached.pairs as f64)), |n| {
         whole(n as f64)
     });
     let all = spec.horizon() as f64 * spec.states().len() as f64;
@@ -110,7 +111,14 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     for remark in &remarks {
         text += &format!("\nnote: {remark}");
     }
-    text += "\nThe problem is valid.";
+    text += &if reached.complete {
+        "\nThe problem is valid.".to_owned()
+    } else {
+        format!(
+            "\nNothing is wrong with the first {} pairs; the rest was not looked at.",
+            whole(reached.pairs as f64)
+        )
+    };
     terminal::print(&text)
 }
 

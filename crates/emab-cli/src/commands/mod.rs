@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod checkpoint;
 mod learners;
 mod plot;
 mod problems;

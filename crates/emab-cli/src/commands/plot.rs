@@ -44,22 +44,22 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
                 .parent()
                 .filter(|p| !p.as_os_str().is_empty())
                 .unwrap_or(Path::new("."));
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = path.file_name().unwrap_or_default();
             let content = match kind {
                 Kind::Svg => picture.svg.as_bytes(),
                 Kind::Png => &picture.png,
             };
-            Folder::create(parent)?.write(&name, content)?;
+            Folder::create(parent)?.write(name, content)?;
             written.push(path.clone());
         }
-    }
-    if json {
-        return terminal::print_json(&json!({"written": written}));
     }
     let written: Vec<String> = written
         .iter()
         .map(|path| path.display().to_string())
         .collect();
+    if json {
+        return terminal::print_json(&json!({"written": written}));
+    }
     terminal::print(&format!("wrote {}", written.join(" and ")))
 }
 

@@ -56,7 +56,7 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), Failure> {
         ));
     }
     let results = experiment.results(&state);
-    let mut claims = figure_claims(&results);
+    let mut claims = figure_claims(&results, args.runs);
     claims.push(optimality_claim(&file)?);
     claims.extend(parity_claims()?);
     claims.extend(reference_claim(&results));
@@ -81,7 +81,7 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), Failure> {
             "episodes": args.episodes,
             "claims": claims,
             "learners": results,
-            "folder": folder.path(),
+            "folder": folder.path().display().to_string(),
             "seconds": seconds,
         }));
     }
@@ -161,24 +161,22 @@ fn figure(
     Ok(draw(&series, &options)?)
 }
 
-/// Regret and its standard error at the end.
-fn last(result: &LearnerResult) -> (f64, f64) {
-    result
+/// Regret and its standard error at the end; a single run has no error that could be known.
+fn last(result: &LearnerResult, runs: u64) -> (f64, f64) {
+    let (regret, stderr) = result
         .curve
         .last()
-        .map_or((0.0, 0.0), |point| (point.regret, point.stderr))
+        .map_or((0.0, 0.0), |point| (point.regret, point.stderr));
+    (regret, if runs < 2 { f64::INFINITY } else { stderr })
 }
 
-fn show(result: &LearnerResult) -> String {
-    let (regret, stderr) = last(result);
-    confidence(regret, stderr)
-}
-
-fn figure_claims(results: &[LearnerResult]) -> Vec<Claim> {
+fn figure_claims(results: &[LearnerResult], runs: u64) -> Vec<Claim> {
     let [feedbal, ucb1, ucb1v, low, small, large] = results else {
         return Vec::new();
     };
     let episodes = feedbal.curve.last().map_or(0, |point| point.episode);
+    let last = |result: &LearnerResult| last(result, runs);
+    let show = |result: &LearnerResult| confidence(last(result).0, last(result).1);
     let below = |a: &LearnerResult, b: &LearnerResult| Verdict::less(last(a), last(b));
     let claim = |place: &str, says: &str, measured: String, verdict| Claim {
         place: place.into(),

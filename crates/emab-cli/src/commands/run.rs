@@ -10,18 +10,23 @@ use emab_report::{
     Folder, PlotOptions, Series, confidence, curve_csv, draw, number, regret_series, regret_table,
 };
 use emab_sim::{Control, Experiment, Finish, State, check_checkpoints, log_spaced};
-use serde::{Deserialize, Serialize};
 
+use super::checkpoint::{Checkpoint, Plan};
 use super::stop_on_ctrl_c;
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::{load, terminal};
 
-/// The unfinished run in a folder of results.
-const CHECKPOINT: &str = "checkpoint.json";
-/// The finished run.
+/// The result of a finished run.
 pub const RESULT: &str = "run.json";
-const PROBLEM: &str = "problem.json";
+/// All files of a finished run.
+const RESULTS: [&str; 5] = [
+    RESULT,
+    "curve.csv",
+    "problem.json",
+    "regret.svg",
+    "regret.png",
+];
 /// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
 const CHECKED_FIRST: usize = 20_000;
 
@@ -43,226 +48,251 @@ pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
         seed: args.seed.unwrap_or(1),
         checkpoints: args.checkpoints.clone(),
     };
-    let experiment = plan.experiment(&file)?;
-    let folder = args.out.as_deref().map(Folder::create).transpose()?;
-    if let Some(folder) = &folder {
-        if folder.has(CHECKPOINT) {
-            let path = folder.path().display();
-            return Err(Failure::input(format!(
-                "{path} holds an unfinished run; go on with `emab run --resume {path}`, or remove its {CHECKPOINT}"
-            )));
-        }
-        if folder.has(RESULT) {
-            terminal::note(&format!(
-                "note: the results in {} will be replaced",
-                folder.path().display()
-            ));
-        }
-        folder.write(PROBLEM, file.canonical().as_bytes())?;
-    }
+    let experiment = experiment(&plan, &file)?;
     let state = experiment.state();
-    go(
-        &file,
-        &plan,
-        &experiment,
-        state,
-        folder.as_ref(),
+    let session = Session {
+        folder: args.out.as_deref().map(Folder::create).transpose()?,
+        file,
+        plan,
+        experiment,
         threads,
         json,
-    )
+    };
+    session.begin(&state)?;
+    session.go(state)
 }
 
-/// What was asked for, as it is written into a checkpoint.
-#[derive(Clone, Serialize, Deserialize)]
-struct Plan {
-    learners: Vec<String>,
-    episodes: u64,
-    runs: u64,
-    seed: u64,
-    checkpoints: Vec<u64>,
-}
-
-impl Plan {
-    fn experiment(&self, file: &ProblemFile) -> Result<Experiment, Failure> {
-        let problem = file.problem()?;
-        let mut learners = Vec::new();
-        for text in &self.learners {
-            let config = LearnerConfig::parse(text, file.learning())
-                .map_err(|error| Failure::learner(file, error))?;
-            for name in config.assumed() {
-                let value = config
-                    .parameters()
-                    .iter()
-                    .find(|(n, _)| n == name)
-                    .map(|(_, v)| v);
-                terminal::note(&format!(
-                    "note: {text}: neither the call nor [learning] states `{name}`; {} is assumed",
-                    value.map_or(String::new(), ToString::to_string)
-                ));
-            }
-            learners.push(config);
+fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
+    let folder = Folder::open(path).map_err(|error| Failure::input(error.to_string()))?;
+    if !Checkpoint::is_in(&folder) {
+        if folder.has(RESULT) {
+            terminal::note(&format!("{} is finished already", path.display()));
+            return show(&read_result(&folder)?, json);
         }
-        file.check(CHECKED_FIRST)?;
-        for config in &learners {
-            config
-                .build(problem.spec(), Some(&problem))
-                .map_err(|error| Failure::learner(file, error))?;
-        }
-        let checkpoints = if self.checkpoints.is_empty() {
-            log_spaced(self.episodes)
-        } else {
-            check_checkpoints(self.checkpoints.clone(), self.episodes)?
-        };
-        Ok(Experiment {
-            problem,
-            learners,
-            episodes: self.episodes,
-            runs: self.runs,
-            seed: self.seed,
-            checkpoints,
-        })
+        return Err(Failure::input(format!(
+            "{} holds no unfinished run",
+            path.display()
+        )));
     }
-}
-
-/// An unfinished run: the plan and how far it came.
-#[derive(Serialize, Deserialize)]
-struct Checkpoint {
-    version: String,
-    problem_hash: String,
-    plan: Plan,
-    state: State,
+    let Checkpoint {
+        version: begun_by,
+        problem,
+        plan,
+        state,
+    } = Checkpoint::load(&folder)?;
+    if begun_by != version() {
+        return Err(Failure::input(format!(
+            "{} was begun by emab {begun_by}, and this is {}: its random numbers may differ. Run it anew",
+            path.display(),
+            version()
+        )));
+    }
+    let file = ProblemFile::parse_as(Format::Json, "problem.json", &problem)?;
+    let experiment = experiment(&plan, &file)?;
+    let session = Session {
+        folder: Some(folder),
+        file,
+        plan,
+        experiment,
+        threads,
+        json,
+    };
+    session.go(state)
 }
 
 fn version() -> String {
     env!("CARGO_PKG_VERSION").into()
 }
 
-fn save(folder: &Folder, file: &ProblemFile, plan: &Plan, state: &State) -> Result<(), Failure> {
-    let checkpoint = Checkpoint {
-        version: version(),
-        problem_hash: file.hash().into(),
-        plan: plan.clone(),
-        state: state.clone(),
-    };
-    let text = terminal::to_json(&checkpoint)?;
-    Ok(folder.write(CHECKPOINT, text.as_bytes())?)
-}
-
-fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
-    let folder = Folder::open(path).map_err(|error| Failure::input(error.to_string()))?;
-    if !folder.has(CHECKPOINT) {
-        if folder.has(RESULT) {
-            terminal::note(&format!("{} is finished already", path.display()));
-            let result = read_result(&folder)?;
-            return show(&result, json);
+/// What a plan asks for, checked.
+fn experiment(plan: &Plan, file: &ProblemFile) -> Result<Experiment, Failure> {
+    let problem = file.problem()?;
+    let mut learners = Vec::new();
+    for text in &plan.learners {
+        let config = LearnerConfig::parse(text, file.learning())
+            .map_err(|error| Failure::learner(file, error))?;
+        for name in config.assumed() {
+            let value = config
+                .parameters()
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, v)| v);
+            terminal::note(&format!(
+                "note: {text}: neither the call nor [learning] states `{name}`; {} is assumed",
+                value.map_or(String::new(), ToString::to_string)
+            ));
         }
-        return Err(Failure::input(format!(
-            "{} holds no unfinished run: there is no {CHECKPOINT}",
-            path.display()
-        )));
+        learners.push(config);
     }
-    let damaged = |what: &str, error: &dyn std::fmt::Display| {
-        Failure::Work(format!(
-            "{} is damaged: {error}",
-            folder.file(what).display()
-        ))
+    let checkpoints = if plan.checkpoints.is_empty() {
+        log_spaced(plan.episodes)
+    } else {
+        check_checkpoints(plan.checkpoints.clone(), plan.episodes)?
     };
-    let checkpoint: Checkpoint = serde_json::from_str(&folder.read(CHECKPOINT)?)
-        .map_err(|error| damaged(CHECKPOINT, &error))?;
-    if checkpoint.version != version() {
-        return Err(Failure::input(format!(
-            "{} was begun by emab {}, and this is {}: its random numbers may differ. Run it anew",
-            path.display(),
-            checkpoint.version,
-            version()
-        )));
+    file.check(CHECKED_FIRST)?;
+    for config in &learners {
+        config
+            .build(problem.spec(), Some(&problem))
+            .map_err(|error| Failure::learner(file, error))?;
     }
-    let text = folder.read(PROBLEM)?;
-    let file = ProblemFile::parse_as(Format::Json, &folder.file(PROBLEM).to_string_lossy(), &text)?;
-    if file.hash() != checkpoint.problem_hash {
-        let message = "it is not the problem that the run was begun with";
-        return Err(damaged(PROBLEM, &message));
-    }
-    let plan = checkpoint.plan;
-    let experiment = plan.experiment(&file)?;
-    go(
-        &file,
-        &plan,
-        &experiment,
-        checkpoint.state,
-        Some(&folder),
-        threads,
-        json,
-    )
+    Ok(Experiment {
+        problem,
+        learners,
+        episodes: plan.episodes,
+        runs: plan.runs,
+        seed: plan.seed,
+        checkpoints,
+    })
 }
 
-/// Runs what is not done yet, shows how far it is, and leaves the results.
-fn go(
-    file: &ProblemFile,
-    plan: &Plan,
-    experiment: &Experiment,
-    mut state: State,
-    folder: Option<&Folder>,
+/// One call of `emab run`, begun or taken up again.
+struct Session {
+    file: ProblemFile,
+    plan: Plan,
+    experiment: Experiment,
+    folder: Option<Folder>,
     threads: usize,
     json: bool,
-) -> Result<(), Failure> {
-    let mut trouble = None;
-    let saving = |state: &State| match folder {
-        Some(folder) => save(folder, file, plan, state),
-        None => Ok(()),
-    };
-    let finish = simulate(experiment, &mut state, threads, "running", &mut |state| {
-        if let Err(failure) = saving(state) {
-            trouble = Some(failure);
+}
+
+impl Session {
+    /// Takes the folder: from here on it holds an unfinished run, and nothing of another one.
+    fn begin(&self, state: &State) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        if Checkpoint::is_in(folder) {
+            let path = quoted(folder.path());
+            return Err(Failure::input(format!(
+                "{path} holds an unfinished run; go on with `emab run --resume {path}`, or remove its checkpoint.json"
+            )));
         }
-    })
-    .map_err(|error| Failure::simulation(file, error))?;
-    if finish == Finish::Stopped {
-        saving(&state)?;
-        let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
-        let all = plan.runs * plan.learners.len() as u64;
-        let next = folder.map_or(
-            "nothing was kept; --out DIR would have kept it".into(),
-            |folder| format!("go on with `emab run --resume {}`", folder.path().display()),
+        if folder.has(RESULT) {
+            terminal::note(&format!(
+                "note: the results in {} are replaced",
+                folder.path().display()
+            ));
+        }
+        self.save(state)?;
+        for name in RESULTS {
+            folder.remove(name)?;
+        }
+        Ok(())
+    }
+
+    fn save(&self, state: &State) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        let checkpoint = Checkpoint {
+            version: version(),
+            problem: self.file.canonical().into(),
+            plan: self.plan.clone(),
+            state: state.clone(),
+        };
+        checkpoint.save(folder)
+    }
+
+    /// Runs what is not done yet, shows how far it is, and leaves the results.
+    fn go(&self, mut state: State) -> Result<(), Failure> {
+        let mut trouble = None;
+        let finish = simulate(
+            &self.experiment,
+            &mut state,
+            self.threads,
+            "running",
+            &mut |state| {
+                trouble = self.save(state).err();
+            },
         );
-        return Err(Failure::Work(format!(
-            "stopped after {done} of {all} runs; {next}"
-        )));
+        let finish = match finish {
+            Ok(finish) => finish,
+            Err(error) => {
+                // What cannot be run cannot be taken up again.
+                self.folder.as_ref().map(Checkpoint::remove).transpose()?;
+                return Err(Failure::simulation(&self.file, error));
+            }
+        };
+        if finish == Finish::Stopped {
+            self.save(&state)?;
+            let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
+            let all = self
+                .plan
+                .runs
+                .saturating_mul(self.plan.learners.len() as u64);
+            let next = match &self.folder {
+                Some(folder) => format!("go on with `emab run --resume {}`", quoted(folder.path())),
+                None => "nothing was kept; --out DIR would have kept it".into(),
+            };
+            return Err(Failure::Work(format!(
+                "stopped after {done} of {all} runs; {next}"
+            )));
+        }
+        if let Some(failure) = trouble {
+            // A checkpoint that could not be written did no harm to the result.
+            terminal::complain(&failure);
+        }
+        let result = self.result(&state)?;
+        // Whatever becomes of the files, the result is shown.
+        let written = self.write(&result);
+        show(&result, self.json)?;
+        written
     }
-    if let Some(failure) = trouble {
-        // A checkpoint that could not be written did no harm to the result.
-        terminal::complain(&failure);
+
+    fn result(&self, state: &State) -> Result<RunResult, Failure> {
+        let oracle = |error| Failure::oracle(&self.file, error);
+        let mut environment = Environment::new(self.experiment.problem.clone()).map_err(oracle)?;
+        let (benchmark_value, benchmark_stderr) = environment
+            .benchmark_value(self.plan.seed)
+            .map_err(oracle)?;
+        Ok(RunResult {
+            version: version(),
+            problem: self.file.name().into(),
+            problem_hash: self.file.hash().into(),
+            seed: self.plan.seed,
+            runs: self.plan.runs,
+            episodes: self.plan.episodes,
+            benchmark_value,
+            benchmark_stderr,
+            optimal_value: environment.optimal_value().map_err(oracle)?,
+            estimator: environment.estimator().name().into(),
+            learners: self.experiment.results(state),
+        })
     }
-    let oracle = |error| Failure::oracle(file, error);
-    let mut environment = Environment::new(experiment.problem.clone()).map_err(oracle)?;
-    let (benchmark_value, benchmark_stderr) =
-        environment.benchmark_value(plan.seed).map_err(oracle)?;
-    let result = RunResult {
-        version: version(),
-        problem: file.name().into(),
-        problem_hash: file.hash().into(),
-        seed: plan.seed,
-        runs: plan.runs,
-        episodes: plan.episodes,
-        benchmark_value,
-        benchmark_stderr,
-        optimal_value: environment.optimal_value().map_err(oracle)?,
-        estimator: environment.estimator().name().into(),
-        learners: experiment.results(&state),
-    };
-    if let Some(folder) = folder {
-        let picture = draw(&series(&result), &plot_options(&result))?;
-        folder.write("curve.csv", curve_csv(&result).as_bytes())?;
-        folder.write("regret.svg", picture.svg.as_bytes())?;
-        folder.write("regret.png", &picture.png)?;
-        folder.write(RESULT, terminal::to_json(&result)?.as_bytes())?;
-        folder.remove(CHECKPOINT)?;
+
+    fn write(&self, result: &RunResult) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        folder.write(RESULT, terminal::to_json(result)?.as_bytes())?;
+        folder.write("curve.csv", curve_csv(result).as_bytes())?;
+        folder.write("problem.json", self.file.canonical().as_bytes())?;
+        match draw(&series(result), &plot_options(result)) {
+            Ok(picture) => {
+                folder.write("regret.svg", picture.svg.as_bytes())?;
+                folder.write("regret.png", &picture.png)?;
+            }
+            Err(error) => terminal::note(&format!("note: there is no picture: {error}")),
+        }
+        Checkpoint::remove(folder)?;
         terminal::note(&format!(
-            "wrote {}: {RESULT}, curve.csv, regret.svg, regret.png, {PROBLEM}",
+            "wrote {} into {}",
+            RESULTS.join(", "),
             folder.path().display()
         ));
+        Ok(())
     }
-    show(&result, json)
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Runs an experiment with a progress bar and Ctrl-C.

@@ -1,5 +1,6 @@
 //! `emab solve`: what could be earned if the truth were known.
 
+use emab::learners::FIXED_WORK;
 use emab::oracle::{Benchmark, FixedSequence, Optimal, Pair, best_fixed, best_repeated};
 use emab::{Action, Spec};
 use emab_report::{PolicyRow, number, policy_table};
@@ -7,9 +8,6 @@ use serde::{Serialize, Serializer};
 
 use crate::failure::Failure;
 use crate::{load, terminal};
-
-/// The most prefixes looked at for the best fixed sequence.
-const SEQUENCES: usize = 2_000_000;
 
 pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
     let file = load::problem(name)?;
@@ -20,7 +18,7 @@ pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
     let optimal = Optimal::new(benchmark.pairs_mut()).map_err(wrong)?;
     let start = benchmark.pairs().start();
     let value = benchmark.value(start).map_err(wrong)?;
-    let fixed = best_fixed(benchmark.pairs(), &optimal, SEQUENCES);
+    let fixed = best_fixed(benchmark.pairs(), &optimal, FIXED_WORK);
     let repeated = best_repeated(benchmark.pairs_mut()).map_err(wrong)?;
     let rows = policy(&mut benchmark, &optimal).map_err(wrong)?;
     if json {
@@ -47,10 +45,7 @@ pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
     }
     let (best, what) = match &fixed {
         Some(fixed) => (number(fixed.value), shorten(&names(&spec, fixed))),
-        None => (
-            "?".into(),
-            format!("more than {SEQUENCES} sequences to look at"),
-        ),
+        None => ("?".into(), "too many sequences to look at".into()),
     };
     let table = [
         vec![

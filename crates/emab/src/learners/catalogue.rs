@@ -159,12 +159,10 @@ pub enum LearnerError {
         learner: &'static str,
     },
     /// Too many fixed sequences to find the best of them.
-    #[error("learner `{learner}`: more than {limit} fixed sequences would have to be looked at")]
+    #[error("learner `{learner}`: there are too many fixed sequences to find the best of them")]
     Sequences {
         /// The learner.
         learner: &'static str,
-        /// The most that are looked at.
-        limit: usize,
     },
 }
 
@@ -180,8 +178,8 @@ fn it_has(known: &[&'static str]) -> String {
     }
 }
 
-/// The most prefixes that are looked at for the best fixed sequence.
-const SEQUENCES: usize = 2_000_000;
+/// The most outcomes that are followed for the best fixed sequence: some seconds.
+pub const FIXED_WORK: usize = 20_000_000;
 
 /// All learners.
 pub static CATALOGUE: &[Entry] = &[
@@ -284,9 +282,8 @@ pub static CATALOGUE: &[Entry] = &[
         build: |with| {
             let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
             let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
-            let best = best_fixed(&pairs, &optimal, SEQUENCES).ok_or(LearnerError::Sequences {
+            let best = best_fixed(&pairs, &optimal, FIXED_WORK).ok_or(LearnerError::Sequences {
                 learner: with.learner,
-                limit: SEQUENCES,
             })?;
             Ok(Box::new(Policy::fixed(with.spec.clone(), &best)))
         },

@@ -9,8 +9,8 @@ mod random;
 mod ucb1;
 
 pub use catalogue::{
-    CATALOGUE, Entry, LearnerConfig, LearnerError, Learning, Parameter, ParameterValue, Sees,
-    nearest,
+    CATALOGUE, Entry, FIXED_WORK, LearnerConfig, LearnerError, Learning, Parameter, ParameterValue,
+    Sees, nearest,
 };
 pub use feedbal::{Estimate, FeedBal, FeedBalParameters, Ties, WidthKind};
 pub use policy::Policy;

@@ -23,6 +23,9 @@ use crate::spec::{Action, Spec};
 /// The most arms.
 pub const MAX_ARMS: usize = 1_000_000;
 
+/// The most states that are followed, in all sequences of one length, to find out which arms a mask leaves.
+const MAX_STATES: usize = 200_000;
+
 /// More sequences than can be arms.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
@@ -115,11 +118,15 @@ impl Ucb1 {
     /// `sqrt(2 ln n)` at the number of episodes so far.
     #[inline]
     fn radius(&mut self) -> f64 {
+        const MOST: usize = 1 << 22;
         let n = self.episodes as usize;
+        let at = |n: usize| (2.0 * libm::log(n as f64)).sqrt();
+        if n >= MOST {
+            return at(n);
+        }
         if n >= self.radius.len() {
-            let more = self.radius.len()..2 * n;
-            self.radius
-                .extend(more.map(|n| (2.0 * libm::log(n as f64)).sqrt()));
+            let more = self.radius.len()..(2 * n).min(MOST);
+            self.radius.extend(more.map(at));
         }
         self.radius[n]
     }
@@ -216,23 +223,27 @@ impl Arms {
             parent: vec![(0, 0)],
             children: Vec::new(),
         };
-        // The states a sequence may lead to: an arm whose last action is allowed in none of them is no arm.
-        let mut level = vec![vec![spec.start()]];
+        // The states a sequence may lead to: an arm whose last action is allowed in none of them is no arm. Without a
+        // mask, and where there are too many states to follow, every arm is kept.
+        let start = spec.has_mask().then(|| vec![spec.start()]);
+        let mut level = vec![start];
         for t in 1..=longest {
             let first = arms.children.len();
             let mut next_level = Vec::new();
+            let mut followed = 0;
             for (i, states) in level.iter().enumerate() {
                 let from = arms.parent.len();
                 for a in 0..actions {
-                    let next = if spec.has_mask() {
-                        after(spec, t, states, a)
-                    } else {
-                        Some(Vec::new())
+                    let next = match states {
+                        Some(states) if followed < MAX_STATES => match after(spec, t, states, a) {
+                            Some(next) => Some(next),
+                            None => continue,
+                        },
+                        _ => None,
                     };
-                    if let Some(next) = next {
-                        arms.parent.push(((first + i) as u32, a as u32));
-                        next_level.push(next);
-                    }
+                    followed += next.as_ref().map_or(0, Vec::len);
+                    arms.parent.push(((first + i) as u32, a as u32));
+                    next_level.push(next);
                 }
                 if arms.parent.len() > MAX_ARMS {
                     return Err(too_many(format!("more than {MAX_ARMS}")));

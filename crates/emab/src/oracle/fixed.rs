@@ -69,33 +69,40 @@ impl Spread {
 /// The best of all fixed sequences, the first in lexicographic order among equals.
 ///
 /// Branch and bound: no continuation of a prefix earns more than the optimal policy would from where it leads.
-/// None when that leaves more than `limit` prefixes to look at. The pairs must be those `optimal` was computed on.
+/// None when that leaves more than `limit` outcomes to follow. The pairs must be those `optimal` was computed on.
 pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<FixedSequence> {
-    let actions = pairs.problem().spec().actions().len();
+    let spec = pairs.problem().spec();
+    let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
     let start = Spread::start(pairs);
     let mut best = FixedSequence {
         value: start.stop(pairs),
         actions: Vec::new(),
     };
     let mut prefix = Vec::new();
+    // How long the best is, while it is the beginning of `prefix`: it is copied when the search leaves it.
+    let mut best_length = None;
     // One level a step: where the prefix leads, and the next action to try there.
     let mut levels = vec![(start, 0)];
-    let mut looked_at = 0;
+    let mut work = 0;
     while let Some((spread, tried)) = levels.last_mut() {
         if *tried == actions {
+            if best_length == Some(prefix.len()) {
+                best.actions.clone_from(&prefix);
+                best_length = None;
+            }
             levels.pop();
             prefix.pop();
             continue;
         }
         let a = *tried;
         *tried += 1;
+        work += spread.at.len() * feedbacks;
+        if work > limit {
+            return None;
+        }
         let Some(next) = spread.after(pairs, a) else {
             continue;
         };
-        looked_at += 1;
-        if looked_at > limit {
-            return None;
-        }
         let at_most: f64 = next
             .at
             .iter()
@@ -107,10 +114,8 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
         prefix.push(a);
         let value = next.stop(pairs);
         if exceeds(value, best.value) {
-            best = FixedSequence {
-                value,
-                actions: prefix.clone(),
-            };
+            best.value = value;
+            best_length = Some(prefix.len());
         }
         levels.push((next, 0));
     }
@@ -121,10 +126,7 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
 pub fn best_repeated(pairs: &mut Pairs) -> Result<FixedSequence, OracleError> {
     pairs.open_all(Optimal::LIMIT, "the best repeated action")?;
     let start = Spread::start(pairs);
-    let mut best = FixedSequence {
-        value: start.stop(pairs),
-        actions: Vec::new(),
-    };
+    let mut best = (start.stop(pairs), 0, 0);
     for a in 0..pairs.problem().spec().actions().len() {
         let mut spread = start.clone();
         let mut length = 0;
@@ -132,13 +134,14 @@ pub fn best_repeated(pairs: &mut Pairs) -> Result<FixedSequence, OracleError> {
             spread = next;
             length += 1;
             let value = spread.stop(pairs);
-            if exceeds(value, best.value) {
-                best = FixedSequence {
-                    value,
-                    actions: vec![a; length],
-                };
+            if exceeds(value, best.0) {
+                best = (value, a, length);
             }
         }
     }
-    Ok(best)
+    let (value, a, length) = best;
+    Ok(FixedSequence {
+        value,
+        actions: vec![a; length],
+    })
 }

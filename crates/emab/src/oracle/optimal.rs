@@ -13,7 +13,7 @@ pub struct Optimal {
 
 impl Optimal {
     /// The most pairs that are opened for it.
-    pub const LIMIT: usize = 5_000_000;
+    pub const LIMIT: usize = 2_000_000;
 
     /// Opens all pairs that can be reached and solves them.
     ///

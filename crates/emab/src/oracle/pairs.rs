@@ -286,11 +286,17 @@ impl Pairs {
         self.ahead(pair, a, |next| self.reward(next))
     }
 
-    /// Opens every pair that can be reached from those met, by any actions.
+    /// How many outcomes (pair, action, feedback) are kept: what memory and time go with.
+    pub(crate) fn outcomes(&self) -> usize {
+        self.next.len()
+    }
+
+    /// Opens every pair that can be reached from those met, by any actions; at most `limit` of them, and ten times as
+    /// many outcomes.
     pub fn open_all(&mut self, limit: usize, what: &'static str) -> Result<(), OracleError> {
         let mut i = 0;
         while i < self.at.len() {
-            if i >= limit {
+            if i >= limit || self.outcomes() > 10 * limit {
                 return Err(OracleError::TooMany { limit, what });
             }
             self.open(Pair(i as u32))?;
