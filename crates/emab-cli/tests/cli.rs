@@ -304,11 +304,88 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
         &["holds an unfinished run", "--resume"],
     );
 
+    // A state that was changed by hand is not believed.
+    let checkpoint = Path::new(out).join("checkpoint.json");
+    let sealed = fs::read_to_string(&checkpoint).unwrap();
+    assert!(sealed.contains("\"seed\":5"));
+    fs::write(&checkpoint, sealed.replace("\"seed\":5", "\"seed\":6")).unwrap();
+    refuses(
+        &["run", "--resume", out],
+        1,
+        &["checkpoint.json is damaged", "checksum"],
+    );
+    fs::write(&checkpoint, sealed).unwrap();
+
     let resumed = json(&["run", "--resume", out, "--threads", "1", "--json"]);
     assert_eq!(timeless(resumed.clone()), timeless(json(&job)));
     assert!(!Path::new(out).join("checkpoint.json").exists());
     // Once more: it is finished, and says the same.
-    assert_eq!(json(&["run", "--resume", out, "--json"]), resumed);
+    let again = emab(&["run", "--resume", out, "--json"]).stdout;
+    assert_eq!(again, fs::read(Path::new(out).join("run.json")).unwrap());
+    assert_eq!(serde_json::from_slice::<Value>(&again).unwrap(), resumed);
+}
+
+#[test]
+fn a_killed_run_is_not_mistaken_for_the_one_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    json(&[
+        "run",
+        "parity",
+        "--episodes",
+        "10",
+        "--runs",
+        "2",
+        "--out",
+        out,
+        "--json",
+    ]);
+    let problem = folder.path().join("nameless.toml");
+    let text = String::from_utf8(emab(&["problems", "resource"]).stdout).unwrap();
+    let nameless: String = text
+        .lines()
+        .filter(|line| !line.starts_with("name"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(&problem, nameless).unwrap();
+    let job = [
+        "run",
+        problem.to_str().unwrap(),
+        "--episodes",
+        "20000",
+        "--runs",
+        "150",
+        "--threads",
+        "2",
+        "--json",
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
+        .args(job)
+        .args(["--out", out])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "it ended before it could be killed"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Nothing of the run before is left, and the new one begins again and ends as it would have.
+    assert!(!Path::new(out).join("run.json").exists());
+    let resumed = json(&["run", "--resume", out, "--json"]);
+    assert_eq!(resumed["problem"], "nameless");
+    assert_eq!(timeless(resumed), timeless(json(&job)));
+}
+
+#[test]
+fn one_run_claims_no_band() {
+    let output = emab(&["run", "parity", "--runs", "1", "--episodes", "5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("(one run)") && !text.contains('±'), "{text}");
 }
 
 #[test]

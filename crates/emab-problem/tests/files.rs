@@ -123,6 +123,36 @@ fn the_hash_is_of_the_content() {
 }
 
 #[test]
+fn a_problem_keeps_its_name_but_is_no_other_for_it() {
+    let file = ProblemFile::parse("somewhere/coin.toml", COIN).unwrap();
+    assert_eq!(file.name(), "coin");
+    let again = ProblemFile::parse("elsewhere/problem.json", file.canonical()).unwrap();
+    assert_eq!((again.name(), again.hash()), ("coin", file.hash()));
+    let renamed = toml(&format!("name = \"flip\"\ndescription = \"a coin\"{COIN}")).unwrap();
+    assert_eq!(renamed.hash(), file.hash());
+}
+
+#[test]
+fn names_that_only_look_taken() {
+    // `stop` is an action and may be the name of a state; counted actions have no names that parameters could clash with.
+    let text = with("\"two\"]", "\"stop\"]")
+        .replace("[\"toss\"]", "3")
+        .replace("p = 0.5", "p = 0.5\na1 = 2");
+    assert_eq!(checked(&text), Ok(6));
+}
+
+#[test]
+fn numbers_too_large_to_add_up_are_refused() {
+    let error = checked(&with("reward = \"x\"", "reward = \"1e200 * x\"")).unwrap_err();
+    assert!(
+        error.contains("got 1e200, expected a finite number of at most 1e100"),
+        "{error}"
+    );
+    let error = toml(&with("p = 0.5", "p = 1e400")).unwrap_err();
+    assert!(error.contains("must be finite"), "{error}");
+}
+
+#[test]
 fn arrays_mean_what_the_contract_says() {
     let text = r#"
         horizon = 3

@@ -122,11 +122,12 @@ fn walk(
     let mut level = BTreeSet::from([spec.start()]);
     let mut allowed = Vec::new();
     // Actions and feedbacks multiply the work of a pair.
+    let branch = spec.actions().len() * spec.feedbacks().len();
     let mut outcomes = 0_usize;
     for t in 1..=spec.horizon() {
         let mut next = BTreeSet::new();
         for &x in &level {
-            if reached.pairs == limit || outcomes > 10 * limit {
+            if reached.pairs == limit || outcomes + branch > 10 * limit {
                 reached.complete = false;
                 return Ok(reached);
             }
@@ -137,7 +138,7 @@ fn walk(
                     allowed.push(a);
                 }
             }
-            outcomes += allowed.len() * spec.feedbacks().len();
+            outcomes += branch;
             visit(t, x, &allowed, &mut next)?;
         }
         if next.is_empty() {

@@ -98,8 +98,9 @@ struct Deviation {
 }
 
 impl Environment {
-    /// Problems of which at most this many pairs can be reached are solved; regret is exact there.
-    pub const EXACT_PAIRS: usize = 200_000;
+    /// Problems of which at most this many pairs, and ten times as many outcomes, can be reached are solved; regret is
+    /// exact there.
+    pub const EXACT_PAIRS: usize = 100_000;
 
     /// An environment of this problem, with the streams of seed 0 and run 0.
     pub fn new(problem: Arc<Problem>) -> Result<Environment, OracleError> {
@@ -169,14 +170,15 @@ impl Environment {
             let (mut next, paid_before) = (pair, paid);
             if let Action::Continue(a) = action {
                 let draw = self.feedback.uniform();
-                let Some((f, follows)) = pairs.draw(pair, a, draw) else {
+                let Some((f, follows, mean)) = pairs.draw(pair, a, draw) else {
                     return Err(PlayError::NotAllowed { t, x, action });
                 };
-                let mean = pairs.cost(pair, a);
                 let cost = cost_noise.observe(mean, &mut self.noise);
                 self.episode.costs.push(cost);
                 self.episode.advance(a, f, pairs.state(follows));
-                self.draws.push(draw);
+                if self.estimator == Estimator::Paired {
+                    self.draws.push(draw);
+                }
                 next = follows;
                 paid += mean;
             }
@@ -217,10 +219,10 @@ impl Environment {
                 self.draws.push(self.feedback.uniform());
             }
             let pairs = self.oracle.pairs();
-            paid += pairs.cost(pair, a);
-            let Some((_, next)) = pairs.draw(pair, a, self.draws[step - 1]) else {
+            let Some((_, next, cost)) = pairs.draw(pair, a, self.draws[step - 1]) else {
                 break;
             };
+            paid += cost;
             pair = next;
         }
         Ok(self.oracle.pairs().reward(pair) - paid)
@@ -235,7 +237,7 @@ impl Environment {
         // Long episodes and many actions make fewer of them.
         const EPISODES: u64 = 20_000;
         const STEPS: usize = 1_000_000;
-        const OUTCOMES: usize = 5_000_000;
+        const OUTCOMES: usize = 2_000_000;
         self.feedback = Stream::new(seed, 0, Role::Benchmark);
         let mut moments = Moments::default();
         let (mut steps, mut met) = (0, Benchmark::new(self.oracle.pairs().problem().clone())?);

@@ -174,7 +174,8 @@ proptest! {
         let start = pairs.start();
         pairs.open(start).unwrap();
         for a in (0..p.actions).filter(|&a| p.horizon > 1 && p.allowed(1, 0, a)) {
-            let (f, next) = pairs.draw(start, a, u).unwrap();
+            let (f, next, cost) = pairs.draw(start, a, u).unwrap();
+            prop_assert_eq!(cost, p.cost(1, 0, a));
             let before: f64 = (0..f).map(|f| p.chance(1, 0, a, f)).sum();
             prop_assert!(before <= u + 1e-12 && u < before + p.chance(1, 0, a, f) + 1e-9);
             prop_assert!(p.chance(1, 0, a, f) > 0.0);

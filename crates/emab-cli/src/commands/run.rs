@@ -359,7 +359,7 @@ fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
     }
     if result.estimator == Estimator::Paired.name() {
         terminal::note(&format!(
-            "note: more than {} step-state pairs can be reached; regret is measured by playing the benchmark beside \
+            "note: more than {} step-state pairs, or ten times as many outcomes, can be reached; regret is measured by playing the benchmark beside \
              the learner, and the benchmark's value is an estimate",
             Environment::EXACT_PAIRS
         ));

@@ -23,7 +23,7 @@ use crate::spec::{Action, Spec};
 /// The most arms.
 pub const MAX_ARMS: usize = 1_000_000;
 
-/// The most states that are followed, in all sequences of one length, to find out which arms a mask leaves.
+/// The most outcomes that are followed, in all sequences of one length, to find out which arms a mask leaves.
 const MAX_STATES: usize = 200_000;
 
 /// More sequences than can be arms.
@@ -225,6 +225,7 @@ impl Arms {
         };
         // The states a sequence may lead to: an arm whose last action is allowed in none of them is no arm. Without a
         // mask, and where there are too many states to follow, every arm is kept.
+        let feedbacks = spec.feedbacks().len();
         let start = spec.has_mask().then(|| vec![spec.start()]);
         let mut level = vec![start];
         for t in 1..=longest {
@@ -235,13 +236,15 @@ impl Arms {
                 let from = arms.parent.len();
                 for a in 0..actions {
                     let next = match states {
-                        Some(states) if followed < MAX_STATES => match after(spec, t, states, a) {
-                            Some(next) => Some(next),
-                            None => continue,
-                        },
+                        Some(states) if followed + states.len() * feedbacks <= MAX_STATES => {
+                            match after(spec, t, states, a) {
+                                Some(next) => Some(next),
+                                None => continue,
+                            }
+                        }
                         _ => None,
                     };
-                    followed += next.as_ref().map_or(0, Vec::len);
+                    followed += next.as_ref().map_or(0, |next| next.len() * feedbacks);
                     arms.parent.push(((first + i) as u32, a as u32));
                     next_level.push(next);
                 }

@@ -32,7 +32,7 @@ pub struct Benchmark {
     choice: Vec<Option<Action>>,
     /// NaN until asked for.
     value: Vec<f64>,
-    /// By pair and action, `stop` last; NaN until asked for.
+    /// By row of a pair and action, `stop` last; NaN until asked for.
     regret: Vec<f64>,
 }
 
@@ -63,7 +63,8 @@ impl Benchmark {
         let met = self.pairs.len();
         self.choice.resize(met, None);
         self.value.resize(met, f64::NAN);
-        self.regret.resize(met * (self.actions + 1), f64::NAN);
+        let rows = self.pairs.rows();
+        self.regret.resize(rows * (self.actions + 1), f64::NAN);
     }
 
     /// What the benchmark does in a pair: the action of the largest gain, `stop` if it is among them.
@@ -135,19 +136,23 @@ impl Benchmark {
     /// `V(t,x) - Q(t,x,a)`: the expected regret of this choice; exactly 0 for the benchmark's own.
     #[inline]
     pub fn regret(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
-        match self.regret.get(self.regret_slot(pair, action)) {
+        let slot = self
+            .pairs
+            .row(pair)
+            .map(|row| self.regret_slot(row, action));
+        match slot.and_then(|slot| self.regret.get(slot)) {
             Some(regret) if !regret.is_nan() => Ok(*regret),
             _ => self.regret_now(pair, action),
         }
     }
 
     #[inline]
-    fn regret_slot(&self, pair: Pair, action: Action) -> usize {
+    fn regret_slot(&self, row: usize, action: Action) -> usize {
         let column = match action {
             Action::Continue(a) => a,
             Action::Stop => self.actions,
         };
-        pair.index() * (self.actions + 1) + column
+        row * (self.actions + 1) + column
     }
 
     #[cold]
@@ -158,8 +163,10 @@ impl Benchmark {
             self.value(pair)? - self.action_value(pair, action)?
         };
         self.make_room();
-        let slot = self.regret_slot(pair, action);
-        self.regret[slot] = regret;
+        if let Some(row) = self.pairs.row(pair) {
+            let slot = self.regret_slot(row, action);
+            self.regret[slot] = regret;
+        }
         Ok(regret)
     }
 }

@@ -28,8 +28,8 @@ pub enum OracleError {
     Point(Box<PointError>),
     /// More pairs than are kept.
     #[error(
-        "more than {limit} step-state pairs can be reached, too many for {what}; \
-         a coarser state or a shorter horizon helps"
+        "more than {limit} step-state pairs or {} outcomes (pair, action, feedback) can be reached, too many for \
+         {what}; a coarser state, fewer actions or a shorter horizon helps", 10 * limit
     )]
     TooMany {
         /// The most pairs.
@@ -53,10 +53,9 @@ pub struct Pairs {
     feedbacks: usize,
     place: HashMap<u64, u32, BuildHasherDefault<Mix>>,
     /// By pair.
-    at: Vec<(u32, u32)>,
-    reward: Vec<f64>,
-    opened: Vec<bool>,
-    /// By pair and action: the edge, or FORBIDDEN, or UNMET.
+    met: Vec<Met>,
+    rows: usize,
+    /// By row and action: the edge, or FORBIDDEN.
     edge: Vec<u32>,
     /// By edge.
     cost: Vec<f64>,
@@ -66,8 +65,18 @@ pub struct Pairs {
     next: Vec<u32>,
 }
 
-const UNMET: u32 = u32::MAX;
-const FORBIDDEN: u32 = u32::MAX - 1;
+/// A pair that was met.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    t: u32,
+    x: u32,
+    /// The row of an opened pair, or UNOPENED: with many actions, rows of pairs that are only met would be most of it.
+    row: u32,
+    reward: f64,
+}
+
+const UNOPENED: u32 = u32::MAX;
+const FORBIDDEN: u32 = u32::MAX;
 /// Feedback that never comes leads nowhere.
 const NOWHERE: u32 = u32::MAX;
 
@@ -83,9 +92,8 @@ impl Pairs {
             feedbacks: spec.feedbacks().len(),
             problem,
             place: HashMap::default(),
-            at: Vec::new(),
-            reward: Vec::new(),
-            opened: Vec::new(),
+            met: Vec::new(),
+            rows: 0,
             edge: Vec::new(),
             cost: Vec::new(),
             chance: Vec::new(),
@@ -103,17 +111,17 @@ impl Pairs {
 
     /// How many pairs were met.
     pub fn len(&self) -> usize {
-        self.at.len()
+        self.met.len()
     }
 
     /// Never: the start is always there.
     pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
+        self.met.is_empty()
     }
 
     /// All pairs met, in the order of their meeting.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Pair> + use<> {
-        (0..self.at.len() as u32).map(Pair)
+        (0..self.met.len() as u32).map(Pair)
     }
 
     /// Step 1 in the start state.
@@ -132,19 +140,21 @@ impl Pairs {
         if let Some(&pair) = self.place.get(&key) {
             return Ok(Pair(pair));
         }
-        if self.at.len() >= Self::LIMIT {
+        if self.met.len() >= Self::LIMIT {
             return Err(OracleError::TooMany {
                 limit: Self::LIMIT,
                 what: "this simulation",
             });
         }
         let reward = self.problem.reward(t, x)?;
-        let pair = self.at.len() as u32;
+        let pair = self.met.len() as u32;
         self.place.insert(key, pair);
-        self.at.push((t as u32, x as u32));
-        self.reward.push(reward);
-        self.opened.push(false);
-        self.edge.extend(std::iter::repeat_n(UNMET, self.actions));
+        self.met.push(Met {
+            t: t as u32,
+            x: x as u32,
+            row: UNOPENED,
+            reward,
+        });
         Ok(Pair(pair))
     }
 
@@ -155,25 +165,25 @@ impl Pairs {
     /// The step of a pair.
     #[inline]
     pub fn step(&self, pair: Pair) -> usize {
-        self.at[pair.index()].0 as usize
+        self.met[pair.index()].t as usize
     }
 
     /// The state of a pair.
     #[inline]
     pub fn state(&self, pair: Pair) -> usize {
-        self.at[pair.index()].1 as usize
+        self.met[pair.index()].x as usize
     }
 
     /// `r_{t,x}`.
     #[inline]
     pub fn reward(&self, pair: Pair) -> f64 {
-        self.reward[pair.index()]
+        self.met[pair.index()].reward
     }
 
     /// Works out what every allowed action does in this pair, and meets the pairs that may follow.
     #[inline]
     pub fn open(&mut self, pair: Pair) -> Result<(), OracleError> {
-        if self.opened[pair.index()] {
+        if self.met[pair.index()].row != UNOPENED {
             Ok(())
         } else {
             self.open_now(pair)
@@ -186,10 +196,10 @@ impl Pairs {
         let spec = problem.spec();
         let (t, x) = (self.step(pair), self.state(pair));
         let mut law = vec![0.0; self.feedbacks];
+        let mut edges = Vec::with_capacity(self.actions);
         for a in 0..self.actions {
-            let slot = pair.index() * self.actions + a;
             if !spec.check_allowed(t, x, a)? {
-                self.edge[slot] = FORBIDDEN;
+                edges.push(FORBIDDEN);
                 continue;
             }
             problem.feedback_law(t, x, a, &mut law)?;
@@ -202,7 +212,7 @@ impl Pairs {
                     NOWHERE
                 });
             }
-            self.edge[slot] = self.cost.len() as u32;
+            edges.push(self.cost.len() as u32);
             self.cost.push(cost);
             self.chance.extend_from_slice(&law);
             // A draw takes the feedback whose bound is the first above it. One that never comes has the bound of the
@@ -216,17 +226,32 @@ impl Pairs {
             }
             self.next.extend(next);
         }
-        self.opened[pair.index()] = true;
+        self.met[pair.index()].row = self.rows as u32;
+        self.rows += 1;
+        self.edge.extend(edges);
         Ok(())
+    }
+
+    /// The row of a pair, if it was opened.
+    #[inline]
+    pub(crate) fn row(&self, pair: Pair) -> Option<usize> {
+        let row = self.met[pair.index()].row;
+        (row != UNOPENED).then_some(row as usize)
+    }
+
+    /// How many pairs were opened.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
     #[inline]
     fn edge(&self, pair: Pair, a: usize) -> Option<usize> {
+        let row = self.row(pair)?;
         if a >= self.actions {
             return None;
         }
-        let edge = self.edge[pair.index() * self.actions + a];
-        (edge < FORBIDDEN).then_some(edge as usize)
+        let edge = self.edge[row * self.actions + a];
+        (edge != FORBIDDEN).then_some(edge as usize)
     }
 
     /// Whether an opened pair allows action `a`.
@@ -256,14 +281,16 @@ impl Pairs {
             .map(|i| (Pair(self.next[i]), self.chance[i]))
     }
 
-    /// The feedback, and the pair that follows, when a uniform draw is `u`; none where the action is not allowed.
+    /// The feedback, the pair that follows and the expected cost, when a uniform draw is `u`; none where the action is
+    /// not allowed.
     #[inline]
-    pub fn draw(&self, pair: Pair, a: usize, u: f64) -> Option<(usize, Pair)> {
-        let first = self.edge(pair, a)? * self.feedbacks;
+    pub fn draw(&self, pair: Pair, a: usize, u: f64) -> Option<(usize, Pair, f64)> {
+        let edge = self.edge(pair, a)?;
+        let first = edge * self.feedbacks;
         let bounds = &self.up_to[first..first + self.feedbacks];
         // Counting the bounds passed has no branch that a random number could mispredict.
         let f: usize = bounds.iter().map(|&bound| usize::from(bound <= u)).sum();
-        Some((f, Pair(self.next[first + f])))
+        Some((f, Pair(self.next[first + f]), self.cost[edge]))
     }
 
     /// `sum_f P(f) * value(next)` less the cost of `a`.
@@ -295,8 +322,8 @@ impl Pairs {
     /// many outcomes.
     pub fn open_all(&mut self, limit: usize, what: &'static str) -> Result<(), OracleError> {
         let mut i = 0;
-        while i < self.at.len() {
-            if i >= limit || self.outcomes() > 10 * limit {
+        while i < self.met.len() {
+            if i >= limit || self.outcomes() + self.actions * self.feedbacks > 10 * limit {
                 return Err(OracleError::TooMany { limit, what });
             }
             self.open(Pair(i as u32))?;
