@@ -67,8 +67,8 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), Failure> {
     let steps: u64 = results.iter().map(|result| result.steps).sum();
     let report = report(args, &results, &claims, steps);
     for (name, picture) in [("figure1", &figure1), ("figure2", &figure2)] {
-        folder.write(&format!("{name}.svg"), picture.svg.as_bytes())?;
-        folder.write(&format!("{name}.png"), &picture.png)?;
+        folder.write(format!("{name}.svg"), picture.svg.as_bytes())?;
+        folder.write(format!("{name}.png"), &picture.png)?;
     }
     folder.write("report.md", report.as_bytes())?;
 
