@@ -56,7 +56,7 @@ const PINNED: [(&str, &str); 8] = [
     ("feedbal", ".l.e.ql.ll.qel.ee.lqe.l.eqql.lele.qqqql."),
     (
         "feedbal:ties=random",
-        ".l.e.ql.lql.qe.ee.ll.leel.eqe.lle.qeqe.",
+        ".l.e.ql.ll.qeq.ee.lqee.lql.eele.eqqqq.qle.",
     ),
     ("ucb1", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),
     ("ucb1v", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),

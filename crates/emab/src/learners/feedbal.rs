@@ -191,12 +191,16 @@ impl FeedBal {
     }
 
     /// One of the continuation actions that share the largest index.
-    #[cold]
-    fn draw_tie(&mut self, first: usize, best: f64) -> usize {
-        let tied: Vec<usize> = (0..self.actions)
-            .filter(|a| self.cells[first + a].index == best)
-            .collect();
-        tied[self.stream.below(tied.len())]
+    fn draw_tie(&mut self, first: usize, index: f64) -> usize {
+        let row = &self.cells[first..first + self.actions];
+        let mut tied = (0..self.actions).filter(|&a| row[a].index == index);
+        let count = tied.clone().count();
+        let chosen = if count > 1 {
+            self.stream.below(count)
+        } else {
+            0
+        };
+        tied.nth(chosen).unwrap_or(0)
     }
 }
 
