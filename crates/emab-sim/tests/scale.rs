@@ -100,26 +100,6 @@ fn where_too_much_can_be_reached_the_benchmark_is_played_beside_the_learner() {
 }
 
 #[test]
-fn many_actions_cost_where_they_are_met() {
-    // A thousand actions and ten feedbacks: whatever is met has ten thousand neighbours, and none of them is opened.
-    let text = MAZE
-        .replace("[\"left\", \"right\"]", "1000")
-        .replace("feedbacks = 2", "feedbacks = 10");
-    let text = text.replace("[\"0.5\", \"0.5\"]", "\"0.1\"");
-    let file = ProblemFile::parse_as(Format::Toml, "wide.toml", &text).unwrap();
-    let mut environment = Environment::new(file.problem().unwrap()).unwrap();
-    assert_eq!(environment.estimator(), Estimator::Paired);
-    let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
-    let mut learner = config.build(file.spec(), None).unwrap();
-    environment.restart(1, 0);
-    for _ in 0..5 {
-        environment.play(&mut learner).unwrap();
-    }
-    let (_, stderr) = environment.benchmark_value(1).unwrap();
-    assert!(stderr.is_finite());
-}
-
-#[test]
 fn both_estimators_agree() {
     // The same problem with states enough to be solved, and with more states than it can reach: the paired
     // estimator must find the exact one's regret.

@@ -44,7 +44,7 @@ pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
         });
     }
     let (best, what) = match &fixed {
-        Some(fixed) => (number(fixed.value), shorten(&names(&spec, fixed))),
+        Some(fixed) => (number(fixed.value), shorten(&fixed.names(&spec))),
         None => ("?".into(), "too many sequences to look at".into()),
     };
     let table = [
@@ -62,7 +62,7 @@ pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
         vec![
             "best repeated".into(),
             number(repeated.value),
-            shorten(&names(&spec, &repeated)),
+            shorten(&repeated.names(&spec)),
         ],
     ];
     let width = terminal::width();
@@ -157,17 +157,9 @@ impl Sequence {
     fn new(spec: &Spec, fixed: &FixedSequence) -> Sequence {
         Sequence {
             value: fixed.value,
-            sequence: names(spec, fixed),
+            sequence: fixed.names(spec),
         }
     }
-}
-
-fn names(spec: &Spec, fixed: &FixedSequence) -> Vec<String> {
-    let actions = fixed
-        .actions
-        .iter()
-        .map(|&a| spec.actions().name(a).into_owned());
-    actions.chain(["stop".into()]).collect()
 }
 
 /// A long run of one action as a count.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::exceeds;
 use super::optimal::Optimal;
 use super::pairs::{OracleError, Pair, Pairs};
+use crate::spec::Spec;
 
 /// A sequence of continuation actions, followed by `stop`, and its expected gain.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,17 @@ pub struct FixedSequence {
     pub value: f64,
     /// Its continuation actions.
     pub actions: Vec<usize>,
+}
+
+impl FixedSequence {
+    /// The names of its actions, `stop` at the end.
+    pub fn names(&self, spec: &Spec) -> Vec<String> {
+        let actions = self
+            .actions
+            .iter()
+            .map(|&a| spec.actions().name(a).into_owned());
+        actions.chain(["stop".into()]).collect()
+    }
 }
 
 /// Where a sequence may have led: the chance of each pair, and what was earned already.

@@ -339,3 +339,32 @@ impl Pairs {
         order
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use crate::spec::{Names, Spec};
+
+    #[test]
+    fn a_pair_that_is_only_met_has_no_row_of_actions() {
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(3, names(100_000), names(1000), names(10))
+            .unwrap()
+            .transition(|_t, x, a, f| ((10 * a + f + x) % 100_000) as f64);
+        let model = Model::new(|_t, _x, _a, _f| 0.1, |_t, x, _a, _f| x as f64);
+        let mut pairs = Pairs::new(Arc::new(Problem::new("wide", spec, model))).unwrap();
+        pairs.open(pairs.start()).unwrap();
+        assert_eq!(pairs.len(), 1 + 10_000);
+        assert_eq!((pairs.edge.len(), pairs.outcomes()), (1000, 10_000));
+        // One pair more is ten thousand outcomes more: a limit that allows it by pairs refuses it by outcomes.
+        let error = pairs.open_all(1500, "this test").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("1500 step-state pairs or 15000 outcomes"),
+            "{error}"
+        );
+        assert_eq!(pairs.rows(), 1);
+    }
+}
