@@ -29,6 +29,8 @@ pub enum Command {
     Run(Run),
     /// Solve a problem: benchmark, optimal policy and best fixed sequence.
     Solve(ProblemArg),
+    /// Evaluate the paper's theorems on a problem: gaps, counts, regret bounds, and where they are vacuous.
+    Bounds(Bounds),
     /// Check a problem file, describe it and count what can be reached.
     Check(ProblemArg),
     /// Draw the regret curves of a folder that `emab run --out` wrote.
@@ -53,6 +55,27 @@ pub enum Command {
 pub struct ProblemArg {
     /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
     pub problem: String,
+}
+
+#[derive(clap::Args)]
+pub struct Bounds {
+    /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
+    pub problem: String,
+    /// After how many episodes.
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
+    pub episodes: u64,
+    /// The chance that the confidence bounds may fail with, or `1/n`; the problem file's when left out.
+    #[arg(long, value_name = "D")]
+    pub delta: Option<String>,
+    /// Variance proxy of the noise; the problem file's when left out.
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub sigma2: Option<String>,
+    /// The confidence width, `paper` or `sound`.
+    #[arg(long, value_name = "W", default_value = "paper")]
+    pub width: Option<String>,
+    /// What the learner adds to the gain of `stop`.
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    pub stop_bias: Option<String>,
 }
 
 #[derive(clap::Args)]

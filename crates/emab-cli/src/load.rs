@@ -1,13 +1,17 @@
-//! Finds a problem: one that comes with the program, a file, or standard input.
+//! Finds a problem: one that comes with the program, a file, or standard input; and a learner for it.
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use emab::learners::nearest;
+use emab::Environment;
+use emab::learners::{LearnerConfig, nearest};
+use emab::oracle::{Pairs, Variation};
 use emab_problem::{BUILTIN, Format, ProblemFile};
+use emab_report::soundness_words;
 
 use crate::failure::Failure;
+use crate::terminal;
 
 /// Files larger than this are not problem files.
 const LARGEST: u64 = 256 << 20;
@@ -34,6 +38,44 @@ pub fn problem(name: &str) -> Result<ProblemFile, Failure> {
     let file = fs::File::open(path)
         .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
     Ok(ProblemFile::parse(name, &read(file, name)?)?)
+}
+
+/// A learner for runs of so many episodes; says what is assumed where nobody said it.
+pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerConfig, Failure> {
+    let config = LearnerConfig::parse(text, file.learning())
+        .and_then(|config| config.for_episodes(episodes))
+        .map_err(|error| Failure::learner(file, error))?;
+    for name in config.assumed() {
+        let value = config.parameters().iter().find(|(n, _)| n == name);
+        terminal::note(&format!(
+            "note: {text}: neither the call nor [learning] states `{name}`; {} is assumed",
+            value.map_or(String::new(), |(_, value)| value.to_string())
+        ));
+    }
+    Ok(config)
+}
+
+/// Says so where a learner's confidence does not cover what its problem varies by.
+pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), Failure> {
+    let told: Vec<_> = configs
+        .iter()
+        .filter_map(|config| Some((config, config.feedbal()?)))
+        .collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    let mut pairs = Pairs::new(file.problem()?).map_err(|error| Failure::oracle(file, error))?;
+    // What is too large to be solved is too large for this; nothing is known of it then.
+    let Ok(variation) = Variation::of(&mut pairs, Environment::EXACT_PAIRS) else {
+        return Ok(());
+    };
+    for (config, told) in told {
+        let told = told.map_err(|error| Failure::learner(file, error))?;
+        if let Some(words) = soundness_words(&told, &variation, file.spec()) {
+            terminal::note(&format!("warning: {}: {words}", config.label()));
+        }
+    }
+    Ok(())
 }
 
 fn read(from: impl Read, name: &str) -> Result<String, Failure> {

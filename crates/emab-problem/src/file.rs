@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use emab::conformance::{Reached, check_problem, check_spec};
 use emab::learners::{Learning, nearest};
-use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec, plain};
+use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec, Spread, plain};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -59,8 +59,14 @@ pub(crate) const FIELDS: [&str; 12] = [
 ];
 pub(crate) const MODEL_FIELDS: [&str; 5] =
     ["feedback", "cost", "reward", "cost_noise", "reward_noise"];
-pub(crate) const LEARNING_FIELDS: [&str; 4] =
-    ["delta", "sigma2", "feedback_spread", "reward_range"];
+pub(crate) const LEARNING_FIELDS: [&str; 6] = [
+    "delta",
+    "sigma2",
+    "sigma2_cost",
+    "sigma2_reward",
+    "feedback_spread",
+    "reward_range",
+];
 
 impl ProblemFile {
     /// Reads a file by its ending: `.toml` or `.json`.
@@ -498,17 +504,18 @@ fn learning(node: &Node) -> Result<Learning, Mistake> {
     if let Some((value, node)) = get("delta")? {
         learning.delta = Some(Delta::new(value).map_err(|e| wrong(node, e.to_string()))?);
     }
-    if let Some((value, node)) = get("sigma2")? {
-        learning.sigma2 = Some(Sigma2::new(value).map_err(|e| wrong(node, e.to_string()))?);
+    for (name, place) in [
+        ("sigma2", &mut learning.sigma2),
+        ("sigma2_cost", &mut learning.sigma2_cost),
+        ("sigma2_reward", &mut learning.sigma2_reward),
+    ] {
+        if let Some((value, node)) = get(name)? {
+            *place = Some(Sigma2::named(name, value).map_err(|e| wrong(node, e.to_string()))?);
+        }
     }
     if let Some((value, node)) = get("feedback_spread")? {
-        if value < 0.0 {
-            return Err(wrong(
-                node,
-                format!("`feedback_spread` must be at least 0, got {value}"),
-            ));
-        }
-        learning.feedback_spread = Some(value);
+        let spread = Spread::new(value).map_err(|e| wrong(node, e.to_string()))?;
+        learning.feedback_spread = Some(spread);
     }
     if let Some(node) = fields.get("reward_range") {
         let range = match &node.kind {

@@ -1,15 +1,19 @@
 //! What people look at: tables, plots, result files and verdicts. Knows results, not engines.
 
+mod bounds;
 mod claim;
 mod files;
 mod plot;
 mod policy;
 mod regret;
+mod soundness;
 mod table;
 
+pub use bounds::{bounds_text, bounds_words};
 pub use claim::{Claim, Verdict, claims_markdown, claims_table};
 pub use files::{FileError, Folder};
 pub use plot::{Picture, PlotError, PlotOptions, Series, SeriesPoint, draw};
 pub use policy::{PolicyRow, policy_table};
 pub use regret::{confidence, curve_csv, regret_markdown, regret_series, regret_table};
+pub use soundness::{soundness_words, told_soundness_words};
 pub use table::{number, table};

@@ -4,6 +4,19 @@ use crate::episode::Episode;
 use crate::random::Stream;
 use crate::spec::Action;
 
+/// What a learner knows of the gain of one action in one pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// How often it was observed.
+    pub count: u64,
+    /// The estimate, a sample mean; 0 before the first observation.
+    pub mean: f64,
+    /// How far the estimate may be from the truth, by what the learner was told.
+    pub width: f64,
+    /// The index that is compared with those of the other actions.
+    pub index: f64,
+}
+
 /// Chooses an action at each step, and learns from an episode once it is over.
 ///
 /// The laws that every learner keeps are tested by [`crate::conformance::check_learner`]. A learner of your own:
@@ -33,6 +46,13 @@ pub trait Learner {
     /// The episode must be one that the specification allows; learners may panic otherwise.
     fn learn(&mut self, episode: &Episode);
 
+    /// What it knows of an action in a pair, if it is a learner that keeps estimates of gains and promises how good
+    /// they are.
+    fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        let _ = (t, x, action);
+        None
+    }
+
     /// Forgets everything and takes up a new source of randomness, as if newly built.
     fn reset(&mut self, stream: Stream);
 }
@@ -43,6 +63,9 @@ impl<L: Learner + ?Sized> Learner for Box<L> {
     }
     fn learn(&mut self, episode: &Episode) {
         (**self).learn(episode);
+    }
+    fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        (**self).estimate(t, x, action)
     }
     fn reset(&mut self, stream: Stream) {
         (**self).reset(stream);

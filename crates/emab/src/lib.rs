@@ -7,6 +7,7 @@
 //! - [`Spec`]: what a learner may know. [`Model`]: the truth. [`Problem`]: both.
 //! - [`Learner`]: the trait; [`learners`]: one file an algorithm, and a catalogue of them by name.
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
+//! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem of one's own.
 //! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
 //!
 //! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
@@ -15,6 +16,7 @@
 pub mod conformance;
 pub mod learners;
 pub mod oracle;
+pub mod theory;
 
 mod curve;
 mod environment;
@@ -32,9 +34,9 @@ pub use curve::{Causes, CurvePoint, LearnerResult, RunResult};
 pub use environment::{Environment, Estimator, PlayError};
 pub use episode::Episode;
 pub use exact::{ExactSum, Moments};
-pub use learner::Learner;
+pub use learner::{Estimate, Learner};
 pub use model::{Model, Noise, NoiseError, Problem};
-pub use parameter::{Delta, ParameterError, Sigma2};
+pub use parameter::{Delta, ParameterError, Sigma2, Spread};
 pub use random::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
-pub use width::Width;
+pub use width::{Coefficients, Width, WidthKind};

@@ -73,6 +73,22 @@ impl Noise {
         }
     }
 
+    /// Its variance proxy: the least `sigma^2` for which it is `sigma`-sub-Gaussian, at the worst expectation.
+    ///
+    /// ```
+    /// use emab::Noise;
+    /// assert_eq!(Noise::uniform(3.0).unwrap().proxy(), 3.0);
+    /// assert_eq!(Noise::Bernoulli.proxy(), 0.25);
+    /// ```
+    pub fn proxy(self) -> f64 {
+        match self {
+            Noise::None => 0.0,
+            Noise::Normal { sd } => sd * sd,
+            Noise::Uniform { half_width } => half_width * half_width / 3.0,
+            Noise::Bernoulli => 0.25,
+        }
+    }
+
     fn check(self, quantity: &'static str, point: Point, mean: f64) -> Result<f64, PointError> {
         if self == Noise::Bernoulli && !(0.0..=1.0).contains(&mean) {
             return Err(PointError {

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::spec::LARGEST;
+
 /// A parameter outside of its range.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("`{name}` must {rule}, got {got}")]
@@ -58,19 +60,47 @@ pub struct Sigma2(f64);
 impl Sigma2 {
     /// A variance proxy, if it is finite and at least 0.
     pub fn new(sigma2: f64) -> Result<Sigma2, ParameterError> {
+        Sigma2::named("sigma2", sigma2)
+    }
+
+    /// The same for a parameter that has a name of its own, such as `sigma2_cost`.
+    pub fn named(name: &str, sigma2: f64) -> Result<Sigma2, ParameterError> {
         if sigma2.is_finite() && sigma2 >= 0.0 {
             Ok(Sigma2(sigma2))
         } else {
-            Err(ParameterError::new(
-                "sigma2",
-                "be a finite number of at least 0",
-                sigma2,
-            ))
+            let rule = "be a finite number of at least 0";
+            Err(ParameterError::new(name, rule, sigma2))
         }
     }
 
     /// Its value.
     pub fn get(self) -> f64 {
         self.0
+    }
+}
+
+/// How far one feedback can move the next expected reward, fact 3's `D`: finite and at least 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread(f64);
+
+impl Spread {
+    /// A spread, if it is a number from 0 to 1e100.
+    pub fn new(spread: f64) -> Result<Spread, ParameterError> {
+        if (0.0..=LARGEST).contains(&spread) {
+            Ok(Spread(spread))
+        } else {
+            let rule = "be a number from 0 to 1e100";
+            Err(ParameterError::new("feedback_spread", rule, spread))
+        }
+    }
+
+    /// Its value.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// `D^2 / 4`: the variance proxy of anything that stays within an interval of this length (Hoeffding's lemma).
+    pub fn proxy(self) -> f64 {
+        self.0 * self.0 / 4.0
     }
 }

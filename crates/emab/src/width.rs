@@ -3,13 +3,77 @@
 //! All have the form of Equations 3 and 4 of the paper,
 //! `conf(N) = sqrt((1 + N) / N^2 * w * log(K sqrt(1 + N) / delta))`, and differ in the coefficient `w`.
 
-use crate::parameter::{Delta, Sigma2};
+use serde::Serialize;
+
+use crate::parameter::{Delta, Sigma2, Spread};
+
+/// Which confidence width to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum WidthKind {
+    /// Equations 3 and 4 as printed. They leave out that the feedback, and with it the next expected reward, is random.
+    #[default]
+    Paper,
+    /// Lemma 1 made true: the variance proxy of an action also covers how far one feedback can move the next expected
+    /// reward, and that of `stop`, where no feedback enters, is what the paper's appendix proves.
+    Sound(Spread),
+}
+
+/// The coefficients `w` of the widths: one for continuation actions, one for `stop`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Coefficients {
+    /// For continuation actions.
+    pub action: f64,
+    /// For `stop`.
+    pub stop: f64,
+}
+
+impl Coefficients {
+    /// Whether these are at least those, but for rounding.
+    pub fn cover(self, needed: Coefficients) -> bool {
+        let covers = |has: f64, needs: f64| has >= needs * (1.0 - 1e-12);
+        covers(self.action, needed.action) && covers(self.stop, needed.stop)
+    }
+}
+
+impl WidthKind {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            WidthKind::Paper => "paper",
+            WidthKind::Sound(_) => "sound",
+        }
+    }
+
+    /// The coefficients, for noise of these variance proxies on costs and on rewards.
+    ///
+    /// ```
+    /// use emab::{Sigma2, Spread, WidthKind};
+    /// let sigma2 = Sigma2::new(0.2).unwrap();
+    /// let paper = WidthKind::Paper.coefficients(sigma2, sigma2);
+    /// assert_eq!((paper.action, paper.stop), (0.8, 0.8)); // 4 sigma^2
+    /// let sound = WidthKind::Sound(Spread::new(1.0).unwrap()).coefficients(sigma2, sigma2);
+    /// assert_eq!((sound.action, sound.stop), (1.3, 0.4)); // 2 (2 sigma^2 + D^2/4) and 2 sigma^2
+    /// ```
+    pub fn coefficients(self, cost: Sigma2, reward: Sigma2) -> Coefficients {
+        let noise = cost.get() + reward.get();
+        match self {
+            WidthKind::Paper => Coefficients {
+                action: 2.0 * noise,
+                stop: 2.0 * noise,
+            },
+            WidthKind::Sound(spread) => Coefficients {
+                action: 2.0 * (noise + spread.proxy()),
+                stop: 2.0 * reward.get(),
+            },
+        }
+    }
+}
 
 /// A confidence width as a function of the count.
 ///
 /// ```
-/// use emab::{Delta, Sigma2, Width};
-/// let width = Width::paper(Sigma2::new(0.2).unwrap(), 200.0, Delta::new(0.01).unwrap());
+/// use emab::{Delta, Width};
+/// let width = Width::new(4.0 * 0.2, 200.0, Delta::new(0.01).unwrap());
 /// assert_eq!(width.at(0), f64::INFINITY);
 /// assert!(width.at(100) < width.at(10));
 /// ```
@@ -20,10 +84,10 @@ pub struct Width {
 }
 
 impl Width {
-    /// `w = 4 sigma^2`, as Equations 3 and 4 print it, for continuation actions and for `stop`.
-    pub fn paper(sigma2: Sigma2, k: f64, delta: Delta) -> Width {
+    /// The width with this coefficient `w`.
+    pub fn new(coefficient: f64, k: f64, delta: Delta) -> Width {
         Width {
-            coefficient: 4.0 * sigma2.get(),
+            coefficient,
             log_k_over_delta: libm::log(k / delta.get()),
         }
     }
@@ -81,7 +145,9 @@ mod tests {
     #[test]
     fn as_printed() {
         let (sigma2, delta, k) = (0.2, 0.01, 200.0);
-        let width = Width::paper(Sigma2::new(sigma2).unwrap(), k, Delta::new(delta).unwrap());
+        let told = Sigma2::new(sigma2).unwrap();
+        let w = WidthKind::Paper.coefficients(told, told).action;
+        let width = Width::new(w, k, Delta::new(delta).unwrap());
         for n in [1.0_f64, 2.0, 17.0, 20_000.0] {
             let printed = ((1.0 + n) / n.powi(2)
                 * (4.0 * sigma2 * (k * (1.0 + n).sqrt() / delta).ln()))
@@ -92,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_the_function() {
-        let width = Width::paper(Sigma2::new(0.2).unwrap(), 200.0, Delta::new(0.01).unwrap());
+        let width = Width::new(0.8, 200.0, Delta::new(0.01).unwrap());
         let mut table = WidthTable::new(width);
         for n in [0, 1, 63, 64, 65, 1000, 5_000_000] {
             assert_eq!(table.at(n), width.at(n));

@@ -152,7 +152,7 @@ proptest! {
                 let actions = (0..p.actions).map(Action::Continue).chain([Action::Stop]);
                 for action in actions {
                     let observed = list.observed(t, x, action);
-                    let estimate = learner.estimate(t, x, action);
+                    let estimate = learner.estimate(t, x, action).unwrap();
                     prop_assert_eq!(estimate.count, observed.len() as u64);
                     if !observed.is_empty() {
                         let mean = observed.iter().sum::<f64>() / observed.len() as f64;

@@ -35,7 +35,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
             "learning": {
                 "delta": learning.delta.map(emab::Delta::get),
                 "sigma2": learning.sigma2.map(emab::Sigma2::get),
-                "feedback_spread": learning.feedback_spread,
+                "feedback_spread": learning.feedback_spread.map(emab::Spread::get),
                 "reward_range": learning.reward_range,
             },
             "remarks": remarks,
@@ -92,7 +92,10 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     let known = [
         ("delta", learning.delta.map(emab::Delta::get)),
         ("sigma2", learning.sigma2.map(emab::Sigma2::get)),
-        ("feedback_spread", learning.feedback_spread),
+        (
+            "feedback_spread",
+            learning.feedback_spread.map(emab::Spread::get),
+        ),
     ];
     let mut known: Vec<String> = known
         .iter()

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod bounds;
 mod check;
 mod checkpoint;
 mod learners;
@@ -23,6 +24,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(&args, json),
         Command::Run(args) => run::run(&args, json),
         Command::Solve(args) => solve::solve(&args.problem, json),
+        Command::Bounds(args) => bounds::bounds(&args, json),
         Command::Check(args) => check::check(&args.problem, json),
         Command::Plot(args) => plot::plot(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use emab::learners::LearnerConfig;
 use emab::{Environment, Estimator, RunResult};
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
@@ -28,7 +27,7 @@ const RESULTS: [&str; 5] = [
     "regret.png",
 ];
 /// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
-const CHECKED_FIRST: usize = 20_000;
+pub const CHECKED_FIRST: usize = 20_000;
 
 pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
     let threads = args.threads.unwrap_or(0).into();
@@ -109,20 +108,7 @@ fn experiment(plan: &Plan, file: &ProblemFile) -> Result<Experiment, Failure> {
     let problem = file.problem()?;
     let mut learners = Vec::new();
     for text in &plan.learners {
-        let config = LearnerConfig::parse(text, file.learning())
-            .map_err(|error| Failure::learner(file, error))?;
-        for name in config.assumed() {
-            let value = config
-                .parameters()
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, v)| v);
-            terminal::note(&format!(
-                "note: {text}: neither the call nor [learning] states `{name}`; {} is assumed",
-                value.map_or(String::new(), ToString::to_string)
-            ));
-        }
-        learners.push(config);
+        learners.push(load::learner(file, text, plan.episodes)?);
     }
     let checkpoints = if plan.checkpoints.is_empty() {
         log_spaced(plan.episodes)
@@ -135,6 +121,7 @@ fn experiment(plan: &Plan, file: &ProblemFile) -> Result<Experiment, Failure> {
             .build(problem.spec(), Some(&problem))
             .map_err(|error| Failure::learner(file, error))?;
     }
+    load::warn_unsound(file, &learners)?;
     Ok(Experiment {
         problem,
         learners,

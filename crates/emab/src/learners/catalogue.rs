@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{FeedBal, FeedBalParameters, Policy, Random, Ties, TooManyArms, Ucb1, WidthKind};
+use super::settings::Settings;
+use super::{FeedBal, FeedBalParameters, Policy, Random, TooManyArms, Ucb1};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Optimal, OracleError, Pairs, best_fixed};
-use crate::parameter::{Delta, ParameterError, Sigma2};
+use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
 use crate::spec::Spec;
 
 /// What a learner gets to see.
@@ -80,12 +81,26 @@ impl std::fmt::Display for ParameterValue {
 pub struct Learning {
     /// The chance that the confidence bounds may fail with.
     pub delta: Option<Delta>,
-    /// Variance proxy of the noise.
+    /// Variance proxy of the noise on costs and rewards.
     pub sigma2: Option<Sigma2>,
+    /// The same of the costs alone, where it is stated.
+    pub sigma2_cost: Option<Sigma2>,
+    /// The same of the rewards alone, where it is stated.
+    pub sigma2_reward: Option<Sigma2>,
     /// How far one feedback can move the next expected reward.
-    pub feedback_spread: Option<f64>,
+    pub feedback_spread: Option<Spread>,
     /// The range of the terminal rewards.
     pub reward_range: Option<(f64, f64)>,
+}
+
+impl Learning {
+    /// How far one feedback can move the next expected reward: as stated, or failing that as the range allows.
+    pub fn spread(&self) -> Option<Spread> {
+        self.feedback_spread.or_else(|| {
+            let (least, most) = self.reward_range?;
+            Spread::new(most - least).ok()
+        })
+    }
 }
 
 /// Why a learner cannot be had.
@@ -198,12 +213,27 @@ pub static CATALOGUE: &[Entry] = &[
             Parameter {
                 name: "delta",
                 default: "0.01",
-                about: "chance that some confidence bound may fail with, in (0, 1)",
+                about: "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
             },
             Parameter {
                 name: "width",
                 default: "paper",
-                about: "confidence width: `paper` (Equations 3 and 4 as printed)",
+                about: "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
+            },
+            Parameter {
+                name: "sigma2_cost",
+                default: "sigma2",
+                about: "variance proxy of the noise on costs alone",
+            },
+            Parameter {
+                name: "sigma2_reward",
+                default: "sigma2",
+                about: "variance proxy of the noise on rewards alone",
+            },
+            Parameter {
+                name: "feedback_spread",
+                default: "[learning]",
+                about: "for width=sound: how far one feedback can move the next expected reward",
             },
             Parameter {
                 name: "stop_bias",
@@ -217,16 +247,7 @@ pub static CATALOGUE: &[Entry] = &[
             },
         ],
         build: |with| {
-            let parameters = FeedBalParameters {
-                sigma2: Sigma2::new(with.number("sigma2")?).map_err(|e| with.wrong(e))?,
-                delta: Delta::new(with.number("delta")?).map_err(|e| with.wrong(e))?,
-                width: with.word("width", &[("paper", WidthKind::Paper)])?,
-                stop_bias: with.finite("stop_bias")?,
-                ties: with.word(
-                    "ties",
-                    &[("lowest", Ties::Lowest), ("random", Ties::Random)],
-                )?,
-            };
+            let parameters = with.feedbal()?;
             Ok(Box::new(FeedBal::new(with.spec.clone(), parameters)))
         },
     },
@@ -350,26 +371,48 @@ impl LearnerConfig {
             }
             given.push((key, value));
         }
-        let mut values = Vec::new();
-        let mut assumed = Vec::new();
-        for parameter in entry.parameters {
-            let from_file = match parameter.name {
+        let call = |name: &str| {
+            let set = given.iter().find(|(key, _)| *key == name);
+            set.map(|(_, value)| read(value))
+        };
+        let file = |name: &str| {
+            let number = match name {
                 "sigma2" => learning.sigma2.map(Sigma2::get),
+                "sigma2_cost" => learning.sigma2_cost.map(Sigma2::get),
+                "sigma2_reward" => learning.sigma2_reward.map(Sigma2::get),
                 "delta" => learning.delta.map(Delta::get),
+                "feedback_spread" => learning.spread().map(Spread::get),
                 _ => None,
             };
-            let set = given.iter().find(|(key, _)| *key == parameter.name);
-            let value = match (set, from_file) {
-                (Some((_, value)), _) => read(value),
-                (None, Some(number)) => ParameterValue::Number(number),
-                (None, None) => {
-                    if matches!(parameter.name, "sigma2" | "delta") {
-                        assumed.push(parameter.name);
+            number.map(ParameterValue::Number)
+        };
+        let mut values: Vec<(&'static str, ParameterValue)> = Vec::new();
+        let mut assumed = Vec::new();
+        for parameter in entry.parameters {
+            let name = parameter.name;
+            // One `sigma2` in the call stands for both of its parts, whatever the file says of them.
+            let parts = name.starts_with("sigma2_");
+            let whole = || call("sigma2").filter(|_| parts);
+            let value = match call(name).or_else(whole).or_else(|| file(name)) {
+                Some(value) => value,
+                None if parts => {
+                    let sigma2 = values.iter().find(|(name, _)| *name == "sigma2");
+                    sigma2.map_or_else(|| read("0.25"), |(_, value)| value.clone())
+                }
+                // Only what is stated: most learners get by without it.
+                None if name == "feedback_spread" => continue,
+                None => {
+                    let named_apart = |part| call(part).or_else(|| file(part)).is_some();
+                    let needed = !(name == "sigma2"
+                        && named_apart("sigma2_cost")
+                        && named_apart("sigma2_reward"));
+                    if matches!(name, "sigma2" | "delta") && needed {
+                        assumed.push(name);
                     }
                     read(parameter.default)
                 }
             };
-            values.push((parameter.name, value));
+            values.push((name, value));
         }
         Ok(LearnerConfig {
             entry,
@@ -399,6 +442,34 @@ impl LearnerConfig {
         &self.assumed
     }
 
+    /// The same for a run of so many episodes: `delta=1/n` becomes a number.
+    pub fn for_episodes(mut self, episodes: u64) -> Result<LearnerConfig, LearnerError> {
+        let delta = self.values.iter_mut().find(|(name, _)| *name == "delta");
+        if let Some((_, value)) = delta
+            && *value == ParameterValue::Word("1/n".into())
+        {
+            if episodes < 2 {
+                let rule =
+                    "lie in (0, 1), and at n = 1 it promises nothing (ask for at least 2 episodes)";
+                return Err(LearnerError::Parameter {
+                    learner: self.entry.name,
+                    error: ParameterError::new("delta", rule, "1/n = 1"),
+                });
+            }
+            *value = ParameterValue::Number(1.0 / episodes as f64);
+        }
+        Ok(self)
+    }
+
+    /// FeedBAL's parameters, if that is what it is: what its theory is evaluated with.
+    pub fn feedbal(&self) -> Option<Result<FeedBalParameters, LearnerError>> {
+        let with = Settings {
+            learner: self.entry.name,
+            values: &self.values,
+        };
+        (self.entry.name == "feedbal").then(|| with.feedbal())
+    }
+
     /// The learner, for a problem whose truth is at hand if the learner needs it.
     pub fn build(
         &self,
@@ -406,10 +477,12 @@ impl LearnerConfig {
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
         (self.entry.build)(&Build {
-            learner: self.entry.name,
+            settings: Settings {
+                learner: self.entry.name,
+                values: &self.values,
+            },
             spec,
             problem: problem.filter(|_| self.entry.sees == Sees::Problem),
-            values: &self.values,
         })
     }
 }
@@ -424,20 +497,20 @@ fn read(text: &str) -> ParameterValue {
 
 /// What a learner is built from.
 struct Build<'a> {
-    learner: &'static str,
+    settings: Settings<'a>,
     spec: &'a Arc<Spec>,
     problem: Option<&'a Arc<Problem>>,
-    values: &'a [(&'static str, ParameterValue)],
+}
+
+impl<'a> std::ops::Deref for Build<'a> {
+    type Target = Settings<'a>;
+
+    fn deref(&self) -> &Settings<'a> {
+        &self.settings
+    }
 }
 
 impl Build<'_> {
-    fn wrong(&self, error: ParameterError) -> LearnerError {
-        LearnerError::Parameter {
-            learner: self.learner,
-            error,
-        }
-    }
-
     fn oracle(&self, error: OracleError) -> LearnerError {
         LearnerError::Oracle {
             learner: self.learner,
@@ -458,42 +531,6 @@ impl Build<'_> {
                 error,
             })?;
         Ok(Box::new(learner))
-    }
-
-    fn value(&self, name: &str) -> Option<&ParameterValue> {
-        self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
-    }
-
-    fn number(&self, name: &str) -> Result<f64, LearnerError> {
-        match self.value(name) {
-            Some(ParameterValue::Number(number)) => Ok(*number),
-            Some(ParameterValue::Word(word)) => {
-                Err(self.wrong(ParameterError::new(name, "be a number", word)))
-            }
-            None => Err(self.wrong(ParameterError::new(name, "be given", "nothing"))),
-        }
-    }
-
-    fn finite(&self, name: &str) -> Result<f64, LearnerError> {
-        let number = self.number(name)?;
-        if number.is_finite() {
-            Ok(number)
-        } else {
-            Err(self.wrong(ParameterError::new(name, "be a finite number", number)))
-        }
-    }
-
-    fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
-        let got = self.value(name).map_or(String::new(), ToString::to_string);
-        let found = words.iter().find(|(word, _)| *word == got);
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-            self.wrong(ParameterError::new(
-                name,
-                format!("be {}", known.join(" or ")),
-                format!("`{got}`"),
-            ))
-        })
     }
 }
 

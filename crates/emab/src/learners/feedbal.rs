@@ -13,12 +13,12 @@
 use std::sync::Arc;
 
 use crate::episode::Episode;
-use crate::learner::Learner;
+use crate::learner::{Estimate, Learner};
 use crate::parameter::{Delta, ParameterError, Sigma2};
 use crate::random::{Role, Stream};
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
-use crate::width::{Width, WidthTable};
+use crate::width::{Coefficients, Width, WidthKind, WidthTable};
 
 /// Who wins a tie among continuation actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,19 +30,13 @@ pub enum Ties {
     Random,
 }
 
-/// Which confidence width to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WidthKind {
-    /// Equations 3 and 4 as printed.
-    #[default]
-    Paper,
-}
-
 /// What FeedBAL is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedBalParameters {
-    /// Variance proxy of the noise.
-    pub sigma2: Sigma2,
+    /// Variance proxy of the noise on costs.
+    pub sigma2_cost: Sigma2,
+    /// Variance proxy of the noise on terminal rewards.
+    pub sigma2_reward: Sigma2,
     /// The chance that some confidence bound may fail with.
     pub delta: Delta,
     /// The confidence width.
@@ -54,15 +48,22 @@ pub struct FeedBalParameters {
 }
 
 impl FeedBalParameters {
-    /// The paper's parameters; the rest at their defaults.
+    /// The paper's parameters, one `sigma2` for costs and rewards; the rest at their defaults.
     pub fn new(sigma2: f64, delta: f64) -> Result<FeedBalParameters, ParameterError> {
         Ok(FeedBalParameters {
-            sigma2: Sigma2::new(sigma2)?,
+            sigma2_cost: Sigma2::new(sigma2)?,
+            sigma2_reward: Sigma2::new(sigma2)?,
             delta: Delta::new(delta)?,
             width: WidthKind::default(),
             stop_bias: 0.0,
             ties: Ties::default(),
         })
+    }
+
+    /// The coefficients of its widths.
+    pub fn coefficients(&self) -> Coefficients {
+        self.width
+            .coefficients(self.sigma2_cost, self.sigma2_reward)
     }
 }
 
@@ -86,7 +87,8 @@ pub struct FeedBal {
     spec: Arc<Spec>,
     actions: usize,
     parameters: FeedBalParameters,
-    width: WidthTable,
+    action_width: WidthTable,
+    stop_width: WidthTable,
     slots: Slots,
     /// By slot: one cell for each continuation action, then one for `stop`.
     cells: Vec<Cell>,
@@ -102,55 +104,30 @@ struct Cell {
     index: f64,
 }
 
-/// What FeedBAL knows of one action in one pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// How often it was observed.
-    pub count: u64,
-    /// The sample mean of its gain; 0 before the first observation.
-    pub mean: f64,
-    /// The confidence number.
-    pub width: f64,
-    /// The index that is compared, bias included.
-    pub index: f64,
+impl Cell {
+    /// Takes in a value and returns the mean.
+    #[inline]
+    fn observe(&mut self, value: f64) -> f64 {
+        self.count += 1;
+        self.sum += value;
+        self.sum / self.count as f64
+    }
 }
 
 impl FeedBal {
     /// A learner that has seen nothing.
     pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters) -> FeedBal {
-        let width = match parameters.width {
-            WidthKind::Paper => Width::paper(parameters.sigma2, spec.k(), parameters.delta),
-        };
+        let Coefficients { action, stop } = parameters.coefficients();
+        let table = |w| WidthTable::new(Width::new(w, spec.k(), parameters.delta));
         FeedBal {
+            action_width: table(action),
+            stop_width: table(stop),
             actions: spec.actions().len(),
             slots: Slots::new(spec.horizon(), spec.states().len()),
             spec,
             parameters,
-            width: WidthTable::new(width),
             cells: Vec::new(),
             stream: Stream::new(0, 0, Role::Learner),
-        }
-    }
-
-    /// Its estimate of an action in a pair.
-    pub fn estimate(&mut self, t: usize, x: usize, action: Action) -> Estimate {
-        let first = self.row(t, x);
-        let (column, bias) = match action {
-            Action::Continue(a) => (a.min(self.actions), 0.0),
-            Action::Stop => (self.actions, self.parameters.stop_bias),
-        };
-        let cell = self.cells[first + column];
-        let mean = if cell.count == 0 {
-            0.0
-        } else {
-            cell.sum / cell.count as f64
-        };
-        let width = self.width.at(cell.count);
-        Estimate {
-            count: cell.count,
-            mean,
-            width,
-            index: mean + width + bias,
         }
     }
 
@@ -183,11 +160,17 @@ impl FeedBal {
     }
 
     #[inline]
-    fn observe(&mut self, cell: usize, value: f64, bias: f64) {
+    fn observe_reward(&mut self, cell: usize, reward: f64) {
         let cell = &mut self.cells[cell];
-        cell.count += 1;
-        cell.sum += value;
-        cell.index = cell.sum / cell.count as f64 + self.width.at(cell.count) + bias;
+        let mean = cell.observe(reward);
+        cell.index = mean + self.stop_width.at(cell.count) + self.parameters.stop_bias;
+    }
+
+    #[inline]
+    fn observe_gain(&mut self, cell: usize, gain: f64) {
+        let cell = &mut self.cells[cell];
+        let mean = cell.observe(gain);
+        cell.index = mean + self.action_width.at(cell.count);
     }
 
     /// One of the continuation actions that share the largest index.
@@ -233,15 +216,40 @@ impl Learner for FeedBal {
     fn learn(&mut self, episode: &Episode) {
         for (i, (&x, &reward)) in episode.states.iter().zip(&episode.rewards).enumerate() {
             let first = self.row(i + 1, x);
-            self.observe(first + self.actions, reward, self.parameters.stop_bias);
+            self.observe_reward(first + self.actions, reward);
             if let (Some(&a), Some(&cost), Some(&next_reward)) = (
                 episode.actions.get(i),
                 episode.costs.get(i),
                 episode.rewards.get(i + 1),
             ) {
-                self.observe(first + a, next_reward - cost, 0.0);
+                self.observe_gain(first + a, next_reward - cost);
             }
         }
+    }
+
+    fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        let first = self.row(t, x);
+        let (column, width, bias) = match action {
+            Action::Continue(a) if a < self.actions => (a, &mut self.action_width, 0.0),
+            Action::Continue(_) => return None,
+            Action::Stop => {
+                let bias = self.parameters.stop_bias;
+                (self.actions, &mut self.stop_width, bias)
+            }
+        };
+        let cell = self.cells[first + column];
+        let mean = if cell.count == 0 {
+            0.0
+        } else {
+            cell.sum / cell.count as f64
+        };
+        let width = width.at(cell.count);
+        Some(Estimate {
+            count: cell.count,
+            mean,
+            width,
+            index: mean + width + bias,
+        })
     }
 
     fn reset(&mut self, stream: Stream) {

@@ -6,13 +6,14 @@ mod catalogue;
 mod feedbal;
 mod policy;
 mod random;
+mod settings;
 mod ucb1;
 
 pub use catalogue::{
     CATALOGUE, Entry, FIXED_WORK, LearnerConfig, LearnerError, Learning, Parameter, ParameterValue,
     Sees, nearest,
 };
-pub use feedbal::{Estimate, FeedBal, FeedBalParameters, Ties, WidthKind};
+pub use feedbal::{FeedBal, FeedBalParameters, Ties};
 pub use policy::Policy;
 pub use random::Random;
 pub use ucb1::{MAX_ARMS, TooManyArms, Ucb1};

@@ -81,7 +81,11 @@ impl Benchmark {
         self.pairs.open(pair)?;
         self.make_room();
         let pairs = &self.pairs;
-        let gains = pairs.allowed(pair).map(|a| (a, pairs.gain(pair, a)));
+        let reward = |next| pairs.reward(next);
+        let gains = pairs.allowed(pair).map(|a| {
+            let (gain, size) = pairs.ahead_with_size(pair, a, reward);
+            (a, gain, size)
+        });
         let (action, _) = best_action(pairs.reward(pair), gains);
         self.choice[pair.index()] = Some(action);
         Ok(action)

@@ -120,12 +120,12 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
             .iter()
             .map(|(&pair, p)| p * optimal.value(pair))
             .sum();
-        if !exceeds(next.earned + at_most, best.value) {
+        if !exceeds(next.earned + at_most, best.value, next.earned.abs()) {
             continue;
         }
         prefix.push(a);
         let value = next.stop(pairs);
-        if exceeds(value, best.value) {
+        if exceeds(value, best.value, next.earned.abs()) {
             best.value = value;
             best_length = Some(prefix.len());
         }
@@ -146,7 +146,7 @@ pub fn best_repeated(pairs: &mut Pairs) -> Result<FixedSequence, OracleError> {
             spread = next;
             length += 1;
             let value = spread.stop(pairs);
-            if exceeds(value, best.0) {
+            if exceeds(value, best.0, spread.earned.abs()) {
                 best = (value, a, length);
             }
         }

@@ -5,30 +5,35 @@
 
 mod benchmark;
 mod fixed;
+mod gaps;
 mod optimal;
 mod pairs;
+mod variation;
 
 pub use benchmark::Benchmark;
 pub use fixed::{FixedSequence, best_fixed, best_repeated};
+pub use gaps::{Gaps, Triplet};
 pub use optimal::Optimal;
 pub use pairs::{OracleError, Pair, Pairs};
+pub use variation::Variation;
 
 use crate::spec::Action;
 
-/// Whether `a` is more than `b` by more than rounding can explain.
+/// Whether `a` is more than `b` by more than rounding can explain, both being sums of terms of this size.
 ///
 /// Ties decide in this problem (`stop` wins them), and `0.1 + 0.2` against `0.3` is one.
-pub(crate) fn exceeds(a: f64, b: f64) -> bool {
-    a - b > 1e-12 * a.abs().max(b.abs())
+pub(crate) fn exceeds(a: f64, b: f64, size: f64) -> bool {
+    a - b > 1e-12 * size.max(a.abs()).max(b.abs())
 }
 
-/// The better of `stop` and the continuation actions: `stop` wins ties, then the lowest index does.
-pub(crate) fn best_action(stop: f64, go: impl Iterator<Item = (usize, f64)>) -> (Action, f64) {
-    let mut best = (Action::Stop, stop);
-    for (a, value) in go {
-        if exceeds(value, best.1) {
-            best = (Action::Continue(a), value);
+/// The better of `stop` and the continuation actions, each with its value and the size of the terms it was summed
+/// from: `stop` wins ties, then the lowest index does.
+pub(crate) fn best_action(stop: f64, go: impl Iterator<Item = (usize, f64, f64)>) -> (Action, f64) {
+    let mut best = (Action::Stop, stop, stop.abs());
+    for (a, value, size) in go {
+        if exceeds(value, best.1, size.max(best.2)) {
+            best = (Action::Continue(a), value, size);
         }
     }
-    best
+    (best.0, best.1)
 }

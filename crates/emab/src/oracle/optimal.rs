@@ -32,9 +32,10 @@ impl Optimal {
         let mut value = vec![0.0; pairs.len()];
         let mut choice = vec![Action::Stop; pairs.len()];
         for pair in pairs.backwards() {
-            let ahead = pairs
-                .allowed(pair)
-                .map(|a| (a, pairs.ahead(pair, a, |next| value[next.index()])));
+            let ahead = pairs.allowed(pair).map(|a| {
+                let (ahead, size) = pairs.ahead_with_size(pair, a, |next| value[next.index()]);
+                (a, ahead, size)
+            });
             let (action, best) = best_action(pairs.reward(pair), ahead);
             choice[pair.index()] = action;
             value[pair.index()] = best;

@@ -303,6 +303,21 @@ impl Pairs {
         sum - self.cost(pair, a)
     }
 
+    /// The same, and how large the terms are that it was summed from: what its rounding goes with.
+    pub(crate) fn ahead_with_size(
+        &self,
+        pair: Pair,
+        a: usize,
+        value: impl Fn(Pair) -> f64,
+    ) -> (f64, f64) {
+        let size: f64 = self
+            .follow(pair, a)
+            .map(|(next, p)| p * value(next).abs())
+            .sum();
+        let size = size + self.cost(pair, a).abs();
+        (self.ahead(pair, a, value), size)
+    }
+
     /// The ex-ante terminal reward `y_{t,x,a}` of an allowed action of an opened pair.
     pub fn ex_ante(&self, pair: Pair, a: usize) -> f64 {
         self.gain(pair, a) + self.cost(pair, a)

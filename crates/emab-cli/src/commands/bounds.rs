@@ -1,0 +1,40 @@
+//! `emab bounds`: what the paper's theorems say about a problem.
+
+use emab::learners::LearnerError;
+use emab::theory;
+use emab_report::bounds_text;
+
+use crate::args::Bounds;
+use crate::failure::Failure;
+use crate::{load, terminal};
+
+pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
+    let file = load::problem(&args.problem)?;
+    let problem = file.problem()?;
+    file.check(super::run::CHECKED_FIRST)?;
+    let settings = [
+        ("delta", &args.delta),
+        ("sigma2", &args.sigma2),
+        ("width", &args.width),
+        ("stop_bias", &args.stop_bias),
+    ];
+    let settings: Vec<String> = settings
+        .iter()
+        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")))
+        .collect();
+    let learner = format!("feedbal:{}", settings.join(","));
+    let config = load::learner(&file, &learner, args.episodes)?;
+    let told = config.feedbal().unwrap_or_else(|| {
+        Err(LearnerError::Unknown {
+            name: learner.clone(),
+            near: None,
+        })
+    });
+    let told = told.map_err(|error| Failure::learner(&file, error))?;
+    let bounds = theory::Bounds::new(problem, &told, args.episodes)
+        .map_err(|error| Failure::oracle(&file, error))?;
+    if json {
+        return terminal::print_json(&bounds);
+    }
+    terminal::print(&bounds_text(&bounds, terminal::width()))
+}

@@ -1,0 +1,230 @@
+//! What the paper's theorems say about a problem, as a table and in words.
+
+use emab::theory::{Bound, Bounds, From, Place, TripletBound};
+
+use crate::table::{number, table};
+
+/// The triplets shown to people: those that add the most to Theorem 1.
+const SHOWN: usize = 10;
+
+/// The bounds as a table, the triplets that matter most, and what it all means.
+pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
+    let mut text = format!("{}\n", summary(bounds, width));
+    if !bounds.triplets.is_empty() {
+        text += &format!("\n{}\n", triplets(bounds, width));
+    }
+    for sentence in bounds_words(bounds) {
+        text += &format!("\n- {sentence}");
+    }
+    text
+}
+
+fn summary(bounds: &Bounds, width: usize) -> String {
+    let show = |n: Option<u64>| n.map_or("never".into(), |n| number(n as f64));
+    let row = |name: String, bound: Bound, says: From| {
+        vec![
+            name,
+            number(bound.printed),
+            number(bound.derived),
+            number(bound.tight),
+            show(says.derived),
+            show(says.tight),
+        ]
+    };
+    let n = number(bounds.episodes as f64);
+    let informative = bounds.informative_from;
+    let trivial = number(bounds.trivial);
+    table(
+        &[
+            &bounds.problem,
+            "as printed",
+            "as derived",
+            "tight",
+            "informative from",
+            "tight from",
+        ],
+        &[
+            row(
+                format!("Theorem 1, delta = {}", bounds.delta),
+                bounds.theorem1,
+                informative.theorem1,
+            ),
+            row(
+                format!("Theorem 2, delta = 1/{n}"),
+                bounds.theorem2,
+                informative.theorem2,
+            ),
+            row(
+                format!("Corollary 2, delta = 1/{n}"),
+                bounds.corollary2,
+                informative.corollary2,
+            ),
+            vec![
+                "no theorem, n * Omega_max".into(),
+                trivial.clone(),
+                trivial.clone(),
+                trivial,
+                String::new(),
+                String::new(),
+            ],
+        ],
+        width,
+    )
+}
+
+fn triplets(bounds: &Bounds, width: usize) -> String {
+    let mut most: Vec<_> = bounds.triplets.iter().collect();
+    let adds = |triplet: &TripletBound| triplet.omega * triplet.lemma2.derived;
+    most.sort_by(|a, b| adds(b).total_cmp(&adds(a)));
+    let rows: Vec<Vec<String>> = most
+        .iter()
+        .take(SHOWN)
+        .map(|triplet| {
+            vec![
+                triplet.place.t.to_string(),
+                triplet.place.x.to_string(),
+                triplet.place.a.clone(),
+                number(triplet.delta_gap),
+                number(triplet.omega),
+                number(triplet.lemma2.printed),
+                number(triplet.lemma2.derived),
+                number(triplet.lemma2.tight),
+                number(adds(triplet)),
+            ]
+        })
+        .collect();
+    let all = bounds.triplets.len();
+    let head = if all > SHOWN {
+        format!("The {SHOWN} of {all} triplets that add the most to Theorem 1 (--json has all):\n")
+    } else {
+        String::new()
+    };
+    let header = [
+        "t",
+        "x",
+        "a",
+        "Delta",
+        "Omega",
+        "Lemma 2 printed",
+        "derived",
+        "tight",
+        "adds to Theorem 1",
+    ];
+    head + &table(&header, &rows, width)
+}
+
+/// What the numbers mean, a sentence each.
+pub fn bounds_words(bounds: &Bounds) -> Vec<String> {
+    let mut words = Vec::new();
+    let n = number(bounds.episodes as f64);
+    if bounds.omega_max == 0.0 {
+        words.push(
+            "No choice in any pair that can be reached costs anything: there is no regret to bound."
+                .into(),
+        );
+    } else {
+        words.push(vacuous(bounds, &n));
+    }
+    words.push(
+        "The bounds are on the sum of V - Q along the learner's path, the conditional expectation of Equation 1. \
+         Equation 1 itself is the difference of two random paths and is bounded for no learner."
+            .into(),
+    );
+    if !bounds.sound {
+        words.push(unsound(bounds));
+    }
+    words.extend(assumptions(bounds));
+    if bounds.sigma2 == 0.0 && bounds.sigma2_cost == 0.0 {
+        words.push(
+            "sigma2 is 0: the learner was told that observations have no noise, so that widths of 0 and a single look \
+             at each action are enough where no feedback enters. True only if there is no noise."
+                .into(),
+        );
+    }
+    if bounds.episodes == 1 {
+        words.push(
+            "At n = 1 the delta of Theorem 2 and Corollary 2 is 1: they promise nothing by confidence, and their bound \
+             is larger than Omega_max, which one episode cannot exceed."
+                .into(),
+        );
+    }
+    words
+}
+
+fn vacuous(bounds: &Bounds, n: &str) -> String {
+    let bound = bounds.theorem1.derived;
+    let from = match bounds.informative_from_episode {
+        Some(first) => format!("from episode {} on", number(first as f64)),
+        None => "never".into(),
+    };
+    if bound < bounds.trivial {
+        format!(
+            "Theorem 1 says something at n = {n}: at most {} where {} could be lost (it does {from}).",
+            number(bound),
+            number(bounds.trivial)
+        )
+    } else {
+        format!(
+            "Theorem 1 is vacuous at n = {n}: it allows {}, and no learner can lose more than n * Omega_max = {}. It says \
+             something {from}.",
+            number(bound),
+            number(bounds.trivial)
+        )
+    }
+}
+
+fn unsound(bounds: &Bounds) -> String {
+    let (used, needed) = (bounds.coefficients, bounds.needed);
+    let which = if bounds.is_paper() {
+        "The paper's width is not sound here"
+    } else {
+        "The width is not sound here: the truth varies more than the learner was told"
+    };
+    let (what, used, needed) = if used.action < needed.action {
+        ("action", used.action, needed.action)
+    } else {
+        ("stop", used.stop, needed.stop)
+    };
+    format!(
+        "{which}: its coefficient for {what} is {}, and Lemma 1, on which all bounds rest, is proved from {} on.",
+        number(used),
+        number(needed)
+    )
+}
+
+fn assumptions(bounds: &Bounds) -> Vec<String> {
+    let mut words = Vec::new();
+    let first = |places: &[Place]| {
+        places.first().map_or(String::new(), |place| {
+            format!(
+                "{} triplet{}, the first at t = {}, x = {}, a = {}",
+                places.len(),
+                if places.len() == 1 { "" } else { "s" },
+                place.t,
+                place.x,
+                place.a
+            )
+        })
+    };
+    if !bounds.assumption1.holds {
+        words.push(format!(
+            "Assumption 1 does not hold ({}): stop ties with another action there. Such a tie costs no regret, but the \
+             learner's choices need not become the benchmark's; a small stop_bias breaks it.",
+            first(&bounds.assumption1.violations)
+        ));
+    }
+    if !bounds.costly_ties.is_empty() {
+        words.push(format!(
+            "No theorem covers this problem ({}): continuation actions tie in their gain and differ in what follows, \
+             which Assumption 1 allows and a learner of gains cannot see. Regret may grow with n.",
+            first(&bounds.costly_ties)
+        ));
+    }
+    if !bounds.assumption2.holds {
+        words.push(format!(
+            "Assumption 2 does not hold ({}): Corollary 2 does not apply, its number is no bound.",
+            first(&bounds.assumption2.violations)
+        ));
+    }
+    words
+}

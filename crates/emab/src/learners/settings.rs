@@ -1,0 +1,91 @@
+//! The parameters of a learner as they were given, read with their ranges checked.
+
+use super::catalogue::{LearnerError, ParameterValue};
+use super::{FeedBalParameters, Ties};
+use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
+use crate::width::WidthKind;
+
+/// A learner's parameters by name.
+pub(super) struct Settings<'a> {
+    pub(super) learner: &'static str,
+    pub(super) values: &'a [(&'static str, ParameterValue)],
+}
+
+impl Settings<'_> {
+    pub(super) fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
+        let wrong = |error| self.wrong(error);
+        let sigma2 = |name| Sigma2::named(name, self.number(name)?).map_err(wrong);
+        sigma2("sigma2")?;
+        let paper = ("paper", false);
+        let width = if self.word("width", &[paper, ("sound", true)])? {
+            WidthKind::Sound(self.spread()?)
+        } else {
+            WidthKind::Paper
+        };
+        Ok(FeedBalParameters {
+            sigma2_cost: sigma2("sigma2_cost")?,
+            sigma2_reward: sigma2("sigma2_reward")?,
+            delta: Delta::new(self.number("delta")?).map_err(wrong)?,
+            width,
+            stop_bias: self.finite("stop_bias")?,
+            ties: self.word(
+                "ties",
+                &[("lowest", Ties::Lowest), ("random", Ties::Random)],
+            )?,
+        })
+    }
+
+    fn spread(&self) -> Result<Spread, LearnerError> {
+        if self.value("feedback_spread").is_none() {
+            return Err(self.wrong(ParameterError::new(
+                "feedback_spread",
+                "be known for width=sound (state it, or `reward_range`, in [learning], or in the call)",
+                "nothing",
+            )));
+        }
+        Spread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
+    }
+
+    fn wrong(&self, error: ParameterError) -> LearnerError {
+        LearnerError::Parameter {
+            learner: self.learner,
+            error,
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&ParameterValue> {
+        self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    fn number(&self, name: &str) -> Result<f64, LearnerError> {
+        match self.value(name) {
+            Some(ParameterValue::Number(number)) => Ok(*number),
+            Some(ParameterValue::Word(word)) => {
+                Err(self.wrong(ParameterError::new(name, "be a number", word)))
+            }
+            None => Err(self.wrong(ParameterError::new(name, "be given", "nothing"))),
+        }
+    }
+
+    fn finite(&self, name: &str) -> Result<f64, LearnerError> {
+        let number = self.number(name)?;
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(self.wrong(ParameterError::new(name, "be a finite number", number)))
+        }
+    }
+
+    fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
+        let got = self.value(name).map_or(String::new(), ToString::to_string);
+        let found = words.iter().find(|(word, _)| *word == got);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+            self.wrong(ParameterError::new(
+                name,
+                format!("be {}", known.join(" or ")),
+                format!("`{got}`"),
+            ))
+        })
+    }
+}

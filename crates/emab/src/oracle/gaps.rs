@@ -1,0 +1,153 @@
+//! The gaps of Section 4: by how much each action falls short of the best one, now (`Delta`) and at worst (`Omega`).
+
+use std::sync::Arc;
+
+use super::pairs::{OracleError, Pairs};
+use super::{Optimal, exceeds};
+use crate::model::Problem;
+use crate::spec::Action;
+
+/// One step-state-action triplet and what choosing it costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triplet {
+    /// The step, from 1.
+    pub t: usize,
+    /// The state.
+    pub x: usize,
+    /// The action.
+    pub action: Action,
+    /// `g_{t,x,a}`: the expected reward of stopping right after it, less its cost.
+    pub gain: f64,
+    /// `Delta_{t,x,a} = g*_{t,x} - g_{t,x,a}`; exactly 0 for the actions of `O_{t,x}`.
+    pub delta: f64,
+    /// `Omega_{t,x,a} = mu*_{t,x} - worst continuation after a`.
+    pub omega: f64,
+    /// What the benchmark earns from the pair on, less what it earns after this action; at most `omega`.
+    pub regret: f64,
+    /// Whether `stop` is in `O_{t,x}`.
+    pub stop_is_best: bool,
+}
+
+/// The gaps of every reachable triplet, in the order of step, state and action, `stop` last.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Action, Model, Names, Problem, Spec, oracle::Gaps};
+/// // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
+/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, _x, _a, f| f as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
+/// let gaps = Gaps::new(Arc::new(Problem::new("coin", spec, model)), 0.0).unwrap();
+/// let wrong: Vec<_> = gaps.suboptimal().collect();
+/// assert_eq!((wrong.len(), wrong[0].action), (1, Action::Stop));
+/// assert!((wrong[0].delta - 0.05).abs() < 1e-15 && (gaps.omega_max() - 0.05).abs() < 1e-15);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Gaps {
+    k: f64,
+    horizon: usize,
+    triplets: Vec<Triplet>,
+    omega_max: f64,
+}
+
+impl Gaps {
+    /// The gaps of a problem, for a learner that adds `stop_bias` to the gain of `stop` (0 for the paper's).
+    ///
+    /// The bias moves `Delta` and `O` as Section 4 says; `Omega` and the regret stay those of the true problem.
+    pub fn new(problem: Arc<Problem>, stop_bias: f64) -> Result<Gaps, OracleError> {
+        let mut pairs = Pairs::new(problem)?;
+        pairs.open_all(Optimal::LIMIT, "the gaps")?;
+        let spec = pairs.problem().spec().clone();
+        // Backward induction of the benchmark at its luckiest (ties go where they pay) and of the worst of all.
+        let mut best = vec![0.0; pairs.len()];
+        let mut worst = vec![0.0; pairs.len()];
+        let mut triplets = Vec::new();
+        for pair in pairs.backwards() {
+            let stop = pairs.reward(pair);
+            let mut size = 0.0_f64;
+            let mut gains: Vec<(usize, f64)> = Vec::new();
+            for a in pairs.allowed(pair) {
+                let (gain, terms) = pairs.ahead_with_size(pair, a, |next| pairs.reward(next));
+                gains.push((a, gain));
+                size = size.max(terms);
+            }
+            let exceeds = |a, b| exceeds(a, b, size);
+            let largest = |stop: f64| gains.iter().map(|(_, gain)| *gain).fold(stop, f64::max);
+            let true_best = largest(stop);
+            let stays = !exceeds(true_best, stop);
+            let value = |a: usize, of: &[f64]| pairs.ahead(pair, a, |next| of[next.index()]);
+            let mu = if stays {
+                stop
+            } else {
+                let tied = gains.iter().filter(|(_, gain)| !exceeds(true_best, *gain));
+                tied.map(|(a, _)| value(*a, &best))
+                    .fold(f64::NEG_INFINITY, f64::max)
+            };
+            let target = largest(stop + stop_bias);
+            let stop_is_best = !exceeds(target, stop + stop_bias);
+            let triplet = |action, gain: f64, index: f64, after: f64, at_worst: f64| Triplet {
+                t: pairs.step(pair),
+                x: pairs.state(pair),
+                action,
+                gain,
+                delta: if exceeds(target, index) {
+                    target - index
+                } else {
+                    0.0
+                },
+                omega: mu - at_worst,
+                regret: mu - after,
+                stop_is_best,
+            };
+            let mut least = stop;
+            for &(a, gain) in &gains {
+                let at_worst = value(a, &worst);
+                least = least.min(at_worst);
+                let after = value(a, &best);
+                triplets.push(triplet(Action::Continue(a), gain, gain, after, at_worst));
+            }
+            triplets.push(triplet(Action::Stop, stop, stop + stop_bias, stop, stop));
+            best[pair.index()] = mu;
+            worst[pair.index()] = least;
+        }
+        triplets.sort_by_key(|triplet| {
+            let column = match triplet.action {
+                Action::Continue(a) => a,
+                Action::Stop => usize::MAX,
+            };
+            (triplet.t, triplet.x, column)
+        });
+        let omegas = triplets.iter().map(|triplet| triplet.omega);
+        Ok(Gaps {
+            k: spec.k(),
+            horizon: spec.horizon(),
+            omega_max: omegas.fold(0.0, f64::max),
+            triplets,
+        })
+    }
+
+    /// All reachable triplets; at the last step `stop` alone.
+    pub fn triplets(&self) -> &[Triplet] {
+        &self.triplets
+    }
+
+    /// The triplets with `a` not in `O_{t,x}`: those that the theorems sum over.
+    pub fn suboptimal(&self) -> impl Iterator<Item = &Triplet> {
+        self.triplets.iter().filter(|triplet| triplet.delta > 0.0)
+    }
+
+    /// `Omega_max`, the most that one episode can fall short of the benchmark.
+    pub fn omega_max(&self) -> f64 {
+        self.omega_max
+    }
+
+    /// The paper's `K`: steps times states times actions, `stop` among them.
+    pub fn k(&self) -> f64 {
+        self.k
+    }
+
+    /// `l_max`.
+    pub fn horizon(&self) -> usize {
+        self.horizon
+    }
+}

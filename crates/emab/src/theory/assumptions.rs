@@ -1,0 +1,50 @@
+//! What the theorems assume of a problem, and where it is not so.
+
+use crate::oracle::{Gaps, Triplet};
+use crate::spec::Action;
+
+/// Assumption 1: where `stop` is among the best actions it is the only one. Returns the continuation actions that
+/// break it.
+///
+/// A tie of `stop` costs no regret: the benchmark earns at least as much after the tied action as by stopping (its
+/// value is never below the reward of stopping). It costs the promise that the learner's choices become the
+/// benchmark's.
+pub fn assumption1(gaps: &Gaps) -> Vec<Triplet> {
+    gaps.triplets()
+        .iter()
+        .filter(|triplet| {
+            triplet.stop_is_best && triplet.delta == 0.0 && triplet.action != Action::Stop
+        })
+        .copied()
+        .collect()
+}
+
+/// Assumption 2: a deviation costs at most `(l_max - t)` times its gap. Returns the triplets that break it.
+pub fn assumption2(gaps: &Gaps) -> Vec<Triplet> {
+    gaps.suboptimal()
+        .filter(|triplet| {
+            let steps = (gaps.horizon() - triplet.t) as f64;
+            // At the last but one step both sides are the same number, computed differently.
+            let rounding =
+                1e-12 * (1.0 + steps) * (triplet.gain.abs() + triplet.omega.abs() + triplet.delta);
+            triplet.omega > steps * triplet.delta + rounding
+        })
+        .copied()
+        .collect()
+}
+
+/// Ties among continuation actions after which the benchmark earns less than after the best of the tied ones.
+///
+/// Assumption 1 allows them and Theorem 1 counts them as no deviation at all. A learner of gains cannot tell them
+/// apart, so that they may cost their `regret` in every episode: where this list is not empty the theorem does not
+/// cover the problem.
+pub fn costly_ties(gaps: &Gaps) -> Vec<Triplet> {
+    gaps.triplets()
+        .iter()
+        .filter(|triplet| {
+            let size = triplet.gain.abs() + triplet.omega.abs();
+            triplet.delta == 0.0 && !triplet.stop_is_best && triplet.regret > 1e-12 * size
+        })
+        .copied()
+        .collect()
+}

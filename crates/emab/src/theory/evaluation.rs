@@ -1,0 +1,247 @@
+//! All statements of Section 4 at once, on one problem: what `emab bounds` prints.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::{
+    Bound, Premises, assumption1, assumption2, corollary2, costly_ties, informative_from, theorem1,
+    theorem2, trivial,
+};
+use crate::learners::FeedBalParameters;
+use crate::model::Problem;
+use crate::oracle::{Gaps, Optimal, OracleError, Pairs, Triplet, Variation};
+use crate::spec::{Action, Spec};
+use crate::width::{Coefficients, WidthKind};
+
+/// What the paper's theorems say about FeedBAL, with these parameters, on a problem.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Model, Names, Problem, Spec, learners::FeedBalParameters, theory::Bounds};
+/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, _x, _a, f| f as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
+/// let told = FeedBalParameters::new(0.25, 0.01).unwrap();
+/// let bounds = Bounds::new(Arc::new(Problem::new("coin", spec, model)), &told, 1000).unwrap();
+/// assert!(bounds.theorem1.derived > bounds.trivial); // it says nothing yet
+/// assert!(bounds.informative_from_episode.unwrap() > 1000);
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct Bounds {
+    /// The problem's name.
+    pub problem: String,
+    /// After how many episodes.
+    pub episodes: u64,
+    /// The paper's `K`.
+    #[serde(serialize_with = "whole")]
+    pub k: f64,
+    /// The chance that some confidence bound may fail with.
+    pub delta: f64,
+    /// Variance proxy of the noise on rewards, as the learner was told it.
+    pub sigma2: f64,
+    /// Variance proxy of the noise on costs, as the learner was told it.
+    pub sigma2_cost: f64,
+    /// Which width.
+    pub width: &'static str,
+    /// What is added to the gain of `stop`.
+    pub stop_bias: f64,
+    /// The coefficients of the widths used.
+    pub coefficients: Coefficients,
+    /// The coefficients for which Lemma 1 is proved on this problem.
+    pub needed: Coefficients,
+    /// Whether those used are at least those needed.
+    pub sound: bool,
+    /// The most that one episode can fall short of the benchmark.
+    pub omega_max: f64,
+    /// Assumption 1.
+    pub assumption1: Assumption,
+    /// Assumption 2.
+    pub assumption2: Assumption,
+    /// Ties among continuation actions that no theorem counts and that may cost regret in every episode.
+    pub costly_ties: Vec<Place>,
+    /// Theorem 1, at `delta`.
+    pub theorem1: Bound,
+    /// Theorem 2, at `delta = 1 / episodes`.
+    pub theorem2: Bound,
+    /// Corollary 2, at `delta = 1 / episodes`; a bound only where Assumption 2 holds.
+    pub corollary2: Bound,
+    /// What holds without any theorem: episodes times `omega_max`.
+    pub trivial: f64,
+    /// The first number of episodes after which Theorem 1 as derived is below the trivial bound.
+    pub informative_from_episode: Option<u64>,
+    /// The same for each statement and reading.
+    pub informative_from: Informative,
+    /// The triplets that the sums run over.
+    pub triplets: Vec<TripletBound>,
+}
+
+/// Whether an assumption holds, and where it does not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Assumption {
+    /// Whether it holds.
+    pub holds: bool,
+    /// Where it does not.
+    pub violations: Vec<Place>,
+}
+
+/// A step-state-action triplet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    /// The step, from 1.
+    pub t: usize,
+    /// The state.
+    pub x: usize,
+    /// The action's name.
+    pub a: String,
+}
+
+/// From which episode on the bounds say anything.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Informative {
+    /// Theorem 1.
+    pub theorem1: From,
+    /// Theorem 2.
+    pub theorem2: From,
+    /// Corollary 2.
+    pub corollary2: From,
+}
+
+/// The first number of episodes after which a bound is below the trivial one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct From {
+    /// As printed.
+    pub printed: Option<u64>,
+    /// As derived.
+    pub derived: Option<u64>,
+    /// As tight as the argument gives it.
+    pub tight: Option<u64>,
+}
+
+/// One triplet with its gaps and its count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TripletBound {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// `Delta`.
+    pub delta_gap: f64,
+    /// `Omega`.
+    pub omega: f64,
+    /// The most often that it is chosen.
+    pub lemma2: Bound,
+}
+
+impl Bounds {
+    /// Evaluates everything.
+    pub fn new(
+        problem: Arc<Problem>,
+        told: &FeedBalParameters,
+        episodes: u64,
+    ) -> Result<Bounds, OracleError> {
+        let spec = problem.spec().clone();
+        let name = problem.name().to_owned();
+        let variation = Variation::of(&mut Pairs::new(problem.clone())?, Optimal::LIMIT)?;
+        let gaps = Gaps::new(problem, told.stop_bias)?;
+        let premises = Premises {
+            gaps: &gaps,
+            coefficients: told.coefficients(),
+        };
+        let delta = told.delta.get();
+        let place = |triplet: &Triplet| Place::new(&spec, triplet);
+        let assumption = |broken: Vec<Triplet>| Assumption {
+            holds: broken.is_empty(),
+            violations: broken.iter().map(place).collect(),
+        };
+        let theorem1 = theorem1(&premises, delta);
+        let from2 = From::of(&gaps, |n| theorem2(&premises, n));
+        let informative_from = Informative {
+            theorem1: From::of(&gaps, |_| theorem1),
+            theorem2: from2,
+            corollary2: From {
+                tight: from2.tight, // in the tight reading both are one
+                ..From::of(&gaps, |n| Bound {
+                    tight: 0.0,
+                    ..corollary2(&premises, n)
+                })
+            },
+        };
+        Ok(Bounds {
+            problem: name,
+            episodes,
+            k: gaps.k(),
+            delta,
+            sigma2: told.sigma2_reward.get(),
+            sigma2_cost: told.sigma2_cost.get(),
+            width: told.width.name(),
+            stop_bias: told.stop_bias,
+            coefficients: premises.coefficients,
+            needed: variation.needed,
+            sound: premises.coefficients.cover(variation.needed),
+            omega_max: gaps.omega_max(),
+            assumption1: assumption(assumption1(&gaps)),
+            assumption2: assumption(assumption2(&gaps)),
+            costly_ties: costly_ties(&gaps).iter().map(place).collect(),
+            theorem1,
+            theorem2: theorem2(&premises, episodes),
+            corollary2: corollary2(&premises, episodes),
+            trivial: trivial(&gaps, episodes),
+            informative_from_episode: informative_from.theorem1.derived,
+            informative_from,
+            triplets: gaps
+                .suboptimal()
+                .map(|triplet| TripletBound {
+                    place: place(triplet),
+                    delta_gap: triplet.delta,
+                    omega: triplet.omega,
+                    lemma2: premises.counts(triplet, delta),
+                })
+                .collect(),
+        })
+    }
+
+    /// Whether the paper's own width was used.
+    pub fn is_paper(&self) -> bool {
+        self.width == WidthKind::Paper.name()
+    }
+}
+
+impl Place {
+    fn new(spec: &Spec, triplet: &Triplet) -> Place {
+        Place {
+            t: triplet.t,
+            x: triplet.x,
+            a: match triplet.action {
+                Action::Continue(a) => spec.actions().name(a).into_owned(),
+                Action::Stop => "stop".into(),
+            },
+        }
+    }
+}
+
+impl From {
+    /// As printed and as derived they are `constant + slope * log n`: two values are enough to know them everywhere.
+    fn of(gaps: &Gaps, bound: impl Fn(u64) -> Bound) -> From {
+        const FAR: u64 = 1 << 40;
+        let (one, far) = (bound(1), bound(FAR));
+        let reading = |of: fn(Bound) -> f64| {
+            let slope = (of(far) - of(one)) / libm::log(FAR as f64);
+            informative_from(gaps, |n| of(one) + slope * libm::log(n as f64))
+        };
+        From {
+            printed: reading(|bound| bound.printed),
+            derived: reading(|bound| bound.derived),
+            tight: informative_from(gaps, |n| bound(n).tight),
+        }
+    }
+}
+
+/// `K` is a count: without a decimal point as long as it is exact.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for a reference
+fn whole<S: Serializer>(k: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if *k < 9e15 {
+        serializer.serialize_u64(*k as u64)
+    } else {
+        serializer.serialize_f64(*k)
+    }
+}
