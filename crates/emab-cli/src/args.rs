@@ -31,6 +31,8 @@ pub enum Command {
     Solve(ProblemArg),
     /// Evaluate the paper's theorems on a problem: gaps, counts, regret bounds, and where they are vacuous.
     Bounds(Bounds),
+    /// Run a learner and count how often each promise of the paper is broken.
+    Verify(Verify),
     /// Check a problem file, describe it and count what can be reached.
     Check(ProblemArg),
     /// Draw the regret curves of a folder that `emab run --out` wrote.
@@ -76,6 +78,32 @@ pub struct Bounds {
     /// What the learner adds to the gain of `stop`.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub stop_bias: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub struct Verify {
+    /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
+    pub problem: String,
+    /// The learner, with parameters if need be: one that promises something.
+    #[arg(
+        long,
+        value_name = "NAME[:key=value,...]",
+        default_value = "feedbal",
+        hide_default_value = true
+    )]
+    pub learner: String,
+    /// Episodes in each run.
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
+    pub episodes: u64,
+    /// Independent runs: a chance of 0.01 needs at least 368 to be decided.
+    #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
+    pub runs: u64,
+    /// The seed.
+    #[arg(long, value_name = "S", default_value = "1")]
+    pub seed: u64,
+    /// Threads; one a processor when left out.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 #[derive(clap::Args)]

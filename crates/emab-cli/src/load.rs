@@ -59,7 +59,7 @@ pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerC
 pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), Failure> {
     let told: Vec<_> = configs
         .iter()
-        .filter_map(|config| Some((config, config.feedbal()?)))
+        .filter_map(|config| Some((config, config.feedbal().ok()?)))
         .collect();
     if told.is_empty() {
         return Ok(());
@@ -70,7 +70,6 @@ pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(),
         return Ok(());
     };
     for (config, told) in told {
-        let told = told.map_err(|error| Failure::learner(file, error))?;
         if let Some(words) = soundness_words(&told, &variation, file.spec()) {
             terminal::note(&format!("warning: {}: {words}", config.label()));
         }

@@ -1,6 +1,6 @@
 //! What the paper's theorems say about a problem, as a table and in words.
 
-use emab::theory::{Bound, Bounds, From, Place, TripletBound};
+use emab::theory::{Bound, Bounds, From, TripletAt, TripletBound};
 
 use crate::table::{number, table};
 
@@ -194,7 +194,7 @@ fn unsound(bounds: &Bounds) -> String {
 
 fn assumptions(bounds: &Bounds) -> Vec<String> {
     let mut words = Vec::new();
-    let first = |places: &[Place]| {
+    let first = |places: &[TripletAt]| {
         places.first().map_or(String::new(), |place| {
             format!(
                 "{} triplet{}, the first at t = {}, x = {}, a = {}",

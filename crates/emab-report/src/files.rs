@@ -73,6 +73,21 @@ impl Folder {
         self.file(name).exists()
     }
 
+    /// The names of the files in it, in order; names that are no text are left out.
+    pub fn files(&self) -> Result<Vec<String>, FileError> {
+        let failed = |error| FileError {
+            verb: "read the folder",
+            path: self.path.clone(),
+            error,
+        };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            names.extend(entry.map_err(failed)?.file_name().into_string());
+        }
+        names.sort();
+        Ok(names)
+    }
+
     fn temporary(&self, name: &OsStr) -> PathBuf {
         let mut hidden = OsString::from(".");
         hidden.push(name);

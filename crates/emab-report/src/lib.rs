@@ -5,6 +5,7 @@ mod claim;
 mod files;
 mod plot;
 mod policy;
+mod promise;
 mod regret;
 mod soundness;
 mod table;
@@ -12,8 +13,11 @@ mod table;
 pub use bounds::{bounds_text, bounds_words};
 pub use claim::{Claim, Verdict, claims_markdown, claims_table};
 pub use files::{FileError, Folder};
-pub use plot::{Picture, PlotError, PlotOptions, Series, SeriesPoint, draw};
+pub use plot::{
+    Picture, PlotError, PlotOptions, Series, SeriesPoint, draw, draw_places, places_csv,
+};
 pub use policy::{PolicyRow, policy_table};
+pub use promise::promises_table;
 pub use regret::{confidence, curve_csv, regret_markdown, regret_series, regret_table};
-pub use soundness::{soundness_words, told_soundness_words};
+pub use soundness::{soundness_words, told_soundness_words, told_too_little};
 pub use table::{number, table};

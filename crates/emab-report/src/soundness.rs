@@ -1,6 +1,6 @@
 //! Whether a confidence width covers what the truth varies by, in words.
 
-use emab::learners::FeedBalParameters;
+use emab::learners::{FeedBalParameters, Learning};
 use emab::oracle::Variation;
 use emab::{Coefficients, Spec, WidthKind};
 
@@ -51,6 +51,31 @@ pub fn told_soundness_words(told: &FeedBalParameters, spread: emab::Spread) -> O
             numbers(used, sound)
         )
     })
+}
+
+/// What `[learning]` says of the rewards that the truth does not keep to.
+pub fn told_too_little(learning: &Learning, variation: &Variation) -> Vec<String> {
+    let mut words = Vec::new();
+    let spread = learning.feedback_spread.map(emab::Spread::get);
+    if let Some(spread) = spread.filter(|spread| *spread < variation.spread * (1.0 - 1e-12)) {
+        words.push(format!(
+            "`feedback_spread` is {}, and in the model one feedback moves the next expected reward by {}",
+            number(spread),
+            number(variation.spread)
+        ));
+    }
+    if let Some((least, most)) = learning.reward_range {
+        let (low, high) = variation.rewards;
+        let slack = 1e-12 * (high - low).abs();
+        if low < least - slack || high > most + slack {
+            words.push(format!(
+                "`reward_range` is [{least}, {most}], and in the model expected rewards go from {} to {}",
+                number(low),
+                number(high)
+            ));
+        }
+    }
+    words
 }
 
 fn numbers(used: Coefficients, needed: Coefficients) -> String {

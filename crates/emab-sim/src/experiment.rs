@@ -1,16 +1,17 @@
 //! Learners on a problem, many runs each, on several threads; can be stopped and taken up again.
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use emab::learners::{LearnerConfig, LearnerError};
-use emab::{Environment, Learner, LearnerResult, PlayError, Problem, Role, Stream};
+use emab::{Environment, Learner, LearnerResult, Place, PlayError, Problem, Role, Stream};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::places::{PlaceWatch, Places};
+use crate::pool::{Pool, TICK, Worker};
 use crate::runs::RunSet;
 use crate::tally::{Run, Tally};
 
@@ -58,6 +59,8 @@ pub struct Experiment {
     pub seed: u64,
     /// The episodes at which regret is recorded, rising, the last one being `episodes`.
     pub checkpoints: Vec<u64>,
+    /// Whether to record where the regret comes from, for problems whose regret is exact and small enough.
+    pub places: bool,
 }
 
 /// How far an experiment has come: all that is needed to go on.
@@ -109,8 +112,6 @@ pub struct Control<'a> {
 /// Episodes, and steps, between two looks at the stop flag.
 const LOOK: u64 = 1024;
 const LOOK_STEPS: u64 = 100_000;
-/// Between two progress reports.
-const TICK: Duration = Duration::from_millis(100);
 /// Between two states to be saved.
 const SAVE: Duration = Duration::from_secs(10);
 
@@ -148,11 +149,26 @@ impl Experiment {
         Ok(())
     }
 
+    /// An environment of its problem, solved, and the counts by place that go with it.
+    fn solved(&self) -> Result<(Environment, Option<Places>), SimError> {
+        let environment = Environment::new(self.problem.clone())?;
+        let places = if self.places {
+            Places::new(&environment)
+        } else {
+            None
+        };
+        Ok((environment, places))
+    }
+
     /// Does all runs that are not done, on several threads, and leaves the result in `state`.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
         // Solved once here; every thread begins with a copy of what is known.
-        let environment = Environment::new(self.problem.clone())?;
+        let (environment, places) = self.solved()?;
+        for learner in &mut state.learners {
+            let foreign = || SimError::Foreign("its counts by place are not those of this problem");
+            learner.tally.take_places(&places).ok_or_else(foreign)?;
+        }
         // A learner that cannot be built is named before anything runs.
         for config in &self.learners {
             config.build(self.problem.spec(), Some(&self.problem))?;
@@ -190,68 +206,60 @@ impl Experiment {
         total: u64,
         control: &mut Control<'_>,
     ) -> Result<(), SimError> {
-        let threads = match control.threads {
-            0 => thread::available_parallelism().map_or(1, |n| n.get()),
-            n => n,
-        }
-        .min(usize::try_from(self.runs).unwrap_or(usize::MAX));
         let began = Instant::now();
         let before = state.learners[i].clone();
-        // Short runs are taken in blocks, so that the lock is taken a few thousand times and not once a run.
-        let block = (20_000 / self.episodes.max(1)).clamp(1, 4096);
         let job = Job {
             experiment: self,
             config: &self.learners[i],
             environment,
-            done_before: &before.done,
-            block: block.min(self.runs.div_ceil(threads.max(1) as u64)).max(1),
-            next: AtomicU64::new(0),
+            nothing: before.tally.emptied(),
+            done_before: before.done,
             played,
+        };
+        let pool = Pool {
+            threads: control.threads,
+            runs: self.runs,
+            episodes: self.episodes,
             stop: control.stop,
-            abort: AtomicBool::new(false),
-            state: Mutex::new(before.clone()),
-            failed: Mutex::new(None),
         };
         let progress = || Progress {
             done: played.load(Ordering::Relaxed),
             total,
         };
-        thread::scope(|scope| {
-            let (alive, ended) = mpsc::channel::<()>();
-            for started in 0..threads {
-                let (worker, alive) = (&job, alive.clone());
-                let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                    worker.work();
-                    drop(alive);
-                });
-                if let Err(error) = spawned {
-                    // Fewer threads do the same work, later; none cannot.
-                    if started == 0 {
-                        job.fail(0, SimError::Threads(error.to_string()));
-                    }
-                    break;
-                }
+        let (mut told, mut saved) = (began, began);
+        let ended = pool.run(|| job.worker(), &mut |block| {
+            let learner = &mut state.learners[i];
+            if let Some((done, tally)) = block {
+                learner.tally.merge(&tally);
+                learner.done.merge(&done);
             }
-            drop(alive);
-            let mut saved = Instant::now();
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
-                if saved.elapsed() < SAVE {
-                    (control.watch)(progress(), None);
-                    continue;
-                }
-                saved = Instant::now();
-                state.learners[i] = lock(&job.state).clone();
-                state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
-                (control.watch)(progress(), Some(state));
+            if told.elapsed() < TICK {
+                return;
             }
+            told = Instant::now();
+            learner.seconds = before.seconds + began.elapsed().as_secs_f64();
+            let save = saved.elapsed() >= SAVE;
+            if save {
+                saved = told;
+            }
+            (control.watch)(progress(), save.then_some(&*state));
         });
-        state.learners[i] = lock(&job.state).clone();
         state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
         (control.watch)(progress(), None);
-        match lock(&job.failed).take() {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
+        ended
+    }
+
+    /// Where the regret of each learner came from, if it was recorded.
+    pub fn places(&self, state: &State) -> Result<Option<Vec<Vec<Place>>>, SimError> {
+        let (mut environment, _) = self.solved()?;
+        let mut all = Vec::new();
+        for learner in &state.learners {
+            let Some(places) = &learner.tally.places else {
+                return Ok(None);
+            };
+            all.push(places.results(&mut environment, self.runs)?);
         }
+        Ok(Some(all))
     }
 
     /// The results of a state, in the order of the learners.
@@ -276,98 +284,73 @@ impl Experiment {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A thread that panicked ends the whole scope with its panic; nobody reads a half-written tally after it.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// All runs of one learner, shared by the threads that do them.
+/// All runs of one learner, as every thread needs to know them.
 struct Job<'a> {
     experiment: &'a Experiment,
     config: &'a LearnerConfig,
     environment: &'a Environment,
-    done_before: &'a RunSet,
-    /// Runs that a thread takes at once.
-    block: u64,
-    /// The first run that nobody has taken.
-    next: AtomicU64,
+    done_before: RunSet,
+    /// A tally of no runs.
+    nothing: Tally,
     played: &'a AtomicU64,
-    stop: &'a AtomicBool,
-    /// Set when a run failed.
-    abort: AtomicBool,
-    state: Mutex<LearnerState>,
-    /// The lowest run that failed, and why.
-    failed: Mutex<Option<(u64, SimError)>>,
 }
 
 impl Job<'_> {
-    fn halted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.abort.load(Ordering::Relaxed)
-    }
-
-    fn fail(&self, run: u64, error: SimError) {
-        self.abort.store(true, Ordering::Relaxed);
-        let mut failed = lock(&self.failed);
-        if failed.as_ref().is_none_or(|(other, _)| run < *other) {
-            *failed = Some((run, error));
-        }
-    }
-
-    /// One thread: takes blocks of runs until there are none.
-    fn work(&self) {
-        let runs = self.experiment.runs;
+    fn worker(&self) -> Result<RunWorker<'_>, SimError> {
         let problem = &self.experiment.problem;
-        let learner = match self.config.build(problem.spec(), Some(problem)) {
-            Ok(learner) => learner,
-            Err(error) => return self.fail(0, error.into()),
-        };
-        let mut worker = Worker {
+        Ok(RunWorker {
             job: self,
             environment: self.environment.clone(),
-            learner,
+            learner: self.config.build(problem.spec(), Some(problem))?,
             run: Run::default(),
-        };
-        while !self.halted() {
-            let first = self.next.fetch_add(self.block, Ordering::Relaxed);
-            if first >= runs {
-                break;
-            }
-            let mut tally = Tally::new(self.experiment.checkpoints.len());
-            let mut done = RunSet::default();
-            for run in first..first.saturating_add(self.block).min(runs) {
-                if self.done_before.contains(run) {
-                    continue;
-                }
-                match worker.run(run) {
-                    Ok(true) => {
-                        tally.add(&worker.run);
-                        done.insert(run..run + 1);
-                    }
-                    Ok(false) => break,
-                    Err(error) => {
-                        self.fail(run, error);
-                        break;
-                    }
-                }
-            }
-            let mut state = lock(&self.state);
-            state.tally.merge(&tally);
-            state.done.merge(&done);
-        }
+            watch: PlaceWatch::new(self.environment),
+        })
     }
 }
 
 /// One thread's environment and learner, used for one run after another.
-struct Worker<'a> {
+struct RunWorker<'a> {
     job: &'a Job<'a>,
     environment: Environment,
     learner: Box<dyn Learner + Send>,
     run: Run,
+    watch: PlaceWatch,
 }
 
-impl Worker<'_> {
+impl Worker for RunWorker<'_> {
+    type Block = (RunSet, Tally);
+
+    fn block(
+        &mut self,
+        runs: Range<u64>,
+        halted: &dyn Fn() -> bool,
+    ) -> Result<Option<Self::Block>, (u64, SimError)> {
+        let mut tally = self.job.nothing.clone();
+        let mut done = RunSet::default();
+        for run in runs {
+            if self.job.done_before.contains(run) {
+                continue;
+            }
+            let whole = self.run(run, &mut tally, halted);
+            if !whole.map_err(|error| (run, error))? {
+                // The tally has counts of half a run: the block will be done anew.
+                return Ok(None);
+            }
+            tally.add(&self.run);
+            done.insert(run..run + 1);
+        }
+        Ok(Some((done, tally)))
+    }
+}
+
+impl RunWorker<'_> {
     /// One run of all episodes; false if it was halted on the way.
-    fn run(&mut self, number: u64) -> Result<bool, SimError> {
+    fn run(
+        &mut self,
+        number: u64,
+        tally: &mut Tally,
+        halted: &dyn Fn() -> bool,
+    ) -> Result<bool, SimError> {
         let (seed, played) = (self.job.experiment.seed, self.job.played);
         let label = || self.job.config.label().to_owned();
         self.environment.restart(seed, number);
@@ -391,11 +374,14 @@ impl Worker<'_> {
                     })?;
                     run.gain += self.environment.episode().gain();
                     run.steps += self.environment.episode().steps() as u64;
+                    if let Some(places) = &mut tally.places {
+                        self.watch.episode(&self.environment, places);
+                    }
                 }
                 if episode < checkpoint {
                     played.fetch_add(episode - counted, Ordering::Relaxed);
                     (counted, counted_steps) = (episode, run.steps);
-                    if self.job.halted() {
+                    if halted() {
                         played.fetch_sub(counted, Ordering::Relaxed);
                         return Ok(false);
                     }
@@ -404,6 +390,9 @@ impl Worker<'_> {
             run.at.push((run.regret.total(), run.gain));
         }
         played.fetch_add(episode - counted, Ordering::Relaxed);
+        if let Some(places) = &mut tally.places {
+            self.watch.end(places);
+        }
         Ok(true)
     }
 }

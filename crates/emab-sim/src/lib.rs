@@ -6,13 +6,18 @@
 
 mod checkpoints;
 mod experiment;
+mod places;
+mod pool;
 mod runs;
 mod tally;
+mod verify;
 
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State};
+pub use places::Places;
 pub use runs::RunSet;
 pub use tally::Tally;
+pub use verify::{Broken, Readings, Verification, Verified};
 
 #[doc = include_str!("../../../docs/rust.md")]
 #[cfg(doctest)]

@@ -3,6 +3,8 @@
 use emab::{Causes, CurvePoint, Moments};
 use serde::{Deserialize, Serialize};
 
+use crate::places::Places;
+
 /// Regret and gain at each checkpoint, summed over runs without rounding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -11,6 +13,9 @@ pub struct Tally {
     causes: [Moments; 3],
     /// Steps taken.
     pub steps: u64,
+    /// Where choices were made, if that is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) places: Option<Places>,
 }
 
 /// One run, as far as it has come.
@@ -67,6 +72,30 @@ impl Tally {
             mine.merge(theirs);
         }
         self.steps += other.steps;
+        if let (Some(mine), Some(theirs)) = (&mut self.places, &other.places) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// A tally of no runs with the same shape.
+    pub(crate) fn emptied(&self) -> Tally {
+        Tally {
+            places: self.places.as_ref().map(Places::emptied),
+            ..Tally::new(self.regret.len())
+        }
+    }
+
+    /// Records by place from here on, if there are places; none if it already has others.
+    pub(crate) fn take_places(&mut self, places: &Option<Places>) -> Option<()> {
+        match (&self.places, places) {
+            (None, None) => Some(()),
+            (None, Some(_)) if self.runs() == 0 => {
+                self.places.clone_from(places);
+                Some(())
+            }
+            (Some(mine), Some(theirs)) => mine.has_shape_of(theirs).then_some(()),
+            _ => None,
+        }
     }
 
     /// The curve at these checkpoints.

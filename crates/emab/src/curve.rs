@@ -102,3 +102,24 @@ pub struct RunResult {
     /// The learners, in the order asked for.
     pub learners: Vec<LearnerResult>,
 }
+
+/// One step-state pair as one learner met it: where its regret comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    /// The step, from 1.
+    pub t: usize,
+    /// The state.
+    pub x: usize,
+    /// The state's name.
+    pub state: String,
+    /// Mean visits a run.
+    pub visits: f64,
+    /// Mean regret paid there a run.
+    pub regret: f64,
+    /// The benchmark's action.
+    pub benchmark: String,
+    /// The action that most runs ended with there; none where no run came.
+    pub learned: Option<String>,
+    /// The share of the runs that came whose last choice there was the benchmark's.
+    pub agree: f64,
+}

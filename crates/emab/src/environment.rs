@@ -63,6 +63,8 @@ pub struct Environment {
     oracle: Benchmark,
     estimator: Estimator,
     episode: Episode,
+    /// The pairs it went through, the one it stopped at among them.
+    path: Vec<Pair>,
     /// The uniform draws of the episode, one a step, so that the benchmark can be played on the same ones.
     draws: Vec<f64>,
     feedback: Stream,
@@ -120,6 +122,7 @@ impl Environment {
             oracle,
             estimator,
             episode: Episode::default(),
+            path: Vec::new(),
             draws: Vec::new(),
             feedback: Stream::new(0, 0, Role::Feedback),
             noise: Stream::new(0, 0, Role::Noise),
@@ -142,6 +145,16 @@ impl Environment {
         &self.episode
     }
 
+    /// The pairs of the episode that was played last, in the order of its steps.
+    pub fn path(&self) -> &[Pair] {
+        &self.path
+    }
+
+    /// The pairs met so far; all that can be reached where regret is exact.
+    pub fn pairs(&self) -> &Pairs {
+        self.oracle.pairs()
+    }
+
     /// What could be known of the problem.
     pub fn oracle(&mut self) -> &mut Benchmark {
         &mut self.oracle
@@ -158,7 +171,9 @@ impl Environment {
         let mut pair = self.oracle.pairs().start();
         self.episode.begin(self.oracle.pairs().state(pair));
         self.draws.clear();
+        self.path.clear();
         loop {
+            self.path.push(pair);
             let best = self.oracle.choice(pair)?;
             let pairs = self.oracle.pairs();
             let (t, x) = (pairs.step(pair), pairs.state(pair));

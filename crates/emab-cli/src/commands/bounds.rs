@@ -1,6 +1,5 @@
 //! `emab bounds`: what the paper's theorems say about a problem.
 
-use emab::learners::LearnerError;
 use emab::theory;
 use emab_report::bounds_text;
 
@@ -23,14 +22,9 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
         .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")))
         .collect();
     let learner = format!("feedbal:{}", settings.join(","));
-    let config = load::learner(&file, &learner, args.episodes)?;
-    let told = config.feedbal().unwrap_or_else(|| {
-        Err(LearnerError::Unknown {
-            name: learner.clone(),
-            near: None,
-        })
-    });
-    let told = told.map_err(|error| Failure::learner(&file, error))?;
+    let told = load::learner(&file, &learner, args.episodes)?
+        .feedbal()
+        .map_err(|error| Failure::learner(&file, error))?;
     let bounds = theory::Bounds::new(problem, &told, args.episodes)
         .map_err(|error| Failure::oracle(&file, error))?;
     if json {

@@ -1,8 +1,11 @@
 //! `emab check`: validate, describe, count.
 
 use emab::conformance::Reached;
+use emab::learners::LearnerConfig;
+use emab::oracle::{Pairs, Variation};
+use emab::{Coefficients, WidthKind};
 use emab_problem::ProblemFile;
-use emab_report::number;
+use emab_report::{number, soundness_words, told_soundness_words, told_too_little};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -15,7 +18,9 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     let file = load::problem(name)?;
     let spec = file.spec();
     let reached = file.check(LIMIT)?;
-    let remarks = remarks(&file, &reached);
+    let widths = widths(&file)?;
+    let mut remarks = remarks(&file, &reached);
+    remarks.extend(widths.remarks);
     let reachable = reached.complete.then_some(reached.pairs);
     let learning = file.learning();
     if json {
@@ -35,9 +40,12 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
             "learning": {
                 "delta": learning.delta.map(emab::Delta::get),
                 "sigma2": learning.sigma2.map(emab::Sigma2::get),
+                "sigma2_cost": learning.sigma2_cost.map(emab::Sigma2::get),
+                "sigma2_reward": learning.sigma2_reward.map(emab::Sigma2::get),
                 "feedback_spread": learning.feedback_spread.map(emab::Spread::get),
                 "reward_range": learning.reward_range,
             },
+            "widths": { "paper": widths.paper, "needed": widths.needed },
             "remarks": remarks,
         }));
     }
@@ -92,6 +100,11 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     let known = [
         ("delta", learning.delta.map(emab::Delta::get)),
         ("sigma2", learning.sigma2.map(emab::Sigma2::get)),
+        ("sigma2_cost", learning.sigma2_cost.map(emab::Sigma2::get)),
+        (
+            "sigma2_reward",
+            learning.sigma2_reward.map(emab::Sigma2::get),
+        ),
         (
             "feedback_spread",
             learning.feedback_spread.map(emab::Spread::get),
@@ -139,10 +152,48 @@ fn remarks(file: &ProblemFile, reached: &Reached) -> Vec<String> {
             ));
         }
     }
-    if file.learning().sigma2.is_none() {
+    let learning = file.learning();
+    let apart = learning.sigma2_cost.is_some() && learning.sigma2_reward.is_some();
+    if learning.sigma2.is_none() && !apart {
         remarks.push(
             "[learning] states no `sigma2`; learners that need it will assume their default".into(),
         );
     }
     remarks
+}
+
+/// The coefficients of the paper's width and of one that is sound, as far as they are known.
+struct Widths {
+    paper: Coefficients,
+    needed: Option<Coefficients>,
+    remarks: Vec<String>,
+}
+
+fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
+    let learning = file.learning();
+    let told = LearnerConfig::parse("feedbal", learning)
+        .and_then(|config| config.feedbal())
+        .map_err(|error| Failure::learner(file, error))?;
+    let mut widths = Widths {
+        paper: told.coefficients(),
+        needed: None,
+        remarks: Vec::new(),
+    };
+    if !file.has_model() {
+        if let Some(spread) = learning.spread() {
+            let sound = WidthKind::Sound(spread);
+            widths.needed = Some(sound.coefficients(told.sigma2_cost, told.sigma2_reward));
+            widths.remarks.extend(told_soundness_words(&told, spread));
+        }
+        return Ok(widths);
+    }
+    let mut pairs = Pairs::new(file.problem()?).map_err(|error| Failure::oracle(file, error))?;
+    // Nothing is known of what is too large to be looked at.
+    if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
+        widths.needed = Some(variation.needed);
+        let words = soundness_words(&told, &variation, file.spec());
+        widths.remarks.extend(words);
+        widths.remarks.extend(told_too_little(learning, &variation));
+    }
+    Ok(widths)
 }

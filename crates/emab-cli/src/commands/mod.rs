@@ -9,6 +9,7 @@ mod problems;
 mod reproduce;
 mod run;
 mod solve;
+mod verify;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,6 +27,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Solve(args) => solve::solve(&args.problem, json),
         Command::Bounds(args) => bounds::bounds(&args, json),
         Command::Check(args) => check::check(&args.problem, json),
+        Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
         Command::Learners => learners::learners(json),

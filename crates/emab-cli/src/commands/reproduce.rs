@@ -127,6 +127,7 @@ fn experiment(args: &Reproduce, file: &ProblemFile) -> Result<Experiment, Failur
         runs: args.runs,
         seed: args.seed,
         checkpoints: check_checkpoints(at, args.episodes)?,
+        places: false,
     })
 }
 

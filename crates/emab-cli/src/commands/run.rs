@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use emab::{Environment, Estimator, RunResult};
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
-    Folder, PlotOptions, Series, confidence, curve_csv, draw, number, regret_series, regret_table,
+    Folder, PlotOptions, Series, confidence, curve_csv, draw, draw_places, number, places_csv,
+    regret_series, regret_table,
 };
 use emab_sim::{Control, Experiment, Finish, State, check_checkpoints, log_spaced};
 
@@ -19,9 +20,10 @@ use crate::{load, terminal};
 /// The result of a finished run.
 pub const RESULT: &str = "run.json";
 /// All files of a finished run.
-const RESULTS: [&str; 5] = [
+const RESULTS: [&str; 6] = [
     RESULT,
     "curve.csv",
+    "places.csv",
     "problem.json",
     "regret.svg",
     "regret.png",
@@ -47,7 +49,7 @@ pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
         seed: args.seed.unwrap_or(1),
         checkpoints: args.checkpoints.clone(),
     };
-    let experiment = experiment(&plan, &file)?;
+    let experiment = experiment(&plan, &file, args.out.is_some())?;
     let state = experiment.state();
     let session = Session {
         folder: args.out.as_deref().map(Folder::create).transpose()?,
@@ -87,7 +89,7 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
         )));
     }
     let file = ProblemFile::parse_as(Format::Json, "problem.json", &problem)?;
-    let experiment = experiment(&plan, &file)?;
+    let experiment = experiment(&plan, &file, true)?;
     let session = Session {
         folder: Some(folder),
         file,
@@ -103,8 +105,8 @@ fn version() -> String {
     env!("CARGO_PKG_VERSION").into()
 }
 
-/// What a plan asks for, checked.
-fn experiment(plan: &Plan, file: &ProblemFile) -> Result<Experiment, Failure> {
+/// What a plan asks for, checked; `places` asks for where the regret comes from.
+fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experiment, Failure> {
     let problem = file.problem()?;
     let mut learners = Vec::new();
     for text in &plan.learners {
@@ -129,6 +131,7 @@ fn experiment(plan: &Plan, file: &ProblemFile) -> Result<Experiment, Failure> {
         runs: plan.runs,
         seed: plan.seed,
         checkpoints,
+        places,
     })
 }
 
@@ -161,8 +164,10 @@ impl Session {
             ));
         }
         self.save(state)?;
-        for name in RESULTS {
-            folder.remove(name)?;
+        for name in folder.files()? {
+            if RESULTS.contains(&name.as_str()) || is_place_picture(&name) {
+                folder.remove(&name)?;
+            }
         }
         Ok(())
     }
@@ -221,7 +226,7 @@ impl Session {
         }
         let result = self.result(&state)?;
         // Whatever becomes of the files, the result is shown.
-        let written = self.write(&result);
+        let written = self.write(&result, &state);
         show(&result, self.json)?;
         written
     }
@@ -247,7 +252,7 @@ impl Session {
         })
     }
 
-    fn write(&self, result: &RunResult) -> Result<(), Failure> {
+    fn write(&self, result: &RunResult, state: &State) -> Result<(), Failure> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
@@ -261,14 +266,69 @@ impl Session {
             }
             Err(error) => terminal::note(&format!("note: there is no picture: {error}")),
         }
+        self.write_places(folder, result, state)?;
         Checkpoint::remove(folder)?;
+        let mut written = folder.files()?;
+        written.retain(|name| RESULTS.contains(&name.as_str()) || is_place_picture(name));
         terminal::note(&format!(
             "wrote {} into {}",
-            RESULTS.join(", "),
+            written.join(", "),
             folder.path().display()
         ));
         Ok(())
     }
+
+    /// Where the regret comes from: a table, and a picture for each learner.
+    fn write_places(
+        &self,
+        folder: &Folder,
+        result: &RunResult,
+        state: &State,
+    ) -> Result<(), Failure> {
+        let places = self.experiment.places(state);
+        let places = places.map_err(|error| Failure::simulation(&self.file, error))?;
+        let Some(places) = places else {
+            terminal::note(
+                "note: where the regret comes from is not recorded: too much can be reached",
+            );
+            return Ok(());
+        };
+        let labels = result.learners.iter().map(|learner| learner.label.clone());
+        let places: Vec<_> = labels.zip(places).collect();
+        folder.write("places.csv", places_csv(&places).as_bytes())?;
+        for (i, (label, places)) in places.iter().enumerate() {
+            let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
+            match draw_places(places, &title) {
+                Ok(picture) => {
+                    let name = place_picture(label, i);
+                    folder.write(format!("{name}.svg"), picture.svg.as_bytes())?;
+                    folder.write(format!("{name}.png"), &picture.png)?;
+                }
+                Err(error) => terminal::note(&format!("note: {label}: no picture: {error}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of the picture of a learner's places, told apart by its number where labels look alike.
+fn place_picture(label: &str, number: usize) -> String {
+    let plain: String = label
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(60)
+        .collect();
+    format!("places-{}-{plain}", number + 1)
+}
+
+fn is_place_picture(name: &str) -> bool {
+    name.starts_with("places-") && (name.ends_with(".svg") || name.ends_with(".png"))
 }
 
 /// A path as a shell takes it.

@@ -1,7 +1,8 @@
 //! Regret curves as figures: one line per learner with a shaded 95 % band, on linear or
 //! log axes, as SVG text and as PNG bytes.
 //!
-//! [`draw`] is the only way in. The same input gives the same bytes.
+//! [`draw`] is the only way in; maps of where the regret comes from are drawn by `place`.
+//! The same input gives the same bytes.
 //!
 //! The drawing itself is done by the crate `kuva`; this module chooses ranges, tick labels,
 //! colours and sizes, and works around what kuva 0.6 cannot do:
@@ -15,6 +16,7 @@
 //! - its axes lose values that are very small or very large (`axis`).
 
 mod axis;
+mod place;
 mod png;
 mod scene;
 
@@ -29,6 +31,7 @@ use kuva::render::render::render_multiple;
 use kuva::render::theme::Theme;
 
 use self::axis::Axis;
+pub use self::place::{draw_places, places_csv};
 use self::scene::{add_minor_ticks, cut_dashes, name_clip_paths};
 
 /// The colours of Okabe and Ito, which colour-blind readers can tell apart, without the
@@ -142,6 +145,16 @@ pub enum PlotError {
         series: String,
         /// The position of the point in the series, from 0.
         index: usize,
+    },
+    /// A step-state pair that has no place on a map.
+    #[error("step {t}, state {x}: {rule}")]
+    BadPlace {
+        /// The step.
+        t: usize,
+        /// The index of the state.
+        x: usize,
+        /// The rule that it breaks, and by which value.
+        rule: String,
     },
     /// A log axis and nothing to show on it.
     #[error("a log axis needs positive values, and no series has any")]

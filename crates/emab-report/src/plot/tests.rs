@@ -41,7 +41,7 @@ fn on(log_x: bool, log_y: bool) -> PlotOptions {
 
 /// Checks the SVG for balanced tags, quoted attributes and known entities, and the PNG
 /// for the size that the SVG announces.
-fn check(picture: &Picture) {
+pub(super) fn check(picture: &Picture) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = picture.svg.as_str();
     while let Some(start) = rest.find('<') {

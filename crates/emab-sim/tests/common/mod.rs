@@ -24,6 +24,7 @@ pub fn experiment(
         runs,
         seed: 1,
         checkpoints: check_checkpoints(at.to_vec(), episodes).unwrap(),
+        places: false,
     }
 }
 

@@ -173,6 +173,12 @@ pub enum LearnerError {
         /// The learner.
         learner: &'static str,
     },
+    /// It has no confidence bounds that could be checked.
+    #[error("learner `{learner}` promises nothing that could be checked; `feedbal` does")]
+    NoPromise {
+        /// The learner.
+        learner: &'static str,
+    },
     /// Too many fixed sequences to find the best of them.
     #[error("learner `{learner}`: there are too many fixed sequences to find the best of them")]
     Sequences {
@@ -462,12 +468,13 @@ impl LearnerConfig {
     }
 
     /// FeedBAL's parameters, if that is what it is: what its theory is evaluated with.
-    pub fn feedbal(&self) -> Option<Result<FeedBalParameters, LearnerError>> {
-        let with = Settings {
-            learner: self.entry.name,
-            values: &self.values,
-        };
-        (self.entry.name == "feedbal").then(|| with.feedbal())
+    pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
+        let learner = self.entry.name;
+        if learner != "feedbal" {
+            return Err(LearnerError::NoPromise { learner });
+        }
+        let values = &self.values;
+        Settings { learner, values }.feedbal()
     }
 
     /// The learner, for a problem whose truth is at hand if the learner needs it.

@@ -15,7 +15,8 @@ use crate::spec::PointError;
 pub struct Pair(pub(crate) u32);
 
 impl Pair {
-    pub(crate) fn index(self) -> usize {
+    /// Its number, from 0 in the order of meeting.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }

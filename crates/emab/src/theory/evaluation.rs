@@ -11,7 +11,7 @@ use super::{
 use crate::learners::FeedBalParameters;
 use crate::model::Problem;
 use crate::oracle::{Gaps, Optimal, OracleError, Pairs, Triplet, Variation};
-use crate::spec::{Action, Spec};
+use crate::spec::Spec;
 use crate::width::{Coefficients, WidthKind};
 
 /// What the paper's theorems say about FeedBAL, with these parameters, on a problem.
@@ -59,7 +59,7 @@ pub struct Bounds {
     /// Assumption 2.
     pub assumption2: Assumption,
     /// Ties among continuation actions that no theorem counts and that may cost regret in every episode.
-    pub costly_ties: Vec<Place>,
+    pub costly_ties: Vec<TripletAt>,
     /// Theorem 1, at `delta`.
     pub theorem1: Bound,
     /// Theorem 2, at `delta = 1 / episodes`.
@@ -82,12 +82,12 @@ pub struct Assumption {
     /// Whether it holds.
     pub holds: bool,
     /// Where it does not.
-    pub violations: Vec<Place>,
+    pub violations: Vec<TripletAt>,
 }
 
 /// A step-state-action triplet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct TripletAt {
     /// The step, from 1.
     pub t: usize,
     /// The state.
@@ -123,7 +123,7 @@ pub struct From {
 pub struct TripletBound {
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: TripletAt,
     /// `Delta`.
     pub delta_gap: f64,
     /// `Omega`.
@@ -148,7 +148,7 @@ impl Bounds {
             coefficients: told.coefficients(),
         };
         let delta = told.delta.get();
-        let place = |triplet: &Triplet| Place::new(&spec, triplet);
+        let place = |triplet: &Triplet| TripletAt::new(&spec, triplet);
         let assumption = |broken: Vec<Triplet>| Assumption {
             holds: broken.is_empty(),
             violations: broken.iter().map(place).collect(),
@@ -206,15 +206,12 @@ impl Bounds {
     }
 }
 
-impl Place {
-    fn new(spec: &Spec, triplet: &Triplet) -> Place {
-        Place {
+impl TripletAt {
+    fn new(spec: &Spec, triplet: &Triplet) -> TripletAt {
+        TripletAt {
             t: triplet.t,
             x: triplet.x,
-            a: match triplet.action {
-                Action::Continue(a) => spec.actions().name(a).into_owned(),
-                Action::Stop => "stop".into(),
-            },
+            a: spec.action_name(triplet.action).into_owned(),
         }
     }
 }

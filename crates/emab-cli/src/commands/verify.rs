@@ -1,0 +1,98 @@
+//! `emab verify`: whether a learner keeps what the paper promises.
+
+use emab_report::{confidence, number, promises_table};
+use emab_sim::{Control, Verification, Verified};
+use serde_json::json;
+
+use super::stop_on_ctrl_c;
+use crate::args::Verify;
+use crate::failure::Failure;
+use crate::{load, terminal};
+
+pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
+    let file = load::problem(&args.problem)?;
+    let problem = file.problem()?;
+    file.check(super::run::CHECKED_FIRST)?;
+    let learner = load::learner(&file, &args.learner, args.episodes)?;
+    let verification = Verification {
+        problem,
+        learner: learner.clone(),
+        episodes: args.episodes,
+        runs: args.runs,
+        seed: args.seed,
+    };
+    let bar = terminal::progress(0);
+    bar.set_message("verifying");
+    let verified = verification.run(&mut Control {
+        threads: args.threads.unwrap_or(0).into(),
+        stop: stop_on_ctrl_c(),
+        watch: &mut |progress, _| {
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+        },
+    });
+    bar.finish_and_clear();
+    let verified = verified.map_err(|error| Failure::simulation(&file, error))?;
+    let Some(verified) = verified else {
+        return Err(Failure::Work("stopped; nothing was kept".into()));
+    };
+    load::warn_unsound(&file, std::slice::from_ref(&learner))?;
+    let promises = verified.promises();
+    let worst = worst(&file, &verified);
+    if json {
+        return terminal::print_json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "problem": file.name(),
+            "problem_hash": file.hash(),
+            "learner": learner.label(),
+            "delta": verified.told.delta.get(),
+            "seed": args.seed,
+            "runs": args.runs,
+            "episodes": args.episodes,
+            "promises": promises,
+            "worst": worst.map(|(t, x, a, runs)| json!({"t": t, "x": x, "a": a, "runs": runs})),
+            "regret": verified.regret.0,
+            "stderr": verified.regret.1,
+            "most_regret": verified.most_regret,
+            "theorem1": verified.theorem1,
+            "theorem2": verified.theorem2,
+        }));
+    }
+    let mut text = format!(
+        "{}, {}: {} runs of {} episodes, seed {}\n{}",
+        file.name(),
+        learner.label(),
+        args.runs,
+        args.episodes,
+        args.seed,
+        promises_table(&promises, terminal::width())
+    );
+    if let Some((t, x, a, runs)) = worst {
+        text += &format!(
+            "\nLemma 1 was broken most often at t = {t}, x = {}, a = {a}: in {runs} runs.",
+            file.spec().states().name(x)
+        );
+    }
+    text += &format!(
+        "\nRegret at the end: {}, at most {}.",
+        confidence(verified.regret.0, verified.regret.1),
+        number(verified.most_regret)
+    );
+    if let Some(bound) = verified.theorem2 {
+        text += &format!(
+            " Theorem 2 (delta = 1/n) allows an expected {}.",
+            number(bound.derived)
+        );
+    }
+    terminal::print(&text)
+}
+
+fn worst(
+    file: &emab_problem::ProblemFile,
+    verified: &Verified,
+) -> Option<(usize, usize, String, u64)> {
+    verified.worst.map(|(t, x, action, runs)| {
+        let name = file.spec().action_name(action).into_owned();
+        (t, x, name, runs)
+    })
+}

@@ -1,0 +1,130 @@
+//! Puts marks on a scene.
+
+use kuva::render::color::Color;
+use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
+
+use super::colour::paint;
+
+const INK: [u8; 3] = [0x1a; 3];
+const HATCH: [u8; 3] = [0x9a; 3];
+const PALE: [u8; 3] = [0xf2; 3];
+
+/// A scene and how it is drawn on.
+pub(super) struct Pen {
+    pub(super) scene: Scene,
+}
+
+impl Pen {
+    pub(super) fn text(&mut self, (x, y): (f64, f64), size: u32, anchor: TextAnchor, text: &str) {
+        self.scene.add(Primitive::Text {
+            x,
+            y,
+            content: text.to_owned(),
+            size,
+            anchor,
+            rotate: None,
+            bold: false,
+            color: Some(paint(INK)),
+        });
+    }
+
+    pub(super) fn upward_text(&mut self, (x, y): (f64, f64), size: u32, text: &str) {
+        self.scene.add(Primitive::Text {
+            x,
+            y,
+            content: text.to_owned(),
+            size,
+            anchor: TextAnchor::Middle,
+            rotate: Some(-90.0),
+            bold: false,
+            color: Some(paint(INK)),
+        });
+    }
+
+    pub(super) fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        self.scene.add(Primitive::Line {
+            x1,
+            y1,
+            x2,
+            y2,
+            stroke: paint(INK),
+            stroke_width: 1.0,
+            stroke_dasharray: None,
+        });
+    }
+
+    /// A filled rectangle.
+    pub(super) fn rect(&mut self, [x, y, width, height]: [f64; 4], fill: Color) {
+        self.scene.add(Primitive::Rect {
+            x,
+            y,
+            width,
+            height,
+            fill,
+            stroke: None,
+            stroke_width: None,
+            opacity: None,
+        });
+    }
+
+    /// The mark of a cell whose learned action is not the benchmark's: an outline, or a dot
+    /// where cells of this size would be little but outline.
+    pub(super) fn differs(&mut self, rect: [f64; 4], cell: (f64, f64)) {
+        let [x, y, width, height] = rect;
+        match cell.0.min(cell.1) {
+            small if small < 9.0 => {
+                let dot = [x + width / 2.0 - 1.5, y + height / 2.0 - 1.5, 3.0, 3.0];
+                self.rect(dot, paint(INK));
+            }
+            small if small < 16.0 => self.outline(rect, 1.2),
+            _ => self.outline(rect, 2.0),
+        }
+    }
+
+    /// The inner edge of a rectangle.
+    fn outline(&mut self, [x, y, width, height]: [f64; 4], thick: f64) {
+        self.scene.add(Primitive::Rect {
+            x: x + thick / 2.0,
+            y: y + thick / 2.0,
+            width: width - thick,
+            height: height - thick,
+            fill: Color::None,
+            stroke: Some(paint(INK)),
+            stroke_width: Some(thick),
+            opacity: None,
+        });
+    }
+
+    /// Cells that nobody came to: grey, with slanted lines that run on from one to the next.
+    pub(super) fn unvisited(&mut self, rects: &[[f64; 4]]) {
+        for rect in rects {
+            self.rect(*rect, paint(PALE));
+        }
+        self.hatch(rects);
+    }
+
+    /// Slanted lines in rectangles, one path for all.
+    fn hatch(&mut self, rects: &[[f64; 4]]) {
+        const APART: f64 = 5.0;
+        let mut d = String::new();
+        for [x, y, width, height] in rects {
+            let (first, last) = (x + y, x + y + width + height);
+            let mut sum = (first / APART).floor() * APART + APART;
+            while sum < last {
+                let (x1, x2) = (x.max(sum - y - height), (x + width).min(sum - y));
+                d += &format!("M{x1:.2},{:.2}L{x2:.2},{:.2}", sum - x1, sum - x2);
+                sum += APART;
+            }
+        }
+        if !d.is_empty() {
+            self.scene.add(Primitive::Path(Box::new(PathData {
+                d,
+                fill: None,
+                stroke: paint(HATCH),
+                stroke_width: 0.8,
+                opacity: None,
+                stroke_dasharray: None,
+            })));
+        }
+    }
+}

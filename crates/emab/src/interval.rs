@@ -1,0 +1,114 @@
+//! Confidence intervals for a share.
+
+/// The interval of Clopper and Pearson for a probability of which `hits` in `trials` were seen: it misses with a chance
+/// of at most `1 - confidence`, whatever the probability is.
+///
+/// ```
+/// use emab::clopper_pearson;
+/// let (low, high) = clopper_pearson(0, 1000, 0.95);
+/// assert_eq!(low, 0.0);
+/// assert!((high - (1.0 - 0.025_f64.powf(1.0 / 1000.0))).abs() < 1e-12);
+/// ```
+pub fn clopper_pearson(hits: u64, trials: u64, confidence: f64) -> (f64, f64) {
+    let (k, n) = (hits.min(trials) as f64, trials as f64);
+    let tail = (1.0 - confidence) / 2.0;
+    let low = if hits == 0 {
+        0.0
+    } else {
+        quantile(tail, k, n - k + 1.0)
+    };
+    let high = if hits >= trials {
+        1.0
+    } else {
+        quantile(1.0 - tail, k + 1.0, n - k)
+    };
+    (low, high)
+}
+
+/// The quantile of the beta distribution, by bisection: the distribution function only rises.
+fn quantile(p: f64, a: f64, b: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    // Halving 1 a thousand times passes the smallest number there is; it ends much sooner where numbers run out.
+    for _ in 0..1100 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if beta(middle, a, b) < p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// The regularised incomplete beta function `I_x(a, b)`, by its continued fraction (modified Lentz).
+fn beta(x: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if x >= 1.0 {
+        return 1.0;
+    }
+    // The fraction converges fast on this side of the mean; on the other its mirror image does.
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - beta(1.0 - x, b, a);
+    }
+    let front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b)
+        + a * libm::log(x)
+        + b * libm::log1p(-x);
+    let tiny = 1e-300;
+    let guard = |value: f64| if value.abs() < tiny { tiny } else { value };
+    let mut c = 1.0;
+    let mut d = 1.0 / guard(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = d;
+    for m in 1..10_000 {
+        let m = f64::from(m);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        for coefficient in [even, odd] {
+            d = 1.0 / guard(1.0 + coefficient * d);
+            c = guard(1.0 + coefficient / c);
+            fraction *= c * d;
+        }
+        if (c * d - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    libm::exp(front) * fraction / a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `P(X >= k)` for a binomial, term by term.
+    fn at_least(k: u64, n: u64, p: f64) -> f64 {
+        let term = |i: u64| {
+            let choose: f64 = (0..i).map(|j| ((n - j) as f64 / (i - j) as f64).ln()).sum();
+            (choose + i as f64 * p.ln() + (n - i) as f64 * (1.0 - p).ln()).exp()
+        };
+        (k..=n).map(term).sum()
+    }
+
+    #[test]
+    fn the_ends_are_where_the_tails_are_a_fortieth() {
+        for (k, n) in [(1, 10), (5, 10), (9, 10), (3, 400), (200, 400), (399, 400)] {
+            let (low, high) = clopper_pearson(k, n, 0.95);
+            assert!((at_least(k, n, low) - 0.025).abs() < 1e-9, "{k} of {n}");
+            assert!(
+                (1.0 - at_least(k + 1, n, high) - 0.025).abs() < 1e-9,
+                "{k} of {n}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_and_none_and_nothing() {
+        assert_eq!(clopper_pearson(0, 0, 0.95), (0.0, 1.0));
+        assert_eq!(clopper_pearson(7, 7, 0.95).1, 1.0);
+        let (low, high) = clopper_pearson(0, 100_000_000, 0.95);
+        assert!(low == 0.0 && (high - 3.6889e-8).abs() < 1e-11, "{high}");
+    }
+}
