@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::document::{CLAIMS, claim_cells};
 use crate::table::table;
 
 /// What a measurement says of a claim.
@@ -69,6 +70,8 @@ pub struct Claim {
     pub place: String,
     /// What it says, in our words.
     pub says: String,
+    /// How it was tested.
+    pub how: String,
     /// What was measured.
     pub measured: String,
     /// Whether it holds.
@@ -77,36 +80,6 @@ pub struct Claim {
 
 /// Claims as a table for a terminal.
 pub fn claims_table(claims: &[Claim], width: usize) -> String {
-    let rows: Vec<Vec<String>> = claims
-        .iter()
-        .map(|claim| {
-            vec![
-                claim.place.clone(),
-                claim.says.clone(),
-                claim.measured.clone(),
-                claim.verdict.words().into(),
-            ]
-        })
-        .collect();
-    table(
-        &["where", "the paper says", "measured here", "verdict"],
-        &rows,
-        width,
-    )
-}
-
-/// Claims as a Markdown table.
-pub fn claims_markdown(claims: &[Claim]) -> String {
-    let mut out =
-        String::from("| where | the paper says | measured here | verdict |\n|---|---|---|---|\n");
-    for claim in claims {
-        let cells = [&claim.place, &claim.says, &claim.measured];
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        out += &format!(
-            "| {} | **{}** |\n",
-            cells.join(" | "),
-            claim.verdict.words()
-        );
-    }
-    out
+    let rows: Vec<Vec<String>> = claims.iter().map(|c| claim_cells(c).to_vec()).collect();
+    table(&CLAIMS, &rows, width)
 }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod claim;
+mod document;
 mod files;
 mod plot;
 mod policy;
@@ -11,13 +12,14 @@ mod soundness;
 mod table;
 
 pub use bounds::{bounds_text, bounds_words};
-pub use claim::{Claim, Verdict, claims_markdown, claims_table};
+pub use claim::{Claim, Verdict, claims_table};
+pub use document::{Block, Document};
 pub use files::{FileError, Folder};
 pub use plot::{
     Picture, PlotError, PlotOptions, Series, SeriesPoint, draw, draw_places, places_csv,
 };
 pub use policy::{PolicyRow, policy_table};
 pub use promise::promises_table;
-pub use regret::{confidence, curve_csv, regret_markdown, regret_series, regret_table};
+pub use regret::{bound_series, confidence, curve_csv, regret_cells, regret_series, regret_table};
 pub use soundness::{soundness_words, told_soundness_words, told_too_little};
 pub use table::{number, table};

@@ -1,5 +1,6 @@
 //! Regret curves as tables, CSV and series to draw.
 
+use emab::theory::Bounds;
 use emab::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
@@ -73,26 +74,22 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
     table(&header, &rows, width)
 }
 
-/// Regret at chosen episodes, as a Markdown table.
-pub fn regret_markdown(learners: &[(&str, &LearnerResult)], episodes: &[u64]) -> String {
-    let mut out = String::from("| learner |");
-    for episode in episodes {
-        out += &format!(" n = {episode} |");
-    }
-    out += "\n|---|";
-    out += &"---:|".repeat(episodes.len());
-    out.push('\n');
-    for (title, learner) in learners {
-        out += &format!("| {title} |");
-        for episode in episodes {
+/// Regret at chosen episodes: the header and the rows of a table.
+pub fn regret_cells(
+    learners: &[(String, LearnerResult)],
+    episodes: &[u64],
+) -> (Vec<String>, Vec<Vec<String>>) {
+    let at = episodes.iter().map(|episode| format!("n = {episode}"));
+    let header = ["learner".to_owned()].into_iter().chain(at).collect();
+    let row = |(title, learner): &(String, LearnerResult)| {
+        let cell = |episode: &u64| {
             let point = learner.curve.iter().find(|point| point.episode == *episode);
-            out += &point.map_or(" |".into(), |p| {
-                format!(" {} |", confidence(p.regret, p.stderr))
-            });
-        }
-        out.push('\n');
-    }
-    out
+            point.map_or(String::new(), |p| confidence(p.regret, p.stderr))
+        };
+        let cells = episodes.iter().map(cell);
+        [title.clone()].into_iter().chain(cells).collect()
+    };
+    (header, learners.iter().map(row).collect())
 }
 
 /// All curves, one row a learner and checkpoint.
@@ -121,5 +118,44 @@ pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
     Series {
         label: label.into(),
         points: points.collect(),
+        dashed: false,
     }
+}
+
+/// The bound of Theorem 1 and the trivial one beside a learner's curve, at its checkpoints, and the sentence that a
+/// reader is owed.
+pub fn bound_series(bounds: &Bounds, learner: &LearnerResult) -> (Vec<Series>, String) {
+    let line = |label: String, value: &dyn Fn(f64) -> f64| Series {
+        label,
+        points: learner
+            .curve
+            .iter()
+            .map(|point| point.episode as f64)
+            .map(|x| SeriesPoint {
+                x,
+                mean: value(x),
+                stderr: 0.0,
+            })
+            .collect(),
+        dashed: true,
+    };
+    let theorem1 = bounds.theorem1;
+    let series = vec![
+        line("Theorem 1, derived".into(), &|_| theorem1.derived),
+        line("Theorem 1, tight".into(), &|_| theorem1.tight),
+        line("no theorem: n Ω_max".into(), &|n| n * bounds.omega_max),
+    ];
+    let show = |from: Option<u64>| {
+        from.map_or("never".into(), |n| {
+            format!("from episode {} on", number(n as f64))
+        })
+    };
+    let from = bounds.informative_from.theorem1;
+    let sentence = format!(
+        "Theorem 1 bounds the sum of V - Q, not the realised difference of two paths; it says something {} as derived, \
+         and {} at its tightest",
+        show(from.derived),
+        show(from.tight)
+    );
+    (series, sentence)
 }

@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use emab_report::{Folder, PlotOptions, draw};
+use emab::RunResult;
+use emab::learners::LearnerConfig;
+use emab::theory::Bounds;
+use emab_problem::{Format, ProblemFile};
+use emab_report::{Folder, PlotOptions, Series, bound_series, draw};
 use serde_json::json;
 
 use super::run::{plot_options, read_result, series};
@@ -31,13 +35,27 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
         None => None,
         Some(path) => Some((path, picture_kind(path)?)),
     };
-    let picture = draw(&series(&result), &options)?;
+    let mut curves = series(&result);
+    let options = if args.bound {
+        let sentence = add_bounds(&folder, &result, &mut curves)?;
+        terminal::note(&format!("note: {sentence}."));
+        PlotOptions {
+            x_label: format!("episodes. {sentence}"),
+            log_y: true,
+            ..options
+        }
+    } else {
+        options
+    };
+    let name = if args.bound { "bound" } else { "regret" };
+    let picture = draw(&curves, &options)?;
     let mut written = Vec::new();
     match kind {
         None => {
-            folder.write("regret.svg", picture.svg.as_bytes())?;
-            folder.write("regret.png", &picture.png)?;
-            written.extend([folder.file("regret.svg"), folder.file("regret.png")]);
+            let [svg, png] = ["svg", "png"].map(|ending| format!("{name}.{ending}"));
+            folder.write(&svg, picture.svg.as_bytes())?;
+            folder.write(&png, &picture.png)?;
+            written.extend([folder.file(&svg), folder.file(&png)]);
         }
         Some((path, kind)) => {
             let parent = path
@@ -61,6 +79,41 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
         return terminal::print_json(&json!({"written": written}));
     }
     terminal::print(&format!("wrote {}", written.join(" and ")))
+}
+
+/// Adds what Theorem 1 says of each FeedBAL among the curves, and returns what a reader must know of it.
+fn add_bounds(
+    folder: &Folder,
+    result: &RunResult,
+    curves: &mut Vec<Series>,
+) -> Result<String, Failure> {
+    let text = folder.read("problem.json")?;
+    let file = ProblemFile::parse_as(Format::Json, "problem.json", &text)?;
+    let mut said = Vec::new();
+    for learner in &result.learners {
+        let config = LearnerConfig::parse(&learner.label, file.learning())
+            .and_then(|config| config.for_episodes(result.episodes))
+            .map_err(|error| Failure::learner(&file, error))?;
+        let Ok(told) = config.feedbal() else {
+            continue;
+        };
+        let bounds = Bounds::new(file.problem()?, &told, result.episodes)
+            .map_err(|error| Failure::oracle(&file, error))?;
+        let (mut series, sentence) = bound_series(&bounds, learner);
+        for line in &mut series {
+            if !said.is_empty() {
+                line.label += &format!(" ({})", learner.label);
+            }
+        }
+        curves.append(&mut series);
+        said.push(sentence);
+    }
+    said.into_iter().next().ok_or_else(|| {
+        Failure::input(format!(
+            "--bound: there is no `feedbal` in {}, and no theorem speaks of the others",
+            folder.path().display()
+        ))
+    })
 }
 
 enum Kind {

@@ -67,6 +67,8 @@ pub struct Series {
     pub label: String,
     /// The points of the curve, in any order (they are drawn from left to right).
     pub points: Vec<SeriesPoint>,
+    /// Whether it is drawn with dashes, as a bound and not as a result.
+    pub dashed: bool,
 }
 
 /// One point of a curve.
@@ -195,7 +197,7 @@ pub fn draw(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotErr
 
     let layout = layout(series, &curves, options, &x_axis, &y_axis);
     let frame = ComputedLayout::from_layout(&layout);
-    let mut scene = render_multiple(plots(&curves, &x_axis, &y_axis), layout);
+    let mut scene = render_multiple(plots(series, &curves, &x_axis, &y_axis), layout);
     add_minor_ticks(&mut scene, &frame, &x_axis, &y_axis);
     name_clip_paths(&mut scene);
     let svg = SvgBackend::new().render_scene(&scene);
@@ -242,13 +244,14 @@ fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-fn dashes(index: usize) -> Option<String> {
-    let pattern = DASHES[index / COLOURS.len() % DASHES.len()];
+fn dashes(index: usize, series: &[Series]) -> Option<String> {
+    let round = index / COLOURS.len() + usize::from(series[index].dashed);
+    let pattern = DASHES[round % DASHES.len()];
     (!pattern.is_empty()).then(|| pattern.to_owned())
 }
 
 /// All that is drawn between the axes: bands below, then lines, the first series on top.
-fn plots(curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Vec<Plot> {
+fn plots(series: &[Series], curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Vec<Plot> {
     let mut bands = Vec::new();
     let mut lines = Vec::new();
     for (index, runs) in curves.iter().enumerate().rev() {
@@ -275,7 +278,7 @@ fn plots(curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Vec<Plot> {
                 .with_color(colour(index))
                 .with_opacity(0.2);
             bands.push(Plot::Band(band));
-            let style = dashes(index).map_or(LineStyle::Solid, LineStyle::Custom);
+            let style = dashes(index, series).map_or(LineStyle::Solid, LineStyle::Custom);
             let line = LinePlot::new()
                 .with_data(xs().zip(means()))
                 .with_color(colour(index))
@@ -303,7 +306,7 @@ fn layout(
         grid_color: "#e8e8e8".to_owned(),
         ..Theme::light()
     };
-    let or = |text: &str, default: &str| tidy(if text.is_empty() { default } else { text }, 130);
+    let or = |text: &str, default: &str| tidy(if text.is_empty() { default } else { text }, 260);
     let mut layout = Layout::new((x_axis.lo, x_axis.hi), (y_axis.lo, y_axis.hi))
         .with_x_axis_min(x_axis.lo)
         .with_x_axis_max(x_axis.hi)
@@ -339,7 +342,7 @@ fn layout(
             },
             color: colour(index).to_owned(),
             shape: LegendShape::Line,
-            dasharray: dashes(index),
+            dasharray: dashes(index, series),
         })
         .collect();
     let rows = legend.len().min(MAX_LEGEND_ROWS);

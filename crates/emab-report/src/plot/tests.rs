@@ -6,6 +6,7 @@ fn series(label: &str, values: impl IntoIterator<Item = (f64, f64, f64)>) -> Ser
         .into_iter()
         .map(|(x, mean, stderr)| SeriesPoint { x, mean, stderr });
     Series {
+        dashed: false,
         label: label.to_owned(),
         points: points.collect(),
     }

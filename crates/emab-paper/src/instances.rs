@@ -1,0 +1,135 @@
+//! Problems that test one sentence of the paper each, stated in code.
+
+use std::sync::Arc;
+
+use emab::{Model, Names, Noise, Problem, Role, Spec, Stream};
+
+use crate::LedgerError;
+
+fn names(n: usize) -> Names {
+    Names::Count(n, "")
+}
+
+fn normal(variance: f64) -> Noise {
+    Noise::normal(variance).unwrap_or(Noise::None)
+}
+
+/// Section 5's problem with another discount, another law of the resources and another horizon.
+pub fn resource(
+    horizon: usize,
+    beta: f64,
+    p: impl Fn(usize) -> f64 + Send + Sync + 'static,
+) -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(
+        horizon,
+        names(horizon),
+        Names::List(vec!["cont".into()]),
+        names(2),
+    )?
+    .transition(|_t, x, _a, f| (x + f) as f64);
+    let model = Model::new(
+        move |t, _x, _a, f| if f == 1 { p(t) } else { 1.0 - p(t) },
+        move |t, x, _a, _f| beta.powi(t as i32 - 1) * x as f64,
+    );
+    let model = model.noise(normal(0.1), normal(0.1));
+    Ok(Arc::new(Problem::new("resource", spec, model)))
+}
+
+/// Section 5's problem in which every step costs something.
+pub fn resource_at_cost(cost: f64) -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(10, names(10), Names::List(vec!["cont".into()]), names(2))?
+        .transition(|_t, x, _a, f| (x + f) as f64);
+    let p = |t: usize| 0.8 / (t as f64).sqrt();
+    let model = Model::new(
+        move |t, _x, _a, f| if f == 1 { p(t) } else { 1.0 - p(t) },
+        |t, x, _a, _f| 0.9_f64.powi(t as i32 - 1) * x as f64,
+    );
+    let model = model.cost(move |_t, _x, _a, _f| cost);
+    Ok(Arc::new(Problem::new("resource at a cost", spec, model)))
+}
+
+/// Two steps and no feedback to speak of: stopping is worth 1, going on `1 - gap`.
+///
+/// The noise has variance 0.05 on cost and on reward, so that `4 sigma^2 = 0.2` is a sound width.
+pub fn gap(gap: f64) -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(2, names(1), Names::List(vec!["on".into()]), names(1))?;
+    let model = Model::new(
+        |_t, _x, _a, _f| 1.0,
+        move |t, _x, _a, _f| if t == 1 { 1.0 } else { 1.0 - gap },
+    );
+    let model = model.noise(normal(0.05), normal(0.05));
+    Ok(Arc::new(Problem::new("gap", spec, model)))
+}
+
+/// Three steps: stopping at once and going on are worth the same, and one step further there is nothing.
+pub fn stop_tie() -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(3, names(1), Names::List(vec!["on".into()]), names(1))?;
+    let model = Model::new(
+        |_t, _x, _a, _f| 1.0,
+        |t, _x, _a, _f| if t < 3 { 0.5 } else { 0.0 },
+    );
+    let model = model.noise(normal(0.05), normal(0.05));
+    Ok(Arc::new(Problem::new("stop tie", spec, model)))
+}
+
+/// Three steps: two actions look the same one step ahead, and only the first leads to something better after it.
+pub fn action_tie() -> Result<Arc<Problem>, LedgerError> {
+    let actions = Names::List(vec!["road".into(), "dead end".into()]);
+    // The state remembers which way was taken.
+    let spec = Spec::new(3, names(2), actions, names(1))?
+        .transition(|t, x, a, _f| if t == 1 { a as f64 } else { x as f64 });
+    let model = Model::new(
+        |_t, _x, _a, _f| 1.0,
+        |t, x, _a, _f| match (t, x) {
+            (1, _) => 0.0,
+            (3, 0) => 2.0,
+            (3, _) => 0.0,
+            _ => 1.0,
+        },
+    );
+    let model = model.noise(normal(0.05), normal(0.05));
+    Ok(Arc::new(Problem::new("action tie", spec, model)))
+}
+
+/// A random instance of adaptive monotone submodular maximisation: stochastic coverage.
+///
+/// Every item has a hidden state of its own, drawn anew in each episode, and covers one set of weighted elements or
+/// another by it. An episode picks a few items, none twice, and is worth what they cover.
+pub fn coverage(seed: u64, number: u64) -> Result<Arc<Problem>, LedgerError> {
+    let mut stream = Stream::new(seed, number, Role::Learner);
+    let items = 2 + stream.below(4);
+    let horizon = 2 + stream.below(items); // at most all items, then stop
+    let elements = 3 + stream.below(6);
+    let weights: Vec<f64> = (0..elements).map(|_| stream.uniform()).collect();
+    let chances: Vec<f64> = (0..items).map(|_| stream.uniform()).collect();
+    // By item and state: the elements covered, a bit each.
+    let covers: Vec<[u32; 2]> = (0..items)
+        .map(|_| [(); 2].map(|()| stream.below(1 << elements) as u32))
+        .collect();
+    // The state of the problem: one digit an item, 0 not picked, else 1 + its state.
+    let digit = |x: usize, a: usize| x / 3_usize.pow(a as u32) % 3;
+    let spec = Spec::new(
+        horizon,
+        names(3_usize.pow(items as u32)),
+        names(items),
+        names(2),
+    )?
+    .transition(move |_t, x, a, f| (x + (f + 1) * 3_usize.pow(a as u32)) as f64)
+    .allowed(move |_t, x, a, _f| f64::from(u8::from(digit(x, a) == 0)));
+    let model = Model::new(
+        move |_t, _x, a, f| if f == 1 { chances[a] } else { 1.0 - chances[a] },
+        move |_t, x, _a, _f| {
+            let picked = (0..items).filter(|&a| digit(x, a) > 0);
+            let covered = picked.fold(0, |all, a| all | covers[a][digit(x, a) - 1]);
+            let weight = |i: usize| {
+                if covered >> i & 1 == 1 {
+                    weights[i]
+                } else {
+                    0.0
+                }
+            };
+            (0..elements).map(weight).sum()
+        },
+    );
+    Ok(Arc::new(Problem::new("coverage", spec, model)))
+}

@@ -1,0 +1,135 @@
+//! All sections together.
+
+use emab::LearnerResult;
+use emab::theory::Bounds;
+use emab_report::{Claim, Picture, PlotOptions, bound_series, draw, draw_places, regret_series};
+
+use crate::desk::{Desk, LedgerError, builtin, learner_of};
+use crate::figures::{Figures, REFERENCE_AT, TITLES};
+use crate::{section2, section4, section5, theorems, ties};
+
+/// A picture with its name and what it shows.
+pub struct Figure {
+    /// The name of its files, without ending.
+    pub name: &'static str,
+    /// What it shows.
+    pub caption: String,
+    /// The picture.
+    pub picture: Picture,
+}
+
+/// What the paper says, what was measured, and the pictures.
+pub struct Ledger {
+    /// In the order of the paper.
+    pub claims: Vec<Claim>,
+    /// The paper's two figures first.
+    pub figures: Vec<Figure>,
+    /// The learners of the figures, by the names they have there.
+    pub learners: Vec<(String, LearnerResult)>,
+    /// The episodes to show their regret at.
+    pub shown_at: Vec<u64>,
+}
+
+/// Measures everything. `Err(LedgerError::Stopped)` if it was stopped on the way.
+///
+/// ```no_run
+/// use std::sync::atomic::AtomicBool;
+/// use emab_paper::{Desk, Settings, reproduce};
+/// let ledger = reproduce(&mut Desk {
+///     settings: Settings::QUICK,
+///     threads: 0,
+///     stop: &AtomicBool::new(false),
+///     watch: &mut |_what, _progress| {},
+/// })?;
+/// for claim in &ledger.claims {
+///     println!("{}: {} - {}", claim.place, claim.says, claim.verdict.words());
+/// }
+/// # Ok::<(), emab_paper::LedgerError>(())
+/// ```
+pub fn reproduce(desk: &mut Desk<'_>) -> Result<Ledger, LedgerError> {
+    let figures = Figures::run(desk)?;
+    let mut claims = section2::claims(desk)?;
+    claims.extend(section5::definitions(desk, &figures)?);
+    let chapter = theorems::chapter(desk, &figures)?;
+    claims.extend(chapter.claims);
+    claims.extend(ties::claims(desk)?);
+    claims.extend(section4::claims(desk)?);
+    claims.extend(section5::claims(desk, &figures)?);
+
+    let (runs, episodes) = (desk.settings.runs, desk.settings.episodes);
+    let title = format!("FeedBAL on Section 5's problem ({runs} runs of {episodes} episodes)");
+    let figure = |name, caption: &str, picture| Figure {
+        name,
+        caption: caption.into(),
+        picture,
+    };
+    let (bound, sentence) = bound_picture(&figures, runs, episodes)?;
+    let pictures = vec![
+        figure(
+            "figure1",
+            "The figure of Section 5: cumulative regret of FeedBAL, UCB1 and UCB1-V.",
+            figures.first(runs)?,
+        ),
+        figure(
+            "figure2",
+            "The figure of the additional results: FeedBAL by the σ² it is told.",
+            figures.second(runs)?,
+        ),
+        figure(
+            "places",
+            "Where FeedBAL's regret comes from in Section 5's problem.",
+            draw_places(&figures.places, &title)?,
+        ),
+        figure("bound", &format!("{sentence}."), bound),
+        figure(
+            "feedback-gap",
+            "The counter-example to the paper's width, and the width that covers the feedback.",
+            chapter.counterexample,
+        ),
+        figure(
+            "logarithm",
+            "Expected regret with delta = 1/n: a logarithm where gaps are wide.",
+            chapter.logarithm,
+        ),
+    ];
+    let mut shown_at: Vec<u64> = REFERENCE_AT
+        .iter()
+        .copied()
+        .filter(|n| *n < episodes)
+        .collect();
+    shown_at.push(episodes);
+    let learners = TITLES.iter().map(|title| (*title).to_owned());
+    Ok(Ledger {
+        claims,
+        figures: pictures,
+        learners: learners.zip(figures.results).collect(),
+        shown_at,
+    })
+}
+
+/// FeedBAL's curve with Theorem 1 beside it.
+fn bound_picture(
+    figures: &Figures,
+    runs: u64,
+    episodes: u64,
+) -> Result<(Picture, String), LedgerError> {
+    let file = builtin("resource")?;
+    let told = learner_of(&file, "feedbal")?.feedbal()?;
+    let bounds = Bounds::new(figures.problem.clone(), &told, episodes)?;
+    let mut curves = Vec::new();
+    let mut sentence = String::new();
+    if let Some(feedbal) = figures.results.first() {
+        curves.push(regret_series("FeedBAL", feedbal));
+        let (mut lines, said) = bound_series(&bounds, feedbal);
+        curves.append(&mut lines);
+        sentence = said;
+    }
+    let options = PlotOptions {
+        title: format!("Theorem 1 beside the regret ({runs} runs, 95 % bands)"),
+        x_label: "episodes".into(),
+        y_label: "cumulative regret".into(),
+        log_x: true,
+        log_y: true,
+    };
+    Ok((draw(&curves, &options)?, sentence))
+}

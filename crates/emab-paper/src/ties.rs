@@ -1,0 +1,119 @@
+//! Assumption 1: what ties do.
+
+use emab::theory::Bounds;
+use emab_report::{Claim, Verdict, number};
+
+use crate::desk::{Desk, Job, LedgerError, learner};
+use crate::instances;
+use crate::wording::{broken, exactly, kept, last, regret_at, show};
+
+pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let mut claims = stop_tie(desk)?;
+    claims.push(action_tie(desk)?);
+    Ok(claims)
+}
+
+/// `stop` ties with going on, and going on once more would be a loss.
+fn stop_tie(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let (episodes, runs) = (20_000, desk.settings.scaled(200, 40));
+    let problem = instances::stop_tie()?;
+    let texts = [
+        "feedbal:sigma2=0.05,delta=0.01",
+        "feedbal:sigma2=0.05,delta=0.01,stop_bias=0.1",
+    ];
+    let plain = learner(texts[0])?;
+    let broken = Bounds::new(problem.clone(), &plain.feedbal()?, episodes)?
+        .assumption1
+        .violations
+        .len();
+    let outcome = desk.run(Job {
+        what: "a tie of stop",
+        problem,
+        learners: vec![plain, learner(texts[1])?],
+        episodes,
+        runs,
+        checkpoints: vec![episodes / 2],
+    })?;
+    // The share of the episodes in which it went on at the tie: those that came to step 2.
+    let went_on = |i: usize| {
+        let places = outcome.places.get(i);
+        let second = places.and_then(|places| places.iter().find(|place| place.t == 2));
+        second.map_or(f64::NAN, |place| place.visits / episodes as f64)
+    };
+    let half = |i: usize| regret_at(&outcome.results[i], episodes / 2, runs);
+    let end = |i: usize| last(&outcome.results[i], runs);
+    // What linear regret of the tie would be: it loses 0.5 at most.
+    let growth = |i: usize| {
+        let (a, b) = (half(i), end(i));
+        let span = (episodes / 2) as f64;
+        ((b.0 - a.0) / span, a.1.hypot(b.1) / span)
+    };
+    let how = format!(
+        "three steps, stop ties with going on ({broken} tie, computed): {runs} runs of {episodes} episodes"
+    );
+    let figures = |i: usize| {
+        format!(
+            "regret {} at half, {} at the end; goes on in {:.1} % of the episodes",
+            show(half(i)),
+            show(end(i)),
+            100.0 * went_on(i)
+        )
+    };
+    Ok(vec![
+        Claim {
+            place: "Section 4, Assumption 1".into(),
+            says: "where stop ties with another action, a learner may incur linear regret".into(),
+            how: how.clone(),
+            measured: format!(
+                "{}. The choices differ for ever and cost nothing: the benchmark's value after the tied action is never less than stopping",
+                figures(0)
+            ),
+            // Linear regret would be at least a hundredth an episode here.
+            verdict: match Verdict::less(growth(0), (0.01, 0.0)) {
+                Verdict::Holds => Verdict::Fails,
+                Verdict::Fails => Verdict::Holds,
+                other => other,
+            },
+        },
+        Claim {
+            place: "Section 4, Assumption 1".into(),
+            says: "a small bias on stop makes the learner follow the benchmark in spite of the tie"
+                .into(),
+            how: format!("the same with stop_bias=0.1 ({runs} runs)"),
+            measured: figures(1),
+            verdict: exactly(broken > 0 && went_on(1) < 0.05 && went_on(1) < 0.1 * went_on(0)),
+        },
+    ])
+}
+
+/// Two continuation actions tie, which Assumption 1 allows, and differ in what follows.
+fn action_tie(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
+    let (episodes, runs) = (5000, desk.settings.scaled(400, 400));
+    let problem = instances::action_tie()?;
+    let config = learner("feedbal:sigma2=0.05,delta=0.01")?;
+    let bounds = Bounds::new(problem.clone(), &config.feedbal()?, episodes)?;
+    let verified = desk.verify("a tie of actions", problem, config, episodes, runs)?;
+    let promises = verified.promises();
+    let promise = promises
+        .iter()
+        .find(|p| p.statement == "Theorem 1, derived");
+    Ok(Claim {
+        place: "Theorem 1, ties".into(),
+        says: "it holds under Assumption 1, which allows ties among continuation actions".into(),
+        how: format!(
+            "three steps, two actions equal one step ahead and different after: Assumption 1 {}, {runs} runs of {episodes} episodes",
+            if bounds.assumption1.holds {
+                "holds"
+            } else {
+                "does not hold"
+            }
+        ),
+        measured: format!(
+            "regret {}, bound {}: {}",
+            show(verified.regret),
+            number(bounds.theorem1.derived),
+            promise.map_or(String::new(), broken)
+        ),
+        verdict: promise.map_or(Verdict::Undecided, kept),
+    })
+}

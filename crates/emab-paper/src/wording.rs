@@ -1,0 +1,65 @@
+//! Measurements as words, and measurements as verdicts.
+
+use emab::{CurvePoint, Kept, LearnerResult, Promise};
+use emab_report::{Verdict, confidence, number};
+
+/// A claim holds exactly, or it does not.
+pub fn exactly(holds: bool) -> Verdict {
+    if holds {
+        Verdict::Holds
+    } else {
+        Verdict::Fails
+    }
+}
+
+/// What a promise over many runs says of the claim that it is kept.
+pub fn kept(promise: &Promise) -> Verdict {
+    match promise.verdict {
+        Kept::Kept => Verdict::Holds,
+        Kept::Broken => Verdict::Fails,
+        Kept::NotDecidable => Verdict::Undecided,
+    }
+}
+
+/// How often a promise was broken.
+pub fn broken(promise: &Promise) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    format!(
+        "{} of {} runs break it ({} to {}; promised at most {})",
+        promise.broken,
+        promise.runs,
+        percent(promise.interval.0),
+        percent(promise.interval.1),
+        percent(promise.promised)
+    )
+}
+
+/// Regret at an episode with its standard error; a single run has no error that could be known.
+pub fn regret_at(result: &LearnerResult, episode: u64, runs: u64) -> (f64, f64) {
+    let point = result.curve.iter().find(|point| point.episode == episode);
+    point.map_or((f64::NAN, f64::INFINITY), |point| regret(point, runs))
+}
+
+/// Regret at the end.
+pub fn last(result: &LearnerResult, runs: u64) -> (f64, f64) {
+    let point = result.curve.last();
+    point.map_or((f64::NAN, f64::INFINITY), |point| regret(point, runs))
+}
+
+fn regret(point: &CurvePoint, runs: u64) -> (f64, f64) {
+    let stderr = if runs < 2 {
+        f64::INFINITY
+    } else {
+        point.stderr
+    };
+    (point.regret, stderr)
+}
+
+/// A measurement with its 95 % interval.
+pub fn show((mean, stderr): (f64, f64)) -> String {
+    if stderr.is_finite() {
+        confidence(mean, stderr)
+    } else {
+        number(mean)
+    }
+}

@@ -1,0 +1,241 @@
+//! A report of text, tables and pictures, as Markdown beside its pictures and as one HTML page that needs nothing else.
+
+use std::fmt::Write;
+
+use crate::claim::{Claim, Verdict};
+
+/// A report.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// The title.
+    pub title: String,
+    /// What it says, in order.
+    pub blocks: Vec<Block>,
+}
+
+/// One part of a report.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A heading.
+    Heading(String),
+    /// A paragraph.
+    Text(String),
+    /// A table; the first column holds names, the others numbers.
+    Table {
+        /// Names of the columns.
+        header: Vec<String>,
+        /// The rows.
+        rows: Vec<Vec<String>>,
+    },
+    /// Claims with their verdicts.
+    Claims(Vec<Claim>),
+    /// A picture.
+    Picture {
+        /// The name of its files, without ending.
+        name: String,
+        /// What it shows.
+        caption: String,
+        /// The picture as SVG.
+        svg: String,
+    },
+}
+
+/// The columns of claims.
+pub(crate) const CLAIMS: [&str; 5] = [
+    "where",
+    "what is claimed",
+    "how tested",
+    "measured",
+    "verdict",
+];
+
+pub(crate) fn claim_cells(claim: &Claim) -> [String; 5] {
+    let verdict = claim.verdict.words().to_owned();
+    [
+        claim.place.clone(),
+        claim.says.clone(),
+        claim.how.clone(),
+        claim.measured.clone(),
+        verdict,
+    ]
+}
+
+impl Document {
+    /// As Markdown; its pictures are files NAME.png beside it.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("# {}\n", self.title);
+        let row = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let head = |names: &[String]| format!("{}|{}\n", row(names), "---|".repeat(names.len()));
+        for block in &self.blocks {
+            out.push('\n');
+            match block {
+                Block::Heading(text) => out += &format!("## {text}\n"),
+                Block::Text(text) => out += &format!("{text}\n"),
+                Block::Table { header, rows } => {
+                    out += &head(header);
+                    out.extend(rows.iter().map(|cells| row(cells)));
+                }
+                Block::Claims(claims) => {
+                    out += &head(&CLAIMS.map(str::to_owned));
+                    for claim in claims {
+                        let mut cells = claim_cells(claim);
+                        cells[4] = format!("**{}**", cells[4]);
+                        out += &row(&cells);
+                    }
+                }
+                Block::Picture { name, caption, .. } => {
+                    out += &format!("![{caption}]({name}.png)\n\n*{caption}*\n");
+                }
+            }
+        }
+        out
+    }
+
+    /// As one HTML page with its pictures in it.
+    pub fn html(&self) -> String {
+        let title = escape(&self.title);
+        let mut out = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        );
+        for block in &self.blocks {
+            match block {
+                Block::Heading(text) => out += &format!("<h2>{}</h2>\n", escape(text)),
+                Block::Text(text) => out += &format!("<p>{}</p>\n", escape(text)),
+                Block::Table { header, rows } => {
+                    out += "<div class=\"wide\"><table class=\"numbers\">\n";
+                    out += &row("th", header, "");
+                    out.extend(rows.iter().map(|cells| row("td", cells, "")));
+                    out += "</table></div>\n";
+                }
+                Block::Claims(claims) => {
+                    out += "<div class=\"wide\"><table class=\"claims\">\n";
+                    out += &row("th", &CLAIMS.map(str::to_owned), "");
+                    for claim in claims {
+                        out += &row("td", &claim_cells(claim), class(claim.verdict));
+                    }
+                    out += "</table></div>\n";
+                }
+                Block::Picture { caption, svg, .. } => {
+                    let caption = escape(caption);
+                    out += &format!(
+                        "<figure><img alt=\"{caption}\" src=\"data:image/svg+xml,{}\">\n<figcaption>{caption}</figcaption></figure>\n",
+                        percent_encode(svg)
+                    );
+                }
+            }
+        }
+        out += "</main>\n</body>\n</html>\n";
+        out
+    }
+}
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;color:#1a1a1a;background:#fff;margin:0}\
+main{max-width:72rem;margin:0 auto;padding:1.5rem}h1{font-size:1.7rem}h2{font-size:1.25rem;margin-top:2.5rem}\
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;line-height:1.4}\
+th,td{text-align:left;vertical-align:top;padding:.45rem .6rem;border-bottom:1px solid #ddd}th{border-bottom:2px solid #888}\
+.numbers td:not(:first-child),.numbers th:not(:first-child){text-align:right;white-space:nowrap}\
+.claims td:last-child{font-weight:600;white-space:nowrap}.holds td:last-child{color:#00603f}\
+.part td:last-child{color:#7a5200}.fails td:last-child{color:#a33a00}.open td:last-child{color:#555}\
+figure{margin:1.5rem 0}img{max-width:100%;height:auto}figcaption{color:#444;font-size:.9rem}";
+
+fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::HoldsInPart => "part",
+        Verdict::Fails => "fails",
+        Verdict::Undecided => "open",
+    }
+}
+
+fn row(tag: &str, cells: &[String], class: &str) -> String {
+    let mut out = if class.is_empty() {
+        "<tr>".to_owned()
+    } else {
+        format!("<tr class=\"{class}\">")
+    };
+    for cell in cells {
+        out += &format!("<{tag}>{}</{tag}>", escape(cell));
+    }
+    out + "</tr>\n"
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// For a `data:` address in double quotes: only what such an address may hold as it is stays as it is.
+fn percent_encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 5 / 4);
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => out.push(byte.into()),
+            b' ' | b'-' | b'_' | b'.' | b'!' | b'~' | b'*' | b'(' | b')' | b',' | b';' | b':'
+            | b'/' | b'=' | b'@' | b'+' | b'$' => out.push(byte.into()),
+            _ => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let claim = Claim {
+            place: "Lemma <1>".into(),
+            says: "a | b".into(),
+            how: "\"exactly\"".into(),
+            measured: "1 & 2".into(),
+            verdict: Verdict::HoldsInPart,
+        };
+        Document {
+            title: "A & B".into(),
+            blocks: vec![
+                Block::Claims(vec![claim]),
+                Block::Picture {
+                    name: "one".into(),
+                    caption: "a < b".into(),
+                    svg: "<svg id=\"a#b\">100 %</svg>".into(),
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn html_escapes_texts_and_carries_its_pictures() {
+        let html = document().html();
+        assert!(
+            html.contains("<td>Lemma &lt;1&gt;</td><td>a | b</td><td>&quot;exactly&quot;</td>")
+        );
+        assert!(html.contains("<tr class=\"part\">"));
+        assert!(
+            html.contains("src=\"data:image/svg+xml,%3Csvg id=%22a%23b%22%3E100 %25%3C/svg%3E\"")
+        );
+        // Self-contained: nothing is asked of any other place.
+        assert!(
+            !html.contains("http") && !html.contains("src=\"one"),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn markdown_keeps_its_tables_whole_and_names_its_pictures() {
+        let markdown = document().markdown();
+        assert!(
+            markdown.contains("| Lemma <1> | a \\| b | \"exactly\" | 1 & 2 | **holds in part** |")
+        );
+        assert!(markdown.contains("![a < b](one.png)"));
+    }
+}
