@@ -6,16 +6,7 @@ use emab::{LearnerResult, Place, Problem};
 use emab_report::{Picture, PlotOptions, draw, regret_series};
 
 use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
-
-/// The learners of both figures, as they are asked for.
-const LEARNERS: [&str; 6] = [
-    "feedbal",
-    "ucb1",
-    "ucb1v",
-    "feedbal:sigma2=0.02",
-    "feedbal:sigma2=0.05",
-    "feedbal:sigma2=0.4",
-];
+use crate::reference::{AT, LEARNERS};
 
 /// As the figures call them.
 pub(crate) const TITLES: [&str; 6] = [
@@ -26,17 +17,6 @@ pub(crate) const TITLES: [&str; 6] = [
     "FeedBAL, σ² = 0.05",
     "FeedBAL, σ² = 0.4",
 ];
-
-/// Expected regret from 400,000 runs of a separate program, at `REFERENCE_AT`, in the order of `LEARNERS`.
-pub(crate) const REFERENCE: [[f64; 5]; 6] = [
-    [17.17, 67.10, 174.96, 256.34, 366.51],
-    [20.56, 132.09, 506.88, 918.60, 1680.42],
-    [13.78, 98.47, 415.73, 775.61, 1455.88],
-    [26.04, 120.51, 366.31, 610.50, 1046.30],
-    [20.31, 70.40, 151.23, 203.55, 269.98],
-    [16.88, 75.21, 218.71, 334.56, 497.93],
-];
-pub(crate) const REFERENCE_AT: [u64; 5] = [100, 1000, 5000, 10_000, 20_000];
 
 /// Section 5's problem and what the learners of the figures did on it.
 pub(crate) struct Figures {
@@ -57,7 +37,7 @@ impl Figures {
             .collect();
         let more = [1, 10, 50, episodes - episodes / 4, (episodes / 10).max(1)];
         checkpoints.extend(more.iter().filter(|&&n| n <= episodes));
-        checkpoints.extend(REFERENCE_AT.iter().filter(|&&n| n <= episodes));
+        checkpoints.extend(AT.iter().filter(|&&n| n <= episodes));
         let learners: Result<_, _> = LEARNERS
             .iter()
             .map(|text| learner_of(&file, text))

@@ -5,7 +5,8 @@ use emab::theory::Bounds;
 use emab_report::{Claim, Picture, PlotOptions, bound_series, draw, draw_places, regret_series};
 
 use crate::desk::{Desk, LedgerError, builtin, learner_of};
-use crate::figures::{Figures, REFERENCE_AT, TITLES};
+use crate::figures::{Figures, TITLES};
+use crate::reference::AT;
 use crate::{section2, section4, section5, theorems, ties};
 
 /// A picture with its name and what it shows.
@@ -92,11 +93,7 @@ pub fn reproduce(desk: &mut Desk<'_>) -> Result<Ledger, LedgerError> {
             chapter.logarithm,
         ),
     ];
-    let mut shown_at: Vec<u64> = REFERENCE_AT
-        .iter()
-        .copied()
-        .filter(|n| *n < episodes)
-        .collect();
+    let mut shown_at: Vec<u64> = AT.iter().copied().filter(|n| *n < episodes).collect();
     shown_at.push(episodes);
     let learners = TITLES.iter().map(|title| (*title).to_owned());
     Ok(Ledger {

@@ -8,6 +8,7 @@ mod figures;
 mod fit;
 mod instances;
 mod ledger;
+pub mod reference;
 mod section2;
 mod section4;
 mod section5;

@@ -6,8 +6,9 @@ use emab::{LearnerResult, Role, Stream};
 use emab_report::{Claim, Verdict, number};
 
 use crate::desk::{Desk, LedgerError};
-use crate::figures::{Figures, REFERENCE, REFERENCE_AT, TITLES};
+use crate::figures::{Figures, TITLES};
 use crate::instances;
+use crate::reference::{AT, REGRET};
 use crate::wording::{exactly, last, regret_at, show};
 
 pub(crate) fn claims(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
@@ -215,8 +216,8 @@ pub(crate) fn definitions(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Clai
 /// How far the curves are from those of the separate program, if they have an episode in common.
 fn reference(results: &[LearnerResult]) -> Option<Claim> {
     let mut worst: Option<(f64, String)> = None;
-    for ((result, reference), title) in results.iter().zip(REFERENCE).zip(TITLES) {
-        for (n, expected) in REFERENCE_AT.iter().zip(reference) {
+    for ((result, reference), title) in results.iter().zip(REGRET).zip(TITLES) {
+        for (n, expected) in AT.iter().zip(reference) {
             let Some(point) = result.curve.iter().find(|point| point.episode == *n) else {
                 continue;
             };

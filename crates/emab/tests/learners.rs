@@ -13,7 +13,10 @@ use emab::conformance::check_learner;
 use emab::learners::{
     CATALOGUE, FeedBal, FeedBalParameters, LearnerConfig, Learning, Random, Ties, Ucb1,
 };
-use emab::{Action, Environment, Episode, Learner, Model, Names, Problem, Role, Spec, Stream};
+use emab::{
+    Action, Delta, Environment, Episode, Learner, Model, Names, Problem, Role, Sigma2, Spec,
+    Spread, Stream, WidthKind,
+};
 use proptest::prelude::*;
 
 /// Algorithm 2 from the list of episodes: every mean and count anew for each question.
@@ -23,6 +26,8 @@ struct FromTheList<'a> {
     sigma2: f64,
     delta: f64,
     bias: f64,
+    /// Fact 3's `D`, for the sound width.
+    spread: Option<f64>,
 }
 
 impl FromTheList<'_> {
@@ -52,9 +57,12 @@ impl FromTheList<'_> {
         }
         let k = (self.spec.horizon() * self.spec.states().len() * (self.spec.actions().len() + 1))
             as f64;
-        let conf =
-            ((1.0 + n) / (n * n) * 4.0 * self.sigma2 * (k * (1.0 + n).sqrt() / self.delta).ln())
-                .sqrt();
+        let w = match (self.spread, action) {
+            (None, _) => 4.0 * self.sigma2,
+            (Some(_), Action::Stop) => 2.0 * self.sigma2,
+            (Some(d), Action::Continue(_)) => 2.0 * (2.0 * self.sigma2 + d * d / 4.0),
+        };
+        let conf = ((1.0 + n) / (n * n) * w * (k * (1.0 + n).sqrt() / self.delta).ln()).sqrt();
         let bias = if action == Action::Stop {
             self.bias
         } else {
@@ -132,13 +140,17 @@ proptest! {
         sigma2 in 0.0_f64..0.3,
         delta in 0.01_f64..0.99,
         bias in prop_oneof![Just(0.0), 0.0_f64..0.1],
+        spread in prop::option::of(0.0_f64..1.0),
     ) {
         let problem = Arc::new(p.problem());
         let spec = problem.spec().clone();
         let mut parameters = FeedBalParameters::new(sigma2, delta).unwrap();
         parameters.stop_bias = bias;
+        if let Some(spread) = spread {
+            parameters.width = WidthKind::Sound(Spread::new(spread).unwrap());
+        }
         let mut learner = FeedBal::new(spec.clone(), parameters);
-        let list = FromTheList { spec: &spec, episodes: Vec::new(), sigma2, delta, bias };
+        let list = FromTheList { spec: &spec, episodes: Vec::new(), sigma2, delta, bias, spread };
         let mut both = SideBySide(&mut learner, list);
         let mut environment = Environment::new(problem.clone()).unwrap();
         environment.restart(seed, 0);
@@ -361,4 +373,62 @@ fn a_learner_that_cheats_is_caught() {
         .unwrap_err()
         .to_string();
     assert!(caught.starts_with("a reset:"), "{caught}");
+}
+
+#[test]
+fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
+    let file = Learning {
+        delta: Some(Delta::new(0.05).unwrap()),
+        sigma2: Some(Sigma2::new(0.3).unwrap()),
+        sigma2_cost: Some(Sigma2::new(0.1).unwrap()),
+        sigma2_reward: None,
+        feedback_spread: None,
+        reward_range: Some((2.0, 5.0)),
+    };
+    let told = |text: &str, learning: &Learning| {
+        let config = LearnerConfig::parse(text, learning).unwrap();
+        config.for_episodes(1000).unwrap().feedbal()
+    };
+    let sigmas = |text: &str, learning: &Learning| {
+        let told = told(text, learning).unwrap();
+        (told.sigma2_cost.get(), told.sigma2_reward.get())
+    };
+    let none = Learning::default();
+    assert_eq!(sigmas("feedbal", &file), (0.1, 0.3));
+    // One sigma2 in the call stands for both, whatever the file says; a part in the call goes before it.
+    assert_eq!(sigmas("feedbal:sigma2=0.7", &file), (0.7, 0.7));
+    assert_eq!(
+        sigmas("feedbal:sigma2=0.7,sigma2_reward=0.2", &file),
+        (0.7, 0.2)
+    );
+    assert_eq!(sigmas("feedbal", &none), (0.25, 0.25));
+    // D is stated, or the range of the rewards, or there is no sound width.
+    let coefficients = |text, learning| told(text, learning).unwrap().coefficients();
+    let sound = coefficients("feedbal:width=sound", &file);
+    assert!((sound.action - 2.0 * (0.1 + 0.3 + 9.0 / 4.0)).abs() < 1e-12);
+    assert!((sound.stop - 0.6).abs() < 1e-12);
+    let stated = coefficients("feedbal:width=sound,feedback_spread=1", &file);
+    assert!((stated.action - 2.0 * (0.4 + 0.25)).abs() < 1e-12);
+    let error = told("feedbal:width=sound", &none).unwrap_err().to_string();
+    assert!(error.contains("reward_range"), "{error}");
+    // The printed width has one coefficient: 4 sigma^2, or twice the sum of its parts.
+    let paper = coefficients("feedbal:sigma2_cost=0.1,sigma2_reward=0.5", &none);
+    assert_eq!((paper.action, paper.stop), (1.2, 1.2));
+    // One over the episodes.
+    assert_eq!(told("feedbal:delta=1/n", &file).unwrap().delta.get(), 0.001);
+    let once = LearnerConfig::parse("feedbal:delta=1/n", &file).unwrap();
+    let error = once.for_episodes(1).unwrap_err().to_string();
+    assert!(error.contains("at least 2 episodes"), "{error}");
+    // What nobody said is said to be assumed, and only that.
+    let assumed = |text, learning| {
+        LearnerConfig::parse(text, learning)
+            .unwrap()
+            .assumed()
+            .to_vec()
+    };
+    assert_eq!(assumed("feedbal", &none), ["sigma2", "delta"]);
+    assert_eq!(
+        assumed("feedbal:sigma2_cost=0,sigma2_reward=1,delta=0.1", &none),
+        Vec::<&str>::new()
+    );
 }

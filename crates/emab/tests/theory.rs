@@ -92,7 +92,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn bounds_are_those_of_a_brute_force(
@@ -152,11 +152,14 @@ proptest! {
         {
             prop_assert!(near(got.printed, constant + printed[i]), "{i}: {got:?} {}", constant + printed[i]);
             prop_assert!(near(got.derived, constant + derived[i]), "{i}: {got:?} {}", constant + derived[i]);
-            prop_assert!(got.tight <= got.derived * (1.0 + 1e-12) && got.tight.is_finite());
+// Without Assumption 2 the corollary is no bound, and what is one may lie above it.
+            let bounds_it = i < 2 || broken2 == 0;
+            prop_assert!(got.tight <= got.derived * (1.0 + 1e-12) || !bounds_it, "{i}: {got:?}");
+            prop_assert!(got.tight.is_finite());
         }
         if let Some(first) = bounds.informative_from_episode {
-            prop_assert!(bounds.theorem1.derived < first as f64 * omega_max);
-            prop_assert!(bounds.theorem1.derived >= (first - 1) as f64 * omega_max);
+            prop_assert!(bounds.theorem1.derived < first as f64 * omega_max * (1.0 + 1e-9));
+            prop_assert!(bounds.theorem1.derived >= (first - 1) as f64 * omega_max * (1.0 - 1e-9));
         }
     }
 }

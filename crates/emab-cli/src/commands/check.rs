@@ -19,8 +19,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     let spec = file.spec();
     let reached = file.check(LIMIT)?;
     let widths = widths(&file)?;
-    let mut remarks = remarks(&file, &reached);
-    remarks.extend(widths.remarks);
+    let remarks = remarks(&file, &reached);
     let reachable = reached.complete.then_some(reached.pairs);
     let learning = file.learning();
     if json {
@@ -47,6 +46,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
             },
             "widths": { "paper": widths.paper, "needed": widths.needed },
             "remarks": remarks,
+            "warnings": widths.warnings,
         }));
     }
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
@@ -127,6 +127,9 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     for remark in &remarks {
         text += &format!("\nnote: {remark}");
     }
+    for warning in &widths.warnings {
+        text += &format!("\nwarning: {warning}");
+    }
     text += &if reached.complete {
         "\nThe problem is valid.".to_owned()
     } else {
@@ -166,7 +169,7 @@ fn remarks(file: &ProblemFile, reached: &Reached) -> Vec<String> {
 struct Widths {
     paper: Coefficients,
     needed: Option<Coefficients>,
-    remarks: Vec<String>,
+    warnings: Vec<String>,
 }
 
 fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
@@ -177,13 +180,13 @@ fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
     let mut widths = Widths {
         paper: told.coefficients(),
         needed: None,
-        remarks: Vec::new(),
+        warnings: Vec::new(),
     };
     if !file.has_model() {
         if let Some(spread) = learning.spread() {
             let sound = WidthKind::Sound(spread);
             widths.needed = Some(sound.coefficients(told.sigma2_cost, told.sigma2_reward));
-            widths.remarks.extend(told_soundness_words(&told, spread));
+            widths.warnings.extend(told_soundness_words(&told, spread));
         }
         return Ok(widths);
     }
@@ -192,8 +195,10 @@ fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
     if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
         widths.needed = Some(variation.needed);
         let words = soundness_words(&told, &variation, file.spec());
-        widths.remarks.extend(words);
-        widths.remarks.extend(told_too_little(learning, &variation));
+        widths.warnings.extend(words);
+        widths
+            .warnings
+            .extend(told_too_little(learning, &variation));
     }
     Ok(widths)
 }

@@ -67,6 +67,6 @@ pub fn learners(json: bool) -> Result<(), Failure> {
         width,
     );
     text += "\n\nA learner with parameters is written name:key=value,key=value. What a problem file states in\n\
-             [learning] (`sigma2`, `delta`) goes before these defaults.\n";
+             [learning] goes before these defaults.\n";
     terminal::print(&text)
 }

@@ -396,27 +396,33 @@ impl LearnerConfig {
         let mut assumed = Vec::new();
         for parameter in entry.parameters {
             let name = parameter.name;
-            // One `sigma2` in the call stands for both of its parts, whatever the file says of them.
-            let parts = name.starts_with("sigma2_");
-            let whole = || call("sigma2").filter(|_| parts);
-            let value = match call(name).or_else(whole).or_else(|| file(name)) {
-                Some(value) => value,
-                None if parts => {
-                    let sigma2 = values.iter().find(|(name, _)| *name == "sigma2");
-                    sigma2.map_or_else(|| read("0.25"), |(_, value)| value.clone())
+            let value = match name {
+                // Its parts are what it is unless somebody parts them; one `sigma2` in the call stands for both,
+                // whatever the file says.
+                "sigma2_cost" | "sigma2_reward" => {
+                    let in_file = || file(name).filter(|_| call("sigma2").is_none());
+                    match call(name).or_else(in_file) {
+                        Some(value) => value,
+                        None => continue,
+                    }
                 }
-                // Only what is stated: most learners get by without it.
-                None if name == "feedback_spread" => continue,
-                None => {
-                    let named_apart = |part| call(part).or_else(|| file(part)).is_some();
-                    let needed = !(name == "sigma2"
-                        && named_apart("sigma2_cost")
-                        && named_apart("sigma2_reward"));
-                    if matches!(name, "sigma2" | "delta") && needed {
+                // Only one width needs it.
+                "feedback_spread" => {
+                    let is_sound = call("width") == Some(ParameterValue::Word("sound".into()));
+                    match call(name).or_else(|| file(name).filter(|_| is_sound)) {
+                        Some(value) => value,
+                        None => continue,
+                    }
+                }
+                _ => call(name).or_else(|| file(name)).unwrap_or_else(|| {
+                    let parted = |part| call(part).or_else(|| file(part)).is_some();
+                    let needless =
+                        name == "sigma2" && parted("sigma2_cost") && parted("sigma2_reward");
+                    if matches!(name, "sigma2" | "delta") && !needless {
                         assumed.push(name);
                     }
                     read(parameter.default)
-                }
+                }),
             };
             values.push((name, value));
         }

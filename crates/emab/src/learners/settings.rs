@@ -15,7 +15,11 @@ impl Settings<'_> {
     pub(super) fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
         let wrong = |error| self.wrong(error);
         let sigma2 = |name| Sigma2::named(name, self.number(name)?).map_err(wrong);
-        sigma2("sigma2")?;
+        let both = sigma2("sigma2")?;
+        let part = |name| match self.value(name) {
+            Some(_) => sigma2(name),
+            None => Ok(both),
+        };
         let paper = ("paper", false);
         let width = if self.word("width", &[paper, ("sound", true)])? {
             WidthKind::Sound(self.spread()?)
@@ -23,8 +27,8 @@ impl Settings<'_> {
             WidthKind::Paper
         };
         Ok(FeedBalParameters {
-            sigma2_cost: sigma2("sigma2_cost")?,
-            sigma2_reward: sigma2("sigma2_reward")?,
+            sigma2_cost: part("sigma2_cost")?,
+            sigma2_reward: part("sigma2_reward")?,
             delta: Delta::new(self.number("delta")?).map_err(wrong)?,
             width,
             stop_bias: self.finite("stop_bias")?,

@@ -2,37 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../emab-sim/tests/common/mod.rs"]
 mod common;
 
 use common::{experiment, finish};
 use emab::Environment;
-
-const AT: [u64; 5] = [100, 1000, 5000, 10_000, 20_000];
-
-/// `shared/paper/README.md`, fact 1.
-const REFERENCE: [(&str, [f64; 5]); 6] = [
-    ("feedbal", [17.17, 67.10, 174.96, 256.34, 366.51]),
-    ("feedbal:sigma2=0.4", [16.88, 75.21, 218.71, 334.56, 497.93]),
-    (
-        "feedbal:sigma2=0.05",
-        [20.31, 70.40, 151.23, 203.55, 269.98],
-    ),
-    (
-        "feedbal:sigma2=0.02",
-        [26.04, 120.51, 366.31, 610.50, 1046.30],
-    ),
-    ("ucb1", [20.56, 132.09, 506.88, 918.60, 1680.42]),
-    ("ucb1v", [13.78, 98.47, 415.73, 775.61, 1455.88]),
-];
+use emab_paper::reference::{AT, LEARNERS, REGRET};
 
 #[test]
 fn regret_is_within_four_standard_errors() {
-    let learners = REFERENCE.map(|(learner, _)| learner);
-    let experiment = experiment("resource", &learners, 500, 20_000, &AT);
+    let experiment = experiment("resource", &LEARNERS, 500, 20_000, &AT);
     let mut state = experiment.state();
     finish(&experiment, &mut state, 0);
     let results = experiment.results(&state);
-    for (result, (learner, reference)) in results.iter().zip(REFERENCE) {
+    for (result, reference) in results.iter().zip(REGRET) {
+        let learner = &result.label;
         for (point, expected) in result.curve.iter().zip(reference) {
             // The reference has errors of its own, a twentieth of ours or less; sigma^2 = 0.02 has heavy tails.
             let away = (point.regret - expected).abs() / point.stderr;

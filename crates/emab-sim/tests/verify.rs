@@ -1,0 +1,92 @@
+//! Promises that are kept are seen to be kept, and broken ones to be broken.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::atomic::AtomicBool;
+
+use emab::Kept;
+use emab::learners::LearnerConfig;
+use emab_problem::ProblemFile;
+use emab_sim::{Control, Verification, Verified};
+
+fn verify(problem: &str, learner: &str, runs: u64, episodes: u64, threads: usize) -> Verified {
+    let file = ProblemFile::builtin(problem).unwrap().unwrap();
+    let learner = LearnerConfig::parse(learner, file.learning()).unwrap();
+    let verification = Verification {
+        problem: file.problem().unwrap(),
+        learner: learner.for_episodes(episodes).unwrap(),
+        episodes,
+        runs,
+        seed: 1,
+    };
+    let mut control = Control {
+        threads,
+        stop: &AtomicBool::new(false),
+        watch: &mut |_, _| {},
+    };
+    verification.run(&mut control).unwrap().unwrap()
+}
+
+fn verdicts(verified: &Verified) -> Vec<(String, Kept)> {
+    let promises = verified.promises();
+    promises
+        .into_iter()
+        .map(|p| (p.statement, p.verdict))
+        .collect()
+}
+
+#[test]
+fn section_5_keeps_its_promises() {
+    let verified = verify("resource", "feedbal", 400, 500, 0);
+    for (statement, verdict) in verdicts(&verified) {
+        assert_eq!(verdict, Kept::Kept, "{statement}");
+    }
+    assert_eq!(verified.worst, None);
+}
+
+#[test]
+fn a_width_ten_times_too_small_is_reported() {
+    // A width goes with the root of sigma2.
+    let verified = verify("resource", "feedbal:sigma2=0.002", 60, 300, 0);
+    let verdicts = verdicts(&verified);
+    let of = |statement: &str| verdicts.iter().find(|(s, _)| s == statement).unwrap().1;
+    assert_eq!(of("Lemma 1"), Kept::Broken);
+    assert_eq!(of("Corollary 1"), Kept::Broken);
+    assert_eq!(of("Lemma 2, derived"), Kept::Broken);
+    // The bound is vacuous: so few runs cannot show that it is kept, and nothing shows that it is not.
+    assert_eq!(of("Theorem 1, derived"), Kept::NotDecidable);
+    assert!(verified.worst.is_some());
+}
+
+#[test]
+fn the_randomness_of_the_feedback_breaks_the_paper_s_width_and_not_the_sound_one() {
+    let paper = verify("feedback-gap", "feedbal", 400, 2000, 0);
+    for (statement, verdict) in verdicts(&paper) {
+        assert_eq!(verdict, Kept::Broken, "{statement}");
+    }
+    // Where: in the action whose feedback is random.
+    let (t, x, action, _) = paper.worst.unwrap();
+    assert_eq!((t, x, action), (1, 0, emab::Action::Continue(0)));
+    let sound = verify("feedback-gap", "feedbal:width=sound", 1500, 2000, 0);
+    for (statement, verdict) in verdicts(&sound) {
+        assert_eq!(verdict, Kept::Kept, "{statement}");
+    }
+}
+
+#[test]
+fn threads_leave_no_trace() {
+    let seen = |threads| {
+        let v = verify("feedback-gap", "feedbal", 50, 300, threads);
+        format!("{:?}", (&v.broken, v.worst, v.regret, v.most_regret))
+    };
+    assert_eq!(seen(1), seen(2));
+    assert_eq!(seen(1), seen(5));
+}
+
+#[test]
+fn the_second_theorem_is_for_its_own_delta() {
+    let verified = verify("parity", "feedbal:delta=1/n", 20, 200, 0);
+    let bound = verified.theorem2.unwrap();
+    assert!(verified.regret.0 <= bound.derived);
+    assert!(verify("parity", "feedbal", 20, 200, 0).theorem2.is_none());
+}
