@@ -417,6 +417,8 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
         learners: vec![
             learner_of(&file, "feedbal")?,
             learner_of(&file, "feedbal:width=sound")?,
+            // 4 sigma2 = 0.51 = 2v for the action, as sound, and for stop as well.
+            learner_of(&file, "feedbal:sigma2=0.1275")?,
         ],
         episodes,
         runs,
@@ -425,7 +427,7 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
             .chain([1, 10])
             .collect(),
     })?;
-    let [paper, sound] = [0, 1].map(|i| &outcome.results[i]);
+    let [paper, sound, both] = [0, 1, 2].map(|i| &outcome.results[i]);
     let stuck = |i: usize| {
         let start = outcome.places.get(i).and_then(|places| places.first());
         start.map_or(f64::NAN, |start| 1.0 - start.agree)
@@ -470,10 +472,17 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
             1,
             flat(sound),
         ),
+        row(
+            "Theorems 1 and 2, repaired",
+            "and with the sound coefficient for stop as well, which needs less",
+            2,
+            flat(both),
+        ),
     ];
     let curves = [
         regret_series("paper's width", paper),
         regret_series("sound width", sound),
+        regret_series("sound width, for stop too", both),
     ];
     let options = PlotOptions {
         title: format!(

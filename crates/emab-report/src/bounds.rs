@@ -64,8 +64,8 @@ fn summary(bounds: &Bounds, width: usize) -> String {
                 trivial.clone(),
                 trivial.clone(),
                 trivial,
-                String::new(),
-                String::new(),
+                "1".into(),
+                "1".into(),
             ],
         ],
         width,
@@ -181,7 +181,7 @@ fn unsound(bounds: &Bounds) -> String {
         "The width is not sound here: the truth varies more than the learner was told"
     };
     let (what, used, needed) = if used.action < needed.action {
-        ("action", used.action, needed.action)
+        ("actions", used.action, needed.action)
     } else {
         ("stop", used.stop, needed.stop)
     };

@@ -6,24 +6,15 @@ use crate::table::{number, table};
 
 /// Promises as a table for a terminal, and what is missing where some cannot be decided.
 pub fn promises_table(promises: &[Promise], width: usize) -> String {
-    let percent = |share: f64| {
-        let text = format!("{:.3}", 100.0 * share);
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        format!("{text} %")
-    };
     let rows: Vec<Vec<String>> = promises
         .iter()
         .map(|promise| {
+            let (low, high) = promise.interval;
             vec![
-                promise.statement.clone(),
-                promise.says.clone(),
+                format!("{}: {}", promise.statement, promise.says),
                 percent(promise.promised),
                 percent(promise.share),
-                format!(
-                    "{} to {}",
-                    percent(promise.interval.0),
-                    percent(promise.interval.1)
-                ),
+                format!("{} to {}", percent(low), percent(high)),
                 match promise.verdict {
                     Kept::NotDecidable => "not decidable".into(),
                     verdict => verdict.words().into(),
@@ -31,14 +22,7 @@ pub fn promises_table(promises: &[Promise], width: usize) -> String {
             ]
         })
         .collect();
-    let header = [
-        "promise",
-        "what it says",
-        "may fail",
-        "failed",
-        "95 % interval",
-        "verdict",
-    ];
+    let header = ["promise", "may fail", "failed", "95 % interval", "verdict"];
     let mut text = table(&header, &rows, width);
     let open = promises.iter().find(|p| p.verdict == Kept::NotDecidable);
     if let Some(promise) = open {
@@ -49,4 +33,21 @@ pub fn promises_table(promises: &[Promise], width: usize) -> String {
         );
     }
     text
+}
+
+/// A share with as many digits as are worth reading.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let decimals = match percent {
+        p if p == 0.0 || p >= 99.995 => 0,
+        p if p >= 10.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{percent:.decimals$}");
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
+    };
+    format!("{text} %")
 }

@@ -96,13 +96,13 @@ impl Verified {
         let promise = |statement: &str, says: &str, broken| {
             Promise::new(statement, says, delta, broken, self.runs)
         };
-        let counts = "no action is chosen too often";
-        let bound = |bound: f64| format!("regret is never above {bound:.1}");
+        let counts = "no action chosen too often";
+        let bound = |bound: f64| format!("regret at most {bound:.1}");
         let (lemma2, theorem1) = (self.broken.lemma2, self.broken.theorem1);
         vec![
             promise(
                 "Lemma 1",
-                "no mean is ever further off than its width",
+                "every mean within its width, always",
                 self.broken.lemma1,
             ),
             promise("Lemma 2, printed", counts, lemma2.printed),
@@ -110,7 +110,7 @@ impl Verified {
             promise("Lemma 2, tight", counts, lemma2.tight),
             promise(
                 "Corollary 1",
-                "no choice is worse by more than two widths",
+                "no choice worse by two widths",
                 self.broken.corollary1,
             ),
             promise(

@@ -69,7 +69,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
     );
     if let Some((t, x, a, runs)) = worst {
         text += &format!(
-            "\nLemma 1 was broken most often at t = {t}, x = {}, a = {a}: in {runs} runs.",
+            "\nThe runs that broke Lemma 1 did so most often at t = {t}, x = {}, a = {a}: in {runs} of them.",
             file.spec().states().name(x)
         );
     }
