@@ -139,7 +139,7 @@ pub struct Run {
 
 #[derive(clap::Args)]
 pub struct Reproduce {
-    /// A tenth of the runs: seconds, and wider intervals.
+    /// Few runs: seconds, and wider intervals.
     #[arg(long)]
     pub quick: bool,
     /// Runs behind each curve of the figures; the other experiments go with it [default: 1000].

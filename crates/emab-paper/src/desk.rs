@@ -67,9 +67,9 @@ impl Settings {
         episodes: 20_000,
         seed: 1,
     };
-    /// A tenth of the runs.
+    /// Few runs: seconds.
     pub const QUICK: Settings = Settings {
-        runs: 100,
+        runs: 60,
         ..Settings::PAPER
     };
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use emab::{LearnerResult, Place, Problem};
 use emab_report::{Picture, PlotOptions, draw, regret_series};
+use emab_sim::log_spaced;
 
 use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::reference::{AT, LEARNERS};
@@ -37,6 +38,8 @@ impl Figures {
             .collect();
         let more = [1, 10, 50, episodes - episodes / 4, (episodes / 10).max(1)];
         checkpoints.extend(more.iter().filter(|&&n| n <= episodes));
+        // For log axes.
+        checkpoints.extend(log_spaced(episodes));
         checkpoints.extend(AT.iter().filter(|&&n| n <= episodes));
         let learners: Result<_, _> = LEARNERS
             .iter()

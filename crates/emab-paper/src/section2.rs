@@ -34,6 +34,7 @@ fn submodular(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
     }
     let promised = 1.0 - (-1.0_f64).exp();
     Ok(Claim {
+        ours: false,
         place: "Section 2.3, Appendix A".into(),
         says: "the benchmark earns at least 1 - 1/e of the optimum in adaptive monotone submodular problems".into(),
         how: format!("{instances} generated instances of stochastic coverage, both values exact"),
@@ -66,6 +67,7 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
     let (early, late) = (adds(pairs, 1, 0), adds(pairs, 2, 0));
     Ok(vec![
         Claim {
+            ours: false,
             place: "Section 2.3, example".into(),
             says: "the benchmark earns 7, which is optimal".into(),
             how: "solved exactly".into(),
@@ -73,9 +75,11 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
             verdict: exactly(value == 7.0 && best == 7.0),
         },
         Claim {
+            ours: false,
             place: "Section 2.3, example".into(),
-            says: "its rewards do not diminish, so that it is not adaptive submodular".into(),
-            how: "what a0 adds to the reward, early and after a1, exactly".into(),
+            says: "the example's rewards do not diminish, so that it is not adaptive submodular"
+                .into(),
+            how: "what a0 adds to the reward at step 1, and after a1 at step 2, exactly".into(),
             measured: format!(
                 "{} at step 1, {} at step 2",
                 early.map_or("?".into(), number),
@@ -84,6 +88,7 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
             verdict: exactly(late > early && early.is_some()),
         },
         Claim {
+            ours: false,
             place: "Section 2.3, example".into(),
             says: "the best fixed sequence earns 3".into(),
             how: "all fixed sequences, exactly".into(),
@@ -116,12 +121,14 @@ fn sequences(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
     let actions = spec.actions().len() as f64;
     let arms: f64 = (0..spec.horizon()).map(|t| actions.powi(t as i32)).sum();
     Ok(Claim {
+        ours: false,
         place: "Section 2.3".into(),
         says: "estimating the gain of each sequence is inefficient, there being exponentially many; the benchmark is learned quickly".into(),
         how: format!(
-            "problem `treatment` ({} sequences, K = {}), {runs} runs of {episodes} episodes",
+            "problem `treatment` ({} sequences, K = {}), {runs} runs of {} episodes",
             number(arms),
-            number(spec.k())
+            number(spec.k()),
+            number(episodes as f64)
         ),
         measured: format!("regret of UCB1 over sequences {}, of FeedBAL {}", show(ucb1), show(feedbal)),
         verdict: Verdict::less(feedbal, ucb1),

@@ -12,13 +12,12 @@ use crate::wording::{exactly, last, show};
 pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = hardness(desk)?;
     claims.push(costs()?);
-    claims.push(horizon(desk)?);
     Ok(claims)
 }
 
 /// `Omega / Delta^2` as the hardness of a problem: here `Omega = Delta`, so that regret should go with `1 / Delta`.
 fn hardness(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let (episodes, runs) = (20_000, desk.settings.scaled(200, 50));
+    let (episodes, runs) = (200_000, desk.settings.scaled(100, 20));
     let gaps = [0.05, 0.1, 0.2, 0.4];
     let mut regrets = Vec::new();
     for gap in gaps {
@@ -51,10 +50,13 @@ fn hardness(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
         .collect();
     let (slope, stderr) =
         Line::through(&points).map_or((f64::NAN, f64::INFINITY), |line| (line.slope, line.stderr));
-    let how =
-        format!("two steps with gaps of 0.05 to 0.4, {runs} runs of {episodes} episodes each");
+    let how = format!(
+        "two steps with gaps of 0.05 to 0.4, {runs} runs of {} episodes each",
+        number(episodes as f64)
+    );
     Ok(vec![
         Claim {
+            ours: false,
             place: "Section 4".into(),
             says: "the smaller the gap, the more often the wrong action is chosen".into(),
             how: how.clone(),
@@ -66,17 +68,18 @@ fn hardness(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
             ),
         },
         Claim {
+            ours: false,
             place: "Section 4".into(),
-            says: "regret goes with Omega / Delta^2, the hardness of the problem".into(),
+            says: "regret scales with Omega / Delta^2, the hardness of the problem".into(),
             how: format!(
-                "{how}; here Omega = Delta: power of Delta by a line through the logarithms"
+                "{how}; here Omega = Delta, so that the power of Delta should be -1 (to within 0.2), by a line through the logarithms"
             ),
             measured: format!(
-                "regret by gap: {}; power {}, for -1 but for logarithms",
+                "regret by gap: {}; power {}",
                 list(&regrets),
                 show((slope, stderr))
             ),
-            // The count's own logarithm bends the line a little.
+            // Small gaps are not fully learned after so many episodes, which makes the line a little less steep.
             verdict: match (slope + 1.0).abs() {
                 _ if !stderr.is_finite() => Verdict::Undecided,
                 away if away <= 0.2 + 3.0 * stderr => Verdict::Holds,
@@ -96,10 +99,11 @@ fn costs() -> Result<Claim, LedgerError> {
     }
     let falls = steps.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12);
     Ok(Claim {
+        ours: false,
         place: "Section 4, Remark 1".into(),
         says: "the higher the costs, the earlier the benchmark stops".into(),
         how: format!(
-            "Section 5's problem with {} costs from 0 to 0.8 a step, exactly",
+            "Section 5's problem with {} costs from 0 to 0.8 per step, exactly",
             costs.len()
         ),
         measured: format!(
@@ -118,7 +122,7 @@ fn costs() -> Result<Claim, LedgerError> {
 }
 
 /// Polynomial in the number of steps and states: the power does not grow with them.
-fn horizon(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
+pub(crate) fn horizon(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
     let (episodes, runs) = (2000, desk.settings.scaled(400, 100));
     let steps = [8, 16, 32, 64];
     let mut regrets = Vec::new();
@@ -150,13 +154,14 @@ fn horizon(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
         .collect();
     let (first, end) = (powers[0], powers[powers.len() - 1]);
     Ok(Claim {
+        ours: false,
         place: "Section 2.4, abstract".into(),
-        says: "regret grows polynomially with steps and states".into(),
+        says: "regret grows at most polynomially with steps and states".into(),
         how: format!(
-            "Section 5's problem with 8 to 64 steps and as many states, {runs} runs of {episodes} episodes; the power between doublings"
+            "Section 5's problem with 8 to 64 steps and as many states, {runs} runs of {episodes} episodes; the power between doublings, which an exponential would double and which must not grow by half"
         ),
         measured: format!(
-            "regret by steps: {}; power {} at first, {} at last",
+            "regret by steps: {}; power {} from 8 to 16, {} from 32 to 64",
             all.join("; "),
             show(first),
             show(end)

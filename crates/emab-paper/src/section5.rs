@@ -48,12 +48,17 @@ fn optimality(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
         worst = worst.max((best - benchmark.value(start)?) / best.abs().max(f64::MIN_POSITIVE));
     }
     Ok(Claim {
+        ours: false,
         place: "Section 5".into(),
         says: "the benchmark is the optimal policy".into(),
         how: format!(
             "{all} problems solved exactly: beta and p from 0.05 to 1 in steps of 0.05, and {laws} random falling p_t"
         ),
-        measured: format!("the largest shortfall of the benchmark is {worst:e} of the optimum"),
+        measured: if worst > 0.0 {
+            format!("it falls short of the optimum by at most {worst:.0e} of it")
+        } else {
+            "it never falls short of the optimum".into()
+        },
         verdict: exactly(worst <= 1e-12),
     })
 }
@@ -67,7 +72,7 @@ fn rivals(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError>
     let show_last = |result: &LearnerResult| show(last(result));
     let below = |a: &LearnerResult, b: &LearnerResult| Verdict::less(last(a), last(b));
     let share = |of: &LearnerResult| 100.0 * last(feedbal).0 / last(of).0;
-    let how = || format!("{runs} runs of {n} episodes");
+    let how = || format!("{runs} runs of {} episodes", number(n as f64));
 
     let mut benchmark = Benchmark::new(figures.problem.clone())?;
     let optimal = Optimal::new(benchmark.pairs_mut())?;
@@ -89,6 +94,7 @@ fn rivals(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError>
     };
     Ok(vec![
         Claim {
+            ours: false,
             place: "Section 5".into(),
             says: "FeedBAL has far less regret than UCB1 and UCB1-V".into(),
             how: how(),
@@ -103,6 +109,7 @@ fn rivals(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError>
             verdict: Verdict::all([below(feedbal, ucb1v), below(feedbal, ucb1)]),
         },
         Claim {
+            ours: false,
             place: "Section 5, figure".into(),
             says: "UCB1-V, which updates every prefix, lies below UCB1".into(),
             how: how(),
@@ -110,13 +117,15 @@ fn rivals(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError>
             verdict: below(ucb1v, ucb1),
         },
         Claim {
+            ours: false,
             place: "Section 5".into(),
-            says: "FeedBAL is superior because it adapts to the feedback within an episode".into(),
+            says: "FeedBAL does better because it adapts to the feedback within an episode".into(),
             how: format!(
-                "what it earns in the last quarter of {n} episodes, against the best sequence that does not adapt (exact)"
+                "what it earns in the last quarter of {} episodes, against the best sequence that does not adapt (exact)",
+                number(n as f64)
             ),
             measured: format!(
-                "FeedBAL {} an episode, the best fixed sequence {}, the benchmark {}",
+                "FeedBAL {} per episode, the best fixed sequence {}, the benchmark {}",
                 show(late),
                 number(fixed),
                 number(value)
@@ -140,9 +149,13 @@ fn sigma2(desk: &Desk<'_>, results: &[LearnerResult]) -> Vec<Claim> {
         show(last(large, runs))
     );
     let claim = |says: &str, verdict| Claim {
+        ours: false,
         place: "Additional results".into(),
         says: says.into(),
-        how: format!("{runs} runs of {} episodes", desk.settings.episodes),
+        how: format!(
+            "{runs} runs of {} episodes",
+            number(desk.settings.episodes as f64)
+        ),
         measured: sweep.clone(),
         verdict,
     };
@@ -152,11 +165,11 @@ fn sigma2(desk: &Desk<'_>, results: &[LearnerResult]) -> Vec<Claim> {
             Verdict::all([low, feedbal, large].map(|other| below(small, other))),
         ),
         claim(
-            "and largest at 0.02: widths too narrow cost dearly",
+            "the regret is largest at σ² = 0.02: widths that are too narrow cost dearly",
             Verdict::all([small, feedbal, large].map(|other| below(other, low))),
         ),
         claim(
-            "0.4 is worse than 0.2 and better than 0.02",
+            "σ² = 0.4 is worse than 0.2 and better than 0.02",
             Verdict::all([below(feedbal, large), below(large, low)]),
         ),
     ]
@@ -177,7 +190,7 @@ pub(crate) fn definitions(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Clai
         let away = (realised - point.regret).abs() / point.stderr.hypot(point.gain_stderr);
         if away > worst.0 {
             let pair = format!(
-                "{title}: {} for {}",
+                "{title}: {} against {}",
                 show((realised, point.gain_stderr)),
                 show((point.regret, point.stderr))
             );
@@ -193,9 +206,10 @@ pub(crate) fn definitions(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Clai
     let per = |(mean, stderr): (f64, f64), n: u64| (mean / n as f64, stderr / n as f64);
     Ok(vec![
         Claim {
+            ours: false,
             place: "Section 2.4".into(),
             says: "the regret of Equation 1 has the expectation of Equation 2".into(),
-            how: "all learners of the figures: the benchmark's value times n less what was earned (Equation 2), against the sum of V - Q (the expectation of Equation 1)".into(),
+            how: "all learners of the figures: the benchmark's value times n less what was earned (Equation 2), against the sum of V - Q (the expectation of Equation 1); at most 4 standard errors apart".into(),
             measured: format!("at most {:.1} standard errors apart ({})", worst.0, worst.1),
             verdict: match worst.0 {
                 _ if runs < 2 => Verdict::Undecided,
@@ -204,9 +218,12 @@ pub(crate) fn definitions(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Clai
             },
         },
         Claim {
+            ours: false,
             place: "Section 2.4".into(),
             says: "with sublinear regret the average reward tends to the benchmark's".into(),
-            how: format!("FeedBAL's regret an episode after {tenth} and after {n} episodes, {runs} runs"),
+            how: format!("FeedBAL's regret per episode after {} and after {} episodes, {runs} runs",
+                number(tenth as f64),
+                number(n as f64)),
             measured: format!("{}, then {}", show(per(early, tenth)), show(per(late, n))),
             verdict: Verdict::less(per(late, n), per(early, tenth)),
         },
@@ -224,8 +241,10 @@ fn reference(results: &[LearnerResult]) -> Option<Claim> {
             let away = (point.regret - expected).abs() / point.stderr;
             if point.stderr > 0.0 && worst.as_ref().is_none_or(|(most, _)| away > *most) {
                 let what = format!(
-                    "{title} at n = {n}: {} for {expected}",
-                    number(point.regret)
+                    "{title} at n = {}: {} against {}",
+                    number(*n as f64),
+                    number(point.regret),
+                    number(expected)
                 );
                 worst = Some((away, what));
             }
@@ -233,9 +252,11 @@ fn reference(results: &[LearnerResult]) -> Option<Claim> {
     }
     let (away, what) = worst?;
     Some(Claim {
+        ours: true,
         place: "our own reference".into(),
-        says: "the regret of a separate program, 400,000 runs, is met".into(),
-        how: "every checkpoint in common, all learners of the figures".into(),
+        says: "our regret agrees with that found by a separate program (400,000 runs)".into(),
+        how: "every checkpoint in common, all learners of the figures; at most 4 standard errors"
+            .into(),
         measured: format!("at most {away:.1} standard errors away ({what})"),
         verdict: exactly(away <= 4.0),
     })

@@ -42,7 +42,8 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
         runs,
     )?;
     let how5 = format!(
-        "Section 5's problem, {runs} runs of {episodes} episodes, every triplet after every episode"
+        "Section 5's problem, {runs} runs of {} episodes, every triplet after every episode",
+        number(episodes as f64)
     );
 
     let gap = builtin("feedback-gap")?;
@@ -59,13 +60,16 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
         )
     };
     let (printed, sound) = (on_gap("feedbal")?, on_gap("feedbal:width=sound")?);
-    let how_gap = format!("problem `feedback-gap`, {gap_runs} runs of {gap_episodes} episodes");
+    let how_gap = format!(
+        "problem `feedback-gap`, {gap_runs} runs of {} episodes",
+        number(gap_episodes as f64)
+    );
 
     claims.extend(lemma1(desk, &section5, &how5, &printed, &sound, &how_gap)?);
     claims.extend(lemma2_claims(&section5, &how5)?);
     claims.push(claim(
         "Corollary 1",
-        "no chosen action falls short of the best by more than twice its confidence number",
+        "no chosen action falls short of the best by more than twice its confidence number: in Section 5",
         &how5,
         broken(&promise(&section5, "Corollary 1")),
         kept(&promise(&section5, "Corollary 1")),
@@ -92,8 +96,10 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
     })
 }
 
+/// A claim; repairs, and questions that the paper does not ask, are ours.
 fn claim(place: &str, says: &str, how: &str, measured: String, verdict: Verdict) -> Claim {
     Claim {
+        ours: place.ends_with("repaired") || place.starts_with("Assumption 2"),
         place: place.into(),
         says: says.into(),
         how: how.into(),
@@ -135,7 +141,7 @@ fn lemma1(
         ),
         claim(
             "Lemma 1, repaired",
-            "the same with width=sound, which covers the randomness of the feedback",
+            "Lemma 1 holds with width=sound, which covers the randomness of the feedback",
             how_gap,
             broken(&sound),
             kept(&sound),
@@ -154,7 +160,7 @@ fn lemma1(
     }
     claims.push(claim(
         "Lemma 1, repaired",
-        "and on every problem that comes with the program",
+        "Lemma 1 holds with width=sound on every problem that comes with the program",
         &format!(
             "{} problems, {runs} runs of {episodes} episodes each",
             BUILTIN.len()
@@ -166,7 +172,7 @@ fn lemma1(
 }
 
 fn lemma2_claims(section5: &Verified, how5: &str) -> Result<Vec<Claim>, LedgerError> {
-    let says = "on the event of Lemma 1 no action is chosen more often than its count";
+    let says = "on the event of Lemma 1 no suboptimal action is chosen more often than its count";
     let [printed, derived] =
         ["Lemma 2, printed", "Lemma 2, derived"].map(|statement| promise(section5, statement));
     let path = LuckyPath::play()?;
@@ -209,7 +215,9 @@ fn lemma2_claims(section5: &Verified, how5: &str) -> Result<Vec<Claim>, LedgerEr
             &format!(
                 "the largest count that its inequality allows, over {cells} pairs of gap and K/delta, and the path above"
             ),
-            format!("{above_derived} pairs above it ({below} above the printed one)"),
+            format!(
+                "more than the derived count in {above_derived} pairs, more than the printed one in {below}"
+            ),
             exactly(above_derived == 0 && path.chosen as f64 <= path.derived),
         ),
     ])
@@ -328,7 +336,7 @@ fn theorem1(
         ),
         row(
             "Theorem 1, repaired",
-            "the same with width=sound".into(),
+            "with probability 1 - delta the regret stays below the bound with width=sound".into(),
             how_gap,
             sound,
             String::new(),
@@ -341,15 +349,19 @@ fn vacuous(desk: &Desk<'_>) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
     let told = learner_of(&file, "feedbal")?.feedbal()?;
     let bounds = Bounds::new(file.problem()?, &told, desk.settings.episodes)?;
-    let from = bounds.informative_from_episode;
+    let most = number(bounds.trivial);
+    let says = if bounds.theorem1.derived < bounds.trivial {
+        "and the bound as derived says more"
+    } else {
+        "so that the bound says nothing yet"
+    };
+    let from = match bounds.informative_from_episode {
+        Some(n) => format!("only from episode {} on", number(n as f64)),
+        None => "never".into(),
+    };
     Ok(format!(
-        "No learner can lose more than {} in {} episodes; the bound as derived is below that {}",
-        number(bounds.trivial),
-        desk.settings.episodes,
-        from.map_or("never".into(), |n| format!(
-            "from episode {} on",
-            number(n as f64)
-        ))
+        "No learner can lose more than {most} in {} episodes, {says}; as derived it is less than what could be lost {from}",
+        number(desk.settings.episodes as f64)
     ))
 }
 
@@ -432,7 +444,10 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
         let start = outcome.places.get(i).and_then(|places| places.first());
         start.map_or(f64::NAN, |start| 1.0 - start.agree)
     };
-    let how = format!("problem `feedback-gap`, {runs} runs of {episodes} episodes");
+    let how = format!(
+        "problem `feedback-gap`, {runs} runs of {} episodes; bounded if it grows by less than 0.00005 per episode",
+        number(episodes as f64)
+    );
     let half = |result| regret_at(result, episodes / 2, runs);
     let grows = |result| {
         let (before, after) = (half(result), last(result, runs));
@@ -449,9 +464,12 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
             says,
             &how,
             format!(
-                "regret {}; it still grows by {} an episode; {:.0} % of the runs end by stopping at once",
+                "regret {}; {}; {:.0} % of the runs end by stopping at once",
                 show(last(result, runs)),
-                number(grows(result).0),
+                match grows(result).0 {
+                    0.0 => "it no longer grows".into(),
+                    slope => format!("it still grows by {} per episode", number(slope)),
+                },
                 100.0 * stuck(i)
             ),
             verdict,
@@ -474,7 +492,7 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
         ),
         row(
             "Theorems 1 and 2, repaired",
-            "and with the sound coefficient for stop as well, which needs less",
+            "FeedBAL's regret is bounded, with the sound coefficient for stop too, which needs less",
             2,
             flat(both),
         ),
@@ -485,12 +503,9 @@ fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerEr
         regret_series("sound width, for stop too", both),
     ];
     let options = PlotOptions {
-        title: format!(
-            "Feedback gap: the width that forgets the feedback ({runs} runs, 95 % bands)"
-        ),
+        title: format!("Feedback gap ({runs} runs, 95 % bands)"),
         x_label: "episodes".into(),
         y_label: "cumulative regret".into(),
-        log_y: true,
         ..PlotOptions::default()
     };
     Ok((claims, draw(&curves, &options)?))
@@ -523,8 +538,9 @@ fn theorem2(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
                 (bound.printed.min(bound.derived), 0.0),
             ));
             seen.push(format!(
-                "{name}, n = {episodes}: {} of {}",
+                "{name}, n = {episodes}: {} (bound {} as printed, {} as derived)",
                 show(regret),
+                number(bound.printed),
                 number(bound.derived)
             ));
         }
@@ -584,17 +600,18 @@ fn logarithm(desk: &mut Desk<'_>, figures: &Figures) -> Result<(Claim, Picture),
         "Theorem 2",
         "with delta = 1/n the expected regret grows like log n",
         &format!(
-            "two steps, gap 0.3: n from {} to {} by doubling, {runs} runs each; line through regret over ln n",
+            "two steps, gap 0.3: n from {} to {} by doubling, {runs} runs each; line through regret over ln n, which must be as steep in the lower half as in the upper",
             sizes[0],
             sizes[sizes.len() - 1]
         ),
         format!(
-            "slope {} a unit of ln n, {} in the lower half and {} in the upper. In Section 5's problem, whose gaps are small, \
-             the logarithm is not visible yet: from n = {} to {n} the regret grows like n^{exponent:.2}",
+            "slope {} per unit of ln n, {} in the lower half and {} in the upper. In Section 5's problem, whose gaps are small, \
+             the logarithm is not visible yet: from n = {} to {} the regret grows like n^{exponent:.2}",
             show(all),
             show(early),
             show(late),
-            n / 2
+            number((n / 2) as f64),
+            number(n as f64)
         ),
         verdict,
     );
@@ -618,6 +635,11 @@ fn logarithm(desk: &mut Desk<'_>, figures: &Figures) -> Result<(Claim, Picture),
             points.iter().map(|p| (p.1, p.2)).collect(),
         ),
         line(
+            "Theorem 2, printed",
+            true,
+            bound.iter().map(|b| (b.printed, 0.0)).collect(),
+        ),
+        line(
             "Theorem 2, derived",
             true,
             bound.iter().map(|b| (b.derived, 0.0)).collect(),
@@ -629,8 +651,8 @@ fn logarithm(desk: &mut Desk<'_>, figures: &Figures) -> Result<(Claim, Picture),
         ),
     ];
     let options = PlotOptions {
-        title: format!("Regret is logarithmic where gaps are wide ({runs} runs a point)"),
-        x_label: "n, the episodes of the run. The bounds are on expected regret".into(),
+        title: format!("Expected regret where gaps are wide ({runs} runs per point)"),
+        x_label: "n, the number of episodes".into(),
         y_label: "expected regret at n".into(),
         log_x: true,
         ..PlotOptions::default()
@@ -664,7 +686,7 @@ fn corollary2(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
                 "problem `feedback-gap` with width=sound, {runs} runs of {episodes} episodes; Assumption 2 checked exactly"
             ),
             format!(
-                "Assumption 2 {}; regret {} of {} as printed, {} as derived",
+                "Assumption 2 {}; regret {}, bound {} as printed and {} as derived",
                 if bounds.assumption2.holds {
                     "holds"
                 } else {
@@ -681,7 +703,7 @@ fn corollary2(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
         ),
         claim(
             "Assumption 2",
-            "it holds in Section 5 (not claimed; Corollary 2 would need it)",
+            "Section 5's problem meets it (the paper does not say so; Corollary 2 needs it)",
             "all triplets, exactly",
             format!(
                 "{} of {} triplets break it: Corollary 2 does not apply there",

@@ -66,6 +66,8 @@ impl Verdict {
 /// One thing the paper says, and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
+    /// Whether it is a claim or a repair of ours, beyond the paper.
+    pub ours: bool,
     /// Where the paper says it.
     pub place: String,
     /// What it says, in our words.

@@ -105,20 +105,22 @@ impl Document {
         for block in &self.blocks {
             match block {
                 Block::Heading(text) => out += &format!("<h2>{}</h2>\n", escape(text)),
-                Block::Text(text) => out += &format!("<p>{}</p>\n", escape(text)),
+                Block::Text(text) => out += &format!("<p>{}</p>\n", inline(text)),
                 Block::Table { header, rows } => {
-                    out += "<div class=\"wide\"><table class=\"numbers\">\n";
+                    out += "<div class=\"wide\"><table class=\"numbers\">\n<thead>\n";
                     out += &row("th", header, "");
+                    out += "</thead>\n<tbody>\n";
                     out.extend(rows.iter().map(|cells| row("td", cells, "")));
-                    out += "</table></div>\n";
+                    out += "</tbody>\n</table></div>\n";
                 }
                 Block::Claims(claims) => {
-                    out += "<div class=\"wide\"><table class=\"claims\">\n";
+                    out += "<div class=\"wide\"><table class=\"claims\">\n<thead>\n";
                     out += &row("th", &CLAIMS.map(str::to_owned), "");
+                    out += "</thead>\n<tbody>\n";
                     for claim in claims {
                         out += &row("td", &claim_cells(claim), class(claim.verdict));
                     }
-                    out += "</table></div>\n";
+                    out += "</tbody>\n</table></div>\n";
                 }
                 Block::Picture { caption, svg, .. } => {
                     let caption = escape(caption);
@@ -141,7 +143,16 @@ th,td{text-align:left;vertical-align:top;padding:.45rem .6rem;border-bottom:1px 
 .numbers td:not(:first-child),.numbers th:not(:first-child){text-align:right;white-space:nowrap}\
 .claims td:last-child{font-weight:600;white-space:nowrap}.holds td:last-child{color:#00603f}\
 .part td:last-child{color:#7a5200}.fails td:last-child{color:#a33a00}.open td:last-child{color:#555}\
-figure{margin:1.5rem 0}img{max-width:100%;height:auto}figcaption{color:#444;font-size:.9rem}";
+figure{margin:1.5rem 0}img{max-width:100%;height:auto}figcaption{color:#444;font-size:.9rem}\
+code{font:.95em ui-monospace,monospace}\
+@media screen and (max-width:48rem){main{padding:1rem}.claims thead{display:none}.claims,.claims tbody{display:block}\
+.claims tr{display:flex;flex-wrap:wrap;justify-content:space-between;border-bottom:1px solid #888;padding:.6rem 0}\
+.claims td{border:0;padding:.1rem 0;flex:0 0 100%}.claims td:first-child{flex:0 1 auto;font-weight:600;order:-2}\
+.claims td:last-child{flex:0 0 auto;order:-1}.claims td:nth-child(2)::before{content:'claim: ';color:#555}\
+.claims td:nth-child(3)::before{content:'tested: ';color:#555}.claims td:nth-child(4)::before{content:'measured: ';color:#555}\
+.numbers td:first-child,.numbers th:first-child{position:sticky;left:0;background:#fff}}\
+@media print{main{max-width:none;padding:0}table{font-size:8.5pt}tr,figure{break-inside:avoid}h2{break-after:avoid}\
+.wide{overflow:visible}}";
 
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
@@ -159,9 +170,25 @@ fn row(tag: &str, cells: &[String], class: &str) -> String {
         format!("<tr class=\"{class}\">")
     };
     for cell in cells {
-        out += &format!("<{tag}>{}</{tag}>", escape(cell));
+        out += &format!("<{tag}>{}</{tag}>", inline(cell));
     }
     out + "</tr>\n"
+}
+
+/// Text of a paragraph or a cell: code between backticks, and numbers that stay with their signs.
+fn inline(text: &str) -> String {
+    let text = escape(text)
+        .replace(" %", "\u{a0}%")
+        .replace(" ± ", "\u{a0}±\u{a0}");
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return text; // a backtick without its partner is a backtick
+    }
+    let parts = parts.iter().enumerate().map(|(i, part)| match i % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    });
+    parts.collect()
 }
 
 fn escape(text: &str) -> String {
@@ -194,9 +221,10 @@ mod tests {
 
     fn document() -> Document {
         let claim = Claim {
+            ours: false,
             place: "Lemma <1>".into(),
             says: "a | b".into(),
-            how: "\"exactly\"".into(),
+            how: "\"exactly\" on `a<b`".into(),
             measured: "1 & 2".into(),
             verdict: Verdict::HoldsInPart,
         };
@@ -217,7 +245,7 @@ mod tests {
     fn html_escapes_texts_and_carries_its_pictures() {
         let html = document().html();
         assert!(
-            html.contains("<td>Lemma &lt;1&gt;</td><td>a | b</td><td>&quot;exactly&quot;</td>")
+            html.contains("<td>Lemma &lt;1&gt;</td><td>a | b</td><td>&quot;exactly&quot; on <code>a&lt;b</code></td>")
         );
         assert!(html.contains("<tr class=\"part\">"));
         assert!(
@@ -233,9 +261,9 @@ mod tests {
     #[test]
     fn markdown_keeps_its_tables_whole_and_names_its_pictures() {
         let markdown = document().markdown();
-        assert!(
-            markdown.contains("| Lemma <1> | a \\| b | \"exactly\" | 1 & 2 | **holds in part** |")
-        );
+        assert!(markdown.contains(
+            "| Lemma <1> | a \\| b | \"exactly\" on `a<b` | 1 & 2 | **holds in part** |"
+        ));
         assert!(markdown.contains("![a < b](one.png)"));
     }
 }

@@ -35,6 +35,7 @@ fn decimals(stderr: f64) -> Option<usize> {
         h if h >= 0.0995 => Some(2),
         h if h >= 0.00995 => Some(3),
         h if h >= 0.000995 => Some(4),
+        h if h >= 0.0000995 => Some(5),
         _ => None,
     }
 }
@@ -141,9 +142,10 @@ pub fn bound_series(bounds: &Bounds, learner: &LearnerResult) -> (Vec<Series>, S
     };
     let theorem1 = bounds.theorem1;
     let series = vec![
+        line("Theorem 1, printed".into(), &|_| theorem1.printed),
         line("Theorem 1, derived".into(), &|_| theorem1.derived),
         line("Theorem 1, tight".into(), &|_| theorem1.tight),
-        line("no theorem: n Ω_max".into(), &|n| n * bounds.omega_max),
+        line("the most one can lose".into(), &|n| n * bounds.omega_max),
     ];
     let show = |from: Option<u64>| {
         from.map_or("never".into(), |n| {

@@ -33,8 +33,8 @@ pub(super) enum Kind {
 impl Kind {
     fn title(self) -> &'static str {
         match self {
-            Kind::Visits => "visits a run",
-            Kind::Regret => "regret paid a run",
+            Kind::Visits => "visits per run",
+            Kind::Regret => "regret paid per run",
             Kind::Choice => "learned choice against the benchmark's",
         }
     }
@@ -43,7 +43,7 @@ impl Kind {
         match self {
             Kind::Visits => "mean over the runs, log scale",
             Kind::Regret => "mean over the runs",
-            Kind::Choice => "share of the runs that end with the benchmark's",
+            Kind::Choice => "share of runs that end with the benchmark's choice",
         }
     }
 
@@ -95,7 +95,7 @@ impl<'a> Panel<'a> {
 
     /// A cell as those whose learned action is not the benchmark's are marked, for the key.
     pub(super) fn draw_differing(&self, pen: &mut Pen, rect: [f64; 4]) {
-        pen.rect(rect, paint(self.scale.colour(0.25)));
+        pen.rect(rect, paint(self.scale.colour(0.5)));
         pen.differs(rect, self.cell);
     }
 

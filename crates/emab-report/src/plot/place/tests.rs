@@ -151,8 +151,8 @@ fn a_figure_shows_its_texts() {
     let count = |text: &str| texts.iter().filter(|other| *other == text).count();
     for text in [
         "Where",
-        "visits a run",
-        "regret paid a run",
+        "visits per run",
+        "regret paid per run",
         "s0",
         "s9",
         "stop",
