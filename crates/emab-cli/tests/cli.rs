@@ -825,6 +825,20 @@ fn a_width_that_is_not_sound_is_warned_of_with_both_numbers() {
             "{problem}"
         );
     }
+    // Without a model the file's own words are held against each other.
+    let folder = tempfile::tempdir().unwrap();
+    let live = folder.path().join("live.toml");
+    let text = "horizon = 2\nstates = 2\nactions = 1\nfeedbacks = 2\ntransition = \"f\"\n\
+                [learning]\nsigma2 = 0.0025\nreward_range = [0, 1]\n";
+    fs::write(&live, text).unwrap();
+    assert!(warned(&["check", live.to_str().unwrap()]).contains(words));
+    // A spread that the truth does not keep to makes the sound width unsound.
+    let short = [
+        &run[..],
+        &["--learner", "feedbal:width=sound,feedback_spread=0.5"],
+    ]
+    .concat();
+    assert!(warned(&short).contains("0.1350, and 0.5100 is needed"));
     let told = json(&["check", "feedback-gap", "--json"]);
     assert_eq!(told["widths"]["paper"]["action"], 0.01);
     assert_eq!(told["widths"]["needed"]["action"], 0.51);

@@ -1,6 +1,6 @@
 //! What the paper's theorems say about a problem, as a table and in words.
 
-use emab::theory::{Bound, Bounds, From, TripletAt, TripletBound};
+use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
 
 use crate::table::{number, table};
 
@@ -21,7 +21,7 @@ pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
 
 fn summary(bounds: &Bounds, width: usize) -> String {
     let show = |n: Option<u64>| n.map_or("never".into(), |n| number(n as f64));
-    let row = |name: String, bound: Bound, says: From| {
+    let row = |name: String, bound: Bound, says: Onset| {
         vec![
             name,
             number(bound.printed),

@@ -181,7 +181,7 @@ fn inline(text: &str) -> String {
         .replace(" %", "\u{a0}%")
         .replace(" ± ", "\u{a0}±\u{a0}");
     let parts: Vec<&str> = text.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return text; // a backtick without its partner is a backtick
     }
     let parts = parts.iter().enumerate().map(|(i, part)| match i % 2 {

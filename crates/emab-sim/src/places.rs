@@ -8,7 +8,7 @@ use emab::{Action, Environment, Estimator, Place};
 use serde::{Deserialize, Serialize};
 
 /// Problems with more triplets than this are not recorded by place.
-const LIMIT: usize = 1_000_000;
+const LIMIT: usize = 200_000;
 
 /// Counts by pair and action, `stop` last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -73,7 +73,8 @@ impl Pool<'_> {
             failed: Mutex::new(None),
         };
         thread::scope(|scope| {
-            let (sender, blocks) = mpsc::channel();
+            // Bounded, so that many threads wait for whoever merges and do not fill the memory.
+            let (sender, blocks) = mpsc::sync_channel(threads.max(1));
             for started in 0..threads {
                 let (pool, worker, shared, sender) = (self, &worker, &shared, sender.clone());
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || {
@@ -112,7 +113,7 @@ impl Pool<'_> {
         mut worker: W,
         block: u64,
         shared: &Shared,
-        sender: &mpsc::Sender<W::Block>,
+        sender: &mpsc::SyncSender<W::Block>,
     ) {
         let halted = || self.stop.load(Ordering::Relaxed) || shared.abort.load(Ordering::Relaxed);
         while !halted() {

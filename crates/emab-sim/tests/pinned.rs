@@ -52,11 +52,15 @@ fn first_choices(problem: &str, learner: &str, episodes: usize) -> String {
 }
 
 /// On `tutoring`: (l)esson, (e)xercise, (q)uiz.
-const PINNED: [(&str, &str); 8] = [
+const PINNED: [(&str, &str); 9] = [
     ("feedbal", ".l.e.ql.ll.qel.ee.lqe.l.eqql.lele.qqqql."),
     (
         "feedbal:ties=random",
         ".l.e.ql.ll.qeq.ee.lqee.lql.eele.eqqqq.qle.",
+    ),
+    (
+        "feedbal:width=sound",
+        ".l.e.ql.ll.qel.ee.lqe.eeql.qql.leqe.eqel.",
     ),
     ("ucb1", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),
     ("ucb1v", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),

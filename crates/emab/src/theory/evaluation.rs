@@ -96,20 +96,20 @@ pub struct TripletAt {
     pub a: String,
 }
 
-/// From which episode on the bounds say anything.
+/// Onset which episode on the bounds say anything.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Informative {
     /// Theorem 1.
-    pub theorem1: From,
+    pub theorem1: Onset,
     /// Theorem 2.
-    pub theorem2: From,
+    pub theorem2: Onset,
     /// Corollary 2.
-    pub corollary2: From,
+    pub corollary2: Onset,
 }
 
 /// The first number of episodes after which a bound is below the trivial one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct From {
+pub struct Onset {
     /// As printed.
     pub printed: Option<u64>,
     /// As derived.
@@ -154,13 +154,13 @@ impl Bounds {
             violations: broken.iter().map(place).collect(),
         };
         let theorem1 = theorem1(&premises, delta);
-        let from2 = From::of(&gaps, |n| theorem2(&premises, n));
+        let from2 = Onset::of(&gaps, |n| theorem2(&premises, n));
         let informative_from = Informative {
-            theorem1: From::of(&gaps, |_| theorem1),
+            theorem1: Onset::of(&gaps, |_| theorem1),
             theorem2: from2,
-            corollary2: From {
+            corollary2: Onset {
                 tight: from2.tight, // in the tight reading both are one
-                ..From::of(&gaps, |n| Bound {
+                ..Onset::of(&gaps, |n| Bound {
                     tight: 0.0,
                     ..corollary2(&premises, n)
                 })
@@ -216,16 +216,16 @@ impl TripletAt {
     }
 }
 
-impl From {
+impl Onset {
     /// As printed and as derived they are `constant + slope * log n`: two values are enough to know them everywhere.
-    fn of(gaps: &Gaps, bound: impl Fn(u64) -> Bound) -> From {
+    fn of(gaps: &Gaps, bound: impl Fn(u64) -> Bound) -> Onset {
         const FAR: u64 = 1 << 40;
         let (one, far) = (bound(1), bound(FAR));
         let reading = |of: fn(Bound) -> f64| {
             let slope = (of(far) - of(one)) / libm::log(FAR as f64);
             informative_from(gaps, |n| of(one) + slope * libm::log(n as f64))
         };
-        From {
+        Onset {
             printed: reading(|bound| bound.printed),
             derived: reading(|bound| bound.derived),
             tight: informative_from(gaps, |n| bound(n).tight),

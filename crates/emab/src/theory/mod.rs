@@ -17,7 +17,7 @@ mod regret;
 
 pub use assumptions::{assumption1, assumption2, costly_ties};
 pub use counts::{corollary1, lemma1, lemma2};
-pub use evaluation::{Assumption, Bounds, From, Informative, TripletAt, TripletBound};
+pub use evaluation::{Assumption, Bounds, Informative, Onset, TripletAt, TripletBound};
 pub use regret::{Premises, corollary2, informative_from, theorem1, theorem2, trivial};
 
 use serde::Serialize;
