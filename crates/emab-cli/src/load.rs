@@ -65,8 +65,11 @@ pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(),
         return Ok(());
     }
     let mut pairs = Pairs::new(file.problem()?).map_err(|error| Failure::oracle(file, error))?;
-    // What is too large to be solved is too large for this; nothing is known of it then.
     let Ok(variation) = Variation::of(&mut pairs, Environment::EXACT_PAIRS) else {
+        terminal::note(&format!(
+            "note: more than {} pairs can be reached, too many to see here whether the width is sound; `emab check` looks further",
+            Environment::EXACT_PAIRS
+        ));
         return Ok(());
     };
     for (config, told) in told {

@@ -608,6 +608,33 @@ fn a_damaged_checkpoint_is_named() {
     );
 }
 
+/// Next to no runs: nothing can be decided that needs an error, and nothing is NaN.
+#[test]
+fn reproduce_with_nothing_to_go_by() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let document = json(&[
+        "reproduce",
+        "--runs",
+        "2",
+        "--episodes",
+        "3",
+        "--out",
+        out,
+        "--json",
+    ]);
+    for claim in document["claims"].as_array().unwrap() {
+        let measured = claim["measured"].as_str().unwrap();
+        assert!(
+            !measured.contains("NaN") && !measured.contains("inf"),
+            "{measured}"
+        );
+        if claim["says"].as_str().unwrap().contains("Equation 2") {
+            assert_eq!(claim["verdict"], "undecided");
+        }
+    }
+}
+
 #[test]
 fn reproduce_in_small() {
     let folder = tempfile::tempdir().unwrap();
@@ -795,6 +822,31 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
     assert_eq!(document["theorem1"]["derived"], 0.0);
     assert_eq!(document["informative_from_episode"], Value::Null);
 
+    // Best one step ahead and not after it: no theorem covers that, whatever its number.
+    let ways = folder.path().join("ways.toml");
+    let text2 = "horizon = 3\nstates = 2\nactions = [\"road\", \"end\"]\nfeedbacks = 1\ntransition = \"if(t == 1, a, x)\"\n\
+                 [model]\nfeedback = [1]\nreward = \"if(t == 1, 0, if(t == 2, 1, 2 * (x == 0)))\"\n";
+    fs::write(&ways, text2).unwrap();
+    let ways = json(&["bounds", ways.to_str().unwrap(), "--json"]);
+    assert_eq!(
+        ways["uncovered"],
+        serde_json::json!([{"t": 1, "x": 0, "a": "end"}])
+    );
+    assert_eq!(ways["assumption1"]["holds"], true);
+    let biased = ["bounds", "feedback-gap", "--stop-bias", "0.1"];
+    says(
+        &biased,
+        "No theorem covers this problem and this learner (1 triplet, the first at t = 1, x = 0, a = stop)",
+    );
+    let none = json(&["bounds", "feedback-gap", "--stop-bias", "0.01", "--json"]);
+    assert_eq!(none["uncovered"], serde_json::json!([]));
+    // One option is one value.
+    refuses(
+        &["bounds", "resource", "--delta", "0.1,sigma2=3"],
+        2,
+        &["--delta takes one value", "0.1,sigma2=3"],
+    );
+
     // Without a model there is nothing to evaluate or to verify.
     let live = folder.path().join("live.toml");
     fs::write(&live, text.split("[model]").next().unwrap()).unwrap();
@@ -899,7 +951,20 @@ fn a_bound_is_drawn_only_where_there_is_one() {
     );
     let svg = fs::read_to_string(folder.path().join("bound.svg")).unwrap();
     assert!(svg.contains("Theorem 1, derived") && svg.contains("not the realised"));
+    // Another problem's bound is not drawn beside these curves.
+    let problem = folder.path().join("problem.json");
+    let text = fs::read_to_string(&problem).unwrap();
+    fs::write(&problem, text.replace("0.9", "0.8")).unwrap();
+    refuses(
+        &["plot", out, "--bound"],
+        2,
+        &["is not the problem that was run"],
+    );
+    // What is not ours stays, and what was drawn of the old run goes.
+    fs::write(folder.path().join("places-of-interest.svg"), "mine").unwrap();
     json(&[&run[..], &["--learner", "random", "--json"]].concat());
+    assert!(folder.path().join("places-of-interest.svg").exists());
+    assert!(!folder.path().join("bound.svg").exists());
     refuses(
         &["plot", out, "--bound"],
         2,

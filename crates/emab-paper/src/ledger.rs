@@ -132,7 +132,7 @@ fn bound_picture(
     let mut sentence = String::new();
     if let Some(feedbal) = figures.results.first() {
         curves.push(regret_series("FeedBAL", feedbal));
-        let (mut lines, said) = bound_series(&bounds, feedbal);
+        let (mut lines, said) = bound_series(&bounds, feedbal, false);
         curves.append(&mut lines);
         sentence = said;
     }

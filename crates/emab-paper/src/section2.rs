@@ -107,7 +107,7 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
 /// There are exponentially many sequences, and only polynomially many triplets.
 fn sequences(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
     let file = builtin("treatment")?;
-    let (episodes, runs) = (desk.settings.episodes, desk.settings.scaled(20, 5));
+    let (episodes, runs) = (desk.settings.episodes, desk.settings.scaled(20, 10));
     let outcome = desk.run(Job {
         what: "sequences or steps",
         problem: file.problem()?,

@@ -591,11 +591,18 @@ fn logarithm(desk: &mut Desk<'_>, figures: &Figures) -> Result<(Claim, Picture),
         _ => Verdict::Undecided,
     };
     let n = desk.settings.episodes;
-    let feedbal = figures.results.first();
-    let exponent = feedbal.map_or(f64::NAN, |result| {
+    let exponent = figures.results.first().map(|result| {
         let at = |n| regret_at(result, n, desk.settings.runs).0;
         (at(n) / at(n / 2)).log2()
     });
+    let section5 = match exponent.filter(|exponent| exponent.is_finite()) {
+        Some(exponent) => format!(
+            ". In Section 5's problem, whose gaps are small, regret grows like n^{exponent:.2} from n = {} to {}: no logarithm yet",
+            number((n / 2) as f64),
+            number(n as f64)
+        ),
+        None => String::new(),
+    };
     let claim = claim(
         "Theorem 2",
         "with delta = 1/n the expected regret grows like log n",
@@ -605,13 +612,10 @@ fn logarithm(desk: &mut Desk<'_>, figures: &Figures) -> Result<(Claim, Picture),
             sizes[sizes.len() - 1]
         ),
         format!(
-            "slope {} per unit of ln n, {} in the lower half and {} in the upper. In Section 5's problem, whose gaps are small, \
-             the logarithm is not visible yet: from n = {} to {} the regret grows like n^{exponent:.2}",
+            "slope {} per unit of ln n, {} in the lower half and {} in the upper{section5}",
             show(all),
             show(early),
-            show(late),
-            number((n / 2) as f64),
-            number(n as f64)
+            show(late)
         ),
         verdict,
     );

@@ -34,7 +34,10 @@ pub fn broken(promise: &Promise) -> String {
     )
 }
 
-/// Regret at an episode with its standard error; a single run has no error that could be known.
+/// Fewer runs than this have no standard error to speak of.
+pub const FEW: u64 = 10;
+
+/// Regret at an episode with its standard error, which is infinite for too few runs.
 pub fn regret_at(result: &LearnerResult, episode: u64, runs: u64) -> (f64, f64) {
     let point = result.curve.iter().find(|point| point.episode == episode);
     point.map_or((f64::NAN, f64::INFINITY), |point| regret(point, runs))
@@ -47,7 +50,7 @@ pub fn last(result: &LearnerResult, runs: u64) -> (f64, f64) {
 }
 
 fn regret(point: &CurvePoint, runs: u64) -> (f64, f64) {
-    let stderr = if runs < 2 {
+    let stderr = if runs < FEW {
         f64::INFINITY
     } else {
         point.stderr
@@ -57,9 +60,9 @@ fn regret(point: &CurvePoint, runs: u64) -> (f64, f64) {
 
 /// A measurement with its 95 % interval.
 pub fn show((mean, stderr): (f64, f64)) -> String {
-    if stderr.is_finite() {
-        confidence(mean, stderr)
-    } else {
-        number(mean)
+    match (mean, stderr) {
+        (mean, _) if mean.is_nan() => "unknown (too few runs)".into(),
+        (mean, stderr) if stderr.is_finite() => confidence(mean, stderr),
+        (mean, _) => format!("{} (too few runs for an interval)", number(mean)),
     }
 }

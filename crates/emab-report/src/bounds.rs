@@ -45,7 +45,7 @@ fn summary(bounds: &Bounds, width: usize) -> String {
         ],
         &[
             row(
-                format!("Theorem 1, delta = {}", bounds.delta),
+                format!("Theorem 1, delta = {}", plain_delta(bounds.delta)),
                 bounds.theorem1,
                 informative.theorem1,
             ),
@@ -122,8 +122,22 @@ pub fn bounds_words(bounds: &Bounds) -> Vec<String> {
             "No choice in any pair that can be reached costs anything: there is no regret to bound."
                 .into(),
         );
-    } else {
+    } else if bounds.uncovered.is_empty() {
         words.push(vacuous(bounds, &n));
+    } else {
+        words.push(format!(
+            "No theorem covers this problem and this learner ({}): these choices are best one step ahead, so that no theorem \
+             counts them, and lose in what follows. Regret may grow with n, whatever the bounds say.",
+            first(&bounds.uncovered)
+        ));
+    }
+    if [bounds.theorem1.derived, bounds.theorem2.derived]
+        .iter()
+        .any(|bound| bound.is_infinite())
+    {
+        words.push(
+            "A gap is so small, or a width so large, that a bound is beyond the largest number: inf here, null in JSON.".into(),
+        );
     }
     words.push(
         "The bounds are on the sum of V - Q along the learner's path, the conditional expectation of Equation 1. \
@@ -194,30 +208,11 @@ fn unsound(bounds: &Bounds) -> String {
 
 fn assumptions(bounds: &Bounds) -> Vec<String> {
     let mut words = Vec::new();
-    let first = |places: &[TripletAt]| {
-        places.first().map_or(String::new(), |place| {
-            format!(
-                "{} triplet{}, the first at t = {}, x = {}, a = {}",
-                places.len(),
-                if places.len() == 1 { "" } else { "s" },
-                place.t,
-                place.x,
-                place.a
-            )
-        })
-    };
     if !bounds.assumption1.holds {
         words.push(format!(
             "Assumption 1 does not hold ({}): stop ties with another action there. Such a tie costs no regret, but the \
              learner's choices need not become the benchmark's; a small stop_bias breaks it.",
             first(&bounds.assumption1.violations)
-        ));
-    }
-    if !bounds.costly_ties.is_empty() {
-        words.push(format!(
-            "No theorem covers this problem ({}): continuation actions tie in their gain and differ in what follows, \
-             which Assumption 1 allows and a learner of gains cannot see. Regret may grow with n.",
-            first(&bounds.costly_ties)
         ));
     }
     if !bounds.assumption2.holds {
@@ -227,4 +222,27 @@ fn assumptions(bounds: &Bounds) -> Vec<String> {
         ));
     }
     words
+}
+
+/// How many places, and the first of them.
+fn first(places: &[TripletAt]) -> String {
+    places.first().map_or(String::new(), |place| {
+        format!(
+            "{} triplet{}, the first at t = {}, x = {}, a = {}",
+            places.len(),
+            if places.len() == 1 { "" } else { "s" },
+            place.t,
+            place.x,
+            place.a
+        )
+    })
+}
+
+/// As it would be written, unless that is long.
+fn plain_delta(delta: f64) -> String {
+    if delta >= 1e-6 {
+        delta.to_string()
+    } else {
+        format!("{delta:e}")
+    }
 }

@@ -125,7 +125,17 @@ pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
 
 /// The bound of Theorem 1 and the trivial one beside a learner's curve, at its checkpoints, and the sentence that a
 /// reader is owed.
-pub fn bound_series(bounds: &Bounds, learner: &LearnerResult) -> (Vec<Series>, String) {
+///
+/// `named` adds the learner's label to its lines. Bounds beyond the largest number are left out.
+pub fn bound_series(
+    bounds: &Bounds,
+    learner: &LearnerResult,
+    named: bool,
+) -> (Vec<Series>, String) {
+    let name = |line: &str| match named {
+        true => format!("{line}: {}", learner.label),
+        false => line.to_owned(),
+    };
     let line = |label: String, value: &dyn Fn(f64) -> f64| Series {
         label,
         points: learner
@@ -141,23 +151,29 @@ pub fn bound_series(bounds: &Bounds, learner: &LearnerResult) -> (Vec<Series>, S
         dashed: true,
     };
     let theorem1 = bounds.theorem1;
-    let series = vec![
-        line("Theorem 1, printed".into(), &|_| theorem1.printed),
-        line("Theorem 1, derived".into(), &|_| theorem1.derived),
-        line("Theorem 1, tight".into(), &|_| theorem1.tight),
+    let mut series = vec![
+        line(name("Theorem 1, printed"), &|_| theorem1.printed),
+        line(name("Theorem 1, derived"), &|_| theorem1.derived),
+        line(name("Theorem 1, tight"), &|_| theorem1.tight),
         line("the most one can lose".into(), &|n| n * bounds.omega_max),
     ];
+    series.retain(|line| line.points.iter().all(|point| point.mean.is_finite()));
     let show = |from: Option<u64>| {
         from.map_or("never".into(), |n| {
             format!("from episode {} on", number(n as f64))
         })
     };
     let from = bounds.informative_from.theorem1;
-    let sentence = format!(
+    let mut sentence = format!(
         "Theorem 1 bounds the sum of V - Q, not the realised difference of two paths; it says something {} as derived, \
          and {} at its tightest",
         show(from.derived),
         show(from.tight)
     );
+    if !bounds.uncovered.is_empty() {
+        sentence += "; it does not cover this problem";
+    } else if !bounds.sound {
+        sentence += "; it rests on a width that is not sound here";
+    }
     (series, sentence)
 }

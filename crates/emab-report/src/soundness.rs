@@ -20,23 +20,59 @@ pub fn soundness_words(
         WidthKind::Paper => "the paper's width is not sound for this problem",
         WidthKind::Sound(_) => "this width is not sound: the problem varies more than it says",
     };
-    let numbers = numbers(used, needed);
-    let (t, x, a) = variation.at;
-    let why = if used.action < needed.action && variation.spread > 0.0 {
-        format!(
-            "; at t = {t}, x = {}, a = {} one feedback moves the next expected reward by {}",
+    let noise = noise_words(told, variation);
+    let feedback = feedback_words(told, variation, spec);
+    let (causes, remedies): (Vec<String>, Vec<&str>) = noise.into_iter().chain(feedback).unzip();
+    Some(format!(
+        "{which}: {}; {} ({})",
+        numbers(used, needed),
+        causes.join(", and "),
+        remedies.join("; ")
+    ))
+}
+
+/// Where the noise is larger than the learner was told: what it is, and what helps.
+fn noise_words(told: &FeedBalParameters, variation: &Variation) -> Option<(String, &'static str)> {
+    let (cost, reward) = variation.proxies;
+    let short = |told: f64, truth: f64| told < truth * (1.0 - 1e-12);
+    let short = short(told.sigma2_cost.get(), cost) || short(told.sigma2_reward.get(), reward);
+    short.then(|| {
+        let what = format!(
+            "the noise has a variance proxy of {} on costs and {} on rewards",
+            number(cost),
+            number(reward)
+        );
+        (what, "state a larger sigma2")
+    })
+}
+
+/// Where the feedback moves more than the width covers.
+fn feedback_words(
+    told: &FeedBalParameters,
+    variation: &Variation,
+    spec: &Spec,
+) -> Option<(String, &'static str)> {
+    let (cost, reward) = variation.proxies;
+    // What the noise alone would need: the rest is the feedback's.
+    let moves = variation.needed.action > 2.0 * (cost + reward);
+    let remedy = match told.width {
+        WidthKind::Paper => "width=sound covers the feedback",
+        WidthKind::Sound(spread) if spread.get() < variation.spread => {
+            "state a larger feedback_spread"
+        }
+        WidthKind::Sound(_) => return None,
+    };
+    let short = told.coefficients().action < variation.needed.action;
+    (moves && short).then(|| {
+        let (t, x, a) = variation.at;
+        let what = format!(
+            "at t = {t}, x = {}, a = {} one feedback moves the next expected reward by {}",
             spec.states().name(x),
             spec.actions().name(a),
             number(variation.spread)
-        )
-    } else {
-        "; the noise is larger than sigma2 says".into()
-    };
-    let remedy = match told.width {
-        WidthKind::Paper => "width=sound covers the feedback",
-        WidthKind::Sound(_) => "state a larger `feedback_spread` or `sigma2`",
-    };
-    Some(format!("{which}: {numbers}{why} ({remedy})"))
+        );
+        (what, remedy)
+    })
 }
 
 /// The same where no truth is known: the paper's width beside what the file itself tells of the feedback.
@@ -89,4 +125,90 @@ fn numbers(used: Coefficients, needed: Coefficients) -> String {
         number(used),
         number(needed)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use emab::oracle::Pairs;
+    use emab::{Model, Names, Noise, Problem, Spread};
+
+    /// Two steps: going on shows a coin that is worth `spread`.
+    fn variation(noise: f64, spread: f64) -> (Variation, Spec) {
+        let names = |n| Names::Count(n, "");
+        let spec = || {
+            let spec = Spec::new(2, names(2), names(1), names(2)).unwrap();
+            spec.transition(|_t, _x, _a, f| f as f64)
+        };
+        let noise = Noise::normal(noise).unwrap();
+        let model = Model::new(|_t, _x, _a, _f| 0.5, move |_t, x, _a, _f| x as f64 * spread);
+        let problem = Problem::new("coin", spec(), model.noise(noise, noise));
+        let mut pairs = Pairs::new(Arc::new(problem)).unwrap();
+        (Variation::of(&mut pairs, 100).unwrap(), spec())
+    }
+
+    fn words(told: &FeedBalParameters, noise: f64, spread: f64) -> Option<String> {
+        let (variation, spec) = variation(noise, spread);
+        soundness_words(told, &variation, &spec)
+    }
+
+    #[test]
+    fn the_cause_is_named_and_the_remedy_helps() {
+        let paper = FeedBalParameters::new(0.1, 0.01).unwrap();
+        let sound = |spread| FeedBalParameters {
+            width: WidthKind::Sound(Spread::new(spread).unwrap()),
+            ..paper
+        };
+        // The feedback alone.
+        let text = words(&paper, 0.1, 1.0).unwrap();
+        assert!(text.contains("is 0.4000, and 0.9000 is needed"), "{text}");
+        assert!(
+            text.contains("moves the next expected reward by 1 (width=sound"),
+            "{text}"
+        );
+        assert!(!text.contains("sigma2"), "{text}");
+        assert_eq!(words(&sound(1.0), 0.1, 1.0), None);
+        // The noise alone.
+        let text = words(&paper, 1.0, 0.0).unwrap();
+        assert!(
+            text.contains("proxy of 1 on costs and 1 on rewards (state a larger sigma2)"),
+            "{text}"
+        );
+        // Both.
+        let text = words(&paper, 1.0, 1.0).unwrap();
+        assert!(text.contains("sigma2; width=sound"), "{text}");
+        // A spread that is too small, and one that is not while the noise is.
+        assert!(
+            words(&sound(0.5), 0.1, 1.0)
+                .unwrap()
+                .contains("a larger feedback_spread)")
+        );
+        let text = words(&sound(1.0), 1.0, 1.0).unwrap();
+        assert!(text.contains("(state a larger sigma2)"), "{text}");
+        // Told more than enough.
+        assert_eq!(
+            words(&FeedBalParameters::new(0.5, 0.01).unwrap(), 0.1, 1.0),
+            None
+        );
+    }
+
+    #[test]
+    fn what_the_truth_does_not_keep_to_is_told() {
+        let (variation, _) = variation(0.1, 2.0);
+        let learning = |spread: Option<f64>, range| Learning {
+            feedback_spread: spread.map(|spread| Spread::new(spread).unwrap()),
+            reward_range: range,
+            ..Learning::default()
+        };
+        let count = |spread, range| told_too_little(&learning(spread, range), &variation).len();
+        assert_eq!(count(None, None), 0);
+        assert_eq!(count(Some(2.0), Some((0.0, 2.0))), 0);
+        assert_eq!(count(Some(1.9), None), 1);
+        // Either end of the range.
+        assert_eq!(count(None, Some((0.0, 1.9))), 1);
+        assert_eq!(count(None, Some((0.1, 2.0))), 1);
+        assert_eq!(count(Some(1.0), Some((0.1, 1.9))), 2);
+    }
 }

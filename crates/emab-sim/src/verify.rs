@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use emab::learners::{FeedBalParameters, LearnerConfig};
 use emab::oracle::{Gaps, OracleError};
-use emab::theory::{Bound, Premises, corollary1, theorem1, theorem2};
+use emab::theory::{Bound, Premises, corollary1, theorem1, theorem2, uncovered};
 use emab::{
     Action, Environment, Episode, Estimator, Learner, Moments, Problem, Promise, Role, Spec, Stream,
 };
@@ -85,6 +85,8 @@ pub struct Verified {
     pub most_regret: f64,
     /// Theorem 1.
     pub theorem1: Bound,
+    /// Whether the theorem covers the problem: no choice that it does not count loses anything.
+    pub covered: bool,
     /// Theorem 2, if the learner's `delta` is one over the episodes.
     pub theorem2: Option<Bound>,
 }
@@ -232,6 +234,7 @@ impl Verification {
             regret: (sum.regret.mean(), sum.regret.stderr()),
             most_regret: sum.most_regret,
             theorem1: truth.theorem1,
+            covered: uncovered(&gaps).is_empty(),
             theorem2: is_theorem2.then(|| theorem2(&premises, self.episodes)),
         }))
     }

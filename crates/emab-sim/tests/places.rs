@@ -41,6 +41,11 @@ fn places_add_up_to_the_regret_and_the_visits_to_the_steps() {
             assert_eq!(place.learned.as_ref(), Some(&place.benchmark));
             assert_eq!((place.agree, place.regret), (1.0, 0.0));
         }
+        if problem == "resource" {
+            // FeedBAL stops at the start in its first episode, as Algorithm 2 does, and ends by going on.
+            let start = &places[0][0];
+            assert_eq!((start.learned.as_deref(), start.agree), (Some("cont"), 1.0));
+        }
         // Random does not.
         assert!(
             places[1]

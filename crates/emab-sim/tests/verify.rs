@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emab::Kept;
-use emab::learners::LearnerConfig;
+use emab::learners::{LearnerConfig, Learning};
+use emab::{Action, Kept, Model, Names, Noise, Problem, Spec};
 use emab_problem::ProblemFile;
 use emab_sim::{Control, Verification, Verified};
 
@@ -64,9 +65,15 @@ fn the_randomness_of_the_feedback_breaks_the_paper_s_width_and_not_the_sound_one
     for (statement, verdict) in verdicts(&paper) {
         assert_eq!(verdict, Kept::Broken, "{statement}");
     }
+    // The three readings are three numbers: the derived count allows the most.
+    let lemma2 = paper.broken.lemma2;
+    assert!(
+        lemma2.derived < lemma2.printed && lemma2.printed <= lemma2.tight,
+        "{lemma2:?}"
+    );
     // Where: in the action whose feedback is random.
     let (t, x, action, _) = paper.worst.unwrap();
-    assert_eq!((t, x, action), (1, 0, emab::Action::Continue(0)));
+    assert_eq!((t, x, action), (1, 0, Action::Continue(0)));
     let sound = verify("feedback-gap", "feedbal:width=sound", 1500, 2000, 0);
     for (statement, verdict) in verdicts(&sound) {
         assert_eq!(verdict, Kept::Kept, "{statement}");
@@ -89,4 +96,31 @@ fn the_second_theorem_is_for_its_own_delta() {
     let bound = verified.theorem2.unwrap();
     assert!(verified.regret.0 <= bound.derived);
     assert!(verify("parity", "feedbal", 20, 200, 0).theorem2.is_none());
+}
+
+/// Stopping is all that can be done, and its reward has a hundred times the variance that the learner is told.
+#[test]
+fn the_reward_of_stopping_is_watched_too() {
+    let names = |n| Names::Count(n, "");
+    let spec = Spec::new(1, names(1), names(1), names(1)).unwrap();
+    let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 0.0);
+    let model = model.noise(Noise::None, Noise::normal(1.0).unwrap());
+    let verification = Verification {
+        problem: Arc::new(Problem::new("stop", spec, model)),
+        learner: LearnerConfig::parse("feedbal:sigma2=0.01", &Learning::default()).unwrap(),
+        episodes: 50,
+        runs: 20,
+        seed: 1,
+    };
+    let mut control = Control {
+        threads: 1,
+        stop: &AtomicBool::new(false),
+        watch: &mut |_, _| {},
+    };
+    let verified = verification.run(&mut control).unwrap().unwrap();
+    assert_eq!(verdicts(&verified)[0], ("Lemma 1".into(), Kept::Broken));
+    let (t, x, action, _) = verified.worst.unwrap();
+    assert_eq!((t, x, action), (1, 0, Action::Stop));
+    // There is nothing to choose, so nothing else is broken.
+    assert_eq!((verified.broken.corollary1, verified.regret.0), (0, 0.0));
 }

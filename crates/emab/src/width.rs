@@ -88,7 +88,7 @@ impl Width {
     pub fn new(coefficient: f64, k: f64, delta: Delta) -> Width {
         Width {
             coefficient,
-            log_k_over_delta: libm::log(k / delta.get()),
+            log_k_over_delta: log_ratio(k, delta.get()),
         }
     }
 
@@ -100,6 +100,16 @@ impl Width {
         let n = n as f64;
         let log = self.log_k_over_delta + 0.5 * libm::log1p(n);
         ((1.0 + n) / (n * n) * self.coefficient * log).sqrt()
+    }
+}
+
+/// `log(k / delta)`, also where the ratio is beyond the largest number.
+pub(crate) fn log_ratio(k: f64, delta: f64) -> f64 {
+    let ratio = k / delta;
+    if ratio.is_finite() {
+        libm::log(ratio)
+    } else {
+        libm::log(k) - libm::log(delta)
     }
 }
 
@@ -153,6 +163,18 @@ mod tests {
                 * (4.0 * sigma2 * (k * (1.0 + n).sqrt() / delta).ln()))
             .sqrt();
             assert!((width.at(n as u64) - printed).abs() < 1e-14 * printed);
+        }
+    }
+
+    #[test]
+    fn the_smallest_delta_has_a_width() {
+        for delta in [1e-300, 1e-308, f64::from_bits(1)] {
+            let width = Width::new(0.8, 200.0, Delta::new(delta).unwrap());
+            assert!(
+                width.at(1) > 30.0 && width.at(1) < 60.0,
+                "{delta}: {}",
+                width.at(1)
+            );
         }
     }
 

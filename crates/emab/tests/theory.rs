@@ -14,17 +14,21 @@ use emab::{Spread, WidthKind};
 use proptest::prelude::*;
 
 /// The paper's quantities, read aloud; `a == actions` is `stop`.
-struct Paper<'a>(&'a Tables);
+struct Paper<'a> {
+    tables: &'a Tables,
+    /// What the learner adds to the gain of `stop`: moves gaps and best actions, and nothing that is earned.
+    bias: f64,
+}
 
 impl Paper<'_> {
     fn actions(&self, t: usize, x: usize) -> Vec<usize> {
-        let p = self.0;
+        let p = self.tables;
         let go = (0..p.actions).filter(|&a| t < p.horizon && p.allowed(t, x, a));
         go.chain([p.actions]).collect()
     }
 
     fn after(&self, t: usize, x: usize, a: usize, value: &dyn Fn(usize, usize) -> f64) -> f64 {
-        let p = self.0;
+        let p = self.tables;
         let mut sum = -p.cost(t, x, a);
         for f in 0..p.feedbacks {
             if p.chance(t, x, a, f) > 0.0 {
@@ -35,23 +39,31 @@ impl Paper<'_> {
     }
 
     fn gain(&self, t: usize, x: usize, a: usize) -> f64 {
-        if a == self.0.actions {
-            self.0.reward(t, x)
+        if a == self.tables.actions {
+            self.tables.reward(t, x)
         } else {
-            self.after(t, x, a, &|t, x| self.0.reward(t, x))
+            self.after(t, x, a, &|t, x| self.tables.reward(t, x))
         }
     }
 
     fn gap(&self, t: usize, x: usize, a: usize) -> f64 {
-        let best = self.actions(t, x).into_iter().map(|a| self.gain(t, x, a));
-        best.fold(f64::NEG_INFINITY, f64::max) - self.gain(t, x, a)
+        self.gap_with(self.bias, t, x, a)
+    }
+
+    fn gap_with(&self, bias: f64, t: usize, x: usize, a: usize) -> f64 {
+        let index = |a: usize| {
+            let bias = if a == self.tables.actions { bias } else { 0.0 };
+            self.gain(t, x, a) + bias
+        };
+        let best = self.actions(t, x).into_iter().map(index);
+        best.fold(f64::NEG_INFINITY, f64::max) - index(a)
     }
 
     /// What the benchmark earns; of tied continuation actions it takes the one that pays.
     fn benchmark(&self, t: usize, x: usize) -> f64 {
-        let tied = |a: usize| self.gap(t, x, a) < 1e-12;
-        if tied(self.0.actions) {
-            return self.0.reward(t, x);
+        let tied = |a: usize| self.gap_with(0.0, t, x, a) < 1e-12;
+        if tied(self.tables.actions) {
+            return self.tables.reward(t, x);
         }
         let tied = self.actions(t, x).into_iter().filter(|&a| tied(a));
         tied.map(|a| self.after(t, x, a, &|t, x| self.benchmark(t, x)))
@@ -59,8 +71,8 @@ impl Paper<'_> {
     }
 
     fn worst_after(&self, t: usize, x: usize, a: usize) -> f64 {
-        if a == self.0.actions {
-            return self.0.reward(t, x);
+        if a == self.tables.actions {
+            return self.tables.reward(t, x);
         }
         self.after(t, x, a, &|t, x| {
             let all = self.actions(t, x).into_iter();
@@ -70,7 +82,7 @@ impl Paper<'_> {
     }
 
     fn reachable(&self) -> BTreeSet<(usize, usize)> {
-        let p = self.0;
+        let p = self.tables;
         let mut all = BTreeSet::from([(1, 0)]);
         for t in 1..p.horizon {
             let here: Vec<usize> = (0..p.states).filter(|&x| all.contains(&(t, x))).collect();
@@ -101,9 +113,11 @@ proptest! {
         delta in 0.001_f64..0.5,
         spread in prop::option::of(0.0_f64..2.0),
         episodes in 1_u64..100_000,
+        bias in prop_oneof![Just(0.0), -0.3_f64..0.3],
     ) {
-        let paper = Paper(&p);
+        let paper = Paper { tables: &p, bias };
         let mut told = FeedBalParameters::new(sigma2, delta).unwrap();
+        told.stop_bias = bias;
         if let Some(spread) = spread {
             told.width = WidthKind::Sound(Spread::new(spread).unwrap());
         }
@@ -113,13 +127,19 @@ proptest! {
         let n = episodes as f64;
         let (mut omega_max, mut triplets) = (0.0_f64, 0);
         let (mut printed, mut derived) = ([0.0; 3], [0.0; 3]);
-        let (mut broken1, mut broken2) = (0, 0);
+        let (mut broken1, mut broken2, mut uncovered) = (0, 0, 0);
         for &(t, x) in &paper.reachable() {
             for a in paper.actions(t, x) {
                 let (gap, stop) = (paper.gap(t, x, a), a == p.actions);
                 let omega = paper.benchmark(t, x) - paper.worst_after(t, x, a);
                 omega_max = omega_max.max(omega);
                 if gap < 1e-12 {
+                    let after = if stop {
+                        p.reward(t, x)
+                    } else {
+                        paper.after(t, x, a, &|t, x| paper.benchmark(t, x))
+                    };
+                    uncovered += usize::from(paper.benchmark(t, x) > after + 1e-9);
                     broken1 += usize::from(!stop && paper.gap(t, x, p.actions) < 1e-12);
                     continue;
                 }
@@ -146,6 +166,7 @@ proptest! {
         prop_assert_eq!(bounds.triplets.len(), triplets);
         prop_assert_eq!(bounds.assumption1.violations.len(), broken1);
         prop_assert_eq!(bounds.assumption2.violations.len(), broken2);
+        prop_assert_eq!(bounds.uncovered.len(), uncovered);
         for (i, (got, constant)) in [(bounds.theorem1, 0.0), (bounds.theorem2, omega_max), (bounds.corollary2, omega_max)]
             .into_iter()
             .enumerate()

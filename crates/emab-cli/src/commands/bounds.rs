@@ -17,11 +17,18 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
         ("width", &args.width),
         ("stop_bias", &args.stop_bias),
     ];
-    let settings: Vec<String> = settings
-        .iter()
-        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")))
-        .collect();
-    let learner = format!("feedbal:{}", settings.join(","));
+    let mut given = Vec::new();
+    for (name, value) in settings {
+        let Some(value) = value else { continue };
+        if value.contains([',', '=']) {
+            let option = name.replace('_', "-");
+            return Err(Failure::input(format!(
+                "--{option} takes one value, got `{value}`"
+            )));
+        }
+        given.push(format!("{name}={value}"));
+    }
+    let learner = format!("feedbal:{}", given.join(","));
     let told = load::learner(&file, &learner, args.episodes)?
         .feedbal()
         .map_err(|error| Failure::learner(&file, error))?;

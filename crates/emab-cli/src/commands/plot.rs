@@ -87,33 +87,57 @@ fn add_bounds(
     result: &RunResult,
     curves: &mut Vec<Series>,
 ) -> Result<String, Failure> {
-    let text = folder.read("problem.json")?;
-    let file = ProblemFile::parse_as(Format::Json, "problem.json", &text)?;
-    let mut said = Vec::new();
+    let file = problem_of(folder, result)?;
+    let mut bounded = Vec::new();
     for learner in &result.learners {
         let config = LearnerConfig::parse(&learner.label, file.learning())
             .and_then(|config| config.for_episodes(result.episodes))
             .map_err(|error| Failure::learner(&file, error))?;
-        let Ok(told) = config.feedbal() else {
-            continue;
-        };
-        let bounds = Bounds::new(file.problem()?, &told, result.episodes)
-            .map_err(|error| Failure::oracle(&file, error))?;
-        let (mut series, sentence) = bound_series(&bounds, learner);
-        for line in &mut series {
-            if !said.is_empty() {
-                line.label += &format!(" ({})", learner.label);
-            }
+        if let Ok(told) = config.feedbal() {
+            let bounds = Bounds::new(file.problem()?, &told, result.episodes)
+                .map_err(|error| Failure::oracle(&file, error))?;
+            bounded.push((learner, bounds));
         }
-        curves.append(&mut series);
-        said.push(sentence);
     }
-    said.into_iter().next().ok_or_else(|| {
-        Failure::input(format!(
+    let several = bounded.len() > 1;
+    let mut said = Vec::new();
+    for (learner, bounds) in &bounded {
+        let (lines, sentence) = bound_series(bounds, learner, several);
+        // What could be lost at most is the same for all.
+        let known = |line: &Series| curves.iter().any(|curve| curve.label == line.label);
+        let new: Vec<Series> = lines.into_iter().filter(|line| !known(line)).collect();
+        curves.extend(new);
+        said.push(if several {
+            format!("{}: {sentence}", learner.label)
+        } else {
+            sentence
+        });
+    }
+    if said.is_empty() {
+        return Err(Failure::input(format!(
             "--bound: there is no `feedbal` in {}, and no theorem speaks of the others",
             folder.path().display()
-        ))
-    })
+        )));
+    }
+    Ok(said.join(". "))
+}
+
+/// The problem of a folder, if it is the one that was run.
+fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, Failure> {
+    let name = "problem.json";
+    let text = folder
+        .read(name)
+        .map_err(|error| Failure::input(error.to_string()))?;
+    let path = folder.file(name).display().to_string();
+    let file = ProblemFile::parse_as(Format::Json, &path, &text)?;
+    if file.hash() != result.problem_hash {
+        return Err(Failure::input(format!(
+            "{path} is not the problem that was run: its hash is {}, and run.json says {}",
+            file.hash(),
+            result.problem_hash
+        )));
+    }
+    Ok(file)
 }
 
 enum Kind {

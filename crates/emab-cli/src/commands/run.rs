@@ -28,6 +28,8 @@ const RESULTS: [&str; 6] = [
     "regret.svg",
     "regret.png",
 ];
+/// What `emab plot --bound` adds to them.
+const DRAWN_LATER: [&str; 2] = ["bound.svg", "bound.png"];
 /// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
 pub const CHECKED_FIRST: usize = 20_000;
 
@@ -165,7 +167,8 @@ impl Session {
         }
         self.save(state)?;
         for name in folder.files()? {
-            if RESULTS.contains(&name.as_str()) || is_place_picture(&name) {
+            let ours = RESULTS.contains(&name.as_str()) || DRAWN_LATER.contains(&name.as_str());
+            if ours || is_place_picture(&name) {
                 folder.remove(&name)?;
             }
         }
@@ -328,7 +331,11 @@ fn place_picture(label: &str, number: usize) -> String {
 }
 
 fn is_place_picture(name: &str) -> bool {
-    name.starts_with("places-") && (name.ends_with(".svg") || name.ends_with(".png"))
+    let number = name
+        .strip_prefix("places-")
+        .and_then(|rest| rest.split_once('-'))
+        .is_some_and(|(number, _)| number.parse::<usize>().is_ok());
+    number && (name.ends_with(".svg") || name.ends_with(".png"))
 }
 
 /// A path as a shell takes it.

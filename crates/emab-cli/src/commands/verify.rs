@@ -55,6 +55,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
             "stderr": verified.regret.1,
             "most_regret": verified.most_regret,
             "theorem1": verified.theorem1,
+            "covered": verified.covered,
             "theorem2": verified.theorem2,
         }));
     }
@@ -67,6 +68,9 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
         args.seed,
         promises_table(&promises, terminal::width())
     );
+    if !verified.covered {
+        text += "\nTheorem 1 does not cover this problem and this learner (see `emab bounds`): that it is broken is no surprise.";
+    }
     if let Some((t, x, a, runs)) = worst {
         text += &format!(
             "\nThe runs that broke Lemma 1 did so most often at t = {t}, x = {}, a = {a}: in {runs} of them.",

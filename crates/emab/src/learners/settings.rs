@@ -65,7 +65,11 @@ impl Settings<'_> {
         match self.value(name) {
             Some(ParameterValue::Number(number)) => Ok(*number),
             Some(ParameterValue::Word(word)) => {
-                Err(self.wrong(ParameterError::new(name, "be a number", word)))
+                let rule = match name {
+                    "delta" => "be a number, or `1/n` for one over the episodes of a run",
+                    _ => "be a number",
+                };
+                Err(self.wrong(ParameterError::new(name, rule, word)))
             }
             None => Err(self.wrong(ParameterError::new(name, "be given", "nothing"))),
         }

@@ -28,6 +28,8 @@ pub struct Variation {
     pub at: (usize, usize, usize),
     /// The least and the most expected terminal reward.
     pub rewards: (f64, f64),
+    /// The variance proxies of the noise on costs and on rewards.
+    pub proxies: (f64, f64),
     /// The coefficients of the widths that Lemma 1 is proved for on this problem.
     pub needed: Coefficients,
 }
@@ -52,7 +54,7 @@ impl Variation {
             }
         }
         let model = pairs.problem().model();
-        let reward = model.reward_noise.proxy();
+        let (cost, reward) = (model.cost_noise.proxy(), model.reward_noise.proxy());
         let after = match model.reward_noise {
             // 0 or 1 whichever state follows: the feedback adds nothing.
             Noise::Bernoulli => reward,
@@ -62,8 +64,9 @@ impl Variation {
             spread,
             at,
             rewards,
+            proxies: (cost, reward),
             needed: Coefficients {
-                action: 2.0 * (model.cost_noise.proxy() + after),
+                action: 2.0 * (cost + after),
                 stop: 2.0 * reward,
             },
         })

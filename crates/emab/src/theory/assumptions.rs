@@ -33,17 +33,18 @@ pub fn assumption2(gaps: &Gaps) -> Vec<Triplet> {
         .collect()
 }
 
-/// Ties among continuation actions after which the benchmark earns less than after the best of the tied ones.
+/// Choices that no theorem counts and that lose in expectation: best one step ahead, and not in what follows.
 ///
-/// Assumption 1 allows them and Theorem 1 counts them as no deviation at all. A learner of gains cannot tell them
-/// apart, so that they may cost their `regret` in every episode: where this list is not empty the theorem does not
-/// cover the problem.
-pub fn costly_ties(gaps: &Gaps) -> Vec<Triplet> {
+/// Continuation actions may tie in their gain and differ in what follows. Assumption 1 allows that, Theorem 1 counts
+/// neither as a deviation, and a learner of gains cannot tell them apart. The other source is a `stop_bias` so large that it
+/// makes another action the best. Either may cost its `regret` in every episode: where this list is not empty the theorems
+/// do not cover the problem.
+pub fn uncovered(gaps: &Gaps) -> Vec<Triplet> {
     gaps.triplets()
         .iter()
         .filter(|triplet| {
             let size = triplet.gain.abs() + triplet.omega.abs();
-            triplet.delta == 0.0 && !triplet.stop_is_best && triplet.regret > 1e-12 * size
+            triplet.delta == 0.0 && triplet.regret > 1e-12 * size
         })
         .copied()
         .collect()

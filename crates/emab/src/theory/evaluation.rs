@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Bound, Premises, assumption1, assumption2, corollary2, costly_ties, informative_from, theorem1,
-    theorem2, trivial,
+    Bound, Premises, assumption1, assumption2, corollary2, informative_from, theorem1, theorem2,
+    trivial, uncovered,
 };
 use crate::learners::FeedBalParameters;
 use crate::model::Problem;
@@ -58,8 +58,8 @@ pub struct Bounds {
     pub assumption1: Assumption,
     /// Assumption 2.
     pub assumption2: Assumption,
-    /// Ties among continuation actions that no theorem counts and that may cost regret in every episode.
-    pub costly_ties: Vec<TripletAt>,
+    /// Choices that no theorem counts and that may cost regret in every episode.
+    pub uncovered: Vec<TripletAt>,
     /// Theorem 1, at `delta`.
     pub theorem1: Bound,
     /// Theorem 2, at `delta = 1 / episodes`.
@@ -181,7 +181,7 @@ impl Bounds {
             omega_max: gaps.omega_max(),
             assumption1: assumption(assumption1(&gaps)),
             assumption2: assumption(assumption2(&gaps)),
-            costly_ties: costly_ties(&gaps).iter().map(place).collect(),
+            uncovered: uncovered(&gaps).iter().map(place).collect(),
             theorem1,
             theorem2: theorem2(&premises, episodes),
             corollary2: corollary2(&premises, episodes),

@@ -3,7 +3,7 @@
 use super::{Bound, lemma2};
 use crate::oracle::{Gaps, Triplet};
 use crate::spec::Action;
-use crate::width::Coefficients;
+use crate::width::{Coefficients, log_ratio};
 
 /// What the regret bounds are evaluated with.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl Premises<'_> {
             Action::Continue(_) => self.coefficients.action,
             Action::Stop => self.coefficients.stop,
         };
-        lemma2(triplet.delta, w, libm::log(self.gaps.k() / delta))
+        lemma2(triplet.delta, w, log_ratio(self.gaps.k(), delta))
     }
 
     /// Counts times costs. What a choice costs in expectation is `V - Q`, of which `Omega` and the like are bounds;
