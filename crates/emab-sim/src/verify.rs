@@ -22,6 +22,26 @@ use crate::experiment::{Control, Progress, SimError};
 use crate::pool::{Pool, TICK, Worker};
 
 /// What to verify.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use emab::{Kept, learners::LearnerConfig};
+/// use emab_problem::ProblemFile;
+/// use emab_sim::{Control, Verification};
+///
+/// let file = ProblemFile::builtin("feedback-gap").ok_or("it comes with the crate")??;
+/// let verification = Verification {
+///     problem: file.problem()?,
+///     learner: LearnerConfig::parse("feedbal", file.learning())?, // the paper's width
+///     episodes: 200,
+///     runs: 20,
+///     seed: 1,
+/// };
+/// let mut control = Control { threads: 1, stop: &AtomicBool::new(false), watch: &mut |_, _| {} };
+/// let verified = verification.run(&mut control)?.ok_or("nobody stopped it")?;
+/// assert_eq!(verified.promises()[0].verdict, Kept::Broken); // Lemma 1
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Verification {
     /// The problem.

@@ -9,6 +9,30 @@
 //! Equation 1 itself subtracts two realised paths and is bounded for no learner, not even for the benchmark.
 //!
 //! `docs/theory.md` has the proofs.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use emab::oracle::Gaps;
+//! use emab::theory::{Premises, assumption1, assumption2, corollary2, informative_from, theorem1, theorem2, trivial, uncovered};
+//! use emab::{Model, Names, Problem, Sigma2, Spec, WidthKind};
+//!
+//! // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
+//! let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+//!     .transition(|_t, _x, _a, f| f as f64);
+//! let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
+//! let gaps = Gaps::new(Arc::new(Problem::new("coin", spec, model)), 0.0).unwrap();
+//! assert!(assumption1(&gaps).is_empty() && assumption2(&gaps).is_empty() && uncovered(&gaps).is_empty());
+//!
+//! let sigma2 = Sigma2::new(0.0025).unwrap();
+//! let premises = Premises { gaps: &gaps, coefficients: WidthKind::Paper.coefficients(sigma2, sigma2) };
+//! let bound = theorem1(&premises, 0.01);
+//! assert!(bound.printed < 8.0 && bound.derived > 13.0 && bound.tight < bound.printed);
+//! // Stopping is the only mistake and costs its gap, so that Corollary 2 is l_max times the sum of Theorem 2.
+//! let (two, corollary) = (theorem2(&premises, 1000).derived, corollary2(&premises, 1000).derived);
+//! assert!((corollary - 0.05 - 2.0 * (two - 0.05)).abs() < 1e-9);
+//! let first = informative_from(&gaps, |_n| bound.derived).unwrap();
+//! assert!(trivial(&gaps, first) > bound.derived && trivial(&gaps, first - 1) <= bound.derived);
+//! ```
 
 mod assumptions;
 mod counts;
