@@ -14,6 +14,8 @@ use emab_sim::{
 };
 use thiserror::Error;
 
+use crate::wording::last;
+
 /// Why the ledger could not be written.
 #[derive(Debug, Error)]
 pub enum LedgerError {
@@ -140,6 +142,26 @@ impl Desk<'_> {
             results: experiment.results(&state),
             places: experiment.places(&state)?.unwrap_or_default(),
         })
+    }
+
+    /// The regret of one learner at the end of its runs.
+    pub(crate) fn final_regret(
+        &mut self,
+        what: &str,
+        problem: Arc<Problem>,
+        learner: LearnerConfig,
+        episodes: u64,
+        runs: u64,
+    ) -> Result<(f64, f64), LedgerError> {
+        let outcome = self.run(Job {
+            what,
+            problem,
+            learners: vec![learner],
+            episodes,
+            runs,
+            checkpoints: Vec::new(),
+        })?;
+        Ok(last(&outcome.results[0], runs))
     }
 
     pub(crate) fn verify(

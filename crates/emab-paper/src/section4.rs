@@ -3,11 +3,11 @@
 use emab::oracle::Benchmark;
 use emab_report::{Claim, Verdict, number};
 
-use crate::desk::{Desk, Job, LedgerError, learner};
+use crate::desk::{Desk, LedgerError, learner};
 use crate::fit::Line;
 use crate::instances;
 use crate::section2::expected_stop;
-use crate::wording::{exactly, last, show};
+use crate::wording::{exactly, show};
 
 pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = hardness(desk)?;
@@ -21,15 +21,13 @@ fn hardness(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
     let gaps = [0.05, 0.1, 0.2, 0.4];
     let mut regrets = Vec::new();
     for gap in gaps {
-        let outcome = desk.run(Job {
-            what: "hardness",
-            problem: instances::gap(gap)?,
-            learners: vec![learner("feedbal:sigma2=0.05,delta=0.01")?],
+        regrets.push(desk.final_regret(
+            "hardness",
+            instances::gap(gap)?,
+            learner("feedbal:sigma2=0.05,delta=0.01")?,
             episodes,
             runs,
-            checkpoints: Vec::new(),
-        })?;
-        regrets.push(last(&outcome.results[0], runs));
+        )?);
     }
     let errors: Vec<(f64, f64)> = gaps
         .iter()
@@ -127,15 +125,13 @@ pub(crate) fn horizon(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
     let steps = [8, 16, 32, 64];
     let mut regrets = Vec::new();
     for horizon in steps {
-        let outcome = desk.run(Job {
-            what: "longer horizons",
-            problem: instances::resource(horizon, 0.9, |t| 0.8 / (t as f64).sqrt())?,
-            learners: vec![learner("feedbal:sigma2=0.2,delta=0.01")?],
+        regrets.push(desk.final_regret(
+            "longer horizons",
+            instances::resource(horizon, 0.9, |t| 0.8 / (t as f64).sqrt())?,
+            learner("feedbal:sigma2=0.2,delta=0.01")?,
             episodes,
             runs,
-            checkpoints: Vec::new(),
-        })?;
-        regrets.push(last(&outcome.results[0], runs));
+        )?);
     }
     let powers: Vec<(f64, f64)> = regrets
         .windows(2)

@@ -2,6 +2,7 @@
 
 use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
 
+use crate::soundness::numbers;
 use crate::table::{number, table};
 
 /// The triplets shown to people: those that add the most to Theorem 1.
@@ -188,21 +189,14 @@ fn vacuous(bounds: &Bounds, n: &str) -> String {
 }
 
 fn unsound(bounds: &Bounds) -> String {
-    let (used, needed) = (bounds.coefficients, bounds.needed);
     let which = if bounds.is_paper() {
         "The paper's width is not sound here"
     } else {
-        "The width is not sound here: the truth varies more than the learner was told"
-    };
-    let (what, used, needed) = if used.action < needed.action {
-        ("actions", used.action, needed.action)
-    } else {
-        ("stop", used.stop, needed.stop)
+        "The width is not sound here, the truth varies more than the learner was told"
     };
     format!(
-        "{which}: its coefficient for {what} is {}, and Lemma 1, on which all bounds rest, is proved from {} on.",
-        number(used),
-        number(needed)
+        "{which}: {} for Lemma 1, on which all bounds rest.",
+        numbers(bounds.coefficients, bounds.needed)
     )
 }
 

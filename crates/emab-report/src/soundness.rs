@@ -114,7 +114,8 @@ pub fn told_too_little(learning: &Learning, variation: &Variation) -> Vec<String
     words
 }
 
-fn numbers(used: Coefficients, needed: Coefficients) -> String {
+/// The coefficient that is too small, and what it must be.
+pub(crate) fn numbers(used: Coefficients, needed: Coefficients) -> String {
     let (what, used, needed) = if used.action < needed.action {
         ("an action", used.action, needed.action)
     } else {

@@ -1,0 +1,235 @@
+//! Theorem 1, what it says of Equation 1, and the counter-example to its width.
+
+use emab::Environment;
+use emab::Promise;
+use emab::learners::Policy;
+use emab::theory::Bounds;
+use emab_report::{Claim, Picture, PlotOptions, Verdict, draw, number, regret_series};
+use emab_sim::Verified;
+
+use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
+use crate::theorems::{claim, promise};
+use crate::wording::{broken, kept, last, regret_at, show};
+
+pub(crate) fn theorem1(
+    vacuous: &str,
+    section5: &Verified,
+    how5: &str,
+    printed: &Verified,
+    sound: &Verified,
+    how_gap: &str,
+) -> Vec<Claim> {
+    let says = "with probability 1 - delta the regret stays below the bound";
+    let both = |verified: &Verified| {
+        ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| promise(verified, statement))
+    };
+    let row = |place: &str, says: String, how: &str, verified: &Verified, note: String| {
+        let [as_printed, as_derived] = both(verified);
+        claim(
+            place,
+            &says,
+            how,
+            format!(
+                "bound {} as printed: {}; {} as derived: {}{note}",
+                number(verified.theorem1.printed),
+                broken(&as_printed),
+                number(verified.theorem1.derived),
+                broken(&as_derived)
+            ),
+            Verdict::all([kept(&as_printed), kept(&as_derived)]),
+        )
+    };
+    vec![
+        row(
+            "Theorem 1",
+            format!("{says}: in Section 5"),
+            how5,
+            section5,
+            format!(
+                "; the largest regret of a run is {}. {vacuous}",
+                number(section5.most_regret)
+            ),
+        ),
+        row(
+            "Theorem 1",
+            format!("{says}: in every problem"),
+            how_gap,
+            printed,
+            String::new(),
+        ),
+        row(
+            "Theorem 1, repaired",
+            "with probability 1 - delta the regret stays below the bound with width=sound".into(),
+            how_gap,
+            sound,
+            String::new(),
+        ),
+    ]
+}
+
+/// Whether Theorem 1 says anything in Section 5.
+pub(crate) fn vacuous(desk: &Desk<'_>) -> Result<String, LedgerError> {
+    let file = builtin("resource")?;
+    let told = learner_of(&file, "feedbal")?.feedbal()?;
+    let bounds = Bounds::new(file.problem()?, &told, desk.settings.episodes)?;
+    let most = number(bounds.trivial);
+    let says = if bounds.theorem1.derived < bounds.trivial {
+        "and the bound as derived says more"
+    } else {
+        "so that the bound says nothing yet"
+    };
+    let from = match bounds.informative_from_episode {
+        Some(n) => format!("only from episode {} on", number(n as f64)),
+        None => "never".into(),
+    };
+    Ok(format!(
+        "No learner can lose more than {most} in {} episodes, {says}; as derived it is less than what could be lost {from}",
+        number(desk.settings.episodes as f64)
+    ))
+}
+
+/// Theorem 1 speaks of Equation 1, the difference of two realised paths. The benchmark against itself, on two
+/// independent paths, is the learner that should find it easiest.
+pub(crate) fn realised(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
+    let file = builtin("feedback-gap")?;
+    let problem = file.problem()?;
+    let told = learner_of(&file, "feedbal:width=sound")?.feedbal()?;
+    let (runs, episodes) = (400, 2000);
+    let bounds = Bounds::new(problem.clone(), &told, episodes)?;
+    let mut environment = Environment::new(problem.clone())?;
+    let mut policy = Policy::benchmark(problem)?;
+    let mut earned = |seed: u64, run: u64| -> Result<f64, LedgerError> {
+        environment.restart(seed, run);
+        let mut sum = 0.0;
+        for episode in 1..=episodes {
+            let played = environment.play(&mut policy);
+            played.map_err(|error| emab_sim::SimError::Play {
+                learner: "benchmark".into(),
+                run,
+                episode,
+                error,
+            })?;
+            let (pairs, path) = (environment.pairs(), environment.path());
+            let actions = &environment.episode().actions;
+            let costs: f64 = path
+                .iter()
+                .zip(actions)
+                .map(|(&pair, &a)| pairs.cost(pair, a))
+                .sum();
+            sum += path.last().map_or(0.0, |&pair| pairs.reward(pair)) - costs;
+        }
+        Ok(sum)
+    };
+    let mut above = 0;
+    for run in 0..runs {
+        let seed = desk.settings.seed;
+        let difference = earned(seed, run)? - earned(seed ^ (1 << 63), run)?;
+        above += u64::from(difference > bounds.theorem1.derived);
+    }
+    let promise = Promise::new("Theorem 1", "", told.delta.get(), above, runs);
+    Ok(claim(
+        "Theorem 1, Equation 1",
+        "the regret as Equation 1 defines it, two realised paths subtracted, stays below the bound",
+        &format!(
+            "the benchmark against itself on `feedback-gap`: {runs} runs of {episodes} episodes, independent paths, bound {}",
+            number(bounds.theorem1.derived)
+        ),
+        format!(
+            "{}; what is bounded is the conditional expectation, the sum of V - Q",
+            broken(&promise)
+        ),
+        kept(&promise),
+    ))
+}
+
+/// Fact 3: what the missing randomness costs, and what the sound width saves.
+pub(crate) fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerError> {
+    let file = builtin("feedback-gap")?;
+    let (episodes, runs) = (10_000, desk.settings.scaled(4000, 400));
+    let outcome = desk.run(Job {
+        what: "the counter-example",
+        problem: file.problem()?,
+        learners: vec![
+            learner_of(&file, "feedbal")?,
+            learner_of(&file, "feedbal:width=sound")?,
+            // 4 sigma2 = 0.51 = 2v for the action, as sound, and for stop as well.
+            learner_of(&file, "feedbal:sigma2=0.1275")?,
+        ],
+        episodes,
+        runs,
+        checkpoints: (1..100)
+            .map(|i| i * episodes / 100)
+            .chain([1, 10])
+            .collect(),
+    })?;
+    let [paper, sound, both] = [0, 1, 2].map(|i| &outcome.results[i]);
+    let stuck = |i: usize| {
+        let start = outcome.places.get(i).and_then(|places| places.first());
+        start.map_or(f64::NAN, |start| 1.0 - start.agree)
+    };
+    let how = format!(
+        "problem `feedback-gap`, {runs} runs of {} episodes; bounded if it grows by less than 0.00005 per episode",
+        number(episodes as f64)
+    );
+    let half = |result| regret_at(result, episodes / 2, runs);
+    let grows = |result| {
+        let (before, after) = (half(result), last(result, runs));
+        let span = (episodes / 2) as f64;
+        (
+            (after.0 - before.0) / span,
+            (after.1 - before.1).abs() / span,
+        )
+    };
+    let row = |place: &str, says: &str, i: usize, verdict| {
+        let result = &outcome.results[i];
+        claim(
+            place,
+            says,
+            &how,
+            format!(
+                "regret {}; {}; {:.0} % of the runs end by stopping at once",
+                show(last(result, runs)),
+                match grows(result).0 {
+                    0.0 => "it no longer grows".into(),
+                    slope => format!("it still grows by {} per episode", number(slope)),
+                },
+                100.0 * stuck(i)
+            ),
+            verdict,
+        )
+    };
+    // Regret that no longer grows is regret of less than a thousandth of the gap an episode.
+    let flat = |result| Verdict::less(grows(result), (0.05 / 1000.0, 0.0));
+    let claims = vec![
+        row(
+            "Theorems 1 and 2",
+            "FeedBAL's regret is bounded, with the paper's width",
+            0,
+            flat(paper),
+        ),
+        row(
+            "Theorems 1 and 2, repaired",
+            "FeedBAL's regret is bounded, with width=sound",
+            1,
+            flat(sound),
+        ),
+        row(
+            "Theorems 1 and 2, repaired",
+            "FeedBAL's regret is bounded, with the sound coefficient for stop too, which needs less",
+            2,
+            flat(both),
+        ),
+    ];
+    let curves = [
+        regret_series("paper's width", paper),
+        regret_series("sound width", sound),
+        regret_series("sound width, for stop too", both),
+    ];
+    let options = PlotOptions {
+        title: format!("Feedback gap ({runs} runs, 95 % bands)"),
+        x_label: "episodes".into(),
+        y_label: "cumulative regret".into(),
+        ..PlotOptions::default()
+    };
+    Ok((claims, draw(&curves, &options)?))
+}
