@@ -95,7 +95,7 @@ pub struct Verify {
     /// Episodes in each run.
     #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
     pub episodes: u64,
-    /// Independent runs: a chance of 0.01 needs at least 368 to be decided.
+    /// Independent runs: it takes 368 to show that a chance of 0.01 is kept.
     #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
     pub runs: u64,
     /// The seed.

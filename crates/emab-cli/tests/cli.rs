@@ -798,11 +798,11 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
     );
     says(
         &["bounds", "resource", "--episodes", "20000"],
-        "vacuous at n = 20,000",
+        "Theorem 1 is vacuous: 1,379,153 as derived",
     );
     says(
         &["bounds", "resource", "--episodes", "20000"],
-        "from episode 858,926 on",
+        "informative from episode 858,926 and 35,041 on",
     );
 
     // A gap of 0: stop ties with going on, and nothing is ever lost.

@@ -2,7 +2,9 @@
 
 use emab::LearnerResult;
 use emab::theory::Bounds;
-use emab_report::{Claim, Picture, PlotOptions, bound_series, draw, draw_places, regret_series};
+use emab_report::{
+    Claim, Picture, PlotOptions, bound_series, bound_words, draw, draw_places, regret_series,
+};
 
 use crate::desk::{Desk, LedgerError, builtin, learner_of};
 use crate::figures::{Figures, TITLES};
@@ -132,9 +134,8 @@ fn bound_picture(
     let mut sentence = String::new();
     if let Some(feedbal) = figures.results.first() {
         curves.push(regret_series("FeedBAL", feedbal));
-        let (mut lines, said) = bound_series(&bounds, feedbal, false);
-        curves.append(&mut lines);
-        sentence = said;
+        curves.extend(bound_series(&bounds, feedbal, false));
+        sentence = bound_words(&[("FeedBAL", &bounds)]);
     }
     let options = PlotOptions {
         title: format!("Theorem 1 and FeedBAL's regret ({runs} runs)"),

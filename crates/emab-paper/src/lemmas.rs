@@ -1,8 +1,8 @@
 //! Lemmas 1 and 2: does the confidence hold, and is no wrong action chosen too often?
 
-use emab::theory::lemma2;
+use emab::theory::{Bounds, TripletBound, lemma2};
 use emab_problem::BUILTIN;
-use emab_report::{Claim, Verdict};
+use emab_report::{Claim, Verdict, number};
 use emab_sim::Verified;
 
 use crate::desk::{Desk, LedgerError, builtin, learner_of};
@@ -67,7 +67,12 @@ pub(crate) fn lemma1(
     Ok(claims)
 }
 
-pub(crate) fn lemma2_claims(section5: &Verified, how5: &str) -> Result<Vec<Claim>, LedgerError> {
+pub(crate) fn lemma2_claims(
+    section5: &Verified,
+    how5: &str,
+    episodes: u64,
+) -> Result<Vec<Claim>, LedgerError> {
+    let can_fail = within_reach(episodes)?;
     let says = "on the event of Lemma 1 no suboptimal action is chosen more often than its count";
     let [printed, derived] =
         ["Lemma 2, printed", "Lemma 2, derived"].map(|statement| promise(section5, statement));
@@ -89,7 +94,7 @@ pub(crate) fn lemma2_claims(section5: &Verified, how5: &str) -> Result<Vec<Claim
             &format!("{says}, in Section 5"),
             how5,
             format!(
-                "as printed: {}; as derived: {}",
+                "as printed: {}; as derived: {}. {can_fail}",
                 broken(&printed),
                 broken(&derived)
             ),
@@ -117,4 +122,18 @@ pub(crate) fn lemma2_claims(section5: &Verified, how5: &str) -> Result<Vec<Claim
             exactly(above_derived == 0 && path.chosen as f64 <= path.derived),
         ),
     ])
+}
+
+/// In how many triplets of Section 5 so many episodes could break the lemma at all.
+fn within_reach(episodes: u64) -> Result<String, LedgerError> {
+    let file = builtin("resource")?;
+    let told = learner_of(&file, "feedbal")?.feedbal()?;
+    let bounds = Bounds::new(file.problem()?, &told, episodes)?;
+    let reach = |triplet: &&TripletBound| triplet.lemma2.derived < episodes as f64;
+    Ok(format!(
+        "Only in {} of {} triplets is the derived count below {}, so that it could be broken at all",
+        bounds.triplets.iter().filter(reach).count(),
+        bounds.triplets.len(),
+        number(episodes as f64)
+    ))
 }

@@ -60,7 +60,7 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
     );
 
     claims.extend(lemma1(desk, &section5, &how5, &printed, &sound, &how_gap)?);
-    claims.extend(lemma2_claims(&section5, &how5)?);
+    claims.extend(lemma2_claims(&section5, &how5, episodes)?);
     claims.push(claim(
         "Corollary 1",
         "no chosen action falls short of the best by more than twice its confidence number: in Section 5",

@@ -127,9 +127,10 @@ pub fn bounds_words(bounds: &Bounds) -> Vec<String> {
         words.push(vacuous(bounds, &n));
     } else {
         words.push(format!(
-            "No theorem covers this problem and this learner ({}): these choices are best one step ahead, so that no theorem \
+            "No theorem covers this problem and this learner ({}): these choices are best one step ahead{}, so that no theorem \
              counts them, and lose in what follows. Regret may grow with n, whatever the bounds say.",
-            first(&bounds.uncovered)
+            first(&bounds.uncovered),
+            if bounds.stop_bias == 0.0 { "" } else { ", the bias of stop included" }
         ));
     }
     if [bounds.theorem1.derived, bounds.theorem2.derived]
@@ -167,25 +168,38 @@ pub fn bounds_words(bounds: &Bounds) -> Vec<String> {
 }
 
 fn vacuous(bounds: &Bounds, n: &str) -> String {
-    let bound = bounds.theorem1.derived;
-    let from = match bounds.informative_from_episode {
-        Some(first) => format!("from episode {} on", number(first as f64)),
-        None => "never".into(),
+    let words = |name: &str, bound: Bound, onset: Onset| {
+        let trivial = bounds.trivial;
+        let state = if bound.derived < trivial {
+            "says something"
+        } else if bound.tight < trivial {
+            "says something at its tightest only"
+        } else {
+            "is vacuous"
+        };
+        let from = |n: Option<u64>| n.map_or("never".into(), |n| number(n as f64));
+        format!(
+            "{name} {state}: {} as derived and {} at its tightest (informative from episode {} and {} on)",
+            number(bound.derived),
+            number(bound.tight),
+            from(onset.derived),
+            from(onset.tight)
+        )
     };
-    if bound < bounds.trivial {
-        format!(
-            "Theorem 1 says something at n = {n}: at most {} where {} could be lost (it does {from}).",
-            number(bound),
-            number(bounds.trivial)
+    format!(
+        "At n = {n} no learner's expected regret can exceed n * Omega_max = {}. {}; {}.",
+        number(bounds.trivial),
+        words(
+            "Theorem 1",
+            bounds.theorem1,
+            bounds.informative_from.theorem1
+        ),
+        words(
+            "Theorem 2",
+            bounds.theorem2,
+            bounds.informative_from.theorem2
         )
-    } else {
-        format!(
-            "Theorem 1 is vacuous at n = {n}: it allows {}, and no learner can lose more than n * Omega_max = {}. It says \
-             something {from}.",
-            number(bound),
-            number(bounds.trivial)
-        )
-    }
+    )
 }
 
 fn unsound(bounds: &Bounds) -> String {
@@ -211,7 +225,7 @@ fn assumptions(bounds: &Bounds) -> Vec<String> {
     }
     if !bounds.assumption2.holds {
         words.push(format!(
-            "Assumption 2 does not hold ({}): Corollary 2 does not apply, its number is no bound.",
+            "Assumption 2 does not hold ({}): Corollary 2 does not apply, and what it gives as printed and as derived is no bound.",
             first(&bounds.assumption2.violations)
         ));
     }

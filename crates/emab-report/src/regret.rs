@@ -123,19 +123,10 @@ pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
     }
 }
 
-/// The bound of Theorem 1 and the trivial one beside a learner's curve, at its checkpoints, and the sentence that a
-/// reader is owed.
+/// The bounds of Theorem 1 and the trivial one beside a learner's curve, at its checkpoints.
 ///
 /// `named` adds the learner's label to its lines. Bounds beyond the largest number are left out.
-pub fn bound_series(
-    bounds: &Bounds,
-    learner: &LearnerResult,
-    named: bool,
-) -> (Vec<Series>, String) {
-    let name = |line: &str| match named {
-        true => format!("{line}: {}", learner.label),
-        false => line.to_owned(),
-    };
+pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Vec<Series> {
     let line = |label: String, value: &dyn Fn(f64) -> f64| Series {
         label,
         points: learner
@@ -150,30 +141,52 @@ pub fn bound_series(
             .collect(),
         dashed: true,
     };
+    let name = |line: &str| match named {
+        true => format!("{line}: {}", learner.label),
+        false => line.to_owned(),
+    };
     let theorem1 = bounds.theorem1;
     let mut series = vec![
         line(name("Theorem 1, printed"), &|_| theorem1.printed),
         line(name("Theorem 1, derived"), &|_| theorem1.derived),
         line(name("Theorem 1, tight"), &|_| theorem1.tight),
-        line("the most one can lose".into(), &|n| n * bounds.omega_max),
+        line("n Ω_max, no theorem".into(), &|n| n * bounds.omega_max),
     ];
     series.retain(|line| line.points.iter().all(|point| point.mean.is_finite()));
-    let show = |from: Option<u64>| {
-        from.map_or("never".into(), |n| {
-            format!("from episode {} on", number(n as f64))
+    series
+}
+
+/// What a reader of such lines is owed, for each learner by its label.
+pub fn bound_words(bounded: &[(&str, &Bounds)]) -> String {
+    let each: Vec<String> = bounded
+        .iter()
+        .map(|(label, bounds)| {
+            let show = |from: Option<u64>| {
+                from.map_or("never".into(), |n| {
+                    format!("from episode {} on", number(n as f64))
+                })
+            };
+            let onset = bounds.informative_from.theorem1;
+            let caveat = if !bounds.uncovered.is_empty() {
+                " (it does not cover this problem)"
+            } else if !bounds.sound {
+                " (it rests on a width that is not sound here)"
+            } else {
+                ""
+            };
+            let whose = match bounded.len() {
+                1 => String::new(),
+                _ => format!("for {label} "),
+            };
+            format!(
+                "{whose}{} as derived, {} at its tightest{caveat}",
+                show(onset.derived),
+                show(onset.tight)
+            )
         })
-    };
-    let from = bounds.informative_from.theorem1;
-    let mut sentence = format!(
-        "Theorem 1 bounds the sum of V - Q, not the realised difference of two paths; it says something {} as derived, \
-         and {} at its tightest",
-        show(from.derived),
-        show(from.tight)
-    );
-    if !bounds.uncovered.is_empty() {
-        sentence += "; it does not cover this problem";
-    } else if !bounds.sound {
-        sentence += "; it rests on a width that is not sound here";
-    }
-    (series, sentence)
+        .collect();
+    format!(
+        "Theorem 1 bounds the sum of V - Q, not the realised difference of two paths; it says something {}",
+        each.join("; ")
+    )
 }

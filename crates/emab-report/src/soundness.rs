@@ -42,7 +42,7 @@ fn noise_words(told: &FeedBalParameters, variation: &Variation) -> Option<(Strin
             number(cost),
             number(reward)
         );
-        (what, "state a larger sigma2")
+        (what, "state a larger sigma2, or its part")
     })
 }
 
@@ -92,7 +92,13 @@ pub fn told_soundness_words(told: &FeedBalParameters, spread: emab::Spread) -> O
 /// What `[learning]` says of the rewards that the truth does not keep to.
 pub fn told_too_little(learning: &Learning, variation: &Variation) -> Vec<String> {
     let mut words = Vec::new();
-    let spread = learning.feedback_spread.map(emab::Spread::get);
+    let (cost, reward) = variation.proxies;
+    // Rewards of 0 or 1 need no spread: their noise covers it.
+    let matters = variation.needed.action > 2.0 * (cost + reward);
+    let spread = learning
+        .feedback_spread
+        .filter(|_| matters)
+        .map(emab::Spread::get);
     if let Some(spread) = spread.filter(|spread| *spread < variation.spread * (1.0 - 1e-12)) {
         words.push(format!(
             "`feedback_spread` is {}, and in the model one feedback moves the next expected reward by {}",
@@ -174,12 +180,14 @@ mod tests {
         // The noise alone.
         let text = words(&paper, 1.0, 0.0).unwrap();
         assert!(
-            text.contains("proxy of 1 on costs and 1 on rewards (state a larger sigma2)"),
+            text.contains(
+                "proxy of 1 on costs and 1 on rewards (state a larger sigma2, or its part)"
+            ),
             "{text}"
         );
         // Both.
         let text = words(&paper, 1.0, 1.0).unwrap();
-        assert!(text.contains("sigma2; width=sound"), "{text}");
+        assert!(text.contains("its part; width=sound"), "{text}");
         // A spread that is too small, and one that is not while the noise is.
         assert!(
             words(&sound(0.5), 0.1, 1.0)
@@ -187,7 +195,10 @@ mod tests {
                 .contains("a larger feedback_spread)")
         );
         let text = words(&sound(1.0), 1.0, 1.0).unwrap();
-        assert!(text.contains("(state a larger sigma2)"), "{text}");
+        assert!(
+            text.contains("(state a larger sigma2, or its part)"),
+            "{text}"
+        );
         // Told more than enough.
         assert_eq!(
             words(&FeedBalParameters::new(0.5, 0.01).unwrap(), 0.1, 1.0),

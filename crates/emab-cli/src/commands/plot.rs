@@ -6,7 +6,7 @@ use emab::RunResult;
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Folder, PlotOptions, Series, bound_series, draw};
+use emab_report::{Folder, PlotOptions, Series, bound_series, bound_words, draw};
 use serde_json::json;
 
 use super::run::{plot_options, read_result, series};
@@ -99,27 +99,25 @@ fn add_bounds(
             bounded.push((learner, bounds));
         }
     }
-    let several = bounded.len() > 1;
-    let mut said = Vec::new();
-    for (learner, bounds) in &bounded {
-        let (lines, sentence) = bound_series(bounds, learner, several);
-        // What could be lost at most is the same for all.
-        let known = |line: &Series| curves.iter().any(|curve| curve.label == line.label);
-        let new: Vec<Series> = lines.into_iter().filter(|line| !known(line)).collect();
-        curves.extend(new);
-        said.push(if several {
-            format!("{}: {sentence}", learner.label)
-        } else {
-            sentence
-        });
-    }
-    if said.is_empty() {
+    if bounded.is_empty() {
         return Err(Failure::input(format!(
             "--bound: there is no `feedbal` in {}, and no theorem speaks of the others",
             folder.path().display()
         )));
     }
-    Ok(said.join(". "))
+    for (learner, bounds) in &bounded {
+        for line in bound_series(bounds, learner, bounded.len() > 1) {
+            // What could be lost at most is the same for all.
+            if !curves.iter().any(|curve| curve.label == line.label) {
+                curves.push(line);
+            }
+        }
+    }
+    let labelled: Vec<(&str, &Bounds)> = bounded
+        .iter()
+        .map(|(learner, bounds)| (learner.label.as_str(), bounds))
+        .collect();
+    Ok(bound_words(&labelled))
 }
 
 /// The problem of a folder, if it is the one that was run.

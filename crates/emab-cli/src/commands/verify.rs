@@ -69,7 +69,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
         promises_table(&promises, terminal::width())
     );
     if !verified.covered {
-        text += "\nTheorem 1 does not cover this problem and this learner (see `emab bounds`): that it is broken is no surprise.";
+        text += "\nTheorem 1 does not cover this problem and this learner: see `emab bounds`.";
     }
     if let Some((t, x, a, runs)) = worst {
         text += &format!(

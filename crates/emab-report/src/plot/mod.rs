@@ -306,7 +306,7 @@ fn layout(
         grid_color: "#e8e8e8".to_owned(),
         ..Theme::light()
     };
-    let or = |text: &str, default: &str| tidy(if text.is_empty() { default } else { text }, 260);
+    let or = |text: &str, default: &str| tidy(if text.is_empty() { default } else { text }, 500);
     let mut layout = Layout::new((x_axis.lo, x_axis.hi), (y_axis.lo, y_axis.hi))
         .with_x_axis_min(x_axis.lo)
         .with_x_axis_max(x_axis.hi)

@@ -136,7 +136,7 @@ impl Gaps {
         self.triplets.iter().filter(|triplet| triplet.delta > 0.0)
     }
 
-    /// `Omega_max`, the most that one episode can fall short of the benchmark.
+    /// `Omega_max`, the most that one episode can fall short of the benchmark in expectation.
     pub fn omega_max(&self) -> f64 {
         self.omega_max
     }

@@ -96,7 +96,7 @@ pub struct TripletAt {
     pub a: String,
 }
 
-/// Onset which episode on the bounds say anything.
+/// From which episode on the bounds say anything.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Informative {
     /// Theorem 1.

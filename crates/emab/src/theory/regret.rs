@@ -63,7 +63,7 @@ pub fn corollary2(premises: &Premises<'_>, episodes: u64) -> Bound {
         .map(|bound| omega_max + bound)
 }
 
-/// What holds without any theorem: no episode costs more than `Omega_max`.
+/// What holds without any theorem: no episode costs more than `Omega_max` in expectation.
 pub fn trivial(gaps: &Gaps, episodes: u64) -> f64 {
     episodes as f64 * gaps.omega_max()
 }
