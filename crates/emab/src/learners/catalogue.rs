@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use thiserror::Error;
 
+use super::parameter::{Learning, Parameter, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{FeedBal, FeedBalParameters, Policy, Random, TooManyArms, Ucb1};
 use crate::learner::Learner;
@@ -43,63 +44,6 @@ pub struct Entry {
 impl std::fmt::Debug for Entry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Entry({})", self.name)
-    }
-}
-
-/// One parameter of a learner.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// Its default, as it would be written; for `sigma2` and `delta` the problem file's `[learning]` goes before it.
-    pub default: &'static str,
-    /// What it does.
-    pub about: &'static str,
-}
-
-/// A parameter as it was set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum ParameterValue {
-    /// A number.
-    Number(f64),
-    /// A word.
-    Word(String),
-}
-
-impl std::fmt::Display for ParameterValue {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ParameterValue::Number(number) => write!(out, "{number}"),
-            ParameterValue::Word(word) => out.write_str(word),
-        }
-    }
-}
-
-/// Defaults for learners that a problem file states in `[learning]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Learning {
-    /// The chance that the confidence bounds may fail with.
-    pub delta: Option<Delta>,
-    /// Variance proxy of the noise on costs and rewards.
-    pub sigma2: Option<Sigma2>,
-    /// The same of the costs alone, where it is stated.
-    pub sigma2_cost: Option<Sigma2>,
-    /// The same of the rewards alone, where it is stated.
-    pub sigma2_reward: Option<Sigma2>,
-    /// How far one feedback can move the next expected reward.
-    pub feedback_spread: Option<Spread>,
-    /// The range of the terminal rewards.
-    pub reward_range: Option<(f64, f64)>,
-}
-
-impl Learning {
-    /// How far one feedback can move the next expected reward: as stated, or failing that as the range allows.
-    pub fn spread(&self) -> Option<Spread> {
-        self.feedback_spread.or_else(|| {
-            let (least, most) = self.reward_range?;
-            Spread::new(most - least).ok()
-        })
     }
 }
 
@@ -211,46 +155,54 @@ pub static CATALOGUE: &[Entry] = &[
         reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
         sees: Sees::Spec,
         parameters: &[
-            Parameter {
-                name: "sigma2",
-                default: "0.25",
-                about: "variance proxy of the noise on costs and rewards, at least 0",
-            },
-            Parameter {
-                name: "delta",
-                default: "0.01",
-                about: "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
-            },
-            Parameter {
-                name: "width",
-                default: "paper",
-                about: "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
-            },
-            Parameter {
-                name: "sigma2_cost",
-                default: "sigma2",
-                about: "variance proxy of the noise on costs alone",
-            },
-            Parameter {
-                name: "sigma2_reward",
-                default: "sigma2",
-                about: "variance proxy of the noise on rewards alone",
-            },
-            Parameter {
-                name: "feedback_spread",
-                default: "[learning]",
-                about: "for width=sound: how far one feedback can move the next expected reward",
-            },
-            Parameter {
-                name: "stop_bias",
-                default: "0",
-                about: "added to the index of `stop` (the epsilon of Section 4), a finite number",
-            },
-            Parameter {
-                name: "ties",
-                default: "lowest",
-                about: "who wins a tie among continuation actions: `lowest` or `random`",
-            },
+            Parameter::new(
+                "sigma2",
+                "0.25",
+                "variance proxy of the noise on costs and rewards, at least 0",
+            )
+            .stated(|learning| learning.sigma2.map(Sigma2::get)),
+            Parameter::new(
+                "delta",
+                "0.01",
+                "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
+            )
+            .stated(|learning| learning.delta.map(Delta::get)),
+            Parameter::new(
+                "width",
+                "paper",
+                "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
+            ),
+            Parameter::new(
+                "sigma2_cost",
+                "sigma2",
+                "variance proxy of the noise on costs alone",
+            )
+            .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
+            .part_of("sigma2"),
+            Parameter::new(
+                "sigma2_reward",
+                "sigma2",
+                "variance proxy of the noise on rewards alone",
+            )
+            .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
+            .part_of("sigma2"),
+            Parameter::new(
+                "feedback_spread",
+                "[learning]",
+                "for width=sound: how far one feedback can move the next expected reward",
+            )
+            .stated(|learning| learning.spread().map(Spread::get))
+            .only_with("width", "sound"),
+            Parameter::new(
+                "stop_bias",
+                "0",
+                "added to the index of `stop` (the epsilon of Section 4), a finite number",
+            ),
+            Parameter::new(
+                "ties",
+                "lowest",
+                "who wins a tie among continuation actions: `lowest` or `random`",
+            ),
         ],
         build: |with| {
             let parameters = with.feedbal()?;
@@ -377,55 +329,11 @@ impl LearnerConfig {
             }
             given.push((key, value));
         }
-        let call = |name: &str| {
+        let given = |name: &str| {
             let set = given.iter().find(|(key, _)| *key == name);
-            set.map(|(_, value)| read(value))
+            set.map(|(_, value)| ParameterValue::read(value))
         };
-        let file = |name: &str| {
-            let number = match name {
-                "sigma2" => learning.sigma2.map(Sigma2::get),
-                "sigma2_cost" => learning.sigma2_cost.map(Sigma2::get),
-                "sigma2_reward" => learning.sigma2_reward.map(Sigma2::get),
-                "delta" => learning.delta.map(Delta::get),
-                "feedback_spread" => learning.spread().map(Spread::get),
-                _ => None,
-            };
-            number.map(ParameterValue::Number)
-        };
-        let mut values: Vec<(&'static str, ParameterValue)> = Vec::new();
-        let mut assumed = Vec::new();
-        for parameter in entry.parameters {
-            let name = parameter.name;
-            let value = match name {
-                // Its parts are what it is unless somebody parts them; one `sigma2` in the call stands for both,
-                // whatever the file says.
-                "sigma2_cost" | "sigma2_reward" => {
-                    let in_file = || file(name).filter(|_| call("sigma2").is_none());
-                    match call(name).or_else(in_file) {
-                        Some(value) => value,
-                        None => continue,
-                    }
-                }
-                // Only one width needs it.
-                "feedback_spread" => {
-                    let is_sound = call("width") == Some(ParameterValue::Word("sound".into()));
-                    match call(name).or_else(|| file(name).filter(|_| is_sound)) {
-                        Some(value) => value,
-                        None => continue,
-                    }
-                }
-                _ => call(name).or_else(|| file(name)).unwrap_or_else(|| {
-                    let parted = |part| call(part).or_else(|| file(part)).is_some();
-                    let needless =
-                        name == "sigma2" && parted("sigma2_cost") && parted("sigma2_reward");
-                    if matches!(name, "sigma2" | "delta") && !needless {
-                        assumed.push(name);
-                    }
-                    read(parameter.default)
-                }),
-            };
-            values.push((name, value));
-        }
+        let (values, assumed) = resolve(entry.parameters, &given, learning);
         Ok(LearnerConfig {
             entry,
             text: text.trim().into(),
@@ -498,14 +406,6 @@ impl LearnerConfig {
             problem: problem.filter(|_| self.entry.sees == Sees::Problem),
         })
     }
-}
-
-fn read(text: &str) -> ParameterValue {
-    // `inf` and `nan` parse as numbers; the range checks then name them.
-    text.parse().map_or_else(
-        |_| ParameterValue::Word(text.into()),
-        ParameterValue::Number,
-    )
 }
 
 /// What a learner is built from.

@@ -4,16 +4,15 @@
 
 mod catalogue;
 mod feedbal;
+mod parameter;
 mod policy;
 mod random;
 mod settings;
 mod ucb1;
 
-pub use catalogue::{
-    CATALOGUE, Entry, FIXED_WORK, LearnerConfig, LearnerError, Learning, Parameter, ParameterValue,
-    Sees, nearest,
-};
+pub use catalogue::{CATALOGUE, Entry, FIXED_WORK, LearnerConfig, LearnerError, Sees, nearest};
 pub use feedbal::{FeedBal, FeedBalParameters, Ties};
+pub use parameter::{Learning, Parameter, ParameterValue};
 pub use policy::Policy;
 pub use random::Random;
 pub use ucb1::{MAX_ARMS, TooManyArms, Ucb1};

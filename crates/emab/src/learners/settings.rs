@@ -1,6 +1,7 @@
 //! The parameters of a learner as they were given, read with their ranges checked.
 
-use super::catalogue::{LearnerError, ParameterValue};
+use super::catalogue::LearnerError;
+use super::parameter::ParameterValue;
 use super::{FeedBalParameters, Ties};
 use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
 use crate::width::WidthKind;
