@@ -6,7 +6,7 @@ use emab_report::{
     Claim, Picture, PlotOptions, bound_series, bound_words, draw, draw_places, regret_series,
 };
 
-use crate::desk::{Desk, LedgerError, builtin, learner_of};
+use crate::desk::{Desk, LedgerError, Settings, builtin, learner_of};
 use crate::figures::{Figures, TITLES};
 use crate::reference::AT;
 use crate::{section2, section4, section5, theorems, ties};
@@ -23,6 +23,8 @@ pub struct Figure {
 
 /// What the paper says, what was measured, and the pictures.
 pub struct Ledger {
+    /// How much was measured.
+    pub settings: Settings,
     /// In the order of the paper.
     pub claims: Vec<Claim>,
     /// The paper's two figures first.
@@ -31,13 +33,6 @@ pub struct Ledger {
     pub learners: Vec<(String, LearnerResult)>,
     /// The episodes to show their regret at.
     pub shown_at: Vec<u64>,
-}
-
-impl Ledger {
-    /// The claims of the paper, and those of ours.
-    pub fn parts(&self) -> (Vec<Claim>, Vec<Claim>) {
-        self.claims.iter().cloned().partition(|claim| !claim.ours)
-    }
 }
 
 /// Measures everything. `Err(LedgerError::Stopped)` if it was stopped on the way.
@@ -114,6 +109,7 @@ pub fn reproduce(desk: &mut Desk<'_>) -> Result<Ledger, LedgerError> {
     shown_at.push(episodes);
     let learners = TITLES.iter().map(|title| (*title).to_owned());
     Ok(Ledger {
+        settings: desk.settings,
         claims,
         figures: pictures,
         learners: learners.zip(figures.results).collect(),

@@ -11,6 +11,7 @@ mod ledger;
 mod lemmas;
 mod lucky;
 pub mod reference;
+mod report;
 mod section2;
 mod section4;
 mod section5;
@@ -22,3 +23,4 @@ mod wording;
 
 pub use desk::{Desk, LedgerError, Settings};
 pub use ledger::{Figure, Ledger, reproduce};
+pub use report::BEYOND;

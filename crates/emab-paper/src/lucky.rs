@@ -19,6 +19,7 @@ pub(crate) struct LuckyPath {
 
 impl LuckyPath {
     pub(crate) fn play() -> Result<LuckyPath, LedgerError> {
+        // 4w / gap^2 = 3.4 at K / delta = 400: in the narrow band in which the printed count is below the inequality's.
         let (sigma2, delta, gap) = (0.053125, 0.01, 0.5);
         let names = |n| Names::Count(n, "");
         let spec = Arc::new(Spec::new(2, names(1), names(1), names(1))?);
