@@ -75,6 +75,9 @@ pub struct Bounds {
     /// The confidence width, `paper` or `sound`.
     #[arg(long, value_name = "W", default_value = "paper")]
     pub width: Option<String>,
+    /// For the sound width, how far one feedback can move the next expected reward; the problem file's when left out.
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub feedback_spread: Option<String>,
     /// What the learner adds to the gain of `stop`.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub stop_bias: Option<String>,

@@ -157,6 +157,21 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
     );
     let none = json(&["bounds", "feedback-gap", "--stop-bias", "0.01", "--json"]);
     assert_eq!(none["uncovered"], serde_json::json!([]));
+    // A sound width needs a spread, and takes it from the call.
+    let ways = folder.path().join("ways.toml");
+    let sound = ["bounds", ways.to_str().unwrap(), "--width", "sound"];
+    refuses(
+        &sound,
+        2,
+        &["`feedback_spread` must be known for width=sound"],
+    );
+    let stated = json(&[&sound[..], &["--feedback-spread", "2", "--json"]].concat());
+    assert_eq!(stated["coefficients"]["action"], 3.0); // 2 (2 * 0.25 + 2^2 / 4)
+    refuses(
+        &[&sound[..], &["--feedback-spread", "-1"]].concat(),
+        2,
+        &["from 0 to 1e100, got -1"],
+    );
     // One option is one value.
     refuses(
         &["bounds", "resource", "--delta", "0.1,sigma2=3"],

@@ -15,6 +15,7 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
         ("delta", &args.delta),
         ("sigma2", &args.sigma2),
         ("width", &args.width),
+        ("feedback_spread", &args.feedback_spread),
         ("stop_bias", &args.stop_bias),
     ];
     let mut given = Vec::new();
