@@ -10,7 +10,7 @@ use emab::{Environment, Learner, LearnerResult, Place, PlayError, Problem, Role,
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::places::{PlaceWatch, Places};
+use crate::places::{PlaceCounts, PlaceWatch, Places};
 use crate::pool::{Pool, TICK, Worker};
 use crate::runs::RunSet;
 use crate::tally::{Run, Tally};
@@ -59,7 +59,7 @@ pub struct Experiment {
     pub seed: u64,
     /// The episodes at which regret is recorded, rising, the last one being `episodes`.
     pub checkpoints: Vec<u64>,
-    /// Whether to record where the regret comes from, for problems whose regret is exact and small enough.
+    /// Whether to record where the regret comes from, for problems whose regret is exact.
     pub places: bool,
 }
 
@@ -212,7 +212,7 @@ impl Experiment {
             experiment: self,
             config: &self.learners[i],
             environment,
-            nothing: before.tally.emptied(),
+            by_place: before.tally.places.is_some(),
             done_before: before.done,
             played,
         };
@@ -229,8 +229,16 @@ impl Experiment {
         let (mut told, mut saved) = (began, began);
         let ended = pool.run(|| job.worker(), &mut |block| {
             let learner = &mut state.learners[i];
-            if let Some((done, tally)) = block {
+            if let Some(Block {
+                done,
+                tally,
+                places,
+            }) = block
+            {
                 learner.tally.merge(&tally);
+                if let Some(sum) = &mut learner.tally.places {
+                    sum.add(&places);
+                }
                 learner.done.merge(&done);
             }
             if told.elapsed() < TICK {
@@ -290,8 +298,8 @@ struct Job<'a> {
     config: &'a LearnerConfig,
     environment: &'a Environment,
     done_before: RunSet,
-    /// A tally of no runs.
-    nothing: Tally,
+    /// Whether choices are counted by place.
+    by_place: bool,
     played: &'a AtomicU64,
 }
 
@@ -303,7 +311,7 @@ impl Job<'_> {
             environment: self.environment.clone(),
             learner: self.config.build(problem.spec(), Some(problem))?,
             run: Run::default(),
-            watch: PlaceWatch::new(self.environment),
+            watch: self.by_place.then(|| PlaceWatch::new(self.environment)),
         })
     }
 }
@@ -314,43 +322,49 @@ struct RunWorker<'a> {
     environment: Environment,
     learner: Box<dyn Learner + Send>,
     run: Run,
-    watch: PlaceWatch,
+    watch: Option<PlaceWatch>,
+}
+
+/// What a block of runs amounts to.
+struct Block {
+    done: RunSet,
+    tally: Tally,
+    places: PlaceCounts,
 }
 
 impl Worker for RunWorker<'_> {
-    type Block = (RunSet, Tally);
+    type Block = Block;
 
     fn block(
         &mut self,
         runs: Range<u64>,
         halted: &dyn Fn() -> bool,
-    ) -> Result<Option<Self::Block>, (u64, SimError)> {
-        let mut tally = self.job.nothing.clone();
+    ) -> Result<Option<Block>, (u64, SimError)> {
+        let mut tally = Tally::new(self.job.experiment.checkpoints.len());
         let mut done = RunSet::default();
         for run in runs {
             if self.job.done_before.contains(run) {
                 continue;
             }
-            let whole = self.run(run, &mut tally, halted);
-            if !whole.map_err(|error| (run, error))? {
-                // The tally has counts of half a run: the block will be done anew.
+            if !self.run(run, halted).map_err(|error| (run, error))? {
+                // There are counts of half a run: the block will be done anew.
                 return Ok(None);
             }
             tally.add(&self.run);
             done.insert(run..run + 1);
         }
-        Ok(Some((done, tally)))
+        let places = self.watch.as_mut().map(PlaceWatch::take);
+        Ok(Some(Block {
+            done,
+            tally,
+            places: places.unwrap_or_default(),
+        }))
     }
 }
 
 impl RunWorker<'_> {
     /// One run of all episodes; false if it was halted on the way.
-    fn run(
-        &mut self,
-        number: u64,
-        tally: &mut Tally,
-        halted: &dyn Fn() -> bool,
-    ) -> Result<bool, SimError> {
+    fn run(&mut self, number: u64, halted: &dyn Fn() -> bool) -> Result<bool, SimError> {
         let (seed, played) = (self.job.experiment.seed, self.job.played);
         let label = || self.job.config.label().to_owned();
         self.environment.restart(seed, number);
@@ -374,8 +388,8 @@ impl RunWorker<'_> {
                     })?;
                     run.gain += self.environment.episode().gain();
                     run.steps += self.environment.episode().steps() as u64;
-                    if let Some(places) = &mut tally.places {
-                        self.watch.episode(&self.environment, places);
+                    if let Some(watch) = &mut self.watch {
+                        watch.episode(&self.environment);
                     }
                 }
                 if episode < checkpoint {
@@ -390,8 +404,8 @@ impl RunWorker<'_> {
             run.at.push((run.regret.total(), run.gain));
         }
         played.fetch_add(episode - counted, Ordering::Relaxed);
-        if let Some(places) = &mut tally.places {
-            self.watch.end(places);
+        if let Some(watch) = &mut self.watch {
+            watch.end_run();
         }
         Ok(true)
     }

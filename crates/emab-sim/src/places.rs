@@ -7,9 +7,6 @@ use emab::oracle::{OracleError, Pair};
 use emab::{Action, Environment, Estimator, Place};
 use serde::{Deserialize, Serialize};
 
-/// Problems with more triplets than this are not recorded by place.
-const LIMIT: usize = 200_000;
-
 /// Counts by pair and action, `stop` last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
@@ -20,37 +17,28 @@ pub struct Places {
 }
 
 impl Places {
-    /// Counts of 0 for a problem; none where regret is not known by place, or for too many places.
+    /// Counts of 0 for a problem; none where regret is not known by place.
     pub(crate) fn new(environment: &Environment) -> Option<Places> {
-        if environment.estimator() != Estimator::Exact {
-            return None;
-        }
-        let pairs = environment.pairs();
-        let columns = pairs.problem().spec().actions().len() + 1;
-        let cells = pairs.len().checked_mul(columns)?;
-        (cells <= LIMIT).then(|| Places {
-            chosen: vec![0; cells],
-            ended_with: vec![0; cells],
+        (environment.estimator() == Estimator::Exact).then(|| {
+            let pairs = environment.pairs();
+            let cells = pairs.len() * (pairs.problem().spec().actions().len() + 1);
+            Places {
+                chosen: vec![0; cells],
+                ended_with: vec![0; cells],
+            }
         })
-    }
-
-    pub(crate) fn emptied(&self) -> Places {
-        Places {
-            chosen: vec![0; self.chosen.len()],
-            ended_with: vec![0; self.ended_with.len()],
-        }
     }
 
     pub(crate) fn has_shape_of(&self, other: &Places) -> bool {
         self.chosen.len() == other.chosen.len() && self.ended_with.len() == other.ended_with.len()
     }
 
-    pub(crate) fn merge(&mut self, other: &Places) {
-        for (mine, theirs) in self.chosen.iter_mut().zip(&other.chosen) {
-            *mine += theirs;
+    pub(crate) fn add(&mut self, counts: &PlaceCounts) {
+        for &(cell, count) in &counts.chosen {
+            self.chosen[cell as usize] += count;
         }
-        for (mine, theirs) in self.ended_with.iter_mut().zip(&other.ended_with) {
-            *mine += theirs;
+        for &(cell, count) in &counts.ended_with {
+            self.ended_with[cell as usize] += count;
         }
     }
 
@@ -114,41 +102,95 @@ impl Places {
     }
 }
 
-/// The choices of one run as it goes on.
-pub(crate) struct PlaceWatch {
-    columns: usize,
-    /// By pair: the column of the last choice, if there was one in this run.
-    last: Vec<Option<u32>>,
-    touched: Vec<Pair>,
+/// The counts of one block of runs that are not 0, by cell: what a thread hands over.
+#[derive(Default)]
+pub(crate) struct PlaceCounts {
+    chosen: Vec<(u32, u64)>,
+    ended_with: Vec<(u32, u64)>,
 }
 
-impl PlaceWatch {
-    pub(crate) fn new(environment: &Environment) -> PlaceWatch {
-        PlaceWatch {
-            columns: environment.pairs().problem().spec().actions().len() + 1,
-            last: vec![None; environment.pairs().len()],
+/// One count a cell, and which of them are not 0.
+struct Counter {
+    counts: Vec<u64>,
+    touched: Vec<u32>,
+}
+
+impl Counter {
+    fn new(cells: usize) -> Counter {
+        Counter {
+            counts: vec![0; cells],
             touched: Vec::new(),
         }
     }
 
+    #[inline]
+    fn add(&mut self, cell: usize) {
+        if self.counts[cell] == 0 {
+            self.touched.push(cell as u32);
+        }
+        self.counts[cell] += 1;
+    }
+
+    fn take(&mut self) -> Vec<(u32, u64)> {
+        let counts = &mut self.counts;
+        let taken = self.touched.drain(..);
+        taken
+            .map(|cell| (cell, std::mem::take(&mut counts[cell as usize])))
+            .collect()
+    }
+}
+
+/// The choices of a block of runs as they go on.
+pub(crate) struct PlaceWatch {
+    columns: usize,
+    chosen: Counter,
+    ended_with: Counter,
+    /// By pair: the column of the last choice, if there was one in this run.
+    last: Vec<Option<u32>>,
+    visited: Vec<Pair>,
+}
+
+impl PlaceWatch {
+    pub(crate) fn new(environment: &Environment) -> PlaceWatch {
+        let pairs = environment.pairs();
+        let columns = pairs.problem().spec().actions().len() + 1;
+        let cells = pairs.len() * columns;
+        PlaceWatch {
+            columns,
+            chosen: Counter::new(cells),
+            ended_with: Counter::new(cells),
+            last: vec![None; pairs.len()],
+            visited: Vec::new(),
+        }
+    }
+
     /// Takes in the episode that was played last.
-    pub(crate) fn episode(&mut self, environment: &Environment, places: &mut Places) {
+    pub(crate) fn episode(&mut self, environment: &Environment) {
         let actions = &environment.episode().actions;
         for (i, &pair) in environment.path().iter().enumerate() {
             let column = actions.get(i).copied().unwrap_or(self.columns - 1);
-            places.chosen[pair.index() * self.columns + column] += 1;
+            self.chosen.add(pair.index() * self.columns + column);
             if self.last[pair.index()].replace(column as u32).is_none() {
-                self.touched.push(pair);
+                self.visited.push(pair);
             }
         }
     }
 
     /// The run is over: what each pair ended with is counted, and forgotten.
-    pub(crate) fn end(&mut self, places: &mut Places) {
-        for pair in self.touched.drain(..) {
+    pub(crate) fn end_run(&mut self) {
+        for pair in self.visited.drain(..) {
             if let Some(column) = self.last[pair.index()].take() {
-                places.ended_with[pair.index() * self.columns + column as usize] += 1;
+                let cell = pair.index() * self.columns + column as usize;
+                self.ended_with.add(cell);
             }
+        }
+    }
+
+    /// The counts since they were taken last.
+    pub(crate) fn take(&mut self) -> PlaceCounts {
+        PlaceCounts {
+            chosen: self.chosen.take(),
+            ended_with: self.ended_with.take(),
         }
     }
 }

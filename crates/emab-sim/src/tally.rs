@@ -64,25 +64,14 @@ impl Tally {
         self.steps += run.steps;
     }
 
-    /// Takes in all that another tally of the same checkpoints has.
-    pub fn merge(&mut self, other: &Tally) {
+    /// Takes in all that another tally of the same checkpoints has, but for its places.
+    pub(crate) fn merge(&mut self, other: &Tally) {
         let pairs = self.regret.iter_mut().zip(&other.regret);
         let pairs = pairs.chain(self.gain.iter_mut().zip(&other.gain));
         for (mine, theirs) in pairs.chain(self.causes.iter_mut().zip(&other.causes)) {
             mine.merge(theirs);
         }
         self.steps += other.steps;
-        if let (Some(mine), Some(theirs)) = (&mut self.places, &other.places) {
-            mine.merge(theirs);
-        }
-    }
-
-    /// A tally of no runs with the same shape.
-    pub(crate) fn emptied(&self) -> Tally {
-        Tally {
-            places: self.places.as_ref().map(Places::emptied),
-            ..Tally::new(self.regret.len())
-        }
     }
 
     /// Records by place from here on, if there are places; none if it already has others.
