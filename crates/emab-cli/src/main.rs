@@ -1,5 +1,7 @@
 //! The command `emab`: parses, calls the rooms, prints. No logic of its own.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod failure;

@@ -9,8 +9,8 @@ use emab::{LearnerResult, Place, Problem, SpecError};
 use emab_problem::{ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_sim::{
-    CheckpointError, Control, Experiment, Finish, Progress, SimError, Verification, Verified,
-    check_checkpoints,
+    CheckpointError, Control, Experiment, Finish, Progress, Shard, SimError, Verification,
+    Verified, check_checkpoints,
 };
 use thiserror::Error;
 
@@ -124,6 +124,7 @@ impl Desk<'_> {
             seed: self.settings.seed,
             checkpoints: check_checkpoints(at, job.episodes)?,
             places: true,
+            shard: Shard::WHOLE,
         };
         let mut state = experiment.state();
         let watch = &mut *self.watch;

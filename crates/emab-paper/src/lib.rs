@@ -3,6 +3,8 @@
 //!
 //! One file a section of the paper; [`reproduce`] runs them all.
 
+#![forbid(unsafe_code)]
+
 mod desk;
 mod figures;
 mod fit;

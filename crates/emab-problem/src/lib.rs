@@ -11,6 +11,8 @@
 //! assert!(wrong.to_string().contains("did you mean `horizon`?"));
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod builtin;
 mod error;
 mod expression;

@@ -1,5 +1,7 @@
 //! What people look at: tables, plots, result files and verdicts. Knows results, not engines.
 
+#![forbid(unsafe_code)]
+
 mod bounds;
 mod claim;
 mod document;

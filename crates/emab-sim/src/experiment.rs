@@ -6,14 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use emab::learners::{LearnerConfig, LearnerError};
-use emab::{Environment, Learner, LearnerResult, Place, PlayError, Problem, Role, Stream};
+use emab::{Environment, LearnerResult, Place, PlayError, Problem};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::places::{PlaceCounts, PlaceWatch, Places};
-use crate::pool::{Pool, TICK, Worker};
+use crate::lanes::play_in_lanes;
+use crate::places::Places;
+use crate::pool::{Pool, TICK};
 use crate::runs::RunSet;
-use crate::tally::{Run, Tally};
+use crate::shard::Shard;
+use crate::tables::Tables;
+use crate::tally::Tally;
+use crate::vector::Level;
+use crate::worker::{Done, Job, RunWorker};
 
 /// Why an experiment failed.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -61,6 +66,8 @@ pub struct Experiment {
     pub checkpoints: Vec<u64>,
     /// Whether to record where the regret comes from, for problems whose regret is exact.
     pub places: bool,
+    /// Which of the runs are done here.
+    pub shard: Shard,
 }
 
 /// How far an experiment has come: all that is needed to go on.
@@ -109,9 +116,6 @@ pub struct Control<'a> {
     pub watch: &'a mut dyn FnMut(Progress, Option<&State>),
 }
 
-/// Episodes, and steps, between two looks at the stop flag.
-const LOOK: u64 = 1024;
-const LOOK_STEPS: u64 = 100_000;
 /// Between two states to be saved.
 const SAVE: Duration = Duration::from_secs(10);
 
@@ -128,6 +132,11 @@ impl Experiment {
         }
     }
 
+    /// The runs that are done here.
+    pub fn share(&self) -> Range<u64> {
+        self.shard.share(self.runs)
+    }
+
     /// Whether a state, which may have come from a file, can be one of this experiment.
     fn check(&self, state: &State) -> Result<(), SimError> {
         if state.learners.len() != self.learners.len() {
@@ -141,6 +150,9 @@ impl Experiment {
             }
             if learner.done.last().is_some_and(|run| run >= self.runs) {
                 return Err(SimError::Foreign("it has more runs"));
+            }
+            if !learner.done.is_within(&self.share()) {
+                return Err(SimError::Foreign("it has runs of another shard"));
             }
             if learner.tally.runs() != learner.done.len() {
                 return Err(SimError::Foreign("its sums and its list of runs disagree"));
@@ -163,8 +175,18 @@ impl Experiment {
     /// Does all runs that are not done, on several threads, and leaves the result in `state`.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
+        self.run_with(state, control, Some(Level::best()))
+    }
+
+    /// The same with the instructions of a level, or with the plain loop.
+    pub(crate) fn run_with(
+        &self,
+        state: &mut State,
+        control: &mut Control<'_>,
+        level: Option<Level>,
+    ) -> Result<Finish, SimError> {
         // Solved once here; every thread begins with a copy of what is known.
-        let (environment, places) = self.solved()?;
+        let (mut environment, places) = self.solved()?;
         for learner in &mut state.learners {
             let foreign = || SimError::Foreign("its counts by place are not those of this problem");
             learner.tally.take_places(&places).ok_or_else(foreign)?;
@@ -173,23 +195,33 @@ impl Experiment {
         for config in &self.learners {
             config.build(self.problem.spec(), Some(&self.problem))?;
         }
+        let tables = Tables::new(&mut environment)?;
+        let share = self.share();
+        let runs = share.end - share.start;
         let total = self
             .episodes
-            .saturating_mul(self.runs)
+            .saturating_mul(runs)
             .saturating_mul(self.learners.len() as u64);
         let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
         let played = AtomicU64::new(done.saturating_mul(self.episodes));
         for i in 0..self.learners.len() {
-            self.run_learner(i, state, &environment, &played, total, control)?;
+            let bench = Bench {
+                environment: &environment,
+                tables: tables.as_ref(),
+                level,
+                played: &played,
+                total,
+            };
+            self.run_learner(i, state, &bench, control)?;
             if i + 1 < self.learners.len() {
                 let done = played.load(Ordering::Relaxed);
                 (control.watch)(Progress { done, total }, Some(state));
             }
-            if control.stop.load(Ordering::Relaxed) && state.learners[i].done.len() < self.runs {
+            if control.stop.load(Ordering::Relaxed) && state.learners[i].done.len() < runs {
                 return Ok(Finish::Stopped);
             }
         }
-        let complete = state.learners.iter().all(|l| l.done.len() == self.runs);
+        let complete = state.learners.iter().all(|l| l.done.len() == runs);
         Ok(if complete {
             Finish::Complete
         } else {
@@ -201,24 +233,24 @@ impl Experiment {
         &self,
         i: usize,
         state: &mut State,
-        environment: &Environment,
-        played: &AtomicU64,
-        total: u64,
+        bench: &Bench<'_>,
         control: &mut Control<'_>,
     ) -> Result<(), SimError> {
         let began = Instant::now();
         let before = state.learners[i].clone();
+        let config = &self.learners[i];
+        let (played, total) = (bench.played, bench.total);
         let job = Job {
             experiment: self,
-            config: &self.learners[i],
-            environment,
+            config,
+            environment: bench.environment,
             by_place: before.tally.places.is_some(),
             done_before: before.done,
             played,
         };
         let pool = Pool {
             threads: control.threads,
-            runs: self.runs,
+            runs: self.share(),
             episodes: self.episodes,
             stop: control.stop,
         };
@@ -227,9 +259,9 @@ impl Experiment {
             total,
         };
         let (mut told, mut saved) = (began, began);
-        let ended = pool.run(|| job.worker(), &mut |block| {
+        let mut receive = |block: Option<Done>| {
             let learner = &mut state.learners[i];
-            if let Some(Block {
+            if let Some(Done {
                 done,
                 tally,
                 places,
@@ -251,7 +283,11 @@ impl Experiment {
                 saved = told;
             }
             (control.watch)(progress(), save.then_some(&*state));
-        });
+        };
+        let ended = match (bench.tables, bench.level) {
+            (Some(tables), Some(level)) => play_in_lanes(&job, tables, level, &pool, &mut receive),
+            _ => pool.run(|| RunWorker::new(&job), &mut receive),
+        };
         state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
         (control.watch)(progress(), None);
         ended
@@ -292,121 +328,11 @@ impl Experiment {
     }
 }
 
-/// All runs of one learner, as every thread needs to know them.
-struct Job<'a> {
-    experiment: &'a Experiment,
-    config: &'a LearnerConfig,
+/// What all learners share while they run.
+struct Bench<'a> {
     environment: &'a Environment,
-    done_before: RunSet,
-    /// Whether choices are counted by place.
-    by_place: bool,
+    tables: Option<&'a Tables>,
+    level: Option<Level>,
     played: &'a AtomicU64,
-}
-
-impl Job<'_> {
-    fn worker(&self) -> Result<RunWorker<'_>, SimError> {
-        let problem = &self.experiment.problem;
-        Ok(RunWorker {
-            job: self,
-            environment: self.environment.clone(),
-            learner: self.config.build(problem.spec(), Some(problem))?,
-            run: Run::default(),
-            watch: self.by_place.then(|| PlaceWatch::new(self.environment)),
-        })
-    }
-}
-
-/// One thread's environment and learner, used for one run after another.
-struct RunWorker<'a> {
-    job: &'a Job<'a>,
-    environment: Environment,
-    learner: Box<dyn Learner + Send>,
-    run: Run,
-    watch: Option<PlaceWatch>,
-}
-
-/// What a block of runs amounts to.
-struct Block {
-    done: RunSet,
-    tally: Tally,
-    places: PlaceCounts,
-}
-
-impl Worker for RunWorker<'_> {
-    type Block = Block;
-
-    fn block(
-        &mut self,
-        runs: Range<u64>,
-        halted: &dyn Fn() -> bool,
-    ) -> Result<Option<Block>, (u64, SimError)> {
-        let mut tally = Tally::new(self.job.experiment.checkpoints.len());
-        let mut done = RunSet::default();
-        for run in runs {
-            if self.job.done_before.contains(run) {
-                continue;
-            }
-            if !self.run(run, halted).map_err(|error| (run, error))? {
-                // There are counts of half a run: the block will be done anew.
-                return Ok(None);
-            }
-            tally.add(&self.run);
-            done.insert(run..run + 1);
-        }
-        let places = self.watch.as_mut().map(PlaceWatch::take);
-        Ok(Some(Block {
-            done,
-            tally,
-            places: places.unwrap_or_default(),
-        }))
-    }
-}
-
-impl RunWorker<'_> {
-    /// One run of all episodes; false if it was halted on the way.
-    fn run(&mut self, number: u64, halted: &dyn Fn() -> bool) -> Result<bool, SimError> {
-        let (seed, played) = (self.job.experiment.seed, self.job.played);
-        let label = || self.job.config.label().to_owned();
-        self.environment.restart(seed, number);
-        self.learner.reset(Stream::new(seed, number, Role::Learner));
-        let run = &mut self.run;
-        run.at.clear();
-        (run.regret, run.gain, run.steps) = Default::default();
-        let mut episode = 0;
-        let (mut counted, mut counted_steps) = (0, 0);
-        for &checkpoint in &self.job.experiment.checkpoints {
-            while episode < checkpoint {
-                let pause = checkpoint.min(counted + LOOK);
-                while episode < pause && run.steps - counted_steps < LOOK_STEPS {
-                    episode += 1;
-                    let regret = self.environment.play(&mut *self.learner);
-                    run.regret += regret.map_err(|error| SimError::Play {
-                        learner: label(),
-                        run: number,
-                        episode,
-                        error,
-                    })?;
-                    run.gain += self.environment.episode().gain();
-                    run.steps += self.environment.episode().steps() as u64;
-                    if let Some(watch) = &mut self.watch {
-                        watch.episode(&self.environment);
-                    }
-                }
-                if episode < checkpoint {
-                    played.fetch_add(episode - counted, Ordering::Relaxed);
-                    (counted, counted_steps) = (episode, run.steps);
-                    if halted() {
-                        played.fetch_sub(counted, Ordering::Relaxed);
-                        return Ok(false);
-                    }
-                }
-            }
-            run.at.push((run.regret.total(), run.gain));
-        }
-        played.fetch_add(episode - counted, Ordering::Relaxed);
-        if let Some(watch) = &mut self.watch {
-            watch.end_run();
-        }
-        Ok(true)
-    }
+    total: u64,
 }

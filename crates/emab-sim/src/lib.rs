@@ -6,16 +6,25 @@
 
 mod checkpoints;
 mod experiment;
+mod lanes;
 mod places;
+mod players;
 mod pool;
 mod runs;
+mod shard;
+mod tables;
 mod tally;
+#[cfg(test)]
+mod twins;
+mod vector;
 mod verify;
+mod worker;
 
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State};
 pub use places::Places;
 pub use runs::RunSet;
+pub use shard::{Shard, ShardError};
 pub use tally::Tally;
 pub use verify::{Broken, Readings, Verification, Verified};
 

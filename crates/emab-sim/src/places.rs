@@ -7,6 +7,9 @@ use emab::oracle::{OracleError, Pair};
 use emab::{Action, Environment, Estimator, Place};
 use serde::{Deserialize, Serialize};
 
+use crate::tables::{Tables, WORDS};
+use crate::vector::walk::{Player, Seat};
+
 /// Counts by pair and action, `stop` last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
@@ -107,6 +110,28 @@ impl Places {
 pub(crate) struct PlaceCounts {
     chosen: Vec<(u32, u64)>,
     ended_with: Vec<(u32, u64)>,
+}
+
+impl PlaceCounts {
+    /// Adds what one run did.
+    pub(crate) fn add_run<P: Player>(&mut self, tables: &Tables, seat: &Seat<P>) {
+        for &row in &seat.visited {
+            let row = row as usize;
+            let stop = row + WORDS * tables.actions;
+            let mut stopped = seat.player.count(stop);
+            for at in (row..stop).step_by(WORDS) {
+                let count = seat.player.count(at);
+                stopped -= count;
+                if count > 0 {
+                    self.chosen.push(((at / WORDS) as u32, count));
+                }
+            }
+            if stopped > 0 {
+                self.chosen.push(((stop / WORDS) as u32, stopped));
+            }
+            self.ended_with.push(((seat.last(row) / WORDS) as u32, 1));
+        }
+    }
 }
 
 /// One count a cell, and which of them are not 0.

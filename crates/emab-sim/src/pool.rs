@@ -23,16 +23,56 @@ pub(crate) trait Worker {
         runs: Range<u64>,
         halted: &dyn Fn() -> bool,
     ) -> Result<Option<Self::Block>, (u64, SimError)>;
+
+    /// Takes runs until there are none, and hands over what they amount to.
+    fn work(
+        &mut self,
+        queue: &Queue<'_>,
+        send: &mut dyn FnMut(Self::Block),
+    ) -> Result<(), (u64, SimError)> {
+        while let Some(runs) = queue.take() {
+            match self.block(runs, &|| queue.halted())? {
+                Some(block) => send(block),
+                None => break,
+            }
+        }
+        Ok(())
+    }
 }
 
-/// How many runs, and on how many threads.
+/// Which runs, and on how many threads.
 pub(crate) struct Pool<'a> {
     /// Threads; 0 stands for one a processor.
     pub(crate) threads: usize,
-    pub(crate) runs: u64,
+    pub(crate) runs: Range<u64>,
     /// Episodes a run: short runs are taken in blocks, so that a block is worth its message.
     pub(crate) episodes: u64,
     pub(crate) stop: &'a AtomicBool,
+}
+
+/// Where threads take their runs from.
+pub(crate) struct Queue<'a> {
+    shared: &'a Shared,
+    stop: &'a AtomicBool,
+    end: u64,
+    /// Runs that are taken at once.
+    pub(crate) block: u64,
+}
+
+impl Queue<'_> {
+    /// The next runs; none if all are taken, or if it is time to stop.
+    pub(crate) fn take(&self) -> Option<Range<u64>> {
+        if self.halted() {
+            return None;
+        }
+        let first = self.shared.next.fetch_add(self.block, Ordering::Relaxed);
+        (first < self.end).then(|| first..first.saturating_add(self.block).min(self.end))
+    }
+
+    /// Whether it is time to stop.
+    pub(crate) fn halted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed)
+    }
 }
 
 /// The runs that nobody has taken, and what went wrong.
@@ -60,15 +100,16 @@ impl Pool<'_> {
         worker: impl Fn() -> Result<W, SimError> + Sync,
         receive: &mut dyn FnMut(Option<W::Block>),
     ) -> Result<(), SimError> {
+        let runs = self.runs.end.saturating_sub(self.runs.start);
         let threads = match self.threads {
             0 => thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
         }
-        .min(usize::try_from(self.runs).unwrap_or(usize::MAX));
+        .min(usize::try_from(runs).unwrap_or(usize::MAX));
         let block = (20_000 / self.episodes.max(1)).clamp(1, 4096);
-        let block = block.min(self.runs.div_ceil(threads.max(1) as u64)).max(1);
+        let block = block.min(runs.div_ceil(threads.max(1) as u64)).max(1);
         let shared = Shared {
-            next: AtomicU64::new(0),
+            next: AtomicU64::new(self.runs.start),
             abort: AtomicBool::new(false),
             failed: Mutex::new(None),
         };
@@ -76,12 +117,21 @@ impl Pool<'_> {
             // Bounded, so that many threads wait for whoever merges and do not fill the memory.
             let (sender, blocks) = mpsc::sync_channel(threads.max(1));
             for started in 0..threads {
-                let (pool, worker, shared, sender) = (self, &worker, &shared, sender.clone());
+                let (worker, shared, sender) = (&worker, &shared, sender.clone());
+                let queue = Queue {
+                    shared,
+                    stop: self.stop,
+                    end: self.runs.end,
+                    block,
+                };
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                    match worker() {
-                        Ok(worker) => pool.work(worker, block, shared, &sender),
-                        Err(error) => shared.fail(0, error),
-                    };
+                    let worked = worker().map_err(|error| (0, error)).and_then(|mut worker| {
+                        // Nobody listens any more only where this scope is being left.
+                        worker.work(&queue, &mut |block| sender.send(block).unwrap_or(()))
+                    });
+                    if let Err((run, error)) = worked {
+                        shared.fail(run, error);
+                    }
                 });
                 if let Err(error) = spawned {
                     // Fewer threads do the same work, later; none cannot.
@@ -104,33 +154,6 @@ impl Pool<'_> {
         match failed.unwrap_or_else(PoisonError::into_inner) {
             Some((_, error)) => Err(error),
             None => Ok(()),
-        }
-    }
-
-    /// One thread: takes blocks of runs until there are none.
-    fn work<W: Worker>(
-        &self,
-        mut worker: W,
-        block: u64,
-        shared: &Shared,
-        sender: &mpsc::SyncSender<W::Block>,
-    ) {
-        let halted = || self.stop.load(Ordering::Relaxed) || shared.abort.load(Ordering::Relaxed);
-        while !halted() {
-            let first = shared.next.fetch_add(block, Ordering::Relaxed);
-            if first >= self.runs {
-                break;
-            }
-            let runs = first..first.saturating_add(block).min(self.runs);
-            match worker.block(runs, &halted) {
-                Ok(Some(done)) => {
-                    if sender.send(done).is_err() {
-                        break;
-                    }
-                }
-                Ok(None) => break,
-                Err((run, error)) => shared.fail(run, error),
-            }
         }
     }
 }

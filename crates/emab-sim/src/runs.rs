@@ -49,6 +49,12 @@ impl RunSet {
         after > 0 && self.ranges[after - 1].contains(&run)
     }
 
+    /// Whether all of it lies in a range.
+    pub fn is_within(&self, range: &std::ops::Range<u64>) -> bool {
+        let inside = |r: &std::ops::Range<u64>| range.start <= r.start && r.end <= range.end;
+        self.ranges.iter().all(inside)
+    }
+
     /// How many runs are in it.
     pub fn len(&self) -> u64 {
         self.ranges

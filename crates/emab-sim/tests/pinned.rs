@@ -53,24 +53,24 @@ fn first_choices(problem: &str, learner: &str, episodes: usize) -> String {
 
 /// On `tutoring`: (l)esson, (e)xercise, (q)uiz.
 const PINNED: [(&str, &str); 9] = [
-    ("feedbal", ".l.e.ql.ll.qel.ee.lqe.l.eqql.lele.qqqql."),
+    ("feedbal", ".l.e.ql.le.eql.qll.eqel.ll.eqel.le.lqqel."),
     (
         "feedbal:ties=random",
-        ".l.e.ql.ll.qeq.ee.lqee.lql.eele.eqqqq.qle.",
+        ".l.e.ql.le.eqe.qlq.eqlq.le.eqqeq.l.lqlql.",
     ),
     (
         "feedbal:width=sound",
-        ".l.e.ql.ll.qel.ee.lqe.eeql.qql.leqe.eqel.",
+        ".l.e.ql.le.eql.qll.eqel.ll.qeel.eqqel.le.",
     ),
     ("ucb1", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),
     ("ucb1v", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),
     (
         "benchmark",
-        "lell.lee.lle.le.lee.lleq.llele.leeq.leq.llel.le.leq.",
+        "lleeq.leqq.lelle.leeq.lleeq.lelle.leee.le.le.leeee.lee.lle.",
     ),
     (
         "optimal",
-        "lell.lee.lle.le.lee.lleq.llele.leeq.leq.llel.le.leq.",
+        "lleeq.leqq.lelle.leeq.lleeq.lelle.leee.le.le.leeee.lee.lle.",
     ),
     (
         "best-fixed",

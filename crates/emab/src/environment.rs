@@ -11,6 +11,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::curve::Causes;
+use crate::draws::{Block, Draws};
 use crate::episode::Episode;
 use crate::exact::Moments;
 use crate::learner::Learner;
@@ -67,8 +68,12 @@ pub struct Environment {
     path: Vec<Pair>,
     /// The uniform draws of the episode, one a step, so that the benchmark can be played on the same ones.
     draws: Vec<f64>,
-    feedback: Stream,
-    noise: Stream,
+    source: Draws,
+    block: Block,
+    /// Steps that took their draws from the block.
+    used: usize,
+    /// Uniforms for the benchmark where the learner has stopped before it.
+    beyond: Stream,
 }
 
 /// How regret is measured.
@@ -118,14 +123,17 @@ impl Environment {
             let start = oracle.pairs().start();
             oracle.value(start)?;
         }
+        let model = oracle.pairs().problem().model();
         Ok(Environment {
+            source: Draws::new(model.reward_noise, model.cost_noise),
+            block: Block::default(),
+            used: Block::STEPS,
+            beyond: Stream::new(0, 0, Role::Beyond),
             oracle,
             estimator,
             episode: Episode::default(),
             path: Vec::new(),
             draws: Vec::new(),
-            feedback: Stream::new(0, 0, Role::Feedback),
-            noise: Stream::new(0, 0, Role::Noise),
         })
     }
 
@@ -136,8 +144,9 @@ impl Environment {
 
     /// Takes up the streams of this seed and run.
     pub fn restart(&mut self, seed: u64, run: u64) {
-        self.feedback = Stream::new(seed, run, Role::Feedback);
-        self.noise = Stream::new(seed, run, Role::Noise);
+        self.source.restart(seed, run);
+        self.used = Block::STEPS;
+        self.beyond = Stream::new(seed, run, Role::Beyond);
     }
 
     /// The episode that was played last.
@@ -179,16 +188,22 @@ impl Environment {
             let (t, x) = (pairs.step(pair), pairs.state(pair));
             let action = learner.choose(t, x);
 
+            if self.used == Block::STEPS {
+                self.source.fill(&mut self.block);
+                self.used = 0;
+            }
+            let i = self.used;
+            self.used += 1;
             // Costs and rewards are drawn here and shown after `stop`: the learner sees the episode in `learn` alone.
-            let reward = reward_noise.observe(pairs.reward(pair), &mut self.noise);
+            let reward = reward_noise.observe(pairs.reward(pair), self.block.reward[i]);
             self.episode.rewards.push(reward);
             let (mut next, paid_before) = (pair, paid);
             if let Action::Continue(a) = action {
-                let draw = self.feedback.uniform();
+                let draw = self.block.feedback[i];
                 let Some((f, follows, mean)) = pairs.draw(pair, a, draw) else {
                     return Err(PlayError::NotAllowed { t, x, action });
                 };
-                let cost = cost_noise.observe(mean, &mut self.noise);
+                let cost = cost_noise.observe(mean, self.block.cost[i]);
                 self.episode.costs.push(cost);
                 self.episode.advance(a, f, pairs.state(follows));
                 if self.estimator == Estimator::Paired {
@@ -231,7 +246,7 @@ impl Environment {
         while let Action::Continue(a) = self.oracle.choice(pair)? {
             let step = self.oracle.pairs().step(pair);
             while self.draws.len() < step {
-                self.draws.push(self.feedback.uniform());
+                self.draws.push(self.beyond.uniform());
             }
             let pairs = self.oracle.pairs();
             let Some((_, next, cost)) = pairs.draw(pair, a, self.draws[step - 1]) else {
@@ -253,7 +268,7 @@ impl Environment {
         const EPISODES: u64 = 20_000;
         const STEPS: usize = 1_000_000;
         const OUTCOMES: usize = 2_000_000;
-        self.feedback = Stream::new(seed, 0, Role::Benchmark);
+        self.beyond = Stream::new(seed, 0, Role::Benchmark);
         let mut moments = Moments::default();
         let (mut steps, mut met) = (0, Benchmark::new(self.oracle.pairs().problem().clone())?);
         std::mem::swap(&mut self.oracle, &mut met);

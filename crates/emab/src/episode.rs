@@ -32,12 +32,17 @@ pub struct Episode {
 impl Episode {
     /// Empties it and puts it at the start state.
     pub fn begin(&mut self, start: usize) {
+        self.clear();
+        self.states.push(start);
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
         self.states.clear();
         self.actions.clear();
         self.feedbacks.clear();
         self.costs.clear();
         self.rewards.clear();
-        self.states.push(start);
     }
 
     /// Records one step: the action taken, the feedback seen, the state it led to.

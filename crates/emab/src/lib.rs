@@ -13,12 +13,15 @@
 //! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
 //! runs many episodes.
 
+#![forbid(unsafe_code)]
+
 pub mod conformance;
 pub mod learners;
 pub mod oracle;
 pub mod theory;
 
 mod curve;
+mod draws;
 mod environment;
 mod episode;
 mod exact;
@@ -33,6 +36,7 @@ mod spec;
 mod width;
 
 pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};
+pub use draws::{Block, Draws};
 pub use environment::{Environment, Estimator, PlayError};
 pub use episode::Episode;
 pub use exact::{ExactSum, Moments};
@@ -43,4 +47,4 @@ pub use parameter::{Delta, ParameterError, Sigma2, Spread};
 pub use promise::{Kept, Promise};
 pub use random::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
-pub use width::{Coefficients, Width, WidthKind};
+pub use width::{Coefficients, IndexTable, Width, WidthKind};

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::random::Stream;
 use crate::spec::{LARGEST, Point, PointError, Quantity, Spec, evaluate, plain};
 
 /// How an observation varies around its expectation.
@@ -62,14 +61,12 @@ impl Noise {
         Ok(Noise::Uniform { half_width })
     }
 
-    /// One observation of a quantity with this expectation.
+    /// One observation of a quantity with this expectation, when chance gives `draw` (see [`crate::Block`]).
     #[inline]
-    pub fn observe(self, mean: f64, stream: &mut Stream) -> f64 {
+    pub fn observe(self, mean: f64, draw: f64) -> f64 {
         match self {
-            Noise::None => mean,
-            Noise::Normal { sd } => mean + sd * stream.normal(),
-            Noise::Uniform { half_width } => mean + half_width * (2.0 * stream.uniform() - 1.0),
-            Noise::Bernoulli => f64::from(u8::from(stream.uniform() < mean)),
+            Noise::None | Noise::Normal { .. } | Noise::Uniform { .. } => mean + draw,
+            Noise::Bernoulli => f64::from(u8::from(draw < mean)),
         }
     }
 

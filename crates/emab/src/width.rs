@@ -113,38 +113,73 @@ pub(crate) fn log_ratio(k: f64, delta: f64) -> f64 {
     }
 }
 
-/// A width with the values computed so far, so that a learner's loop has no logarithm in it.
+/// What makes an index of a sum, by count: the index is `sum * reciprocal + width`, with what is added to every width
+/// of this kind in it. Kept as far as counts have come, so that a learner's loop has no logarithm in it.
+///
+/// ```
+/// use emab::{Delta, IndexTable, Width};
+/// let width = Width::new(4.0 * 0.2, 200.0, Delta::new(0.01).unwrap());
+/// let mut table = IndexTable::new(width, 0.0);
+/// let [reciprocal, added] = table.at(100);
+/// assert_eq!((reciprocal, added), (1.0 / 100.0, width.at(100)));
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct WidthTable {
+pub struct IndexTable {
     width: Width,
-    values: Vec<f64>,
+    bias: f64,
+    values: Vec<[f64; 2]>,
 }
 
-impl WidthTable {
-    pub(crate) fn new(width: Width) -> WidthTable {
-        let values = (0..64).map(|n| width.at(n)).collect();
-        WidthTable { width, values }
+impl IndexTable {
+    /// The most counts that are kept (16 MiB); beyond them what is asked for is worked out.
+    pub const MOST: usize = 1 << 20;
+
+    /// The table of this width, with a bias added to it.
+    pub fn new(width: Width, bias: f64) -> IndexTable {
+        let values = Vec::new();
+        let mut table = IndexTable {
+            width,
+            bias,
+            values,
+        };
+        table.reach(63);
+        table
     }
 
+    /// The reciprocal of a count and what is added to the mean at it.
     #[inline]
-    pub(crate) fn at(&mut self, n: u64) -> f64 {
+    pub fn at(&mut self, n: u64) -> [f64; 2] {
         match self.values.get(n as usize) {
             Some(value) => *value,
             None => self.grow(n),
         }
     }
 
+    /// The same, without keeping anything.
+    pub fn beyond(&self, n: u64) -> [f64; 2] {
+        // No mean at count 0: its sum is 0, and 0 times infinity would not be.
+        let reciprocal = if n == 0 { 0.0 } else { 1.0 / n as f64 };
+        [reciprocal, self.width.at(n) + self.bias]
+    }
+
     #[cold]
-    fn grow(&mut self, n: u64) -> f64 {
-        // Doubling keeps the cost per count constant; past this size a count's width is computed when asked for.
-        const MOST: usize = 1 << 22;
-        if self.values.len() < MOST && (n as usize) < MOST {
-            let old = self.values.len();
-            let new = (2 * old).max(n as usize + 1);
-            let width = self.width;
-            self.values.extend((old..new).map(|n| width.at(n as u64)));
-        }
-        self.width.at(n)
+    fn grow(&mut self, n: u64) -> [f64; 2] {
+        // Doubling keeps the cost per count constant.
+        self.reach(n.max(2 * self.values.len() as u64));
+        self.beyond(n)
+    }
+
+    /// Keeps the values of all counts up to this one, or the most.
+    pub fn reach(&mut self, n: u64) {
+        let old = self.values.len();
+        let new = (n.saturating_add(1)).min(Self::MOST as u64) as usize;
+        let more: Vec<[f64; 2]> = (old..new).map(|n| self.beyond(n as u64)).collect();
+        self.values.extend(more);
+    }
+
+    /// The values kept, by count.
+    pub fn kept(&self) -> &[[f64; 2]] {
+        &self.values
     }
 }
 
@@ -181,9 +216,12 @@ mod tests {
     #[test]
     fn the_table_holds_the_function() {
         let width = Width::new(0.8, 200.0, Delta::new(0.01).unwrap());
-        let mut table = WidthTable::new(width);
-        for n in [0, 1, 63, 64, 65, 1000, 5_000_000] {
-            assert_eq!(table.at(n), width.at(n));
+        let mut table = IndexTable::new(width, 0.25);
+        for n in [1, 63, 64, 65, 1000, 5_000_000] {
+            assert_eq!(table.at(n), [1.0 / n as f64, width.at(n) + 0.25]);
+            assert_eq!(table.at(n), table.beyond(n));
         }
+        assert_eq!(table.at(0), [0.0, f64::INFINITY]);
+        assert!(table.kept().len() <= IndexTable::MOST);
     }
 }

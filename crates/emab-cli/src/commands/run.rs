@@ -9,7 +9,7 @@ use emab_report::{
     Folder, PlotOptions, Series, confidence, curve_csv, draw, draw_places, number, places_csv,
     regret_series, regret_table,
 };
-use emab_sim::{Control, Experiment, Finish, State, check_checkpoints, log_spaced};
+use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints, log_spaced};
 
 use super::checkpoint::{Checkpoint, Plan};
 use super::stop_on_ctrl_c;
@@ -134,6 +134,7 @@ fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experimen
         seed: plan.seed,
         checkpoints,
         places,
+        shard: Shard::WHOLE,
     })
 }
 

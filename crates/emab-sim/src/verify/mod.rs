@@ -183,7 +183,7 @@ impl Verification {
         let mut reported = Instant::now();
         let pool = Pool {
             threads: control.threads,
-            runs: self.runs,
+            runs: 0..self.runs,
             episodes: self.episodes,
             stop: control.stop,
         };

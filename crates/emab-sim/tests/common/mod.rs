@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use emab::learners::LearnerConfig;
 use emab_problem::ProblemFile;
-use emab_sim::{Control, Experiment, Finish, State, check_checkpoints};
+use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints};
 
 pub fn experiment(
     problem: &str,
@@ -25,6 +25,7 @@ pub fn experiment(
         seed: 1,
         checkpoints: check_checkpoints(at.to_vec(), episodes).unwrap(),
         places: false,
+        shard: Shard::WHOLE,
     }
 }
 

@@ -10,6 +10,7 @@
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
 //!   `stop` and a continuation action are equally good.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::episode::Episode;
@@ -18,7 +19,7 @@ use crate::parameter::{Delta, ParameterError, Sigma2};
 use crate::random::{Role, Stream};
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
-use crate::width::{Coefficients, Width, WidthKind, WidthTable};
+use crate::width::{Coefficients, IndexTable, Width, WidthKind};
 
 /// Who wins a tie among continuation actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +66,16 @@ impl FeedBalParameters {
         self.width
             .coefficients(self.sigma2_cost, self.sigma2_reward)
     }
+
+    /// What makes an index of the sum of a continuation action's gains, and of the rewards of `stop`.
+    pub fn index_tables(&self, spec: &Spec) -> (IndexTable, IndexTable) {
+        let Coefficients { action, stop } = self.coefficients();
+        let width = |w| Width::new(w, spec.k(), self.delta);
+        (
+            IndexTable::new(width(action), 0.0),
+            IndexTable::new(width(stop), self.stop_bias),
+        )
+    }
 }
 
 /// The learner.
@@ -87,8 +98,8 @@ pub struct FeedBal {
     spec: Arc<Spec>,
     actions: usize,
     parameters: FeedBalParameters,
-    action_width: WidthTable,
-    stop_width: WidthTable,
+    action_index: IndexTable,
+    stop_index: IndexTable,
     slots: Slots,
     /// By slot: one cell for each continuation action, then one for `stop`.
     cells: Vec<Cell>,
@@ -105,23 +116,22 @@ struct Cell {
 }
 
 impl Cell {
-    /// Takes in a value and returns the mean.
     #[inline]
-    fn observe(&mut self, value: f64) -> f64 {
+    fn observe(&mut self, value: f64, table: &mut IndexTable) {
         self.count += 1;
         self.sum += value;
-        self.sum / self.count as f64
+        let [reciprocal, width] = table.at(self.count);
+        self.index = self.sum * reciprocal + width;
     }
 }
 
 impl FeedBal {
     /// A learner that has seen nothing.
     pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters) -> FeedBal {
-        let Coefficients { action, stop } = parameters.coefficients();
-        let table = |w| WidthTable::new(Width::new(w, spec.k(), parameters.delta));
+        let (action_index, stop_index) = parameters.index_tables(&spec);
         FeedBal {
-            action_width: table(action),
-            stop_width: table(stop),
+            action_index,
+            stop_index,
             actions: spec.actions().len(),
             slots: Slots::new(spec.horizon(), spec.states().len()),
             spec,
@@ -129,6 +139,11 @@ impl FeedBal {
             cells: Vec::new(),
             stream: Stream::new(0, 0, Role::Learner),
         }
+    }
+
+    /// What it was told.
+    pub fn parameters(&self) -> &FeedBalParameters {
+        &self.parameters
     }
 
     /// The first cell of a pair.
@@ -157,20 +172,6 @@ impl FeedBal {
             }));
         }
         self.cells.push(fresh(f64::INFINITY));
-    }
-
-    #[inline]
-    fn observe_reward(&mut self, cell: usize, reward: f64) {
-        let cell = &mut self.cells[cell];
-        let mean = cell.observe(reward);
-        cell.index = mean + self.stop_width.at(cell.count) + self.parameters.stop_bias;
-    }
-
-    #[inline]
-    fn observe_gain(&mut self, cell: usize, gain: f64) {
-        let cell = &mut self.cells[cell];
-        let mean = cell.observe(gain);
-        cell.index = mean + self.action_width.at(cell.count);
     }
 
     /// One of the continuation actions that share the largest index.
@@ -216,40 +217,40 @@ impl Learner for FeedBal {
     fn learn(&mut self, episode: &Episode) {
         for (i, (&x, &reward)) in episode.states.iter().zip(&episode.rewards).enumerate() {
             let first = self.row(i + 1, x);
-            self.observe_reward(first + self.actions, reward);
+            self.cells[first + self.actions].observe(reward, &mut self.stop_index);
             if let (Some(&a), Some(&cost), Some(&next_reward)) = (
                 episode.actions.get(i),
                 episode.costs.get(i),
                 episode.rewards.get(i + 1),
             ) {
-                self.observe_gain(first + a, next_reward - cost);
+                self.cells[first + a].observe(next_reward - cost, &mut self.action_index);
             }
         }
     }
 
     fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
         let first = self.row(t, x);
-        let (column, width, bias) = match action {
-            Action::Continue(a) if a < self.actions => (a, &mut self.action_width, 0.0),
+        let (column, table, bias) = match action {
+            Action::Continue(a) if a < self.actions => (a, &mut self.action_index, 0.0),
             Action::Continue(_) => return None,
             Action::Stop => {
                 let bias = self.parameters.stop_bias;
-                (self.actions, &mut self.stop_width, bias)
+                (self.actions, &mut self.stop_index, bias)
             }
         };
         let cell = self.cells[first + column];
-        let mean = if cell.count == 0 {
-            0.0
-        } else {
-            cell.sum / cell.count as f64
-        };
-        let width = width.at(cell.count);
+        let [reciprocal, width] = table.at(cell.count);
+        let mean = cell.sum * reciprocal;
         Some(Estimate {
             count: cell.count,
             mean,
-            width,
-            index: mean + width + bias,
+            width: width - bias,
+            index: mean + width,
         })
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn reset(&mut self, stream: Stream) {

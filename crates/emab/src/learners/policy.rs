@@ -2,6 +2,7 @@
 //!
 //! They play what [`crate::oracle`] says, so that a simulation can set them beside those that must learn.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::episode::Episode;
@@ -86,6 +87,10 @@ impl Learner for Policy {
     }
 
     fn learn(&mut self, _episode: &Episode) {}
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
 
     fn reset(&mut self, _stream: Stream) {}
 }

@@ -2,6 +2,7 @@
 //!
 //! It learns nothing; it is the floor that every learner must be above.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::episode::Episode;
@@ -58,6 +59,10 @@ impl Learner for Random {
     }
 
     fn learn(&mut self, _episode: &Episode) {}
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
 
     fn reset(&mut self, stream: Stream) {
         self.stream = stream;

@@ -11,6 +11,7 @@
 //!
 //! Where an arm's next action is not allowed in the state it has come to, it stops there.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -178,6 +179,10 @@ impl Learner for Ucb1 {
         if let Some(arm) = arm.filter(|_| self.virtual_updates || !cut_short) {
             self.observe(arm, gain);
         }
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn reset(&mut self, _stream: Stream) {

@@ -282,6 +282,18 @@ impl Pairs {
             .map(|i| (Pair(self.next[i]), self.chance[i]))
     }
 
+    /// By feedback, of an allowed action of an opened pair: the bound below which a uniform draw is this one or one
+    /// before it, infinite for the last, and the pair it leads to, if it can come.
+    pub fn outcomes_of(&self, pair: Pair, a: usize) -> impl Iterator<Item = (f64, Option<Pair>)> {
+        let range = self.edge(pair, a).map_or(0..0, |edge| {
+            edge * self.feedbacks..(edge + 1) * self.feedbacks
+        });
+        range.map(|i| {
+            let next = self.next[i];
+            (self.up_to[i], (next != NOWHERE).then_some(Pair(next)))
+        })
+    }
+
     /// The feedback, the pair that follows and the expected cost, when a uniform draw is `u`; none where the action is
     /// not allowed.
     #[inline]

@@ -1,0 +1,332 @@
+//! Steps of two runs side by side, so that one computes while the other waits, and without any branch that chance
+//! decides: where a run is, and whether its episode is over, is data.
+//!
+//! Nothing here checks bounds. [`Tables`] has no way but to rows that it has, and players answer for their choices.
+
+use std::hint::select_unpredictable as select;
+
+use emab::{Block, Noise};
+
+use super::{Level, Work};
+use crate::tables::{Tables, WORDS};
+
+/// A learner as it sits in a run: it chooses by row, and is told at each step what the episode will reveal.
+///
+/// It may learn from that at once if nothing that it chooses later in the same episode depends on it.
+pub(crate) trait Player {
+    /// What it holds while it plays: something small that stays in registers.
+    type Hand<'a>: Hand
+    where
+        Self: 'a;
+
+    fn hand<'a>(&'a mut self, tables: &'a Tables) -> Self::Hand<'a>;
+
+    /// How often an action was taken, by its offset; of `stop`, how often its row was visited.
+    fn count(&self, at: usize) -> u64;
+}
+
+/// See [`Player`].
+pub(crate) trait Hand {
+    /// How many continuation actions it was compiled for; 0 if any number.
+    const ACTIONS: usize = 0;
+    /// Whether its choices need no check. Only hands of the module with `unsafe` code may say so.
+    const TRUSTED: bool = false;
+
+    /// The offset of the action it takes in a row, and whether it stops instead; then the offset is the row's.
+    fn choose(&mut self, row: usize, stop: usize) -> (usize, bool);
+
+    /// The reward of the row whose `stop` is at this offset, and what was gained by the action taken before, if that
+    /// was any (else the offset is behind all rows). Returns whether the row was visited for the first time.
+    fn reveal(&mut self, stop: usize, reward: f64, taken: usize, gain: f64) -> bool;
+
+    /// What became of the choice: it stopped, or it saw a feedback, was paid, and comes to another row.
+    fn advance(&mut self, _step: &Step) {}
+}
+
+/// What became of a choice.
+pub(crate) struct Step {
+    pub(crate) stops: bool,
+    /// The offset of `stop` in the row.
+    pub(crate) stop: usize,
+    /// The offset of the action, if it goes on.
+    pub(crate) chosen: usize,
+    /// Less than 0 for a cost.
+    pub(crate) paid: f64,
+    pub(crate) feedback: usize,
+}
+
+/// Where a run is, and who plays it.
+pub(crate) struct Seat<P> {
+    pub(crate) player: P,
+    /// Rows in the order of their first visit.
+    pub(crate) visited: Vec<u32>,
+    /// By row: the offset of the action that was chosen last, if that is wanted.
+    last: Vec<u32>,
+    watch: bool,
+    row: usize,
+    /// The offset of the action taken before this step; behind all rows if there was none.
+    taken: usize,
+    paid: f64,
+    /// What was earned so far.
+    pub(crate) gain: f64,
+    /// Episodes to go before somebody wants to look.
+    pub(crate) left: u64,
+}
+
+impl<P: Player> Seat<P> {
+    /// A seat for a problem; `watch` if the last choice in each row is to be known.
+    pub(crate) fn new(tables: &Tables, player: P, watch: bool) -> Seat<P> {
+        Seat {
+            player,
+            visited: Vec::new(),
+            last: vec![0; tables.end],
+            watch,
+            row: 0,
+            taken: tables.end,
+            paid: 0.0,
+            gain: 0.0,
+            left: 0,
+        }
+    }
+
+    /// Begins a new run.
+    pub(crate) fn reset(&mut self, tables: &Tables) {
+        self.visited.clear();
+        (self.row, self.taken, self.paid, self.gain) = (0, tables.end, 0.0, 0.0);
+    }
+
+    /// The offset of the action that was chosen last in a row that was visited.
+    pub(crate) fn last(&self, row: usize) -> usize {
+        self.last[row] as usize
+    }
+}
+
+/// Plays two runs from place `from` of their blocks to the end of them, or to where one wants to be looked at; says
+/// where that was.
+pub(crate) fn walk<P: Player>(
+    level: Level,
+    tables: &Tables,
+    seats: [&mut Seat<P>; 2],
+    blocks: &[Block; 2],
+    from: usize,
+) -> usize {
+    let bernoulli = [tables.reward_noise, tables.cost_noise].contains(&Noise::Bernoulli);
+    let watch = seats.iter().any(|seat| seat.watch);
+    for seat in &seats {
+        assert!(seat.row < tables.end && seat.taken <= tables.end);
+        assert!(seat.last.len() == tables.end);
+    }
+    macro_rules! with {
+        ($f:literal, $flags:expr) => {
+            level.run(Walk::<P, $f, { $flags }> {
+                tables,
+                seats,
+                blocks,
+                from,
+            })
+        };
+    }
+    match (tables.feedbacks, bernoulli, watch) {
+        (2, false, false) => with!(2, 0),
+        (2, false, true) => with!(2, WATCH),
+        (2, true, _) => with!(2, WATCH | BERNOULLI),
+        _ => with!(0, WATCH | BERNOULLI),
+    }
+}
+
+/// `F` feedbacks, 0 if any number.
+struct Walk<'a, P, const F: usize, const FLAGS: u8> {
+    tables: &'a Tables,
+    seats: [&'a mut Seat<P>; 2],
+    blocks: &'a [Block; 2],
+    from: usize,
+}
+
+/// Some noise may be.
+const BERNOULLI: u8 = 1;
+/// Last choices are recorded.
+const WATCH: u8 = 2;
+
+impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> {
+    type Out = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let [one, two] = self.seats;
+        let (mut at_one, mut at_two) = (At::of(one), At::of(two));
+        let mut hand_one = one.player.hand(self.tables);
+        let mut hand_two = two.player.hand(self.tables);
+        let look = Look::<F, FLAGS> {
+            tables: self.tables,
+            words: self.tables.words.as_ptr(),
+            end: self.tables.end,
+        };
+        let mut step = self.from;
+        while step < Block::STEPS {
+            // SAFETY: `walk` checked where the runs are, and `step` leaves them where it may find them.
+            unsafe {
+                look.step(
+                    &mut at_one,
+                    &mut hand_one,
+                    &mut one.visited,
+                    &self.blocks[0],
+                    step,
+                );
+                look.step(
+                    &mut at_two,
+                    &mut hand_two,
+                    &mut two.visited,
+                    &self.blocks[1],
+                    step,
+                );
+            }
+            step += 1;
+            if at_one.left == 0 || at_two.left == 0 {
+                break;
+            }
+        }
+        drop((hand_one, hand_two));
+        at_one.put(one);
+        at_two.put(two);
+        step
+    }
+}
+
+/// Where one run is, in registers.
+struct At {
+    last: *mut u32,
+    row: usize,
+    taken: usize,
+    paid: f64,
+    gain: f64,
+    left: u64,
+}
+
+impl At {
+    fn of<P>(seat: &mut Seat<P>) -> At {
+        At {
+            last: seat.last.as_mut_ptr(),
+            row: seat.row,
+            taken: seat.taken,
+            paid: seat.paid,
+            gain: seat.gain,
+            left: seat.left,
+        }
+    }
+
+    fn put<P>(self, seat: &mut Seat<P>) {
+        (seat.row, seat.taken, seat.paid) = (self.row, self.taken, self.paid);
+        (seat.gain, seat.left) = (self.gain, self.left);
+    }
+}
+
+/// The tables, in registers.
+#[derive(Clone, Copy)]
+struct Look<'a, const F: usize, const FLAGS: u8> {
+    tables: &'a Tables,
+    words: *const f64,
+    end: usize,
+}
+
+impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
+    /// One step of one run.
+    ///
+    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or the end, `step` in the block, and `at.last` as long
+    /// as the tables. That holds after it as well: `at.row` becomes the start or a next row, which [`Tables`] took
+    /// from the pairs of the problem, and `at.taken` an action of the row, as was checked or the hand is trusted with, or the end.
+    #[inline(always)]
+    unsafe fn step<H: Hand>(
+        self,
+        at: &mut At,
+        hand: &mut H,
+        visited: &mut Vec<u32>,
+        block: &Block,
+        step: usize,
+    ) {
+        unsafe {
+            let row = at.row;
+            let actions = if H::ACTIONS == 0 {
+                self.tables.actions
+            } else {
+                H::ACTIONS
+            };
+            let stop = row + WORDS * actions;
+            debug_assert!(stop + WORDS <= self.end && at.taken <= self.end);
+
+            let (chosen, stops) = hand.choose(row, stop);
+            let is_action = chosen >= row && chosen < stop;
+            if H::TRUSTED {
+                debug_assert!(is_action);
+            } else {
+                assert!(is_action, "{chosen} is no action of row {row}");
+            }
+            if FLAGS & WATCH != 0 {
+                *at.last.add(row) = select(stops, stop, chosen) as u32;
+            }
+
+            let draw = *block.reward.get_unchecked(step);
+            let reward = *self.words.add(stop);
+            let reward = if FLAGS & BERNOULLI != 0 {
+                self.tables.reward_noise.observe(reward, draw)
+            } else {
+                reward + draw
+            };
+            if hand.reveal(stop, reward, at.taken, reward + at.paid) {
+                first_visit(visited, row);
+            }
+
+            // The table has what an action is paid, less than 0 for a cost.
+            let draw = *block.cost.get_unchecked(step);
+            let paid = *self.words.add(chosen);
+            let paid = if FLAGS & BERNOULLI != 0 {
+                -self.tables.cost_noise.observe(-paid, draw)
+            } else {
+                paid - draw
+            };
+            let (feedback, next) = self.next(chosen, *block.feedback.get_unchecked(step));
+            hand.advance(&Step {
+                stops,
+                stop,
+                chosen,
+                paid,
+                feedback,
+            });
+            at.row = select(stops, 0, next);
+            at.taken = select(stops, self.end, chosen);
+            at.paid = paid;
+            at.gain += select(stops, reward, paid);
+            at.left -= u64::from(stops);
+        }
+    }
+
+    /// The feedback to an action and the row that follows it, when a uniform draw is `u`.
+    ///
+    /// SAFETY: needs an action at `chosen`.
+    #[inline(always)]
+    unsafe fn next(self, chosen: usize, u: f64) -> (usize, usize) {
+        unsafe {
+            let bound = *self.words.add(chosen + 1);
+            if F == 2 {
+                let next = self.words.add(chosen + 2).cast::<u32>();
+                let is_one = bound <= u;
+                let row = select(is_one, *next.add(1), *next);
+                return (usize::from(is_one), row as usize);
+            }
+            let (first, count) = (bound.to_bits() as usize, self.tables.feedbacks);
+            let bounds = self.tables.bounds.get(first..first + count);
+            // None where the action is not allowed: then it is not taken, and this is not used.
+            let Some((_, bounds)) = bounds.and_then(|bounds| bounds.split_last()) else {
+                return (0, 0);
+            };
+            // Counting the bounds passed has no branch that a random number could mispredict.
+            let f: usize = bounds.iter().map(|&bound| usize::from(bound <= u)).sum();
+            (f, *self.tables.nexts.get_unchecked(first + f) as usize)
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn first_visit(visited: &mut Vec<u32>, row: usize) {
+    visited.push(row as u32);
+}
