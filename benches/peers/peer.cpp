@@ -35,10 +35,11 @@ struct Random {
     }
     double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
     double normal();
+    // The 1.2 % of draws outside of a layer's rectangle; kept out of the loop, which is a third faster for it.
     [[gnu::noinline, gnu::cold]] double edge(int layer, double u, double x);
 };
 
-// The ziggurat of Marsaglia and Tsang with 256 layers: several times as fast as std::normal_distribution.
+// The ziggurat of Marsaglia and Tsang with 256 layers: twice as fast in this job as std::normal_distribution.
 struct Ziggurat {
     static constexpr double R = 3.654152885361009, AREA = 0.004928673233974655;
     double x[257], f[257];
@@ -58,6 +59,7 @@ inline double Random::normal() {
     double x = u * ziggurat.x[layer];
     return std::fabs(x) < ziggurat.x[layer + 1] ? x : edge(layer, u, x);
 }
+
 double Random::edge(int layer, double u, double x) {
     if (layer == 0) {
         double a, b;
@@ -68,6 +70,7 @@ double Random::edge(int layer, double u, double x) {
     const double *f = ziggurat.f + layer;
     return f[1] + (f[0] - f[1]) * uniform() < std::exp(-0.5 * x * x) ? x : normal();
 }
+
 // What all runs share. Steps count from 0 here.
 struct Tables {
     double chance[HORIZON];              // of a resource
@@ -167,6 +170,7 @@ int main(int argc, char **argv) {
     for (auto &r : results) sum += r.regret, steps += r.steps;
     double mean = sum / runs;
     for (auto &r : results) squares += (r.regret - mean) * (r.regret - mean);
-    std::printf("{\"peer\": \"C++\", \"runs\": %ld, \"regret\": %.9g, \"stderr\": %.9g, \"steps\": %ld, \"seconds\": %.9g}\n",
-                runs, mean, std::sqrt(squares / (runs - 1) / runs), steps, seconds);
+    std::printf("{\"peer\": \"C++\", \"runs\": %ld, \"regret\": %.9g, \"stderr\": %.9g, ", runs, mean,
+                std::sqrt(squares / (runs - 1) / runs));
+    std::printf("\"steps\": %ld, \"seconds\": %.9g}\n", steps, seconds);
 }

@@ -6,6 +6,7 @@ mod bounds;
 mod claim;
 mod document;
 mod files;
+mod frame;
 mod plot;
 mod policy;
 mod promise;
@@ -17,6 +18,7 @@ pub use bounds::{bounds_text, bounds_words};
 pub use claim::{Claim, Verdict, claims_table};
 pub use document::{Block, Document};
 pub use files::{FileError, Folder};
+pub use frame::{table_csv, table_parquet};
 pub use plot::{
     Picture, PlotError, PlotOptions, Series, SeriesPoint, draw, draw_places, places_csv,
 };

@@ -293,6 +293,40 @@ impl Experiment {
         ended
     }
 
+    /// Adds the state of another shard of the same experiment.
+    pub fn merge(&self, state: &mut State, other: &State) -> Result<(), SimError> {
+        let whole = Experiment {
+            shard: Shard::WHOLE,
+            ..self.clone()
+        };
+        whole.check(state)?;
+        whole.check(other)?;
+        for (mine, theirs) in state.learners.iter_mut().zip(&other.learners) {
+            let both = mine.done.len() + theirs.done.len();
+            let mut done = mine.done.clone();
+            done.merge(&theirs.done);
+            if done.len() != both {
+                return Err(SimError::Foreign("a run is in both of them"));
+            }
+            mine.tally
+                .merge_all(&theirs.tally)
+                .ok_or(SimError::Foreign(
+                    "one counts by place and the other does not",
+                ))?;
+            mine.done = done;
+            mine.seconds += theirs.seconds;
+        }
+        Ok(())
+    }
+
+    /// Whether a state has all runs.
+    pub fn is_complete(&self, state: &State) -> bool {
+        state
+            .learners
+            .iter()
+            .all(|learner| learner.done.len() == self.runs)
+    }
+
     /// Where the regret of each learner came from, if it was recorded.
     pub fn places(&self, state: &State) -> Result<Option<Vec<Vec<Place>>>, SimError> {
         let (mut environment, _) = self.solved()?;

@@ -36,6 +36,18 @@ impl Places {
         self.chosen.len() == other.chosen.len() && self.ended_with.len() == other.ended_with.len()
     }
 
+    /// Adds all counts of another; none if that is of another problem.
+    pub(crate) fn merge(&mut self, other: &Places) -> Option<()> {
+        if !self.has_shape_of(other) {
+            return None;
+        }
+        let pairs = self.chosen.iter_mut().zip(&other.chosen);
+        for (mine, theirs) in pairs.chain(self.ended_with.iter_mut().zip(&other.ended_with)) {
+            *mine += theirs;
+        }
+        Some(())
+    }
+
     pub(crate) fn add(&mut self, counts: &PlaceCounts) {
         for &(cell, count) in &counts.chosen {
             self.chosen[cell as usize] += count;

@@ -74,6 +74,20 @@ impl Tally {
         self.steps += other.steps;
     }
 
+    /// Takes in all that another tally of the same checkpoints has; none if only one of them has places.
+    pub(crate) fn merge_all(&mut self, other: &Tally) -> Option<()> {
+        let empty = self.runs() == 0;
+        match (&mut self.places, &other.places) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs)?,
+            (mine @ None, Some(theirs)) if empty => *mine = Some(theirs.clone()),
+            (None, None) => {}
+            (Some(_), None) if other.runs() == 0 => {}
+            _ => return None,
+        }
+        self.merge(other);
+        Some(())
+    }
+
     /// Records by place from here on, if there are places; none if it already has others.
     pub(crate) fn take_places(&mut self, places: &Option<Places>) -> Option<()> {
         match (&self.places, places) {

@@ -361,10 +361,7 @@ mod tests {
             }
         }
         for (sum, variance) in cross.into_iter().zip([1.0, 4.0, 3.0]) {
-            assert!(
-                (sum / n).abs() < 4.5 * (variance / n as f64).sqrt(),
-                "{sum}"
-            );
+            assert!((sum / n).abs() < 4.5 * (variance / n).sqrt(), "{sum}");
         }
     }
 

@@ -20,6 +20,7 @@ pub mod learners;
 pub mod oracle;
 pub mod theory;
 
+mod column;
 mod curve;
 mod draws;
 mod environment;
@@ -35,6 +36,7 @@ mod slots;
 mod spec;
 mod width;
 
+pub use column::{Column, Values};
 pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};
 pub use draws::{Block, Draws};
 pub use environment::{Environment, Estimator, PlayError};

@@ -45,7 +45,11 @@ impl Tables {
             for x in 0..=t {
                 let ahead = |next: &[f64]| (1.0 - chance[t]) * next[x] + chance[t] * next[x + 1];
                 let (stop, go) = (reward[t][x], ahead(&value));
-                let best = if ahead(&reward[t + 1]) > stop { go } else { stop };
+                let best = if ahead(&reward[t + 1]) > stop {
+                    go
+                } else {
+                    stop
+                };
                 gap[t][x] = [best - stop, best - go];
                 // Upwards in x: value[x + 1] is still that of the next step.
                 value[x] = best;
@@ -59,7 +63,12 @@ impl Tables {
                 [((1.0 + n) / (n * n) * 4.0 * SIGMA2 * log).sqrt(), 1.0 / n]
             })
             .collect();
-        Tables { chance, reward, gap, width }
+        Tables {
+            chance,
+            reward,
+            gap,
+            width,
+        }
     }
 }
 
@@ -71,7 +80,11 @@ struct Cell {
 }
 
 impl Cell {
-    const NEW: Cell = Cell { count: 0, sum: 0.0, index: f64::INFINITY };
+    const NEW: Cell = Cell {
+        count: 0,
+        sum: 0.0,
+        index: f64::INFINITY,
+    };
 
     #[inline]
     fn observe(&mut self, value: f64, width: &[[f64; 2]]) {
@@ -112,10 +125,13 @@ fn run(tables: &Tables, mut rng: Xoshiro256PlusPlus) -> (f64, u64) {
 
 fn option(name: &str) -> usize {
     let mut words = std::env::args().skip_while(|word| word != name);
-    words.nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| {
-        eprintln!("use: peer --runs R --threads T --seed S");
-        std::process::exit(2)
-    })
+    words
+        .nth(1)
+        .and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| {
+            eprintln!("use: peer --runs R --threads T --seed S");
+            std::process::exit(2)
+        })
 }
 
 fn main() {
@@ -136,7 +152,10 @@ fn main() {
     };
     let done: Vec<(f64, u64)> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect()
+        handles
+            .into_iter()
+            .flat_map(|handle| handle.join().unwrap())
+            .collect()
     });
     let seconds = start.elapsed().as_secs_f64();
     let n = runs as f64;
