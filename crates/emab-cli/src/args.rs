@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, value_parser};
 use clap_complete::Shell;
+use emab_sim::Shard;
 
 /// Episodic multi-armed bandits: FeedBAL, its benchmark and its rivals, on any problem you can state.
 #[derive(Parser)]
@@ -27,6 +28,10 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Run learners on a problem and report their regret.
     Run(Run),
+    /// Run a grid of learner and problem parameters that a file states.
+    Sweep(Sweep),
+    /// Make one result of the shards of a run or a sweep: the very bytes it would have had undivided.
+    Merge(Merge),
     /// Solve a problem: benchmark, optimal policy and best fixed sequence.
     Solve(ProblemArg),
     /// Evaluate the paper's theorems on a problem: gaps, counts, regret bounds, and where they are vacuous.
@@ -35,7 +40,7 @@ pub enum Command {
     Verify(Verify),
     /// Check a problem file, describe it and count what can be reached.
     Check(ProblemArg),
-    /// Draw the regret curves of a folder that `emab run --out` wrote.
+    /// Draw what a folder of `emab run --out` or `emab sweep --out` holds.
     Plot(Plot),
     /// List the problems that come with the program, or print the file of one.
     Problems {
@@ -135,9 +140,37 @@ pub struct Run {
     /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Do a part of the runs alone, the K-th of N; `emab merge` makes one result of all parts.
+    #[arg(long, value_name = "K/N", requires = "out")]
+    pub shard: Option<Shard>,
     /// Go on with a run that was interrupted, from the folder given to --out.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "out"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "out", "shard"])]
     pub resume: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct Sweep {
+    /// A .toml file that states the sweep.
+    pub file: PathBuf,
+    /// Keep finished cells here, and write sweep.csv and sweep.parquet; the same call goes on where it was stopped.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Do a part of the cells alone, the K-th of N; `emab merge` makes one result of all parts.
+    #[arg(long, value_name = "K/N", requires = "out")]
+    pub shard: Option<Shard>,
+    /// Threads; one a processor when left out.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+#[derive(clap::Args)]
+pub struct Merge {
+    /// The folders of all shards.
+    #[arg(required = true)]
+    pub folders: Vec<PathBuf>,
+    /// The folder for the result.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -164,8 +197,20 @@ pub struct Reproduce {
 
 #[derive(clap::Args)]
 pub struct Plot {
-    /// A folder that `emab run --out` wrote.
+    /// A folder that `emab run --out` or `emab sweep --out` wrote.
     pub folder: PathBuf,
+    /// Of a sweep: what goes on the horizontal axis; the first that varies when left out.
+    #[arg(long, value_name = "NAME")]
+    pub x: Option<String>,
+    /// Of a sweep: what goes on the vertical axis of a heat map; the second that varies when left out.
+    #[arg(long, value_name = "NAME")]
+    pub y: Option<String>,
+    /// Of a sweep: only cells with this value; may be repeated.
+    #[arg(long = "where", value_name = "NAME=VALUE")]
+    pub only: Vec<String>,
+    /// Of a sweep: regret over episodes, one curve a cell.
+    #[arg(long)]
+    pub curves: bool,
     /// Episodes on a log axis.
     #[arg(long)]
     pub log_x: bool,
@@ -178,7 +223,7 @@ pub struct Plot {
     /// The title; the problem's name when left out.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// A .svg or .png file to write; regret.svg and regret.png (or bound.*) in the folder when left out.
+    /// A .svg or .png file to write; regret.*, bound.* or sweep.* in the folder when left out.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

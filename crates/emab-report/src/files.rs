@@ -115,6 +115,21 @@ impl Folder {
         })
     }
 
+    /// Adds to the end of a file, and to the disk: what is interrupted leaves a line without its end.
+    pub fn append(&self, name: impl AsRef<OsStr>, content: &[u8]) -> Result<(), FileError> {
+        let path = self.file(name);
+        let append = || {
+            let mut file = fs::File::options().append(true).create(true).open(&path)?;
+            file.write_all(content)?;
+            file.sync_all()
+        };
+        append().map_err(|error| FileError {
+            verb: "write",
+            path: path.clone(),
+            error,
+        })
+    }
+
     /// Reads a file.
     pub fn read(&self, name: &str) -> Result<String, FileError> {
         fs::read_to_string(self.file(name)).map_err(|error| FileError {

@@ -54,13 +54,7 @@ fn quoted(text: &str) -> String {
 pub fn table_parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.iter().map(|column| {
         let (physical, logical) = match column.values {
-            Values::Counts(_) => (
-                Physical::INT64,
-                Some(LogicalType::Integer {
-                    bit_width: 64,
-                    is_signed: false,
-                }),
-            ),
+            Values::Counts(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
             Values::Numbers(_) => (Physical::DOUBLE, None),
             Values::Texts(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };

@@ -20,7 +20,8 @@ pub use document::{Block, Document};
 pub use files::{FileError, Folder};
 pub use frame::{table_csv, table_parquet};
 pub use plot::{
-    Picture, PlotError, PlotOptions, Series, SeriesPoint, draw, draw_places, places_csv,
+    Family, HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint,
+    draw, draw_family, draw_heat_map, draw_heat_maps, draw_places, places_csv,
 };
 pub use policy::{PolicyRow, policy_table};
 pub use promise::promises_table;

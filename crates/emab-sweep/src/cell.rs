@@ -48,6 +48,8 @@ pub struct Cell {
     pub number: u64,
     /// What was varied, and the value here; parameters that this learner does not have are left out.
     pub values: Vec<(String, Value)>,
+    /// The learner as the file names it.
+    pub base: String,
     /// The problem with the values of this cell.
     problem: ProblemFile,
     learner: LearnerConfig,
@@ -190,6 +192,7 @@ impl Cell {
             .collect();
         let place = described(file, learner, &named);
         let problem = with_values(file, problem, values, &place)?;
+        let base = learner.to_owned();
         let mut text = learner.to_owned();
         for (key, value) in values {
             if let Key::Learner(name) = key {
@@ -216,6 +219,7 @@ impl Cell {
         Ok(Cell {
             number: 0,
             values: named,
+            base,
             seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
             key: hex(&digest(&[&hex(&own), &asked, learner.label()])),
             problem,
@@ -304,6 +308,7 @@ impl Cell {
             number: self.number,
             key: self.key.clone(),
             seed: self.seed,
+            base: self.base.clone(),
             values: self.values.clone(),
             problem_hash: self.problem.hash().into(),
             benchmark_value,
@@ -398,6 +403,8 @@ pub struct CellResult {
     pub key: String,
     /// Its own seed.
     pub seed: u64,
+    /// The learner as the file names it.
+    pub base: String,
     /// What was varied.
     pub values: Vec<(String, Value)>,
     /// The problem's hash.

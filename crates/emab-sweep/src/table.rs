@@ -29,7 +29,7 @@ pub fn columns(cells: &[CellResult], varied: &[String], runs: u64) -> Vec<Column
         Values::Texts(rows.iter().map(|(cell, _)| of(cell)).collect())
     };
     add("cell", counts(&|cell, _| Some(cell.number)));
-    add("learner", texts(&|cell| Some(cell.result.learner.clone())));
+    add("learner", texts(&|cell| Some(cell.base.clone())));
     for name in varied {
         let all_numbers = rows
             .iter()

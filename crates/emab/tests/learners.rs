@@ -260,6 +260,44 @@ fn ucb1v_learns_from_every_prefix() {
 }
 
 #[test]
+fn ucb1v_over_many_sequences_is_ucb1v() {
+    // By its definition, with every arm looked at in every episode; twice, with a reset between.
+    let mut arms: Vec<Vec<usize>> = vec![vec![]];
+    for i in 0..511 {
+        for a in 0..2 {
+            arms.push([&arms[i][..], &[a]].concat());
+        }
+    }
+    let mut learner = Ucb1::new(two_actions(10), true).unwrap();
+    assert_eq!(learner.arms(), arms.len());
+    for run in 0..2 {
+        learner.reset(Stream::new(1, run, Role::Learner));
+        let mut known = vec![(0.0_f64, 0.0_f64); arms.len()];
+        for n in 0..3000_usize {
+            let index = |&(sum, count): &(f64, f64)| {
+                sum / count + (2.0 * libm::log(n as f64)).sqrt() * (1.0 / count.sqrt())
+            };
+            let best = |best, arm| match index(&known[arm]) > index(&known[best]) {
+                true => arm,
+                false => best,
+            };
+            let untried = known.iter().position(|&(_, count)| count == 0.0);
+            let chosen = &arms[untried.unwrap_or_else(|| (0..arms.len()).fold(0, best))];
+            assert_eq!(sequence(&mut learner), *chosen, "run {run}, episode {n}");
+            let rewards: Vec<f64> = (0..=chosen.len())
+                .map(|i| ((n * 7919 + i * 104_729) % 11) as f64 / 10.0)
+                .collect();
+            learner.learn(&told(chosen, &vec![0.0; chosen.len()], &rewards));
+            for (i, reward) in rewards.iter().enumerate() {
+                let prefix = arms.iter().position(|arm| *arm == chosen[..i]).unwrap();
+                known[prefix].0 += reward;
+                known[prefix].1 += 1.0;
+            }
+        }
+    }
+}
+
+#[test]
 fn too_many_sequences_are_counted() {
     let names = |n| Names::Count(n, "");
     let spec = |horizon, actions| {

@@ -1,24 +1,25 @@
-//! The unfinished run in a folder of results: what was asked for and how far it came, under a checksum.
+//! The unfinished run in a folder of results, or a finished shard: what was asked for and how far it came.
 
 use emab_report::Folder;
-use emab_sim::State;
+use emab_sim::{Shard, State};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
+use super::sealed;
 use crate::failure::Failure;
-use crate::terminal;
 
 const FILE: &str = "checkpoint.json";
+/// A finished part of a run, to be merged with the others.
+pub const SHARD: &str = "shard.json";
 
 /// What was asked for.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub learners: Vec<String>,
     pub episodes: u64,
     pub runs: u64,
     pub seed: u64,
     pub checkpoints: Vec<u64>,
+    pub shard: Shard,
 }
 
 /// What was asked for, of which problem, and how far it came.
@@ -31,20 +32,6 @@ pub struct Checkpoint {
     pub state: State,
 }
 
-/// A checkpoint as it lies on the disk: a state that was changed by hand would give results that no seed gives.
-#[derive(Serialize, Deserialize)]
-struct Sealed {
-    sha256: String,
-    body: Box<RawValue>,
-}
-
-fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 impl Checkpoint {
     /// Whether a folder holds an unfinished run.
     pub fn is_in(folder: &Folder) -> bool {
@@ -52,28 +39,35 @@ impl Checkpoint {
     }
 
     pub fn save(&self, folder: &Folder) -> Result<(), Failure> {
-        let failed = |error| Failure::Work(format!("cannot write a checkpoint: {error}"));
-        let body = serde_json::value::to_raw_value(self).map_err(failed)?;
-        let sealed = Sealed {
-            sha256: hash(body.get()),
-            body,
-        };
-        Ok(folder.write(FILE, terminal::to_json(&sealed)?.as_bytes())?)
+        Ok(folder.write(FILE, sealed::seal(self)?.as_bytes())?)
     }
 
     pub fn load(folder: &Folder) -> Result<Checkpoint, Failure> {
-        let damaged = |why: &dyn std::fmt::Display| {
-            Failure::Work(format!("{} is damaged: {why}", folder.file(FILE).display()))
-        };
-        let sealed: Sealed =
-            serde_json::from_str(&folder.read(FILE)?).map_err(|error| damaged(&error))?;
-        if hash(sealed.body.get()) != sealed.sha256 {
-            return Err(damaged(&"its checksum is not that of its content"));
-        }
-        serde_json::from_str(sealed.body.get()).map_err(|error| damaged(&error))
+        Checkpoint::read(folder, FILE)
     }
 
     pub fn remove(folder: &Folder) -> Result<(), Failure> {
         Ok(folder.remove(FILE)?)
+    }
+
+    /// Whether a folder holds a finished shard.
+    pub fn is_shard(folder: &Folder) -> bool {
+        folder.has(SHARD)
+    }
+
+    /// Leaves a finished shard.
+    pub fn save_shard(&self, folder: &Folder) -> Result<(), Failure> {
+        Ok(folder.write(SHARD, sealed::seal(self)?.as_bytes())?)
+    }
+
+    pub fn load_shard(folder: &Folder) -> Result<Checkpoint, Failure> {
+        Checkpoint::read(folder, SHARD)
+    }
+
+    fn read(folder: &Folder, name: &str) -> Result<Checkpoint, Failure> {
+        sealed::open(
+            &folder.file(name).display().to_string(),
+            &folder.read(name)?,
+        )
     }
 }

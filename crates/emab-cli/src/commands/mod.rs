@@ -4,11 +4,15 @@ mod bounds;
 mod check;
 mod checkpoint;
 mod learners;
+mod merge;
 mod plot;
+mod plot_sweep;
 mod problems;
 mod reproduce;
 mod run;
+mod sealed;
 mod solve;
+mod sweep;
 mod verify;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +28,8 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
     match args.command {
         Command::Reproduce(args) => reproduce::reproduce(&args, json),
         Command::Run(args) => run::run(&args, json),
+        Command::Sweep(args) => sweep::sweep(&args, json),
+        Command::Merge(args) => merge::merge(&args, json),
         Command::Solve(args) => solve::solve(&args.problem, json),
         Command::Bounds(args) => bounds::bounds(&args, json),
         Command::Check(args) => check::check(&args.problem, json),

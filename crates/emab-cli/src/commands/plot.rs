@@ -1,4 +1,4 @@
-//! `emab plot`: the curves of a folder of results.
+//! `emab plot`: the picture of a folder of results.
 
 use std::path::Path;
 
@@ -6,16 +6,28 @@ use emab::RunResult;
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Folder, PlotOptions, Series, bound_series, bound_words, draw};
+use emab_report::{Folder, Picture, PlotOptions, Series, bound_series, bound_words, draw};
 use serde_json::json;
 
+use super::plot_sweep::plot_sweep;
 use super::run::{plot_options, read_result, series};
+use super::sweep::MANIFEST;
 use crate::args::Plot;
 use crate::failure::Failure;
 use crate::terminal;
 
 pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
     let folder = Folder::open(&args.folder).map_err(|error| Failure::input(error.to_string()))?;
+    if folder.has(MANIFEST) {
+        let picture = plot_sweep(&folder, args)?;
+        return write(&folder, args, "sweep", &picture, json);
+    }
+    if args.x.is_some() || args.y.is_some() || args.curves || !args.only.is_empty() {
+        return Err(Failure::input(format!(
+            "--x, --y, --where and --curves are for sweeps, and {} holds none",
+            args.folder.display()
+        )));
+    }
     if !folder.has(super::run::RESULT) {
         return Err(Failure::input(format!(
             "{} holds no results: there is no {}",
@@ -31,10 +43,6 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
         log_y: args.log_y,
         ..options
     };
-    let kind = match &args.output {
-        None => None,
-        Some(path) => Some((path, picture_kind(path)?)),
-    };
     let mut curves = series(&result);
     let options = if args.bound {
         let sentence = add_bounds(&folder, &result, &mut curves)?;
@@ -49,6 +57,21 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
     };
     let name = if args.bound { "bound" } else { "regret" };
     let picture = draw(&curves, &options)?;
+    write(&folder, args, name, &picture, json)
+}
+
+/// Writes a picture where it was asked for, or under this name into the folder.
+fn write(
+    folder: &Folder,
+    args: &Plot,
+    name: &str,
+    picture: &Picture,
+    json: bool,
+) -> Result<(), Failure> {
+    let kind = match &args.output {
+        None => None,
+        Some(path) => Some((path, picture_kind(path)?)),
+    };
     let mut written = Vec::new();
     match kind {
         None => {

@@ -11,7 +11,7 @@ use emab_report::{
 };
 use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints, log_spaced};
 
-use super::checkpoint::{Checkpoint, Plan};
+use super::checkpoint::{Checkpoint, Plan, SHARD};
 use super::stop_on_ctrl_c;
 use crate::args::Run;
 use crate::failure::Failure;
@@ -50,6 +50,7 @@ pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
         runs: args.runs.unwrap_or(100),
         seed: args.seed.unwrap_or(1),
         checkpoints: args.checkpoints.clone(),
+        shard: args.shard.unwrap_or_default(),
     };
     let experiment = experiment(&plan, &file, args.out.is_some())?;
     let state = experiment.state();
@@ -71,6 +72,12 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
         if folder.has(RESULT) {
             terminal::note(&format!("{} is finished already", path.display()));
             return show(&read_result(&folder)?, json);
+        }
+        if Checkpoint::is_shard(&folder) {
+            return Err(Failure::input(format!(
+                "{} holds a finished shard; `emab merge` makes one result of all shards",
+                path.display()
+            )));
         }
         return Err(Failure::input(format!(
             "{} holds no unfinished run",
@@ -103,8 +110,41 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
     session.go(state)
 }
 
-fn version() -> String {
+pub fn version() -> String {
     env!("CARGO_PKG_VERSION").into()
+}
+
+/// The result of shards that were run apart, as if they had been run together.
+pub fn merged(shards: Vec<Checkpoint>, out: Folder, json: bool) -> Result<(), Failure> {
+    let mut shards = shards.into_iter();
+    let Some(first) = shards.next() else {
+        return Err(Failure::input("there is nothing to merge"));
+    };
+    let file = ProblemFile::parse_as(Format::Json, "problem.json", &first.problem)?;
+    let plan = Plan {
+        shard: Shard::WHOLE,
+        ..first.plan
+    };
+    let experiment = experiment(&plan, &file, true)?;
+    let mut state = first.state;
+    for shard in shards {
+        experiment
+            .merge(&mut state, &shard.state)
+            .map_err(|error| Failure::simulation(&file, error))?;
+    }
+    if !experiment.is_complete(&state) {
+        return Err(Failure::Work("the shards do not have all runs".into()));
+    }
+    let session = Session {
+        folder: Some(out),
+        file,
+        plan,
+        experiment,
+        threads: 1,
+        json,
+    };
+    session.begin(&state)?;
+    session.finish(&state)
 }
 
 /// What a plan asks for, checked; `places` asks for where the regret comes from.
@@ -134,7 +174,7 @@ fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experimen
         seed: plan.seed,
         checkpoints,
         places,
-        shard: Shard::WHOLE,
+        shard: plan.shard,
     })
 }
 
@@ -168,7 +208,9 @@ impl Session {
         }
         self.save(state)?;
         for name in folder.files()? {
-            let ours = RESULTS.contains(&name.as_str()) || DRAWN_LATER.contains(&name.as_str());
+            let ours = RESULTS.contains(&name.as_str())
+                || DRAWN_LATER.contains(&name.as_str())
+                || name == SHARD;
             if ours || is_place_picture(&name) {
                 folder.remove(&name)?;
             }
@@ -180,13 +222,16 @@ impl Session {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
-        let checkpoint = Checkpoint {
+        self.checkpoint(state).save(folder)
+    }
+
+    fn checkpoint(&self, state: &State) -> Checkpoint {
+        Checkpoint {
             version: version(),
             problem: self.file.canonical().into(),
             plan: self.plan.clone(),
             state: state.clone(),
-        };
-        checkpoint.save(folder)
+        }
     }
 
     /// Runs what is not done yet, shows how far it is, and leaves the results.
@@ -212,10 +257,8 @@ impl Session {
         if finish == Finish::Stopped {
             self.save(&state)?;
             let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
-            let all = self
-                .plan
-                .runs
-                .saturating_mul(self.plan.learners.len() as u64);
+            let share = self.experiment.share();
+            let all = (share.end - share.start).saturating_mul(self.plan.learners.len() as u64);
             let next = match &self.folder {
                 Some(folder) => format!("go on with `emab run --resume {}`", quoted(folder.path())),
                 None => "nothing was kept; --out DIR would have kept it".into(),
@@ -228,11 +271,44 @@ impl Session {
             // A checkpoint that could not be written did no harm to the result.
             terminal::complain(&failure);
         }
-        let result = self.result(&state)?;
+        if self.plan.shard == Shard::WHOLE {
+            self.finish(&state)
+        } else {
+            self.finish_shard(&state)
+        }
+    }
+
+    /// Leaves the result of all runs.
+    fn finish(&self, state: &State) -> Result<(), Failure> {
+        let result = self.result(state)?;
         // Whatever becomes of the files, the result is shown.
-        let written = self.write(&result, &state);
+        let written = self.write(&result, state);
         show(&result, self.json)?;
         written
+    }
+
+    /// Leaves what is to be merged with the other shards.
+    fn finish_shard(&self, state: &State) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else {
+            return Err(Failure::input(
+                "--shard needs --out DIR: it is a part, to be merged",
+            ));
+        };
+        self.checkpoint(state).save_shard(folder)?;
+        Checkpoint::remove(folder)?;
+        let (shard, share) = (self.plan.shard, self.experiment.share());
+        let path = folder.path().display().to_string();
+        if self.json {
+            return terminal::print_json(&serde_json::json!({
+                "shard": shard, "runs": [share.start, share.end], "folder": path,
+            }));
+        }
+        terminal::print(&format!(
+            "shard {shard} is done: {} of {} runs, in {path}; `emab merge` makes one result of all {} shards",
+            share.end - share.start,
+            self.plan.runs,
+            shard.of()
+        ))
     }
 
     fn result(&self, state: &State) -> Result<RunResult, Failure> {
@@ -340,7 +416,7 @@ fn is_place_picture(name: &str) -> bool {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
     if text.chars().all(plain) {

@@ -1,9 +1,10 @@
 //! The range of an axis and the text of its ticks.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kuva::render::layout::TickFormat;
-use kuva::render::render_utils::{auto_nice_range, generate_ticks_log};
+use kuva::render::render_utils::{auto_nice_range, generate_ticks, generate_ticks_log};
 
 /// How many ticks a linear axis aims at.
 const TICKS: usize = 5;
@@ -11,6 +12,9 @@ const TICKS: usize = 5;
 /// A log axis reaches at most this far below its greatest value: kuva draws no value
 /// below 1e-10, and more decades than this would hide the part worth seeing.
 const LOG_FLOOR: f64 = 1e-9;
+
+/// Positive values that span more than this factor get a log axis where that is left to us.
+const SPAN: f64 = 30.0;
 
 /// The range of one axis and how to write its ticks.
 ///
@@ -55,6 +59,42 @@ impl Axis {
         Self { log, unit, lo, hi }
     }
 
+    /// The axis from the least to the greatest of some values, zero included or not, and
+    /// logarithmic where they are positive and span more than a factor 30.
+    pub(super) fn around(values: &[f64]) -> Self {
+        let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let log = lo > 0.0 && hi / SPAN > lo;
+        let over = Self::over([(lo, hi)].into_iter(), log);
+        if log || lo >= hi {
+            return over;
+        }
+        let (lo, hi) = auto_nice_range(lo / over.unit, hi / over.unit, TICKS);
+        let near = Self { lo, hi, ..over };
+        let ticks = generate_ticks(lo, hi, TICKS);
+        let labels: BTreeSet<_> = ticks.iter().map(|tick| near.tick_label(*tick)).collect();
+        // Values that differ in their last digits only would get ticks that look the same.
+        if lo < hi && ticks.len() > 1 && labels.len() == ticks.len() {
+            near
+        } else {
+            over
+        }
+    }
+
+    /// The axis with some room at both ends, so that marks do not stand on its corners.
+    pub(super) fn padded(self) -> Self {
+        const PART: f64 = 0.03;
+        let Self { lo, hi, .. } = self;
+        let (lo, hi) = if self.log {
+            let room = (hi / lo).powf(PART);
+            (lo / room, hi * room)
+        } else {
+            let room = PART * (hi - lo);
+            (lo - room, hi + room)
+        };
+        Self { lo, hi, ..self }
+    }
+
     /// The value as kuva gets it, never below the foot of the axis.
     pub(super) fn place(&self, value: f64) -> f64 {
         (value / self.unit).max(self.lo)
@@ -68,12 +108,13 @@ impl Axis {
             return "0".to_owned();
         }
         let greatest = self.unit * self.hi.max(-self.lo);
-        let least = if self.log {
-            self.unit * self.lo
+        // A log axis with room at its ends begins somewhat before its first tick.
+        let (least, short) = if self.log {
+            (self.unit * self.lo, 0.501e-3)
         } else {
-            greatest
+            (greatest, 0.999e-3)
         };
-        let text = if greatest < 1e7 && least >= 0.999e-3 {
+        let text = if greatest < 1e7 && least >= short {
             group_thousands(trim_zeros(&format!("{value:.6}")))
         } else {
             power_of_ten(value, self.log)

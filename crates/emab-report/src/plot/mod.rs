@@ -1,7 +1,9 @@
 //! Regret curves as figures: one line per learner with a shaded 95 % band, on linear or
 //! log axes, as SVG text and as PNG bytes.
 //!
-//! [`draw`] is the only way in; maps of where the regret comes from are drawn by `place`.
+//! [`draw`] is the way in. Built on it, `family` draws the results of a sweep against a
+//! parameter; maps of such results are drawn by `heat`, and maps of where the regret comes
+//! from by `place`.
 //! The same input gives the same bytes.
 //!
 //! The drawing itself is done by the crate `kuva`; this module chooses ranges, tick labels,
@@ -16,9 +18,17 @@
 //! - its axes lose values that are very small or very large (`axis`).
 
 mod axis;
+mod bar;
+mod colour;
+mod family;
+mod heat;
+mod legend;
+mod look;
+mod pen;
 mod place;
 mod png;
 mod scene;
+mod words;
 
 use std::sync::Arc;
 
@@ -27,22 +37,15 @@ use kuva::plot::legend::{LegendEntry, LegendShape};
 use kuva::plot::{BandPlot, LinePlot, LineStyle, ScatterPlot};
 use kuva::render::layout::{AxisLabelOverlap, ComputedLayout, Layout, TickFormat};
 use kuva::render::plots::Plot;
-use kuva::render::render::render_multiple;
+use kuva::render::render::{Scene, render_multiple};
 use kuva::render::theme::Theme;
 
 use self::axis::Axis;
+pub use self::family::{Family, draw_family};
+pub use self::heat::{HeatAxis, HeatCell, HeatMap, draw_heat_map, draw_heat_maps};
+use self::look::Look;
 pub use self::place::{draw_places, places_csv};
 use self::scene::{add_minor_ticks, cut_dashes, name_clip_paths};
-
-/// The colours of Okabe and Ito, which colour-blind readers can tell apart, without the
-/// yellow, which cannot be read on white.
-const COLOURS: [&str; 7] = [
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000",
-];
-
-/// Dash patterns, one for each further round through the colours; empty is a solid line.
-/// They are short, so that kuva's legend, which shows 12 to 18 units, has room for them.
-const DASHES: [&str; 4] = ["", "5 3", "2 3", "7 3 2 3"];
 
 /// Half width of a 95 % band in standard errors.
 const BAND: f64 = crate::regret::TWO_SIDED_95;
@@ -158,6 +161,14 @@ pub enum PlotError {
         /// The rule that it breaks, and by which value.
         rule: String,
     },
+    /// A heat map that does not fit together, or a number that has no place on it.
+    #[error("map `{map}`: {rule}")]
+    BadMap {
+        /// The title of the map.
+        map: String,
+        /// The rule that it breaks, and by which value.
+        rule: String,
+    },
     /// A log axis and nothing to show on it.
     #[error("a log axis needs positive values, and no series has any")]
     NotPositive,
@@ -183,28 +194,41 @@ pub enum PlotError {
 /// When there is nothing to draw, a value is not finite, a standard error is negative, no
 /// series has a point that a log axis could show, or the PNG cannot be written.
 pub fn draw(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
+    draw_as(&Look::Learners, series, options)
+}
+
+/// Draws the series as one figure of this look.
+fn draw_as(look: &Look, series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
+    let mut scene = scene_as(look, series, options)?;
+    let svg = SvgBackend::new().render_scene(&scene);
+    cut_dashes(&mut scene);
+    let png = png::render(&scene).map_err(PlotError::Png)?;
+    Ok(Picture { svg, png })
+}
+
+/// The figure as kuva's backends take it, but for the dashes, which only the SVG's can draw.
+fn scene_as(look: &Look, series: &[Series], options: &PlotOptions) -> Result<Scene, PlotError> {
     let curves = visible_runs(series, options)?;
     if curves.iter().all(Vec::is_empty) {
         return Err(PlotError::NotPositive);
     }
     let points = || curves.iter().flatten().flatten();
-    let x_axis = Axis::over(points().map(|p| (p.x, p.x)), options.log_x);
+    let x_axis = match look {
+        Look::Learners => Axis::over(points().map(|p| (p.x, p.x)), options.log_x),
+        Look::Family { x_axis, .. } => *x_axis,
+    };
     let y_axis = if options.log_y {
         Axis::over(points().map(|p| (p.mean, p.upper())), true)
     } else {
         Axis::over(points().map(|p| (p.lower(), p.upper())), false)
     };
 
-    let layout = layout(series, &curves, options, &x_axis, &y_axis);
+    let layout = layout(look, series, &curves, options, &x_axis, &y_axis);
     let frame = ComputedLayout::from_layout(&layout);
-    let mut scene = render_multiple(plots(series, &curves, &x_axis, &y_axis), layout);
+    let mut scene = render_multiple(plots(look, series, &curves, &x_axis, &y_axis), layout);
     add_minor_ticks(&mut scene, &frame, &x_axis, &y_axis);
     name_clip_paths(&mut scene);
-    let svg = SvgBackend::new().render_scene(&scene);
-
-    cut_dashes(&mut scene);
-    let png = png::render(&scene).map_err(PlotError::Png)?;
-    Ok(Picture { svg, png })
+    Ok(scene)
 }
 
 /// The unbroken stretches of one curve.
@@ -240,18 +264,14 @@ fn visible_runs(series: &[Series], options: &PlotOptions) -> Result<Vec<Runs>, P
         .collect()
 }
 
-fn colour(index: usize) -> &'static str {
-    COLOURS[index % COLOURS.len()]
-}
-
-fn dashes(index: usize, series: &[Series]) -> Option<String> {
-    let round = index / COLOURS.len() + usize::from(series[index].dashed);
-    let pattern = DASHES[round % DASHES.len()];
-    (!pattern.is_empty()).then(|| pattern.to_owned())
-}
-
 /// All that is drawn between the axes: bands below, then lines, the first series on top.
-fn plots(series: &[Series], curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Vec<Plot> {
+fn plots(
+    look: &Look,
+    series: &[Series],
+    curves: &[Runs],
+    x_axis: &Axis,
+    y_axis: &Axis,
+) -> Vec<Plot> {
     let mut bands = Vec::new();
     let mut lines = Vec::new();
     for (index, runs) in curves.iter().enumerate().rev() {
@@ -260,28 +280,33 @@ fn plots(series: &[Series], curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Ve
             let means = || run.iter().map(|p| y_axis.place(p.mean));
             let lower = || run.iter().map(|p| y_axis.place(p.lower()));
             let upper = || run.iter().map(|p| y_axis.place(p.upper()));
-            if run.len() == 1 {
+            if look.shows_points(run) {
                 let arms: Vec<_> = lower()
                     .zip(means())
                     .zip(upper())
                     .map(|((lower, mean), upper)| (mean - lower, upper - mean))
                     .collect();
-                let dot = ScatterPlot::new()
+                let dots = ScatterPlot::new()
                     .with_data(xs().zip(means()))
                     .with_y_err_asymmetric(arms)
-                    .with_color(colour(index))
+                    .with_color(look.colour(index))
                     .with_size(4.0);
-                lines.push(Plot::Scatter(dot));
+                lines.push(Plot::Scatter(dots));
+            } else {
+                let band = BandPlot::new(xs(), lower(), upper())
+                    .with_color(look.colour(index))
+                    .with_opacity(0.2);
+                bands.push(Plot::Band(band));
+            }
+            if run.len() == 1 {
                 continue;
             }
-            let band = BandPlot::new(xs(), lower(), upper())
-                .with_color(colour(index))
-                .with_opacity(0.2);
-            bands.push(Plot::Band(band));
-            let style = dashes(index, series).map_or(LineStyle::Solid, LineStyle::Custom);
+            let style = look
+                .dashes(series, index)
+                .map_or(LineStyle::Solid, LineStyle::Custom);
             let line = LinePlot::new()
                 .with_data(xs().zip(means()))
-                .with_color(colour(index))
+                .with_color(look.colour(index))
                 .with_stroke_width(LINE_WIDTH)
                 .with_line_style(style);
             lines.push(Plot::Line(line));
@@ -293,6 +318,7 @@ fn plots(series: &[Series], curves: &[Runs], x_axis: &Axis, y_axis: &Axis) -> Ve
 
 /// Texts, ranges, legend and the size of the picture.
 fn layout(
+    look: &Look,
     series: &[Series],
     curves: &[Runs],
     options: &PlotOptions,
@@ -330,7 +356,7 @@ fn layout(
             .with_title_wrap(60);
     }
 
-    let legend: Vec<_> = series
+    let legend = series
         .iter()
         .enumerate()
         .filter(|(_, one)| !one.label.is_empty())
@@ -340,11 +366,11 @@ fn layout(
             } else {
                 tidy(&one.label, 40)
             },
-            color: colour(index).to_owned(),
+            color: look.colour(index).to_owned(),
             shape: LegendShape::Line,
-            dasharray: dashes(index, series),
-        })
-        .collect();
+            dasharray: look.dashes(series, index),
+        });
+    let legend: Vec<_> = look.heading(series).into_iter().chain(legend).collect();
     let rows = legend.len().min(MAX_LEGEND_ROWS);
     if !legend.is_empty() {
         layout = layout.with_legend_entries(legend).with_legend_box(false);

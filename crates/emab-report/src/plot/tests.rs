@@ -1,4 +1,6 @@
+use super::look::COLOURS;
 use super::scene::dash_pieces;
+use super::words::width;
 use super::*;
 
 fn series(label: &str, values: impl IntoIterator<Item = (f64, f64, f64)>) -> Series {
@@ -101,6 +103,78 @@ fn check_text(text: &str) {
             known.iter().any(|name| entity.starts_with(name)),
             "{entity}"
         );
+    }
+}
+
+/// Position, size and colour of the filled rectangles of a picture, but not of its page.
+pub(super) fn rects(picture: &Picture) -> Vec<([f64; 4], String)> {
+    let tags = picture.svg.split("<rect x=").skip(1);
+    tags.map(|tag| {
+        let parts: Vec<&str> = tag.split('"').collect();
+        let number = |i: usize| parts[i].parse().expect("a number");
+        (
+            [number(1), number(3), number(5), number(7)],
+            parts[9].to_owned(),
+        )
+    })
+    .collect()
+}
+
+/// Position, size, anchor and content of the level texts of a picture.
+pub(super) fn texts(picture: &Picture) -> Vec<(f64, f64, u32, String, String)> {
+    let tags = picture.svg.split("<text x=").skip(1);
+    let level = tags.filter(|tag| !tag.contains("rotate("));
+    level
+        .map(|tag| {
+            let parts: Vec<&str> = tag.split('"').collect();
+            let content = tag.split(['>', '<']).nth(1).expect("content");
+            let plain = [
+                ("&lt;", "<"),
+                ("&gt;", ">"),
+                ("&quot;", "\""),
+                ("&apos;", "'"),
+            ]
+            .iter()
+            .fold(content.to_owned(), |text, (from, to)| {
+                text.replace(from, to)
+            })
+            .replace("&amp;", "&");
+            let number = |i: usize| parts[i].parse().expect("a number");
+            let size = parts[5].parse().expect("a size");
+            (number(1), number(3), size, parts[7].to_owned(), plain)
+        })
+        .collect()
+}
+
+/// No text leaves the page or touches another, as far as widths can be told.
+pub(super) fn check_texts(picture: &Picture) {
+    let attribute = |name: &str| -> f64 {
+        let from = picture
+            .svg
+            .split_once(&format!(" {name}=\""))
+            .expect(name)
+            .1;
+        from.split_once('"').expect(name).0.parse().expect(name)
+    };
+    let boxes: Vec<_> = texts(picture)
+        .into_iter()
+        .map(|(x, y, size, anchor, text)| {
+            let wide = width(&text, size);
+            let left = match anchor.as_str() {
+                "start" => x,
+                "middle" => x - wide / 2.0,
+                _ => x - wide,
+            };
+            (left, left + wide, y - 0.76 * f64::from(size), y, text)
+        })
+        .collect();
+    for (i, a) in boxes.iter().enumerate() {
+        let inside = a.0 >= 0.0 && a.1 <= attribute("width");
+        assert!(inside && a.2 >= 0.0 && a.3 <= attribute("height"), "{a:?}");
+        for b in &boxes[i + 1..] {
+            let apart = a.1 <= b.0 || b.1 <= a.0 || a.3 <= b.2 || b.3 <= a.2;
+            assert!(apart, "{a:?} {b:?}");
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod parameter;
 mod policy;
 mod random;
 mod settings;
+mod tournament;
 mod ucb1;
 
 pub use catalogue::{CATALOGUE, Entry, FIXED_WORK, LearnerConfig, LearnerError, Sees, nearest};

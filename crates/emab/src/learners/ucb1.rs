@@ -10,12 +10,17 @@
 //!   step that was passed is revealed.
 //!
 //! Where an arm's next action is not allowed in the state it has come to, it stops there.
+//!
+//! Of `k` arms, a choice and each observation cost about `log k` (see `tournament.rs`), so an episode of `T` steps costs
+//! `T + log k` in UCB1 and `T log k` in UCB1-V; while there are untried arms, `T` alone. What looks at every arm is
+//! building the learner, [`Learner::reset`], and the first choice when all were tried: once a run.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::tournament::Tournament;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::random::Stream;
@@ -60,9 +65,8 @@ pub struct Ucb1 {
     arms: Arms,
     sum: Vec<f64>,
     count: Vec<u64>,
-    mean: Vec<f64>,
-    /// `1 / sqrt(N)`, so that an index is a multiplication and an addition.
-    spread: Vec<f64>,
+    /// The means, and the spreads `1 / sqrt(N)`, so that an index is a multiplication and an addition.
+    tournament: Tournament,
     /// Every arm below was tried.
     untried: usize,
     episodes: u64,
@@ -83,8 +87,7 @@ impl Ucb1 {
             arms,
             sum: vec![0.0; n],
             count: vec![0; n],
-            mean: vec![0.0; n],
-            spread: vec![f64::INFINITY; n],
+            tournament: Tournament::new(n),
             untried: 0,
             episodes: 0,
             radius: vec![0.0, 0.0],
@@ -106,14 +109,7 @@ impl Ucb1 {
             return self.untried;
         }
         let radius = self.radius();
-        let mut best = (0, f64::NEG_INFINITY);
-        for (arm, (mean, spread)) in self.mean.iter().zip(&self.spread).enumerate() {
-            let index = mean + radius * spread;
-            if index > best.1 {
-                best = (arm, index);
-            }
-        }
-        best.0
+        self.tournament.best(radius)
     }
 
     /// `sqrt(2 ln n)` at the number of episodes so far.
@@ -137,8 +133,8 @@ impl Ucb1 {
         self.count[arm] += 1;
         self.sum[arm] += gain;
         let n = self.count[arm] as f64;
-        self.mean[arm] = self.sum[arm] / n;
-        self.spread[arm] = 1.0 / n.sqrt();
+        self.tournament
+            .observe(arm, self.sum[arm] / n, 1.0 / n.sqrt());
     }
 }
 
@@ -188,8 +184,7 @@ impl Learner for Ucb1 {
     fn reset(&mut self, _stream: Stream) {
         self.sum.fill(0.0);
         self.count.fill(0);
-        self.mean.fill(0.0);
-        self.spread.fill(f64::INFINITY);
+        self.tournament.clear();
         self.untried = 0;
         self.episodes = 0;
         self.chosen = 0;

@@ -3,13 +3,10 @@
 //!
 //! [`draw_places`] and [`places_csv`] are the ways in. The same input gives the same bytes.
 
-mod colour;
 mod key;
 mod names;
 mod panel;
-mod pen;
 mod sheet;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kuva::render::render::TextAnchor;
 
-use super::pen::Pen;
-use super::words::{cut, width};
+use super::super::pen::Pen;
+use super::super::words::{cut, width};
 use super::{Grid, Place, differs};
 
 /// The sizes that the names in the cells may have.

@@ -2,10 +2,11 @@
 
 use kuva::render::render::TextAnchor;
 
-use super::colour::{Scale, Tick, paint};
+use super::super::bar::draw_bar;
+use super::super::colour::{Scale, paint};
+use super::super::pen::Pen;
+use super::super::words::width;
 use super::names::Names;
-use super::pen::Pen;
-use super::words::width;
 use super::{Grid, Place, differs};
 
 /// How much room a panel takes above and below its cells.
@@ -14,10 +15,7 @@ pub(super) const BELOW: f64 = 38.0;
 
 const TITLE: u32 = 13;
 const TICKS: u32 = 11;
-const BAR_HEIGHT: f64 = 11.0;
 const BAR_WIDTH: f64 = 300.0;
-/// The texts at the ends of a colour bar may stand out this far.
-const OVERHANG: f64 = 14.0;
 
 /// Cells at least so large stand apart by a thin gap.
 const GAP_FROM: f64 = 12.0;
@@ -113,7 +111,8 @@ impl<'a> Panel<'a> {
             TextAnchor::Start,
             self.kind.caption(),
         );
-        self.draw_bar(pen, (left, top + 36.0));
+        let wide = self.size().0.min(BAR_WIDTH);
+        draw_bar(pen, &self.scale, (left, top + 36.0), wide);
         self.draw_cells(pen, (left, top + ABOVE));
         self.draw_steps(pen, (left, top + ABOVE + self.size().1));
     }
@@ -121,38 +120,6 @@ impl<'a> Panel<'a> {
     fn size(&self) -> (f64, f64) {
         let (columns, rows) = (self.grid.steps.len(), self.grid.states.len());
         (self.cell.0 * columns as f64, self.cell.1 * rows as f64)
-    }
-
-    fn draw_bar(&self, pen: &mut Pen, (left, top): (f64, f64)) {
-        const STEP: f64 = 2.0;
-        let wide = self.size().0.min(BAR_WIDTH);
-        let parts = (wide / STEP) as usize;
-        // Each part reaches to the end, so that no seams show between them.
-        for part in 0..parts {
-            let from = STEP * part as f64;
-            let colour = self
-                .scale
-                .colour_at(part as f64 / (parts - 1).max(1) as f64);
-            pen.rect([left + from, top, wide - from, BAR_HEIGHT], paint(colour));
-        }
-        let ticks = self.scale.ticks();
-        let middles: Vec<f64> = ticks
-            .iter()
-            .map(|tick| {
-                let half = width(&tick.label, TICKS) / 2.0;
-                let (first, last) = (half - OVERHANG, wide - half + OVERHANG);
-                (tick.place * wide).min(last).max(first)
-            })
-            .collect();
-        let bottom = top + BAR_HEIGHT;
-        for tick in &ticks {
-            let x = left + tick.place * wide;
-            pen.line((x, bottom), (x, bottom + 3.0));
-        }
-        for i in labelled(&ticks, &middles) {
-            let at = (left + middles[i], bottom + 15.0);
-            pen.text(at, TICKS, TextAnchor::Middle, &ticks[i].label);
-        }
     }
 
     fn draw_cells(&self, pen: &mut Pen, (left, top): (f64, f64)) {
@@ -180,7 +147,7 @@ impl<'a> Panel<'a> {
                 }
             }
         }
-        pen.unvisited(&unvisited);
+        pen.hatched(&unvisited);
     }
 
     fn draw_steps(&self, pen: &mut Pen, (left, top): (f64, f64)) {
@@ -205,27 +172,4 @@ impl<'a> Panel<'a> {
         let at = (left + self.size().0 / 2.0, top + 33.0);
         pen.text(at, TITLE, TextAnchor::Middle, "step");
     }
-}
-
-/// Which ticks get their labels, so that none touches the next: all, or else every first,
-/// second, … of the main ones, if there are two.
-fn labelled(ticks: &[Tick], middles: &[f64]) -> Vec<usize> {
-    let half = |i: usize| width(&ticks[i].label, TICKS) / 2.0;
-    let clear = |kept: &Vec<usize>| {
-        kept.windows(2).all(|pair| {
-            let (a, b) = (pair[0], pair[1]);
-            middles[b] - half(b) >= middles[a] + half(a) + 6.0
-        })
-    };
-    let all: Vec<usize> = (0..ticks.len()).collect();
-    if clear(&all) {
-        return all;
-    }
-    let mut main = all.clone();
-    main.retain(|i| ticks[*i].main);
-    let some = if main.len() < 2 { all } else { main };
-    (1..=some.len())
-        .map(|every| some.iter().copied().step_by(every).collect())
-        .find(clear)
-        .unwrap_or_default()
 }

@@ -1,17 +1,12 @@
 //! The whole figure: where the panels stand, and the title above them.
 
-use std::collections::BTreeSet;
-
 use kuva::render::render::{Scene, TextAnchor};
 
+use super::super::pen::Pen;
+use super::super::words::{distinct, width, wrap};
 use super::Grid;
 use super::key::key;
 use super::panel::{ABOVE, BELOW, Kind, Panel};
-use super::pen::Pen;
-use super::words::{width, wrap};
-
-/// The fonts that kuva names in its own figures.
-const FONTS: &str = "DejaVu Sans, Verdana, Liberation Sans, Arial, sans-serif";
 
 const MARGIN: f64 = 18.0;
 /// Between panels, so that the ticks of neighbouring colour bars stay apart.
@@ -84,18 +79,10 @@ impl Frame {
     }
 }
 
-/// The names of the states, in lines that fit rows of this height; where two names would
-/// look the same, all begin with the indices of their states.
+/// The names of the states, in lines that fit rows of this height.
 fn names(grid: &Grid, high: f64) -> Vec<Vec<String>> {
     let lines = ((high / NAMES_LINE) as usize).max(1);
-    let fit = |name: &str| wrap(name, NAMES_ROOM, NAMES, lines);
-    let plain: Vec<_> = grid.states.iter().map(|(_, name)| fit(name)).collect();
-    let different: BTreeSet<_> = plain.iter().collect();
-    if different.len() == plain.len() {
-        return plain;
-    }
-    let numbered = |(x, name): &(usize, &str)| fit(&format!("{x}: {name}"));
-    grid.states.iter().map(numbered).collect()
+    distinct(&grid.states, |name| wrap(name, NAMES_ROOM, NAMES, lines))
 }
 
 /// Draws the figure.
@@ -103,10 +90,7 @@ pub(super) fn scene(grid: &Grid, title: &str) -> Scene {
     let frame = Frame::of(grid);
     let kinds = [Kind::Visits, Kind::Regret, Kind::Choice];
     let panels = kinds.map(|kind| Panel::new(kind, grid, frame.cell));
-    let mut pen = Pen {
-        scene: Scene::new(frame.full, 0.0),
-    };
-    pen.scene.font_family = Some(FONTS.to_owned());
+    let mut pen = Pen::new(frame.full);
 
     let mut top = MARGIN;
     for line in wrap(title, frame.full - 2.0 * MARGIN, TITLE, 2) {
@@ -136,7 +120,8 @@ pub(super) fn scene(grid: &Grid, title: &str) -> Scene {
 
 /// Names the states to the left of a panel whose cells begin at `top`.
 fn draw_states(pen: &mut Pen, frame: &Frame, top: f64) {
-    pen.upward_text((MARGIN + 10.0, top + frame.high / 2.0), LABEL, "state");
+    let at = (MARGIN + 10.0, top + frame.high / 2.0);
+    pen.upward_text(at, LABEL, TextAnchor::Middle, "state");
     for (row, lines) in frame.names.iter().enumerate() {
         let middle = top + frame.high - frame.cell.1 * (row as f64 + 0.5);
         let mut y = middle + 4.0 - NAMES_LINE * (lines.len() as f64 - 1.0) / 2.0;

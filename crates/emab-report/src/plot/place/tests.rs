@@ -1,6 +1,6 @@
-use super::super::tests::check;
-use super::colour::Scale;
-use super::words::{cut, width, wrap};
+use super::super::colour::{Scale, luminance};
+use super::super::tests::{check, check_texts, rects, texts};
+use super::super::words::{cut, width, wrap};
 use super::*;
 
 fn place(t: usize, x: usize) -> Place {
@@ -34,20 +34,6 @@ fn drawn(places: &[Place]) -> Picture {
     picture
 }
 
-/// Position, size and colour of the filled rectangles of a picture, but not of its page.
-fn rects(picture: &Picture) -> Vec<([f64; 4], String)> {
-    let tags = picture.svg.split("<rect x=").skip(1);
-    tags.map(|tag| {
-        let parts: Vec<&str> = tag.split('"').collect();
-        let number = |i: usize| parts[i].parse().expect("a number");
-        (
-            [number(1), number(3), number(5), number(7)],
-            parts[9].to_owned(),
-        )
-    })
-    .collect()
-}
-
 /// The cells of the three panels, from left to right, when these are side by side: the
 /// rectangles below the colour bars and above the key.
 fn cells(picture: &Picture, high: f64) -> Vec<([f64; 4], String)> {
@@ -55,78 +41,6 @@ fn cells(picture: &Picture, high: f64) -> Vec<([f64; 4], String)> {
     cells.retain(|(rect, fill)| rect[3] == high && fill != "none");
     cells.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]).then(b.0[1].total_cmp(&a.0[1])));
     cells
-}
-
-/// Position, size, anchor and content of the level texts of a picture.
-fn texts(picture: &Picture) -> Vec<(f64, f64, u32, String, String)> {
-    let tags = picture.svg.split("<text x=").skip(1);
-    let level = tags.filter(|tag| !tag.contains("rotate("));
-    level
-        .map(|tag| {
-            let parts: Vec<&str> = tag.split('"').collect();
-            let content = tag.split(['>', '<']).nth(1).expect("content");
-            let plain = [
-                ("&lt;", "<"),
-                ("&gt;", ">"),
-                ("&quot;", "\""),
-                ("&apos;", "'"),
-            ]
-            .iter()
-            .fold(content.to_owned(), |text, (from, to)| {
-                text.replace(from, to)
-            })
-            .replace("&amp;", "&");
-            let number = |i: usize| parts[i].parse().expect("a number");
-            let size = parts[5].parse().expect("a size");
-            (number(1), number(3), size, parts[7].to_owned(), plain)
-        })
-        .collect()
-}
-
-/// No text leaves the page or touches another, as far as widths can be told.
-fn check_texts(picture: &Picture) {
-    let attribute = |name: &str| -> f64 {
-        let from = picture
-            .svg
-            .split_once(&format!(" {name}=\""))
-            .expect(name)
-            .1;
-        from.split_once('"').expect(name).0.parse().expect(name)
-    };
-    let boxes: Vec<_> = texts(picture)
-        .into_iter()
-        .map(|(x, y, size, anchor, text)| {
-            let wide = width(&text, size);
-            let left = match anchor.as_str() {
-                "start" => x,
-                "middle" => x - wide / 2.0,
-                _ => x - wide,
-            };
-            (left, left + wide, y - 0.76 * f64::from(size), y, text)
-        })
-        .collect();
-    for (i, a) in boxes.iter().enumerate() {
-        let inside = a.0 >= 0.0 && a.1 <= attribute("width");
-        assert!(inside && a.2 >= 0.0 && a.3 <= attribute("height"), "{a:?}");
-        for b in &boxes[i + 1..] {
-            let apart = a.1 <= b.0 || b.1 <= a.0 || a.3 <= b.2 || b.3 <= a.2;
-            assert!(apart, "{a:?} {b:?}");
-        }
-    }
-}
-
-/// How light a colour is, from 0 to 1, as WCAG defines it.
-fn lightness(colour: [u8; 3]) -> f64 {
-    let light = |value: u8| {
-        let value = f64::from(value) / 255.0;
-        if value <= 0.04045 {
-            value / 12.92
-        } else {
-            ((value + 0.055) / 1.055).powf(2.4)
-        }
-    };
-    let [red, green, blue] = colour.map(light);
-    0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
 #[test]
@@ -195,7 +109,7 @@ fn unvisited_pairs_are_hatched_in_every_panel() {
 fn colours_get_darker_with_the_value() {
     let values = || (1..=50).map(f64::from);
     for scale in [Scale::visits(values()), Scale::regret(values())] {
-        let shades: Vec<f64> = values().map(|v| lightness(scale.colour(v))).collect();
+        let shades: Vec<f64> = values().map(|v| luminance(scale.colour(v))).collect();
         assert!(
             shades.windows(2).all(|pair| pair[0] > pair[1]),
             "{shades:?}"
@@ -211,7 +125,7 @@ fn colours_get_darker_with_the_value() {
     let cells = cells(&drawn(&places), 59.0);
     let light = |(_, fill): &([f64; 4], String)| {
         let part = |i: usize| u8::from_str_radix(&fill[i..i + 2], 16).expect("a colour");
-        lightness([part(1), part(3), part(5)])
+        luminance([part(1), part(3), part(5)])
     };
     let shades: Vec<f64> = cells[4..8].iter().map(light).collect();
     assert!(
@@ -234,7 +148,7 @@ fn regret_below_zero_gets_another_hue() {
     let is_purple = |[red, green, blue]: [u8; 3]| blue > red && red > green;
     let is_orange = |[red, green, blue]: [u8; 3]| red > green && green > blue;
     assert!(is_purple(scale.colour(-10.0)) && is_orange(scale.colour(10.0)));
-    let same = (lightness(scale.colour(-40.0)) - lightness(scale.colour(40.0))).abs();
+    let same = (luminance(scale.colour(-40.0)) - luminance(scale.colour(40.0))).abs();
     assert!(same < 0.25, "equal sizes are about equally dark: {same}");
 
     let mut places = triangle(4);
@@ -251,8 +165,8 @@ fn regret_below_zero_gets_another_hue() {
 fn names_can_be_read_on_every_share() {
     let scale = Scale::share();
     for i in 0..=100 {
-        let ink = lightness([0x1a; 3]);
-        let contrast = (lightness(scale.colour_at(f64::from(i) / 100.0)) + 0.05) / (ink + 0.05);
+        let ink = luminance([0x1a; 3]);
+        let contrast = (luminance(scale.colour_at(f64::from(i) / 100.0)) + 0.05) / (ink + 0.05);
         assert!(contrast > 5.0, "{i}: {contrast}");
     }
 }

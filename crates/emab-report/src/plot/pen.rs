@@ -1,9 +1,12 @@
-//! Puts marks on a scene.
+//! Puts marks on a scene, for the figures that kuva does not draw by itself.
 
 use kuva::render::color::Color;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
 
-use super::colour::paint;
+use super::colour::{Rgb, paint};
+
+/// The fonts that kuva names in its own figures.
+const FONTS: &str = "DejaVu Sans, Verdana, Liberation Sans, Arial, sans-serif";
 
 const INK: [u8; 3] = [0x1a; 3];
 const HATCH: [u8; 3] = [0x9a; 3];
@@ -15,29 +18,50 @@ pub(super) struct Pen {
 }
 
 impl Pen {
-    pub(super) fn text(&mut self, (x, y): (f64, f64), size: u32, anchor: TextAnchor, text: &str) {
+    /// An empty page of this width; its height is told at the end.
+    pub(super) fn new(width: f64) -> Self {
+        let mut scene = Scene::new(width, 0.0);
+        scene.font_family = Some(FONTS.to_owned());
+        Self { scene }
+    }
+
+    pub(super) fn text(&mut self, at: (f64, f64), size: u32, anchor: TextAnchor, text: &str) {
+        self.write(at, size, anchor, None, INK, text);
+    }
+
+    pub(super) fn upward_text(
+        &mut self,
+        at: (f64, f64),
+        size: u32,
+        anchor: TextAnchor,
+        text: &str,
+    ) {
+        self.write(at, size, anchor, Some(-90.0), INK, text);
+    }
+
+    /// A text in the middle of its place, in a colour of its own.
+    pub(super) fn inked_text(&mut self, at: (f64, f64), size: u32, ink: Rgb, text: &str) {
+        self.write(at, size, TextAnchor::Middle, None, ink, text);
+    }
+
+    fn write(
+        &mut self,
+        (x, y): (f64, f64),
+        size: u32,
+        anchor: TextAnchor,
+        rotate: Option<f64>,
+        ink: Rgb,
+        text: &str,
+    ) {
         self.scene.add(Primitive::Text {
             x,
             y,
             content: text.to_owned(),
             size,
             anchor,
-            rotate: None,
+            rotate,
             bold: false,
-            color: Some(paint(INK)),
-        });
-    }
-
-    pub(super) fn upward_text(&mut self, (x, y): (f64, f64), size: u32, text: &str) {
-        self.scene.add(Primitive::Text {
-            x,
-            y,
-            content: text.to_owned(),
-            size,
-            anchor: TextAnchor::Middle,
-            rotate: Some(-90.0),
-            bold: false,
-            color: Some(paint(INK)),
+            color: Some(paint(ink)),
         });
     }
 
@@ -76,27 +100,35 @@ impl Pen {
                 let dot = [x + width / 2.0 - 1.5, y + height / 2.0 - 1.5, 3.0, 3.0];
                 self.rect(dot, paint(INK));
             }
-            small if small < 16.0 => self.outline(rect, 1.2),
-            _ => self.outline(rect, 2.0),
+            small if small < 16.0 => self.outline(rect, 1.2, INK),
+            _ => self.outline(rect, 2.0, INK),
         }
     }
 
     /// The inner edge of a rectangle.
-    fn outline(&mut self, [x, y, width, height]: [f64; 4], thick: f64) {
+    fn outline(&mut self, [x, y, width, height]: [f64; 4], thick: f64, ink: Rgb) {
         self.scene.add(Primitive::Rect {
             x: x + thick / 2.0,
             y: y + thick / 2.0,
             width: width - thick,
             height: height - thick,
             fill: Color::None,
-            stroke: Some(paint(INK)),
+            stroke: Some(paint(ink)),
             stroke_width: Some(thick),
             opacity: None,
         });
     }
 
-    /// Cells that nobody came to: grey, with slanted lines that run on from one to the next.
-    pub(super) fn unvisited(&mut self, rects: &[[f64; 4]]) {
+    /// The mark of the best cell: a black frame around it and a white one between, which
+    /// show on any colour and leave the cell itself as it is, however small.
+    pub(super) fn best(&mut self, [x, y, width, height]: [f64; 4]) {
+        let around = |by: f64| [x - by, y - by, width + 2.0 * by, height + 2.0 * by];
+        self.outline(around(3.0), 2.0, [0x00; 3]);
+        self.outline(around(1.0), 1.0, [0xff; 3]);
+    }
+
+    /// Cells that have no value: grey, with slanted lines that run on from one to the next.
+    pub(super) fn hatched(&mut self, rects: &[[f64; 4]]) {
         for rect in rects {
             self.rect(*rect, paint(PALE));
         }

@@ -1,6 +1,8 @@
 //! How wide a text is and how it is cut to the room it has.
 
-use super::super::tidy;
+use std::collections::BTreeSet;
+
+use super::tidy;
 
 /// Longer texts are cut before they are broken into lines.
 const LONGEST: usize = 400;
@@ -80,4 +82,15 @@ pub(super) fn wrap(text: &str, room: f64, size: u32, most: usize) -> Vec<String>
         }
     }
     lines.iter().map(|line| cut(line, room, size)).collect()
+}
+
+/// The names as they fit; where two would look the same, all begin with their numbers.
+pub(super) fn distinct<T: Ord>(names: &[(usize, &str)], fit: impl Fn(&str) -> T) -> Vec<T> {
+    let plain: Vec<T> = names.iter().map(|(_, name)| fit(name)).collect();
+    let different: BTreeSet<&T> = plain.iter().collect();
+    if different.len() == plain.len() {
+        return plain;
+    }
+    let numbered = names.iter().map(|(i, name)| fit(&format!("{i}: {name}")));
+    numbered.collect()
 }

@@ -1,11 +1,11 @@
-//! The colours of the panels: which value gets which.
+//! The colours of maps: which value gets which.
 
 use kuva::render::color::Color;
 use kuva::render::render_utils::{generate_ticks, generate_ticks_log};
 
-use super::super::axis::Axis;
+use super::axis::Axis;
 
-type Rgb = [u8; 3];
+pub(super) type Rgb = [u8; 3];
 
 /// Light to dark blue, after ColorBrewer's Blues.
 const BLUES: [Rgb; 8] = [
@@ -42,6 +42,20 @@ const PURPLE_ORANGE: [Rgb; 9] = [
     [0xe0, 0x82, 0x14],
     [0xb3, 0x58, 0x06],
     [0x7f, 0x3b, 0x08],
+];
+
+/// Yellow to dark violet: viridis, which is perceptually uniform and keeps its order for
+/// colour-blind readers and in grey; backwards, so that darker is more, as in the others.
+const SIRIDIV: [Rgb; 9] = [
+    [0xfd, 0xe7, 0x25],
+    [0xaa, 0xdc, 0x32],
+    [0x5d, 0xc8, 0x63],
+    [0x27, 0xad, 0x81],
+    [0x21, 0x90, 0x8c],
+    [0x2c, 0x72, 0x8e],
+    [0x3b, 0x52, 0x8b],
+    [0x47, 0x2d, 0x7b],
+    [0x44, 0x01, 0x54],
 ];
 
 /// Orange for another choice, blue for the benchmark's, which colour-blind readers can tell
@@ -110,6 +124,27 @@ impl Scale {
         }
     }
 
+    /// The results of a sweep, from the least to the greatest, on a log scale where that
+    /// spreads them better.
+    pub(super) fn results(values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.collect();
+        let axis = if values.iter().all(|value| *value == 0.0) {
+            span(0.0, 1.0, false)
+        } else {
+            Axis::around(&values)
+        };
+        Self {
+            axis,
+            ramp: &SIRIDIV,
+            around_zero: false,
+        }
+    }
+
+    /// Whether equal steps of colour are equal factors.
+    pub(super) fn is_log(&self) -> bool {
+        self.axis.log
+    }
+
     /// Where on the colour bar a value stands, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         let Axis { log, lo, hi, .. } = self.axis;
@@ -131,16 +166,7 @@ impl Scale {
         } else {
             place
         };
-        let last = self.ramp.len() - 1;
-        let exact = place.clamp(0.0, 1.0) * last as f64;
-        let from = (exact as usize).min(last);
-        let to = (from + 1).min(last);
-        let part = exact - from as f64;
-        let mix = |i: usize| {
-            let (a, b) = (f64::from(self.ramp[from][i]), f64::from(self.ramp[to][i]));
-            (a + part * (b - a)).round() as u8
-        };
-        [mix(0), mix(1), mix(2)]
+        blend(self.ramp, place)
     }
 
     /// The colour of a value.
@@ -163,6 +189,63 @@ impl Scale {
         };
         ticks.into_iter().map(tick).collect()
     }
+}
+
+/// The colour at a place of a ramp, from 0 to 1.
+fn blend(ramp: &[Rgb], place: f64) -> Rgb {
+    let last = ramp.len() - 1;
+    let exact = place.clamp(0.0, 1.0) * last as f64;
+    let from = (exact as usize).min(last);
+    let to = (from + 1).min(last);
+    let part = exact - from as f64;
+    let mix = |i: usize| {
+        let (a, b) = (f64::from(ramp[from][i]), f64::from(ramp[to][i]));
+        (a + part * (b - a)).round() as u8
+    };
+    [mix(0), mix(1), mix(2)]
+}
+
+/// The colours of lines in order, from light to dark, none too light for white paper.
+pub(super) fn ordered(count: usize) -> Vec<String> {
+    const LIGHTEST: f64 = 0.27;
+    let step = (1.0 - LIGHTEST) / (count.max(2) - 1) as f64;
+    (0..count)
+        .map(|i| {
+            // One line alone gets the middle, which is neither pale nor nearly black.
+            let place = if count == 1 {
+                0.6
+            } else {
+                LIGHTEST + step * i as f64
+            };
+            let [red, green, blue] = blend(&SIRIDIV, place);
+            format!("#{red:02x}{green:02x}{blue:02x}")
+        })
+        .collect()
+}
+
+/// Black or white, whichever can be read better on a colour: the contrast is then at least
+/// 4.5, which WCAG asks of small text.
+pub(super) fn ink_on(colour: Rgb) -> Rgb {
+    // Where the contrasts (L + 0.05) / 0.05 and 1.05 / (L + 0.05) are equal.
+    if luminance(colour) > 0.179 {
+        [0x00; 3]
+    } else {
+        [0xff; 3]
+    }
+}
+
+/// How light a colour is, from 0 to 1, as WCAG defines it.
+pub(super) fn luminance(colour: Rgb) -> f64 {
+    let light = |value: u8| {
+        let value = f64::from(value) / 255.0;
+        if value <= 0.04045 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    let [red, green, blue] = colour.map(light);
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
 /// A tick of a colour bar.

@@ -1,0 +1,237 @@
+//! The picture of a sweep: a heat map of two parameters, a line over one, or regret over episodes.
+
+use emab_report::{
+    Family, Folder, HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw,
+    draw_family, draw_heat_maps, regret_series,
+};
+use emab_sweep::{CellResult, Value};
+
+use super::sweep::{Manifest, known, read_cells};
+use crate::args::Plot;
+use crate::failure::Failure;
+
+/// The most heat maps and lines that can be told apart.
+const MOST: usize = 12;
+
+pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
+    let manifest = Manifest::load(folder)?;
+    let sweep = manifest.sweep()?;
+    let mut cells = known(&sweep, read_cells(folder)?);
+    for only in &args.only {
+        let (name, value) = only
+            .split_once('=')
+            .ok_or_else(|| Failure::input(format!("--where must be NAME=VALUE, got `{only}`")))?;
+        let name = named(name, &sweep.varied)?;
+        cells.retain(|cell| cell.value(&name).is_some_and(|v| v.to_string() == value));
+    }
+    if cells.is_empty() {
+        return Err(Failure::input(
+            "there is no such cell in this sweep, or none is done",
+        ));
+    }
+    let varies = |name: &&String| values(&cells, name).len() > 1;
+    let mut varied = sweep.varied.iter().filter(varies);
+    let x = match &args.x {
+        Some(name) => Some(named(name, &sweep.varied)?),
+        None => varied.next().cloned(),
+    };
+    let y = match &args.y {
+        Some(name) => Some(named(name, &sweep.varied)?),
+        None => sweep
+            .varied
+            .iter()
+            .filter(varies)
+            .find(|name| Some(*name) != x.as_ref())
+            .cloned(),
+    };
+    let title = args
+        .title
+        .clone()
+        .unwrap_or_else(|| format!("{} ({} runs a cell)", manifest.file, sweep.file.runs));
+    let label = format!("regret after {} episodes", sweep.file.episodes);
+    let is_number = |name: &String| {
+        let all = values(&cells, name);
+        all.iter().all(|value| matches!(value, Value::Number(_)))
+    };
+    match (x, y) {
+        _ if args.curves => curves(&cells, &sweep.varied, title, args),
+        (Some(x), Some(y)) => heat_maps(&cells, &x, &y, &sweep.varied, &title, &label),
+        (Some(x), None) if is_number(&x) => family(&cells, &x, &sweep.varied, title, label, args),
+        _ => curves(&cells, &sweep.varied, title, args),
+    }
+}
+
+/// A name as the sweep has it; `p` will do for `problem.p`.
+fn named(name: &str, varied: &[String]) -> Result<String, Failure> {
+    let is_it =
+        |full: &&String| *full == name || full.split_once('.').is_some_and(|(_, n)| n == name);
+    let found = varied.iter().find(|full| *full == name);
+    found
+        .or_else(|| varied.iter().find(is_it))
+        .cloned()
+        .ok_or_else(|| {
+            Failure::input(format!(
+                "`{name}` does not vary in this sweep; what varies is {}",
+                varied.join(", ")
+            ))
+        })
+}
+
+/// The different values of a parameter: numbers rising, words in the order of the cells.
+fn values(cells: &[CellResult], name: &str) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for value in cells.iter().filter_map(|cell| cell.value(name)) {
+        if !all.contains(value) {
+            all.push(value.clone());
+        }
+    }
+    if all.iter().all(|value| matches!(value, Value::Number(_))) {
+        let number = |value: &Value| match value {
+            Value::Number(number) => *number,
+            Value::Text(_) => 0.0,
+        };
+        all.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    }
+    all
+}
+
+/// The cells in groups that differ in nothing but these parameters, each with its name.
+fn groups<'a>(
+    cells: &'a [CellResult],
+    varied: &[String],
+    but: &[&str],
+) -> Result<Vec<(String, Vec<&'a CellResult>)>, Failure> {
+    let others: Vec<&String> = varied
+        .iter()
+        .filter(|name| !but.contains(&name.as_str()) && values(cells, name).len() > 1)
+        .collect();
+    let mut groups: Vec<(String, Vec<&CellResult>)> = Vec::new();
+    for cell in cells {
+        let mut name = cell.base.clone();
+        for other in &others {
+            if let Some(value) = cell.value(other) {
+                name += &format!(", {other} = {value}");
+            }
+        }
+        match groups.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, group)) => group.push(cell),
+            None => groups.push((name, vec![cell])),
+        }
+    }
+    if groups.len() > MOST {
+        return Err(Failure::input(format!(
+            "there would be {} of them side by side, and at most {MOST} can be told apart; --where NAME=VALUE leaves some out",
+            groups.len()
+        )));
+    }
+    Ok(groups)
+}
+
+fn heat_maps(
+    cells: &[CellResult],
+    x: &str,
+    y: &str,
+    varied: &[String],
+    title: &str,
+    label: &str,
+) -> Result<Picture, Failure> {
+    let (columns, rows) = (values(cells, x), values(cells, y));
+    let axis = |name: &str, values: &[Value]| HeatAxis {
+        name: name.into(),
+        values: values.iter().map(ToString::to_string).collect(),
+    };
+    let mut maps = Vec::new();
+    for (name, group) in groups(cells, varied, &[x, y])? {
+        // A learner without one of the parameters has the same result all along it.
+        let is = |cell: &CellResult, name: &str, value: &Value| {
+            cell.value(name).is_none_or(|own| own == value)
+        };
+        let at = |row: &Value, column: &Value| {
+            let found = group
+                .iter()
+                .find(|cell| is(cell, x, column) && is(cell, y, row))?;
+            let last = found.result.curve.last()?;
+            Some(HeatCell {
+                mean: last.regret,
+                stderr: last.stderr,
+            })
+        };
+        maps.push(HeatMap {
+            title: name,
+            x: axis(x, &columns),
+            y: axis(y, &rows),
+            cells: rows
+                .iter()
+                .map(|row| columns.iter().map(|column| at(row, column)).collect())
+                .collect(),
+            label: label.into(),
+        });
+    }
+    Ok(draw_heat_maps(title, &maps)?)
+}
+
+fn family(
+    cells: &[CellResult],
+    x: &str,
+    varied: &[String],
+    title: String,
+    y_label: String,
+    args: &Plot,
+) -> Result<Picture, Failure> {
+    let mut lines = Vec::new();
+    let all = values(cells, x);
+    for (label, group) in groups(cells, varied, &[x])? {
+        let mut points = Vec::new();
+        for value in &all {
+            let Value::Number(number) = value else {
+                continue;
+            };
+            // A learner without the parameter is a level line.
+            let cell = group
+                .iter()
+                .find(|cell| cell.value(x).is_none_or(|own| own == value));
+            if let Some(last) = cell.and_then(|cell| cell.result.curve.last()) {
+                points.push(SeriesPoint {
+                    x: *number,
+                    mean: last.regret,
+                    stderr: last.stderr,
+                });
+            }
+        }
+        lines.push(Series {
+            label,
+            points,
+            dashed: false,
+        });
+    }
+    Ok(draw_family(&Family {
+        title,
+        x_name: x.into(),
+        y_label,
+        by: "learner".into(),
+        lines,
+        log_y: args.log_y,
+    })?)
+}
+
+fn curves(
+    cells: &[CellResult],
+    varied: &[String],
+    title: String,
+    args: &Plot,
+) -> Result<Picture, Failure> {
+    let mut lines = Vec::new();
+    for (label, group) in groups(cells, varied, &[])? {
+        for cell in group {
+            lines.push(regret_series(&label, &cell.result));
+        }
+    }
+    let options = PlotOptions {
+        title,
+        x_label: "episodes".into(),
+        y_label: "cumulative regret".into(),
+        log_x: args.log_x,
+        log_y: args.log_y,
+    };
+    Ok(draw(&lines, &options)?)
+}

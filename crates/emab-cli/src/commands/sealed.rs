@@ -1,0 +1,42 @@
+//! JSON under a checksum: a state that was changed by hand would give results that no seed gives.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    sha256: String,
+    body: Box<RawValue>,
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// One line of JSON, with its checksum.
+pub fn seal(document: &impl Serialize) -> Result<String, Failure> {
+    let failed = |error| Failure::Work(format!("cannot write JSON: {error}"));
+    let body = serde_json::value::to_raw_value(document).map_err(failed)?;
+    let sealed = Sealed {
+        sha256: hash(body.get()),
+        body,
+    };
+    Ok(serde_json::to_string(&sealed).map_err(failed)? + "\n")
+}
+
+/// What was sealed; `place` is what errors call it.
+pub fn open<T: DeserializeOwned>(place: &str, text: &str) -> Result<T, Failure> {
+    let damaged = |why: &dyn std::fmt::Display| Failure::Work(format!("{place} is damaged: {why}"));
+    let sealed: Sealed = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    if hash(sealed.body.get()) != sealed.sha256 {
+        return Err(damaged(&"its checksum is not that of its content"));
+    }
+    serde_json::from_str(sealed.body.get()).map_err(|error| damaged(&error))
+}
