@@ -7,7 +7,7 @@ use emab::learners::{FeedBal, Policy, Random, Ties, Ucb1};
 use emab::{Block, Draws, PlayError, Role, Stream};
 
 use crate::experiment::SimError;
-use crate::players::{Coin, Fixed, Recorded, Seated};
+use crate::players::{Coin, Fixed, Recorded, Seated, Sequences};
 use crate::pool::{Pool, Queue, Worker};
 use crate::tables::{Tables, WORDS};
 use crate::tally::Run;
@@ -62,7 +62,7 @@ pub(crate) fn play_in_lanes(
         return seat!(Coin::new(tables, learner.clone()));
     }
     if let Some(learner) = known.downcast_ref::<Ucb1>() {
-        return seat!(Recorded::new(tables, learner.clone()));
+        return seat!(Sequences::new(tables, learner.clone()));
     }
     seat!(Recorded::new(tables, build()?))
 }
@@ -271,7 +271,7 @@ impl<P: Seated> Lane<P> {
         self.run = run;
         let stream = Stream::new(seed, run.unwrap_or(0), Role::Learner);
         self.seat.player.reset(tables, &self.seat.visited, stream);
-        self.seat.reset(tables);
+        self.seat.reset();
         self.seat.left = u64::MAX;
         self.record = Run::default();
         self.episode = 0;

@@ -7,7 +7,7 @@ use emab::oracle::{OracleError, Pair};
 use emab::{Action, Environment, Estimator, Place};
 use serde::{Deserialize, Serialize};
 
-use crate::tables::{Tables, WORDS};
+use crate::tables::{Tables, WORDS, cell};
 use crate::vector::walk::{Player, Seat};
 
 /// Counts by pair and action, `stop` last.
@@ -135,13 +135,13 @@ impl PlaceCounts {
                 let count = seat.player.count(at);
                 stopped -= count;
                 if count > 0 {
-                    self.chosen.push(((at / WORDS) as u32, count));
+                    self.chosen.push((cell(at) as u32, count));
                 }
             }
             if stopped > 0 {
-                self.chosen.push(((stop / WORDS) as u32, stopped));
+                self.chosen.push((cell(stop) as u32, stopped));
             }
-            self.ended_with.push(((seat.last(row) / WORDS) as u32, 1));
+            self.ended_with.push((cell(seat.last(row)) as u32, 1));
         }
     }
 }

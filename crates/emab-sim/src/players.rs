@@ -1,13 +1,13 @@
 //! Learners as they sit in a walk.
 //!
 //! Any learner can be [`Recorded`]: it is asked by step and state, its episodes are written down, and it learns from
-//! each when it is over. [`FeedBalPlayer`] learns at once. Those that never learn have nothing to write down: a
-//! [`Fixed`] policy is a table, and a [`Coin`] chooses at random.
+//! each when it is over. [`FeedBalPlayer`] and [`Sequences`] learn at once. Those that never learn have nothing to write
+//! down: a [`Fixed`] policy is a table, and a [`Coin`] chooses at random.
 
-use emab::learners::Random;
+use emab::learners::{Random, Ucb1};
 use emab::{Action, Episode, Learner, PlayError, Stream};
 
-use crate::tables::{Tables, WORDS};
+use crate::tables::{NONE, START, Tables, WORDS};
 use crate::vector::feedbal::FeedBalPlayer;
 use crate::vector::walk::{Hand, Player, Step};
 
@@ -33,7 +33,7 @@ struct Counts(Vec<u64>);
 
 impl Counts {
     fn new(tables: &Tables) -> Counts {
-        Counts(vec![0; tables.end + WORDS])
+        Counts(vec![0; tables.end])
     }
 
     /// Counts a visit and what was taken before it; returns whether it is the first.
@@ -48,6 +48,7 @@ impl Counts {
         for &row in visited {
             self.0[row as usize..row as usize + tables.row].fill(0);
         }
+        self.0[NONE] = 0;
     }
 }
 
@@ -61,7 +62,7 @@ pub(crate) struct Fixed {
 impl Fixed {
     pub(crate) fn new(tables: &Tables, policy: &mut dyn Learner) -> Fixed {
         let mut chosen = vec![0; tables.end];
-        for row in (0..tables.end).step_by(tables.row) {
+        for row in (START..tables.end).step_by(tables.row) {
             let stop = row + WORDS * tables.actions;
             let (t, x) = tables.place(stop);
             chosen[row] = match policy.choose(t, x) {
@@ -77,6 +78,10 @@ impl Fixed {
 }
 
 impl Player for Fixed {
+    type Shared = ();
+
+    fn shared(&self) {}
+
     type Hand<'a> = &'a mut Fixed;
 
     fn hand<'a>(&'a mut self, _tables: &'a Tables) -> &'a mut Fixed {
@@ -89,6 +94,8 @@ impl Player for Fixed {
 }
 
 impl Hand for &mut Fixed {
+    type Shared = ();
+
     #[inline(always)]
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
         let chosen = self.chosen[row] as usize;
@@ -97,7 +104,7 @@ impl Hand for &mut Fixed {
     }
 
     #[inline(always)]
-    fn reveal(&mut self, stop: usize, _reward: f64, taken: usize, _gain: f64) -> bool {
+    fn reveal(&mut self, _: (), stop: usize, _reward: f64, taken: usize, _gain: f64) -> bool {
         self.counts.add(stop, taken)
     }
 }
@@ -124,6 +131,10 @@ impl Coin {
 }
 
 impl Player for Coin {
+    type Shared = ();
+
+    fn shared(&self) {}
+
     type Hand<'a> = CoinHand<'a>;
 
     fn hand<'a>(&'a mut self, tables: &'a Tables) -> CoinHand<'a> {
@@ -145,6 +156,8 @@ pub(crate) struct CoinHand<'a> {
 }
 
 impl Hand for CoinHand<'_> {
+    type Shared = ();
+
     #[inline(always)]
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
         let (t, x) = self.tables.place(stop);
@@ -155,12 +168,103 @@ impl Hand for CoinHand<'_> {
     }
 
     #[inline(always)]
-    fn reveal(&mut self, stop: usize, _reward: f64, taken: usize, _gain: f64) -> bool {
+    fn reveal(&mut self, _: (), stop: usize, _reward: f64, taken: usize, _gain: f64) -> bool {
         self.player.counts.add(stop, taken)
     }
 }
 
 impl Seated for Coin {
+    fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
+        self.counts.reset(tables, visited);
+        self.learner.reset(stream);
+    }
+}
+
+/// A learner of whole sequences: told step by step what its arm and the arm's prefixes earn.
+pub(crate) struct Sequences {
+    counts: Counts,
+    learner: Ucb1,
+    /// Steps taken in this episode, and what was paid in them.
+    steps: usize,
+    paid: f64,
+    reward: f64,
+}
+
+impl Sequences {
+    pub(crate) fn new(tables: &Tables, learner: Ucb1) -> Sequences {
+        Sequences {
+            counts: Counts::new(tables),
+            learner,
+            steps: 0,
+            paid: 0.0,
+            reward: 0.0,
+        }
+    }
+}
+
+impl Player for Sequences {
+    type Shared = ();
+
+    fn shared(&self) {}
+
+    type Hand<'a> = SequencesHand<'a>;
+
+    fn hand<'a>(&'a mut self, tables: &'a Tables) -> SequencesHand<'a> {
+        SequencesHand {
+            player: self,
+            tables,
+        }
+    }
+
+    fn count(&self, at: usize) -> u64 {
+        self.counts.0[at]
+    }
+}
+
+/// See [`Sequences`].
+pub(crate) struct SequencesHand<'a> {
+    player: &'a mut Sequences,
+    tables: &'a Tables,
+}
+
+impl Hand for SequencesHand<'_> {
+    type Shared = ();
+
+    #[inline(always)]
+    fn choose(&mut self, row: usize, _stop: usize) -> (usize, bool) {
+        let player = &mut *self.player;
+        // Only the first step is in the first row.
+        if row == START {
+            player.learner.begin();
+            (player.steps, player.paid) = (0, 0.0);
+        }
+        match player.learner.planned(player.steps) {
+            Some(a) if self.tables.allows(row, a) => (row + WORDS * a, false),
+            _ => (row, true),
+        }
+    }
+
+    #[inline(always)]
+    fn reveal(&mut self, _: (), stop: usize, reward: f64, taken: usize, _gain: f64) -> bool {
+        self.player.reward = reward;
+        self.player.counts.add(stop, taken)
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, step: &Step) {
+        let player = &mut *self.player;
+        let gain = player.reward + player.paid;
+        if step.stops {
+            player.learner.stopped(player.steps, gain);
+        } else {
+            player.learner.passed(player.steps, gain);
+            player.steps += 1;
+            player.paid += step.paid;
+        }
+    }
+}
+
+impl Seated for Sequences {
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
         self.counts.reset(tables, visited);
         self.learner.reset(stream);
@@ -189,6 +293,10 @@ impl<L: Learner> Recorded<L> {
 }
 
 impl<L: Learner> Player for Recorded<L> {
+    type Shared = ();
+
+    fn shared(&self) {}
+
     type Hand<'a>
         = RecordedHand<'a, L>
     where
@@ -213,6 +321,8 @@ pub(crate) struct RecordedHand<'a, L> {
 }
 
 impl<L: Learner> Hand for RecordedHand<'_, L> {
+    type Shared = ();
+
     #[inline(always)]
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
         let (t, x) = self.tables.place(stop);
@@ -230,7 +340,7 @@ impl<L: Learner> Hand for RecordedHand<'_, L> {
     }
 
     #[inline(always)]
-    fn reveal(&mut self, stop: usize, reward: f64, taken: usize, _gain: f64) -> bool {
+    fn reveal(&mut self, _: (), stop: usize, reward: f64, taken: usize, _gain: f64) -> bool {
         self.player.episode.rewards.push(reward);
         self.player.counts.add(stop, taken)
     }

@@ -9,6 +9,16 @@ use emab::{Action, Causes, Environment, Estimator, Noise};
 
 /// Words of an action, here and in a learner's own table.
 pub(crate) const WORDS: usize = 3;
+/// The offset of what was taken before the first step: no action, but with words of its own. Constants, both of
+/// them, because registers are few.
+pub(crate) const NONE: usize = 0;
+/// The row of the first step.
+pub(crate) const START: usize = NONE + WORDS;
+
+/// The number of an action, from that of the first row's first action on.
+pub(crate) fn cell(at: usize) -> usize {
+    (at - START) / WORDS
+}
 
 /// The tables of a problem whose regret is exact.
 pub(crate) struct Tables {
@@ -30,11 +40,11 @@ pub(crate) struct Tables {
     pub(crate) nexts: Vec<u32>,
     pub(crate) reward_noise: Noise,
     pub(crate) cost_noise: Noise,
-    /// What a choice loses and under which cause it is booked, by offset / `WORDS`.
+    /// What a choice loses and under which cause it is booked, by number of the action.
     loss: Vec<(f64, Action)>,
     /// The benchmark's choice, by pair.
     best: Vec<Action>,
-    /// Whether an action may be taken, by offset / `WORDS`; `stop` always.
+    /// Whether an action may be taken, by its number; `stop` always.
     pub(crate) allowed: Vec<bool>,
 }
 
@@ -57,8 +67,8 @@ impl Tables {
             actions,
             feedbacks,
             row,
-            end: pairs.len() * row,
-            words: vec![0.0; pairs.len() * row],
+            end: START + pairs.len() * row,
+            words: vec![0.0; START + pairs.len() * row],
             bounds: Vec::new(),
             nexts: Vec::new(),
             reward_noise: model.reward_noise,
@@ -68,7 +78,7 @@ impl Tables {
             allowed: Vec::with_capacity(cells),
         };
         for pair in pairs {
-            let first = pair.index() * row;
+            let first = START + pair.index() * row;
             for a in 0..actions {
                 let allowed = environment.pairs().allows(pair, a);
                 tables.allowed.push(allowed);
@@ -106,7 +116,12 @@ impl Tables {
         self.words[at] = -pairs.cost(pair, a);
         let outcomes: Vec<(f64, u32)> = pairs
             .outcomes_of(pair, a)
-            .map(|(bound, next)| (bound, next.map_or(0, |next| next.index() * self.row) as u32))
+            .map(|(bound, next)| {
+                (
+                    bound,
+                    next.map_or(START, |next| START + next.index() * self.row) as u32,
+                )
+            })
             .collect();
         if let [(bound, zero), (_, one)] = outcomes[..] {
             self.words[at + 1] = bound;
@@ -121,7 +136,7 @@ impl Tables {
     /// Whether an action may be taken in a row.
     #[inline]
     pub(crate) fn allows(&self, row: usize, a: usize) -> bool {
-        a < self.actions && self.allowed[row / WORDS + a]
+        a < self.actions && self.allowed[cell(row) + a]
     }
 
     /// The step and the state of the row whose `stop` has this offset.
@@ -142,8 +157,8 @@ impl Tables {
         let mut causes = Causes::default();
         for &row in visited {
             let first = row as usize;
-            let cell = first / WORDS;
-            let best = self.best[first / self.row];
+            let cell = cell(first);
+            let best = self.best[(first - START) / self.row];
             let mut stopped = taken(first + WORDS * self.actions);
             for a in 0..self.actions {
                 let count = taken(first + WORDS * a);

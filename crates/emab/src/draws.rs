@@ -18,7 +18,10 @@ use crate::random::{Role, philox_key};
 const LANES: usize = 8;
 
 /// The draws of some steps that follow each other.
+///
+/// Aligned so that no vector lies across two lines of the cache.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(64))]
 pub struct Block {
     /// What [`Noise::observe`] makes an observed reward of.
     pub reward: [f64; Block::STEPS],
@@ -54,11 +57,17 @@ impl Default for Block {
 /// assert!(block.reward.iter().all(|z| z.abs() < 8.5) && block.cost[0] == 0.0);
 /// ```
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Draws {
     state: [[u64; LANES]; 4],
+    /// The words of the last block; kept, for to make room takes time.
+    words: Words,
     reward: Noise,
     cost: Noise,
 }
+
+/// Two words for each step, or three.
+type Words = [[u64; Block::STEPS]; 3];
 
 impl Draws {
     /// Draws for these noises, of seed 0 and run 0.
@@ -66,6 +75,7 @@ impl Draws {
         let state = [[0; LANES]; 4];
         let mut draws = Draws {
             state,
+            words: [[0; Block::STEPS]; 3],
             reward,
             cost,
         };
@@ -103,33 +113,55 @@ impl Draws {
         }
     }
 
+    /// In passes over the block: chains of operations that depend on each other are short in each, and the processor
+    /// has several of them under way.
     #[inline(always)]
     fn fill_as<const NORMAL: bool, const THIRD: bool>(&mut self, block: &mut Block) {
-        let mut state = self.state;
         let (reward, cost) = (Kind::of(self.reward), Kind::of(self.cost));
-        let (mut x, mut y, mut third) = ([0; LANES], [0; LANES], [0; LANES]);
-        for first in (0..Block::STEPS).step_by(LANES) {
-            next(&mut state, &mut x);
-            next(&mut state, &mut y);
+        self.draw::<THIRD>();
+        let [x, y, third] = &self.words;
+        let Block {
+            reward: rewards,
+            cost: costs,
+            feedback,
+        } = block;
+        for i in 0..Block::STEPS {
+            feedback[i] = unit(y[i]);
+            rewards[i] = if NORMAL {
+                minus_two_log(2.0 - one_to_two(x[i]))
+            } else {
+                0.0
+            };
+        }
+        for i in 0..Block::STEPS {
+            let radius = rewards[i].sqrt();
+            let (cos, sin) = if NORMAL {
+                direction(x[i], y[i])
+            } else {
+                (0.0, 0.0)
+            };
+            rewards[i] = reward.scale * (radius * cos);
+            costs[i] = cost.scale * (radius * sin);
             if THIRD {
-                next(&mut state, &mut third);
-            }
-            for i in 0..LANES {
-                let at = first + i;
-                let (normal, other) = if NORMAL {
-                    polar(x[i], y[i])
-                } else {
-                    (0.0, 0.0)
-                };
                 // With a normal the first word is spent; without, it serves the reward.
                 let spare = if NORMAL { third[i] } else { x[i] };
-                block.reward[at] = reward.scale * normal;
-                block.cost[at] = cost.scale * other;
-                if THIRD {
-                    block.reward[at] += reward.of_uniform(unit(spare));
-                    block.cost[at] += cost.of_uniform(unit(third[i]));
-                }
-                block.feedback[at] = unit(y[i]);
+                rewards[i] += reward.of_uniform(unit(spare));
+                costs[i] += cost.of_uniform(unit(third[i]));
+            }
+        }
+    }
+
+    /// The words of a block.
+    #[inline(always)]
+    fn draw<const THIRD: bool>(&mut self) {
+        let mut state = self.state;
+        let words = self.words.each_mut();
+        let [x, y, third] = words.map(|words| words.as_chunks_mut::<LANES>().0);
+        for ((x, y), third) in x.iter_mut().zip(y).zip(third) {
+            next(&mut state, x);
+            next(&mut state, y);
+            if THIRD {
+                next(&mut state, third);
             }
         }
         self.state = state;
@@ -196,14 +228,6 @@ fn unit(bits: u64) -> f64 {
     one_to_two(bits) - 1.0
 }
 
-/// Two independent standard normals.
-#[inline(always)]
-fn polar(x: u64, y: u64) -> (f64, f64) {
-    let radius = minus_two_log(2.0 - one_to_two(x)).sqrt();
-    let (cos, sin) = direction(x, y);
-    (radius * cos, radius * sin)
-}
-
 /// `-2 ln u` for u in (0, 1], to a relative 5e-12.
 #[inline(always)]
 fn minus_two_log(u: f64) -> f64 {
@@ -217,7 +241,9 @@ fn minus_two_log(u: f64) -> f64 {
     // ln m = 2 artanh s, a polynomial in s^2 through Chebyshev's points.
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
-    let series = (((LOG[4] * z + LOG[3]) * z + LOG[2]) * z + LOG[1]) * z + LOG[0];
+    // Pairs of terms at once (Estrin): a shorter chain than one after another.
+    let z2 = z * z;
+    let series = (LOG[0] + LOG[1] * z) + z2 * ((LOG[2] + LOG[3] * z) + z2 * LOG[4]);
     e * (-2.0 * std::f64::consts::LN_2) + s * series
 }
 
@@ -228,8 +254,10 @@ fn direction(x: u64, y: u64) -> (f64, f64) {
     let bits = (x << 42 & 0x000f_fc00_0000_0000) | (y << 30 & 0x0000_03ff_c000_0000) | ONE;
     let w = f64::from_bits(bits) - (1.5 - 1.0 / (1_u64 << 23) as f64);
     let q = w * w;
-    let sin = ((((SIN[4] * q + SIN[3]) * q + SIN[2]) * q + SIN[1]) * q + SIN[0]) * w;
-    let cos = ((((COS[5] * q + COS[4]) * q + COS[3]) * q + COS[2]) * q + COS[1]) * q + COS[0];
+    let q2 = q * q;
+    let sin = ((SIN[0] + SIN[1] * q) + q2 * ((SIN[2] + SIN[3] * q) + q2 * SIN[4])) * w;
+    let high = (COS[2] + COS[3] * q) + q2 * (COS[4] + COS[5] * q);
+    let cos = (COS[0] + COS[1] * q) + q2 * high;
     // One bit turns that quarter to the other side, one exchanges the axes: the whole circle.
     let cos = f64::from_bits(cos.to_bits() ^ (x << 52 & 1 << 63));
     if x & 1 << 10 == 0 {
@@ -408,7 +436,8 @@ mod tests {
             // The word whose 2 - one_to_two is beyond * u, but for its last bit.
             let x = ((1.0 - beyond * u) * (1_u64 << 52) as f64) as u64;
             let word = x << 12 | stream.bits() & 0xfff;
-            let (z, _) = polar(word, stream.bits());
+            let radius = minus_two_log(2.0 - one_to_two(word)).sqrt();
+            let z = radius * direction(word, stream.bits()).0;
             for (count, k) in counts.iter_mut().zip([5.5, 5.75, 6.0]) {
                 *count += u32::from(z.abs() > k);
             }

@@ -22,7 +22,8 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
             .split_once('=')
             .ok_or_else(|| Failure::input(format!("--where must be NAME=VALUE, got `{only}`")))?;
         let name = named(name, &sweep.varied)?;
-        cells.retain(|cell| cell.value(&name).is_some_and(|v| v.to_string() == value));
+        // A learner without the parameter is the same whatever its value.
+        cells.retain(|cell| cell.value(&name).is_none_or(|v| v.to_string() == value));
     }
     if cells.is_empty() {
         return Err(Failure::input(

@@ -4,11 +4,12 @@
 //! episode is over.
 
 use std::hint::select_unpredictable as select;
+use std::marker::PhantomData;
 
 use emab::{Block, IndexTable};
 
 use super::walk::{Hand, Player};
-use crate::tables::{Tables, WORDS};
+use crate::tables::{NONE, START, Tables, WORDS, cell};
 
 /// What makes an index of a sum, reaching far enough for the runs to be played.
 pub(crate) struct Indices {
@@ -32,7 +33,8 @@ impl Indices {
     }
 }
 
-/// Bytes of a count in an index table.
+/// Bytes of a count in an index table. (One table of both, for one pointer, was slower: its lines are left twice as
+/// often.)
 const ENTRY: u64 = size_of::<[f64; 2]>() as u64;
 
 /// What FeedBAL knows in one run: for each action the sum of what was observed, the index, and how often, as the
@@ -44,9 +46,9 @@ pub(crate) struct FeedBalPlayer<'t, const A: usize, const FAR: bool> {
 
 impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
     pub(crate) fn new(tables: &Tables, indices: &'t Indices) -> Self {
-        let mut words = vec![0.0; tables.end + WORDS];
-        for (cell, word) in words[..tables.end].chunks_exact_mut(WORDS).enumerate() {
-            word[1] = first_index(tables.allowed[cell]);
+        let mut words = vec![0.0; tables.end];
+        for (word, allowed) in words[START..].chunks_exact_mut(WORDS).zip(&tables.allowed) {
+            word[1] = first_index(*allowed);
         }
         FeedBalPlayer { words, indices }
     }
@@ -56,11 +58,11 @@ impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
         for &row in visited {
             let row = row as usize;
             for at in (row..row + tables.row).step_by(WORDS) {
-                let index = first_index(tables.allowed[at / WORDS]);
+                let index = first_index(tables.allowed[cell(at)]);
                 self.words[at..at + WORDS].copy_from_slice(&[0.0, index, 0.0]);
             }
         }
-        self.words[tables.end..].fill(0.0);
+        self.words[NONE..START].fill(0.0);
     }
 }
 
@@ -73,21 +75,29 @@ fn first_index(allowed: bool) -> f64 {
     }
 }
 
-impl<const A: usize, const FAR: bool> Player for FeedBalPlayer<'_, A, FAR> {
-    type Hand<'a>
-        = FeedBalHand<'a, A, FAR>
-    where
-        Self: 'a;
+impl<'t, const A: usize, const FAR: bool> Player for FeedBalPlayer<'t, A, FAR> {
+    type Shared = Kept<'t>;
 
-    fn hand<'a>(&'a mut self, tables: &'a Tables) -> FeedBalHand<'a, A, FAR> {
-        // What the hand relies on.
-        assert!(self.words.len() == tables.end + WORDS);
-        assert!(A == 0 || A == tables.actions);
-        FeedBalHand {
-            words: self.words.as_mut_ptr(),
+    fn shared(&self) -> Kept<'t> {
+        Kept {
             indices: self.indices,
             action: self.indices.action.kept().as_ptr(),
             stop: self.indices.stop.kept().as_ptr(),
+        }
+    }
+
+    type Hand<'a>
+        = FeedBalHand<'t, A, FAR>
+    where
+        Self: 'a;
+
+    fn hand<'a>(&'a mut self, tables: &'a Tables) -> FeedBalHand<'t, A, FAR> {
+        // What the hand relies on.
+        assert!(self.words.len() == tables.end);
+        assert!(A == 0 || A == tables.actions);
+        FeedBalHand {
+            words: self.words.as_mut_ptr(),
+            of: PhantomData,
         }
     }
 
@@ -96,15 +106,22 @@ impl<const A: usize, const FAR: bool> Player for FeedBalPlayer<'_, A, FAR> {
     }
 }
 
-/// The words and the tables as pointers: what the compiler keeps in registers.
-pub(crate) struct FeedBalHand<'a, const A: usize, const FAR: bool> {
-    words: *mut f64,
-    indices: &'a Indices,
+/// The index tables as pointers: what the compiler keeps in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept<'t> {
+    indices: &'t Indices,
     action: *const [f64; 2],
     stop: *const [f64; 2],
 }
 
-impl<const A: usize, const FAR: bool> Hand for FeedBalHand<'_, A, FAR> {
+/// The words of a run.
+pub(crate) struct FeedBalHand<'t, const A: usize, const FAR: bool> {
+    words: *mut f64,
+    of: PhantomData<Kept<'t>>,
+}
+
+impl<'t, const A: usize, const FAR: bool> Hand for FeedBalHand<'t, A, FAR> {
+    type Shared = Kept<'t>;
     const ACTIONS: usize = A;
     // `choose` gives `row + WORDS * a` for an `a` below the number of actions.
     const TRUSTED: bool = true;
@@ -129,11 +146,18 @@ impl<const A: usize, const FAR: bool> Hand for FeedBalHand<'_, A, FAR> {
     }
 
     #[inline(always)]
-    fn reveal(&mut self, stop: usize, reward: f64, taken: usize, gain: f64) -> bool {
-        // SAFETY: the walk gives the `stop` of a row, and an action or the end, where there are three words more.
+    fn reveal(
+        &mut self,
+        kept: Kept<'t>,
+        stop: usize,
+        reward: f64,
+        taken: usize,
+        gain: f64,
+    ) -> bool {
+        // SAFETY: the walk gives the `stop` of a row, and an action or `NONE`, for which there are words too.
         unsafe {
-            let visits = self.learn(stop, reward, self.stop, &self.indices.stop);
-            self.learn(taken, gain, self.action, &self.indices.action);
+            let visits = self.learn(stop, reward, kept.stop, &kept.indices.stop);
+            self.learn(taken, gain, kept.action, &kept.indices.action);
             visits == ENTRY
         }
     }
@@ -142,7 +166,7 @@ impl<const A: usize, const FAR: bool> Hand for FeedBalHand<'_, A, FAR> {
 impl<const A: usize, const FAR: bool> FeedBalHand<'_, A, FAR> {
     /// Takes in an observation; returns the offset of how many there were.
     ///
-    /// SAFETY: needs three words at `at`, of which the last is that of a count below what the table keeps, or `FAR`.
+    /// SAFETY: needs three words at `at`, of which the last is that of a count which the table keeps, or `FAR`.
     #[inline(always)]
     unsafe fn learn(
         &self,
@@ -155,10 +179,11 @@ impl<const A: usize, const FAR: bool> FeedBalHand<'_, A, FAR> {
             let cell = self.words.add(at);
             let count = (*cell.add(2)).to_bits() + ENTRY;
             let sum = *cell + value;
-            let [reciprocal, width] = if FAR && count / ENTRY >= table.kept().len() as u64 {
+            let is_kept = count / ENTRY < table.kept().len() as u64;
+            let [reciprocal, width] = if FAR && !is_kept {
                 table.beyond(count / ENTRY)
             } else {
-                debug_assert!(count / ENTRY < table.kept().len() as u64);
+                debug_assert!(is_kept);
                 *kept.byte_add(count as usize)
             };
             *cell = sum;

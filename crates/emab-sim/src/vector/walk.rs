@@ -8,14 +8,19 @@ use std::hint::select_unpredictable as select;
 use emab::{Block, Noise};
 
 use super::{Level, Work};
-use crate::tables::{Tables, WORDS};
+use crate::tables::{NONE, START, Tables, WORDS};
 
 /// A learner as it sits in a run: it chooses by row, and is told at each step what the episode will reveal.
 ///
 /// It may learn from that at once if nothing that it chooses later in the same episode depends on it.
 pub(crate) trait Player {
+    /// What the players of both runs look at: one copy of it, for registers are few.
+    type Shared: Copy;
+
+    fn shared(&self) -> Self::Shared;
+
     /// What it holds while it plays: something small that stays in registers.
-    type Hand<'a>: Hand
+    type Hand<'a>: Hand<Shared = Self::Shared>
     where
         Self: 'a;
 
@@ -27,6 +32,8 @@ pub(crate) trait Player {
 
 /// See [`Player`].
 pub(crate) trait Hand {
+    type Shared: Copy;
+
     /// How many continuation actions it was compiled for; 0 if any number.
     const ACTIONS: usize = 0;
     /// Whether its choices need no check. Only hands of the module with `unsafe` code may say so.
@@ -36,8 +43,15 @@ pub(crate) trait Hand {
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool);
 
     /// The reward of the row whose `stop` is at this offset, and what was gained by the action taken before, if that
-    /// was any (else the offset is behind all rows). Returns whether the row was visited for the first time.
-    fn reveal(&mut self, stop: usize, reward: f64, taken: usize, gain: f64) -> bool;
+    /// was any (else its offset is [`NONE`]). Returns whether the row was visited for the first time.
+    fn reveal(
+        &mut self,
+        shared: Self::Shared,
+        stop: usize,
+        reward: f64,
+        taken: usize,
+        gain: f64,
+    ) -> bool;
 
     /// What became of the choice: it stopped, or it saw a feedback, was paid, and comes to another row.
     fn advance(&mut self, _step: &Step) {}
@@ -64,7 +78,7 @@ pub(crate) struct Seat<P> {
     last: Vec<u32>,
     watch: bool,
     row: usize,
-    /// The offset of the action taken before this step; behind all rows if there was none.
+    /// The offset of the action taken before this step.
     taken: usize,
     paid: f64,
     /// What was earned so far.
@@ -81,8 +95,8 @@ impl<P: Player> Seat<P> {
             visited: Vec::new(),
             last: vec![0; tables.end],
             watch,
-            row: 0,
-            taken: tables.end,
+            row: START,
+            taken: NONE,
             paid: 0.0,
             gain: 0.0,
             left: 0,
@@ -90,9 +104,9 @@ impl<P: Player> Seat<P> {
     }
 
     /// Begins a new run.
-    pub(crate) fn reset(&mut self, tables: &Tables) {
+    pub(crate) fn reset(&mut self) {
         self.visited.clear();
-        (self.row, self.taken, self.paid, self.gain) = (0, tables.end, 0.0, 0.0);
+        (self.row, self.taken, self.paid, self.gain) = (START, NONE, 0.0, 0.0);
     }
 
     /// The offset of the action that was chosen last in a row that was visited.
@@ -113,7 +127,7 @@ pub(crate) fn walk<P: Player>(
     let bernoulli = [tables.reward_noise, tables.cost_noise].contains(&Noise::Bernoulli);
     let watch = seats.iter().any(|seat| seat.watch);
     for seat in &seats {
-        assert!(seat.row < tables.end && seat.taken <= tables.end);
+        assert!((START..tables.end).contains(&seat.row) && seat.taken < tables.end);
         assert!(seat.last.len() == tables.end);
     }
     macro_rules! with {
@@ -154,18 +168,19 @@ impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> 
     fn run(self) -> usize {
         let [one, two] = self.seats;
         let (mut at_one, mut at_two) = (At::of(one), At::of(two));
+        let shared = one.player.shared();
         let mut hand_one = one.player.hand(self.tables);
         let mut hand_two = two.player.hand(self.tables);
         let look = Look::<F, FLAGS> {
             tables: self.tables,
             words: self.tables.words.as_ptr(),
-            end: self.tables.end,
         };
         let mut step = self.from;
         while step < Block::STEPS {
             // SAFETY: `walk` checked where the runs are, and `step` leaves them where it may find them.
             unsafe {
                 look.step(
+                    shared,
                     &mut at_one,
                     &mut hand_one,
                     &mut one.visited,
@@ -173,6 +188,7 @@ impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> 
                     step,
                 );
                 look.step(
+                    shared,
                     &mut at_two,
                     &mut hand_two,
                     &mut two.visited,
@@ -225,18 +241,18 @@ impl At {
 struct Look<'a, const F: usize, const FLAGS: u8> {
     tables: &'a Tables,
     words: *const f64,
-    end: usize,
 }
 
 impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
     /// One step of one run.
     ///
-    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or the end, `step` in the block, and `at.last` as long
+    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or `NONE`, `step` in the block, and `at.last` as long
     /// as the tables. That holds after it as well: `at.row` becomes the start or a next row, which [`Tables`] took
-    /// from the pairs of the problem, and `at.taken` an action of the row, as was checked or the hand is trusted with, or the end.
+    /// from the pairs of the problem, and `at.taken` an action of the row, as was checked or the hand is trusted with, or `NONE`.
     #[inline(always)]
     unsafe fn step<H: Hand>(
         self,
+        shared: H::Shared,
         at: &mut At,
         hand: &mut H,
         visited: &mut Vec<u32>,
@@ -251,7 +267,7 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
                 H::ACTIONS
             };
             let stop = row + WORDS * actions;
-            debug_assert!(stop + WORDS <= self.end && at.taken <= self.end);
+            debug_assert!(stop + WORDS <= self.tables.end && at.taken < row);
 
             let (chosen, stops) = hand.choose(row, stop);
             let is_action = chosen >= row && chosen < stop;
@@ -271,7 +287,7 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
             } else {
                 reward + draw
             };
-            if hand.reveal(stop, reward, at.taken, reward + at.paid) {
+            if hand.reveal(shared, stop, reward, at.taken, reward + at.paid) {
                 first_visit(visited, row);
             }
 
@@ -291,8 +307,8 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
                 paid,
                 feedback,
             });
-            at.row = select(stops, 0, next);
-            at.taken = select(stops, self.end, chosen);
+            at.row = select(stops, START, next);
+            at.taken = select(stops, NONE, chosen);
             at.paid = paid;
             at.gain += select(stops, reward, paid);
             at.left -= u64::from(stops);

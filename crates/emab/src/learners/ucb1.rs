@@ -72,8 +72,13 @@ pub struct Ucb1 {
     episodes: u64,
     /// `sqrt(2 ln n)`, as far as it was needed.
     radius: Vec<f64>,
+    /// `1 / sqrt(n)`, as far as it was needed.
+    spread: Vec<f64>,
     chosen: usize,
+    /// The actions of the chosen arm.
     plan: Vec<usize>,
+    /// The arms of its first 0, 1, 2, … actions.
+    prefixes: Vec<usize>,
 }
 
 impl Ucb1 {
@@ -91,14 +96,51 @@ impl Ucb1 {
             untried: 0,
             episodes: 0,
             radius: vec![0.0, 0.0],
+            spread: vec![f64::INFINITY],
             chosen: 0,
             plan: Vec::new(),
+            prefixes: vec![0],
         })
     }
 
     /// How many arms there are.
     pub fn arms(&self) -> usize {
         self.arms.len()
+    }
+
+    /// Chooses the arm of the next episode.
+    pub fn begin(&mut self) {
+        let chosen = self.choose_arm();
+        if chosen != self.chosen {
+            self.chosen = chosen;
+            self.arms
+                .sequence(chosen, &mut self.plan, &mut self.prefixes);
+        }
+    }
+
+    /// What the chosen arm does after so many steps: an action, or `stop`.
+    #[inline]
+    pub fn planned(&self, steps: usize) -> Option<usize> {
+        self.plan.get(steps).copied()
+    }
+
+    /// The chosen arm went on after so many steps, where stopping would have gained this.
+    #[inline]
+    pub fn passed(&mut self, steps: usize, gain: f64) {
+        if self.virtual_updates {
+            self.observe(self.prefixes[steps], gain);
+        }
+    }
+
+    /// The chosen arm stopped after so many steps, and gained this.
+    #[inline]
+    pub fn stopped(&mut self, steps: usize, gain: f64) {
+        self.episodes += 1;
+        self.observe(self.chosen, gain);
+        // An arm that had to stop before its end earned what it earned; what was played instead is a prefix of it.
+        if steps < self.plan.len() && self.virtual_updates {
+            self.observe(self.prefixes[steps], gain);
+        }
     }
 
     fn choose_arm(&mut self) -> usize {
@@ -132,49 +174,50 @@ impl Ucb1 {
     fn observe(&mut self, arm: usize, gain: f64) {
         self.count[arm] += 1;
         self.sum[arm] += gain;
-        let n = self.count[arm] as f64;
+        let n = self.count[arm];
+        let spread = self.spread_at(n);
         self.tournament
-            .observe(arm, self.sum[arm] / n, 1.0 / n.sqrt());
+            .observe(arm, self.sum[arm] / n as f64, spread);
+    }
+
+    /// `1 / sqrt(n)`.
+    #[inline]
+    fn spread_at(&mut self, n: u64) -> f64 {
+        const MOST: usize = 1 << 20;
+        let at = |n: usize| 1.0 / (n as f64).sqrt();
+        match self.spread.get(n as usize) {
+            Some(spread) => *spread,
+            None => {
+                let more = self.spread.len()..(2 * n as usize).min(MOST);
+                self.spread.extend(more.map(at));
+                at(n as usize)
+            }
+        }
     }
 }
 
 impl Learner for Ucb1 {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         if t == 1 {
-            self.chosen = self.choose_arm();
-            self.arms.sequence(self.chosen, &mut self.plan);
+            self.begin();
         }
-        match self.plan.get(t - 1) {
-            Some(&a) if self.spec.is_allowed(t, x, a) => Action::Continue(a),
+        match self.planned(t - 1) {
+            Some(a) if self.spec.is_allowed(t, x, a) => Action::Continue(a),
             _ => Action::Stop,
         }
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.episodes += 1;
-        let gain = episode.gain();
-        // The arm that was played, and its prefixes on the way to it.
-        let mut arm = Some(0);
+        let steps = episode.actions.len();
         let mut paid = 0.0;
-        for (i, &a) in episode.actions.iter().enumerate() {
-            if let (true, Some(prefix), Some(reward)) =
-                (self.virtual_updates, arm, episode.rewards.get(i))
-            {
-                self.observe(prefix, reward - paid);
-            }
-            paid += episode.costs.get(i).copied().unwrap_or(0.0);
-            arm = arm.and_then(|arm| self.arms.child(arm, a));
+        if !self.plan.starts_with(&episode.actions) {
+            return self.learn_from_another(episode);
         }
-        // An arm that had to stop before its end earned what it earned; what was played instead is a prefix of it.
-        let cut_short = episode.actions.len() < self.plan.len()
-            && self.plan.starts_with(&episode.actions)
-            && self.chosen != 0;
-        if cut_short {
-            self.observe(self.chosen, gain);
+        for (i, (reward, cost)) in episode.rewards.iter().zip(&episode.costs).enumerate() {
+            self.passed(i, reward - paid);
+            paid += cost;
         }
-        if let Some(arm) = arm.filter(|_| self.virtual_updates || !cut_short) {
-            self.observe(arm, gain);
-        }
+        self.stopped(steps, episode.rewards.last().copied().unwrap_or(0.0) - paid);
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -189,6 +232,28 @@ impl Learner for Ucb1 {
         self.episodes = 0;
         self.chosen = 0;
         self.plan.clear();
+        self.prefixes.truncate(1);
+    }
+}
+
+impl Ucb1 {
+    /// An episode in which somebody else chose: it counts for the arms that it was.
+    fn learn_from_another(&mut self, episode: &Episode) {
+        self.episodes += 1;
+        let mut arm = Some(0);
+        let mut paid = 0.0;
+        for (i, &a) in episode.actions.iter().enumerate() {
+            if let (true, Some(prefix), Some(reward)) =
+                (self.virtual_updates, arm, episode.rewards.get(i))
+            {
+                self.observe(prefix, reward - paid);
+            }
+            paid += episode.costs.get(i).copied().unwrap_or(0.0);
+            arm = arm.and_then(|arm| self.arms.child(arm, a));
+        }
+        if let Some(arm) = arm {
+            self.observe(arm, episode.gain());
+        }
     }
 }
 
@@ -264,14 +329,19 @@ impl Arms {
         self.parent.len()
     }
 
-    fn sequence(&self, mut arm: usize, actions: &mut Vec<usize>) {
+    /// The actions of an arm, and the arms of its prefixes, from the empty one to itself.
+    fn sequence(&self, mut arm: usize, actions: &mut Vec<usize>, prefixes: &mut Vec<usize>) {
         actions.clear();
+        prefixes.clear();
+        prefixes.push(arm);
         while arm != 0 {
             let (parent, a) = self.parent[arm];
             actions.push(a as usize);
             arm = parent as usize;
+            prefixes.push(arm);
         }
         actions.reverse();
+        prefixes.reverse();
     }
 
     fn child(&self, arm: usize, a: usize) -> Option<usize> {

@@ -1,4 +1,4 @@
-"""The paper's FeedBAL job in JAX on the processor: many runs at once, `lax.scan` over the episodes.
+"""The paper's FeedBAL job in JAX on the processor, tuned: many runs at once, `lax.scan` over the episodes.
 
 What was tried and is slower: gathers and scatters instead of a mask over the few states of a step (by a third), a
 vmapped single run (by a factor of three), the generators `rbg` and `unsafe_rbg`, XLA's vector width of 512.
@@ -84,4 +84,4 @@ def work(runs: int, seed: tuple[int, int], ready: job.Ready) -> job.Done:
 
 
 if __name__ == "__main__":
-    job.report("JAX", job.in_processes(work, *job.options()))
+    job.report("JAX, tuned", job.in_processes(work, *job.options()))
