@@ -270,7 +270,8 @@ impl<P: Seated> Lane<P> {
     fn start(&mut self, tables: &Tables, seed: u64, run: Option<u64>, checkpoints: &[u64]) {
         self.run = run;
         let stream = Stream::new(seed, run.unwrap_or(0), Role::Learner);
-        self.seat.player.reset(tables, &self.seat.visited, stream);
+        let visited = self.seat.visited(tables).into_owned();
+        self.seat.player.reset(tables, &visited, stream);
         self.seat.reset();
         self.seat.left = u64::MAX;
         self.record = Run::default();
@@ -290,7 +291,8 @@ impl<P: Seated> Lane<P> {
         let Some(&episode) = checkpoints.get(passed) else {
             return 0;
         };
-        record.regret = tables.causes(&seat.visited, |at| seat.player.count(at));
+        let visited = seat.visited(tables);
+        record.regret = tables.causes(&visited, |at| seat.player.count(at));
         record.gain = seat.gain;
         record.at.push((record.regret.total(), record.gain));
         let played = episode - self.episode;
@@ -299,8 +301,7 @@ impl<P: Seated> Lane<P> {
             Some(next) => self.seat.left = next - episode,
             None => {
                 let stop = WORDS * tables.actions;
-                let visits = seat
-                    .visited
+                let visits = visited
                     .iter()
                     .map(|&row| seat.player.count(row as usize + stop));
                 record.steps = visits.sum();

@@ -127,7 +127,7 @@ pub(crate) struct PlaceCounts {
 impl PlaceCounts {
     /// Adds what one run did.
     pub(crate) fn add_run<P: Player>(&mut self, tables: &Tables, seat: &Seat<P>) {
-        for &row in &seat.visited {
+        for &row in &*seat.visited(tables) {
             let row = row as usize;
             let stop = row + WORDS * tables.actions;
             let mut stopped = seat.player.count(stop);

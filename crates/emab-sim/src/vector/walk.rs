@@ -3,6 +3,7 @@
 //!
 //! Nothing here checks bounds. [`Tables`] has no way but to rows that it has, and players answer for their choices.
 
+use std::borrow::Cow;
 use std::hint::select_unpredictable as select;
 
 use emab::{Block, Noise};
@@ -72,8 +73,9 @@ pub(crate) struct Step {
 /// Where a run is, and who plays it.
 pub(crate) struct Seat<P> {
     pub(crate) player: P,
-    /// Rows in the order of their first visit.
-    pub(crate) visited: Vec<u32>,
+    /// Rows in the order of their first visit, if there are too many to look at all of them.
+    visited: Vec<u32>,
+    sparse: bool,
     /// By row: the offset of the action that was chosen last, if that is wanted.
     last: Vec<u32>,
     watch: bool,
@@ -93,6 +95,7 @@ impl<P: Player> Seat<P> {
         Seat {
             player,
             visited: Vec::new(),
+            sparse: (tables.end - START) / tables.row > FEW_ROWS,
             last: vec![0; tables.end],
             watch,
             row: START,
@@ -101,6 +104,17 @@ impl<P: Player> Seat<P> {
             gain: 0.0,
             left: 0,
         }
+    }
+
+    /// The rows that were visited.
+    pub(crate) fn visited<'a>(&'a self, tables: &Tables) -> Cow<'a, [u32]> {
+        if self.sparse {
+            return Cow::Borrowed(&self.visited);
+        }
+        let stop = WORDS * tables.actions;
+        let rows = (START..tables.end).step_by(tables.row);
+        let visited = rows.filter(|row| self.player.count(row + stop) > 0);
+        visited.map(|row| row as u32).collect()
     }
 
     /// Begins a new run.
@@ -130,6 +144,7 @@ pub(crate) fn walk<P: Player>(
         assert!((START..tables.end).contains(&seat.row) && seat.taken < tables.end);
         assert!(seat.last.len() == tables.end);
     }
+    let sparse = seats.iter().any(|seat| seat.sparse);
     macro_rules! with {
         ($f:literal, $flags:expr) => {
             level.run(Walk::<P, $f, { $flags }> {
@@ -140,7 +155,7 @@ pub(crate) fn walk<P: Player>(
             })
         };
     }
-    match (tables.feedbacks, bernoulli, watch) {
+    match (tables.feedbacks, bernoulli, watch || sparse) {
         (2, false, false) => with!(2, 0),
         (2, false, true) => with!(2, WATCH),
         (2, true, _) => with!(2, WATCH | BERNOULLI),
@@ -158,8 +173,10 @@ struct Walk<'a, P, const F: usize, const FLAGS: u8> {
 
 /// Some noise may be.
 const BERNOULLI: u8 = 1;
-/// Last choices are recorded.
+/// Last choices and first visits are recorded.
 const WATCH: u8 = 2;
+/// Up to so many rows it is cheaper to look at all of them now and then than to watch for first visits.
+const FEW_ROWS: usize = 256;
 
 impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> {
     type Out = usize;
@@ -287,7 +304,8 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
             } else {
                 reward + draw
             };
-            if hand.reveal(shared, stop, reward, at.taken, reward + at.paid) {
+            let first = hand.reveal(shared, stop, reward, at.taken, reward + at.paid);
+            if FLAGS & WATCH != 0 && first {
                 first_visit(visited, row);
             }
 
