@@ -44,7 +44,7 @@ pub(crate) struct Tables {
     loss: Vec<(f64, Action)>,
     /// The benchmark's choice, by pair.
     best: Vec<Action>,
-    /// Whether an action may be taken, by its number; `stop` always.
+    /// Whether an action may be taken, by its offset; `stop` always.
     pub(crate) allowed: Vec<bool>,
 }
 
@@ -75,13 +75,13 @@ impl Tables {
             cost_noise: model.cost_noise,
             loss: Vec::with_capacity(cells),
             best: Vec::with_capacity(pairs.len()),
-            allowed: Vec::with_capacity(cells),
+            allowed: vec![false; START + pairs.len() * row],
         };
         for pair in pairs {
             let first = START + pair.index() * row;
             for a in 0..actions {
                 let allowed = environment.pairs().allows(pair, a);
-                tables.allowed.push(allowed);
+                tables.allowed[first + WORDS * a] = allowed;
                 let loss = if allowed {
                     tables.add_action(environment, pair, a, first + WORDS * a);
                     environment.oracle().regret(pair, Action::Continue(a))?
@@ -97,7 +97,7 @@ impl Tables {
             );
             tables.words[stop] = environment.pairs().reward(pair);
             tables.words[stop + 1] = two_in_one(t as u32, x as u32);
-            tables.allowed.push(true);
+            tables.allowed[stop] = true;
             let loss = environment.oracle().regret(pair, Action::Stop)?;
             tables.loss.push((loss, Action::Stop));
             tables.best.push(environment.oracle().choice(pair)?);
@@ -136,7 +136,7 @@ impl Tables {
     /// Whether an action may be taken in a row.
     #[inline]
     pub(crate) fn allows(&self, row: usize, a: usize) -> bool {
-        a < self.actions && self.allowed[cell(row) + a]
+        a < self.actions && self.allowed[row + WORDS * a]
     }
 
     /// The step and the state of the row whose `stop` has this offset.

@@ -60,14 +60,9 @@ impl Default for Block {
 #[repr(align(64))]
 pub struct Draws {
     state: [[u64; LANES]; 4],
-    /// The words of the last block; kept, for to make room takes time.
-    words: Words,
     reward: Noise,
     cost: Noise,
 }
-
-/// Two words for each step, or three.
-type Words = [[u64; Block::STEPS]; 3];
 
 impl Draws {
     /// Draws for these noises, of seed 0 and run 0.
@@ -75,7 +70,6 @@ impl Draws {
         let state = [[0; LANES]; 4];
         let mut draws = Draws {
             state,
-            words: [[0; Block::STEPS]; 3],
             reward,
             cost,
         };
@@ -113,55 +107,33 @@ impl Draws {
         }
     }
 
-    /// In passes over the block: chains of operations that depend on each other are short in each, and the processor
-    /// has several of them under way.
     #[inline(always)]
     fn fill_as<const NORMAL: bool, const THIRD: bool>(&mut self, block: &mut Block) {
+        let mut state = self.state;
         let (reward, cost) = (Kind::of(self.reward), Kind::of(self.cost));
-        self.draw::<THIRD>();
-        let [x, y, third] = &self.words;
-        let Block {
-            reward: rewards,
-            cost: costs,
-            feedback,
-        } = block;
-        for i in 0..Block::STEPS {
-            feedback[i] = unit(y[i]);
-            rewards[i] = if NORMAL {
-                minus_two_log(2.0 - one_to_two(x[i]))
-            } else {
-                0.0
-            };
-        }
-        for i in 0..Block::STEPS {
-            let radius = rewards[i].sqrt();
-            let (cos, sin) = if NORMAL {
-                direction(x[i], y[i])
-            } else {
-                (0.0, 0.0)
-            };
-            rewards[i] = reward.scale * (radius * cos);
-            costs[i] = cost.scale * (radius * sin);
+        let (mut x, mut y, mut third) = ([0; LANES], [0; LANES], [0; LANES]);
+        for first in (0..Block::STEPS).step_by(LANES) {
+            next(&mut state, &mut x);
+            next(&mut state, &mut y);
             if THIRD {
+                next(&mut state, &mut third);
+            }
+            for i in 0..LANES {
+                let at = first + i;
+                let (normal, other) = if NORMAL {
+                    polar(x[i], y[i])
+                } else {
+                    (0.0, 0.0)
+                };
                 // With a normal the first word is spent; without, it serves the reward.
                 let spare = if NORMAL { third[i] } else { x[i] };
-                rewards[i] += reward.of_uniform(unit(spare));
-                costs[i] += cost.of_uniform(unit(third[i]));
-            }
-        }
-    }
-
-    /// The words of a block.
-    #[inline(always)]
-    fn draw<const THIRD: bool>(&mut self) {
-        let mut state = self.state;
-        let words = self.words.each_mut();
-        let [x, y, third] = words.map(|words| words.as_chunks_mut::<LANES>().0);
-        for ((x, y), third) in x.iter_mut().zip(y).zip(third) {
-            next(&mut state, x);
-            next(&mut state, y);
-            if THIRD {
-                next(&mut state, third);
+                block.reward[at] = reward.scale * normal;
+                block.cost[at] = cost.scale * other;
+                if THIRD {
+                    block.reward[at] += reward.of_uniform(unit(spare));
+                    block.cost[at] += cost.of_uniform(unit(third[i]));
+                }
+                block.feedback[at] = unit(y[i]);
             }
         }
         self.state = state;
@@ -226,6 +198,14 @@ fn one_to_two(bits: u64) -> f64 {
 #[inline(always)]
 fn unit(bits: u64) -> f64 {
     one_to_two(bits) - 1.0
+}
+
+/// Two independent standard normals.
+#[inline(always)]
+fn polar(x: u64, y: u64) -> (f64, f64) {
+    let radius = minus_two_log(2.0 - one_to_two(x)).sqrt();
+    let (cos, sin) = direction(x, y);
+    (radius * cos, radius * sin)
 }
 
 /// `-2 ln u` for u in (0, 1], to a relative 5e-12.
@@ -436,8 +416,7 @@ mod tests {
             // The word whose 2 - one_to_two is beyond * u, but for its last bit.
             let x = ((1.0 - beyond * u) * (1_u64 << 52) as f64) as u64;
             let word = x << 12 | stream.bits() & 0xfff;
-            let radius = minus_two_log(2.0 - one_to_two(word)).sqrt();
-            let z = radius * direction(word, stream.bits()).0;
+            let (z, _) = polar(word, stream.bits());
             for (count, k) in counts.iter_mut().zip([5.5, 5.75, 6.0]) {
                 *count += u32::from(z.abs() > k);
             }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use emab::{Block, IndexTable};
 
 use super::walk::{Hand, Player};
-use crate::tables::{NONE, START, Tables, WORDS, cell};
+use crate::tables::{NONE, START, Tables, WORDS};
 
 /// What makes an index of a sum, reaching far enough for the runs to be played.
 pub(crate) struct Indices {
@@ -47,8 +47,8 @@ pub(crate) struct FeedBalPlayer<'t, const A: usize, const FAR: bool> {
 impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
     pub(crate) fn new(tables: &Tables, indices: &'t Indices) -> Self {
         let mut words = vec![0.0; tables.end];
-        for (word, allowed) in words[START..].chunks_exact_mut(WORDS).zip(&tables.allowed) {
-            word[1] = first_index(*allowed);
+        for at in (START..tables.end).step_by(WORDS) {
+            words[at + 1] = first_index(tables.allowed[at]);
         }
         FeedBalPlayer { words, indices }
     }
@@ -58,7 +58,7 @@ impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
         for &row in visited {
             let row = row as usize;
             for at in (row..row + tables.row).step_by(WORDS) {
-                let index = first_index(tables.allowed[cell(at)]);
+                let index = first_index(tables.allowed[at]);
                 self.words[at..at + WORDS].copy_from_slice(&[0.0, index, 0.0]);
             }
         }

@@ -343,7 +343,9 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
             if F == 2 {
                 let next = self.words.add(chosen + 2).cast::<u32>();
                 let is_one = bound <= u;
-                let row = select(is_one, *next.add(1), *next);
+                // Both are loaded and one is kept: to load from a selected place would wait for the comparison.
+                let (zero, one) = (next.read_volatile(), next.add(1).read_volatile());
+                let row = select(is_one, one, zero);
                 return (usize::from(is_one), row as usize);
             }
             let (first, count) = (bound.to_bits() as usize, self.tables.feedbacks);

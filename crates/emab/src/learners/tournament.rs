@@ -127,6 +127,9 @@ impl Tournament {
     #[inline]
     pub(super) fn observe(&mut self, arm: usize, mean: f64, spread: f64) {
         self.lines[arm] = Line { mean, spread };
+        if self.nodes.is_empty() {
+            return;
+        }
         // Above an undecided node all are undecided: before the first choice this ends at once. So is node 0, which is
         // no node, above the root.
         let mut i = (self.nodes.len() + arm) / 2;

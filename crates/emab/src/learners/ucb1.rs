@@ -63,8 +63,8 @@ pub struct Ucb1 {
     spec: Arc<Spec>,
     virtual_updates: bool,
     arms: Arms,
-    sum: Vec<f64>,
-    count: Vec<u64>,
+    /// By arm: how often it was observed, and the sum of what was.
+    known: Vec<(u64, f64)>,
     /// The means, and the spreads `1 / sqrt(N)`, so that an index is a multiplication and an addition.
     tournament: Tournament,
     /// Every arm below was tried.
@@ -72,8 +72,8 @@ pub struct Ucb1 {
     episodes: u64,
     /// `sqrt(2 ln n)`, as far as it was needed.
     radius: Vec<f64>,
-    /// `1 / sqrt(n)`, as far as it was needed.
-    spread: Vec<f64>,
+    /// `1 / n` and `1 / sqrt(n)`, as far as they were needed.
+    by_count: Vec<[f64; 2]>,
     chosen: usize,
     /// The actions of the chosen arm.
     plan: Vec<usize>,
@@ -90,13 +90,12 @@ impl Ucb1 {
             spec,
             virtual_updates,
             arms,
-            sum: vec![0.0; n],
-            count: vec![0; n],
+            known: vec![(0, 0.0); n],
             tournament: Tournament::new(n),
             untried: 0,
             episodes: 0,
             radius: vec![0.0, 0.0],
-            spread: vec![f64::INFINITY],
+            by_count: vec![[0.0, f64::INFINITY]],
             chosen: 0,
             plan: Vec::new(),
             prefixes: vec![0],
@@ -144,7 +143,7 @@ impl Ucb1 {
     }
 
     fn choose_arm(&mut self) -> usize {
-        while self.untried < self.arms.len() && self.count[self.untried] > 0 {
+        while self.untried < self.arms.len() && self.known[self.untried].0 > 0 {
             self.untried += 1;
         }
         if self.untried < self.arms.len() {
@@ -172,27 +171,25 @@ impl Ucb1 {
 
     #[inline]
     fn observe(&mut self, arm: usize, gain: f64) {
-        self.count[arm] += 1;
-        self.sum[arm] += gain;
-        let n = self.count[arm];
-        let spread = self.spread_at(n);
-        self.tournament
-            .observe(arm, self.sum[arm] / n as f64, spread);
+        let (count, sum) = &mut self.known[arm];
+        *count += 1;
+        *sum += gain;
+        let (count, sum) = (*count, *sum);
+        let [reciprocal, spread] = match self.by_count.get(count as usize) {
+            Some(known) => *known,
+            None => self.grow(count),
+        };
+        self.tournament.observe(arm, sum * reciprocal, spread);
     }
 
-    /// `1 / sqrt(n)`.
-    #[inline]
-    fn spread_at(&mut self, n: u64) -> f64 {
+    /// `1 / n` and `1 / sqrt(n)`.
+    #[cold]
+    fn grow(&mut self, n: u64) -> [f64; 2] {
         const MOST: usize = 1 << 20;
-        let at = |n: usize| 1.0 / (n as f64).sqrt();
-        match self.spread.get(n as usize) {
-            Some(spread) => *spread,
-            None => {
-                let more = self.spread.len()..(2 * n as usize).min(MOST);
-                self.spread.extend(more.map(at));
-                at(n as usize)
-            }
-        }
+        let at = |n: usize| [1.0 / n as f64, 1.0 / (n as f64).sqrt()];
+        let more = self.by_count.len()..(2 * n as usize).min(MOST);
+        self.by_count.extend(more.map(at));
+        at(n as usize)
     }
 }
 
@@ -225,8 +222,7 @@ impl Learner for Ucb1 {
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.sum.fill(0.0);
-        self.count.fill(0);
+        self.known.fill((0, 0.0));
         self.tournament.clear();
         self.untried = 0;
         self.episodes = 0;
