@@ -150,7 +150,7 @@ mod tests {
             [
                 "{cell: 1, regret: 0.1, label: null}",
                 "{cell: 18446744073709551615, regret: null, label: \"feedbal:sigma2=0.1,delta=1/n\"}",
-                "{cell: null, regret: -3.0, label: \"ü\"}"
+                "{cell: null, regret: -3E0, label: \"ü\"}"
             ]
         );
         assert!(table_parquet(&[]).is_ok());

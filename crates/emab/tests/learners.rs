@@ -275,7 +275,7 @@ fn ucb1v_over_many_sequences_is_ucb1v() {
         let mut known = vec![(0.0_f64, 0.0_f64); arms.len()];
         for n in 0..3000_usize {
             let index = |&(sum, count): &(f64, f64)| {
-                sum / count + (2.0 * libm::log(n as f64)).sqrt() * (1.0 / count.sqrt())
+                sum * (1.0 / count) + (2.0 * libm::log(n as f64)).sqrt() * (1.0 / count.sqrt())
             };
             let best = |best, arm| match index(&known[arm]) > index(&known[best]) {
                 true => arm,
