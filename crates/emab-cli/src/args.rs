@@ -208,6 +208,9 @@ pub struct Plot {
     /// Of a sweep: only cells with this value; may be repeated.
     #[arg(long = "where", value_name = "NAME=VALUE")]
     pub only: Vec<String>,
+    /// Of a sweep: final regret over --x, one line for each combination of the rest, instead of a heat map.
+    #[arg(long, conflicts_with_all = ["curves", "y"])]
+    pub lines: bool,
     /// Of a sweep: regret over episodes, one curve a cell.
     #[arg(long)]
     pub curves: bool,

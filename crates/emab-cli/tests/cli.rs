@@ -245,7 +245,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
         "--episodes",
         "20000",
         "--runs",
-        "150",
+        "600",
         "--seed",
         "5",
         "--threads",
@@ -259,7 +259,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(400));
+    wait_for(&Path::new(out).join("checkpoint.json"));
     let asked = Instant::now();
     let sent = Command::new("sh")
         .args(["-c", &format!("kill -INT {}", child.id())])
@@ -304,6 +304,17 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     assert_eq!(serde_json::from_slice::<Value>(&again).unwrap(), resumed);
 }
 
+/// Until a run has begun, and a moment more.
+fn wait_for(file: &Path) {
+    for _ in 0..1000 {
+        std::thread::sleep(Duration::from_millis(10));
+        if file.exists() {
+            break;
+        }
+    }
+    std::thread::sleep(Duration::from_millis(60));
+}
+
 #[test]
 fn a_killed_run_is_not_mistaken_for_the_one_before_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -334,7 +345,7 @@ fn a_killed_run_is_not_mistaken_for_the_one_before_it() {
         "--episodes",
         "20000",
         "--runs",
-        "150",
+        "600",
         "--threads",
         "2",
         "--json",
@@ -346,7 +357,7 @@ fn a_killed_run_is_not_mistaken_for_the_one_before_it() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(400));
+    wait_for(&Path::new(out).join("checkpoint.json"));
     assert!(
         child.try_wait().unwrap().is_none(),
         "it ended before it could be killed"

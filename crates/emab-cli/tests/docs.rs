@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use emab_problem::{Format, ProblemFile};
+use emab_sweep::{Sweep, SweepFile};
 
 /// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`.
 const COMMANDS: [&str; 2] = ["cargo run --release -- reproduce", "./test"];
@@ -58,6 +59,17 @@ fn every_block_is_tested() {
                     page.ends_with("rust.md"),
                     "{name}: Rust goes into docs/rust.md"
                 ),
+                "toml" if page.ends_with("sweeps.md") => {
+                    let file = SweepFile::parse("block.toml", &body)
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                    let problem = ProblemFile::builtin(&file.problem).unwrap().unwrap();
+                    let sweep = Sweep::new(file, &problem)
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                    for cell in &sweep.cells {
+                        cell.check(100_000)
+                            .unwrap_or_else(|error| panic!("{name}: {error}"));
+                    }
+                }
                 "toml" => {
                     let file = ProblemFile::parse_as(Format::Toml, "block.toml", &body)
                         .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -83,6 +95,14 @@ fn every_block_is_tested() {
             }
         }
     }
+}
+
+#[test]
+fn the_sweep_on_the_page_is_the_one_that_is_run() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |name: &str| fs::read_to_string(docs.join(name)).unwrap();
+    let (_, body) = blocks(&read("sweeps.md")).swap_remove(0);
+    assert_eq!(body, read("sweeps.in/sweep.toml"));
 }
 
 #[test]

@@ -64,7 +64,12 @@ fn run(seed: u64) -> f64 {
             let goes_on = t < HORIZON && index(&go[11 * t + x]) > index(&stop[11 * t + x]);
             let best = benchmark(t, x);
             if goes_on != best.1 {
-                regret += best.0 - if goes_on { going_on(t, x) } else { reward(t, x) };
+                regret += best.0
+                    - if goes_on {
+                        going_on(t, x)
+                    } else {
+                        reward(t, x)
+                    };
             }
             path.push((11 * t + x, seen, sd * stream.normal()));
             if !goes_on {
@@ -73,7 +78,7 @@ fn run(seed: u64) -> f64 {
             x += usize::from(stream.uniform() < chance(t));
             t += 1;
         }
-        let mut add = |cell: &mut (f64, f64), value: f64| {
+        let add = |cell: &mut (f64, f64), value: f64| {
             cell.0 += 1.0;
             cell.1 += value;
         };
@@ -108,10 +113,16 @@ fn final_regrets_have_the_law_of_the_plain_loop() {
     };
     let ((m1, v1, k1), (m2, v2, k2)) = (moments(&plain), moments(&engine));
     let z = (m1 - m2) / ((v1 + v2) / n).sqrt();
-    assert!(z.abs() < 4.0, "means {m1} and {m2}: {z} standard errors apart");
+    assert!(
+        z.abs() < 4.0,
+        "means {m1} and {m2}: {z} standard errors apart"
+    );
     // The variance of a sample variance is (mu_4 - sigma^4) / n.
     let z = (v1 - v2) / ((k1 - v1 * v1 + k2 - v2 * v2) / n).sqrt();
-    assert!(z.abs() < 4.0, "variances {v1} and {v2}: {z} standard errors apart");
+    assert!(
+        z.abs() < 4.0,
+        "variances {v1} and {v2}: {z} standard errors apart"
+    );
     // Kolmogorov and Smirnov: the largest distance of the two empirical laws.
     plain.sort_by(f64::total_cmp);
     engine.sort_by(f64::total_cmp);

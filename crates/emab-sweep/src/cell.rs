@@ -234,8 +234,11 @@ impl Cell {
             .iter()
             .map(|(name, value)| format!("{name} = {value}"))
             .collect();
-        let values = values.join(", ");
-        format!("cell {} ({}; {values})", self.number, self.learner.label())
+        let mut words = vec![self.learner.label().to_owned()];
+        if !values.is_empty() {
+            words.push(values.join(", "));
+        }
+        format!("cell {} ({})", self.number, words.join("; "))
     }
 
     /// The experiment of this cell.

@@ -1,5 +1,7 @@
 //! What a sweep file says.
 
+use std::collections::HashSet;
+
 use emab_sim::{CheckpointError, check_checkpoints, log_spaced};
 use serde::Deserialize;
 use thiserror::Error;
@@ -240,29 +242,59 @@ impl Reader<'_> {
                 }
             }
         }
+        let mut seen = HashSet::new();
+        if let Some((key, _)) = keys.iter().find(|(key, _)| !seen.insert(key.to_string())) {
+            return Err(self.wrong(
+                &key.to_string(),
+                "is given twice, by its name and by its path",
+            ));
+        }
         Ok(keys)
     }
 
     fn paths(&self, path: Vec<String>, value: &toml::Value, keys: &mut Vec<(Key, toml::Value)>) {
         match value {
-            toml::Value::Table(inside) if !inside.contains_key("from") => {
+            // A range, or an attempt at one, is a value and not a path.
+            toml::Value::Table(inside)
+                if !inside.is_empty()
+                    && !["from", "to"].iter().any(|k| inside.contains_key(*k)) =>
+            {
                 for (name, value) in inside {
                     let mut longer = path.clone();
                     longer.push(name.clone());
                     self.paths(longer, value, keys);
                 }
             }
-            value => keys.push((Key::Problem(path), value.clone())),
+            value => {
+                // A parameter is known by its name alone.
+                let path = match path.as_slice() {
+                    [first, name] if first == "parameters" => vec![name.clone()],
+                    _ => path,
+                };
+                keys.push((Key::Problem(path), value.clone()));
+            }
         }
     }
 
     fn value(&self, key: &Key, value: &toml::Value) -> Result<Value, SweepError> {
         match value {
+            // The command line would take it for more parameters.
+            toml::Value::String(text) if matches!(key, Key::Learner(_)) && text.contains(',') => {
+                let what = format!("must be one value, without commas, got `{text}`");
+                Err(self.wrong(&key.to_string(), what))
+            }
             toml::Value::String(text) => Ok(Value::Text(text.clone())),
             // Whole numbers beyond 2^53 have no use here and no exact place in a float.
             toml::Value::Integer(n) if n.unsigned_abs() <= 1 << 53 => Ok(Value::Number(*n as f64)),
             toml::Value::Float(n) if n.is_finite() => Ok(Value::Number(*n)),
             toml::Value::Boolean(flag) => Ok(Value::Text(flag.to_string())),
+            toml::Value::Integer(n) => {
+                let what = format!("must be a whole number of at most 2^53, got {n}");
+                Err(self.wrong(&key.to_string(), what))
+            }
+            toml::Value::Float(n) => {
+                Err(self.wrong(&key.to_string(), format!("must be finite, got {n}")))
+            }
             other => Err(self.wrong(
                 &key.to_string(),
                 format!(
@@ -285,10 +317,9 @@ impl Reader<'_> {
         if values.is_empty() {
             return Err(self.wrong(&key.to_string(), "has no values"));
         }
-        for (i, value) in values.iter().enumerate() {
-            if values[..i].contains(value) {
-                return Err(self.wrong(&key.to_string(), format!("has {value} twice")));
-            }
+        let mut seen = HashSet::new();
+        if let Some(twice) = values.iter().find(|value| !seen.insert(value.to_string())) {
+            return Err(self.wrong(&key.to_string(), format!("has {twice} twice")));
         }
         Ok(values)
     }
@@ -327,7 +358,13 @@ impl Reader<'_> {
                 "needs ends above 0 on a log scale, got {from} to {to}"
             )));
         }
-        Ok((0..steps).map(at).map(Value::Number).collect())
+        let values: Vec<f64> = (0..steps).map(at).collect();
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(wrong(format!(
+                "has ends too far apart to be divided, got {from} to {to}"
+            )));
+        }
+        Ok(values.into_iter().map(Value::Number).collect())
     }
 }
 

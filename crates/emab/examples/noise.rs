@@ -48,7 +48,9 @@ fn bytes(draws: &mut Draws, block: &mut Block) -> Result<(), Box<dyn std::error:
 fn table(draws: &mut Draws, block: &mut Block, blocks: u64) {
     const CELLS: usize = 1024;
     // The normal quantiles that part the line into cells of equal chance.
-    let edges: Vec<f64> = (1..CELLS).map(|i| quantile(i as f64 / CELLS as f64)).collect();
+    let edges: Vec<f64> = (1..CELLS)
+        .map(|i| quantile(i as f64 / CELLS as f64))
+        .collect();
     let (mut powers, mut beyond, mut cells) = ([0.0; 6], [0_u64; 7], vec![0_u64; CELLS]);
     for i in 0..blocks {
         draws.fill(block);
@@ -76,7 +78,11 @@ fn table(draws: &mut Draws, block: &mut Block, blocks: u64) {
         let k = i + 1;
         let mean = if k % 2 == 0 { odd(k - 1) } else { 0.0 };
         let sd = ((odd(2 * k - 1) - mean * mean) / n).sqrt();
-        println!("moment {k}: {:.8} for {mean}: {:+.2}", sum / n, (sum / n - mean) / sd);
+        println!(
+            "moment {k}: {:.8} for {mean}: {:+.2}",
+            sum / n,
+            (sum / n - mean) / sd
+        );
     }
     for (k, &count) in beyond.iter().enumerate().skip(1) {
         let p = libm::erfc(k as f64 / std::f64::consts::SQRT_2);
@@ -85,7 +91,10 @@ fn table(draws: &mut Draws, block: &mut Block, blocks: u64) {
     }
     let seen: u64 = cells.iter().sum();
     let expected = seen as f64 / CELLS as f64;
-    let chi2: f64 = cells.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
+    let chi2: f64 = cells
+        .iter()
+        .map(|&c| (c as f64 - expected).powi(2) / expected)
+        .sum();
     let freedom = (CELLS - 1) as f64;
     let z = (chi2 - freedom) / (2.0 * freedom).sqrt();
     println!("chi-square of {CELLS} equal cells: {chi2:.0} for {freedom}: {z:+.2}");

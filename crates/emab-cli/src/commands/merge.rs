@@ -79,23 +79,23 @@ fn check(parts: &[Part<'_>]) -> Result<(), Failure> {
             )));
         }
     }
-    let missing: Vec<String> = first
-        .shard
-        .all()
-        .filter(|shard| parts.iter().all(|part| part.shard != *shard))
-        .map(|shard| shard.to_string())
-        .collect();
-    if missing.is_empty() {
+    let missing = first.shard.of() - parts.len() as u64;
+    if missing == 0 {
         return Ok(());
     }
     const NAMED: usize = 20;
-    let more = missing.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
+    let named: Vec<String> = first
+        .shard
+        .all()
+        .filter(|shard| parts.iter().all(|part| part.shard != *shard))
+        .take(NAMED)
+        .map(|shard| shard.to_string())
+        .collect();
+    let more = match missing.saturating_sub(NAMED as u64) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
-    let named = missing[..missing.len().min(NAMED)].join(", ");
+    let named = named.join(", ");
     Err(Failure::input(format!("shards are missing: {named}{more}")))
 }
 
@@ -114,6 +114,11 @@ fn merge_runs(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Failur
         if Checkpoint::is_in(folder) {
             return Err(Failure::input(format!(
                 "{path} holds an unfinished shard; go on with `emab run --resume {path}`"
+            )));
+        }
+        if folder.has(run::RESULT) {
+            return Err(Failure::input(format!(
+                "{path} holds a whole run and no shard of one"
             )));
         }
         if !Checkpoint::is_shard(folder) {
@@ -194,10 +199,29 @@ fn merge_sweeps(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Fail
         done.extend(results.into_iter().filter(mine));
     }
     let out = Folder::create(&args.out)?;
+    vacant(&out, &manifests[0])?;
     let manifest = Manifest {
         shard: Shard::WHOLE,
         ..manifests.swap_remove(0)
     };
     sweep::keep(&out, &manifest)?;
     sweep::finish(&sweep, Some(&out), &done, json)
+}
+
+/// A folder that holds anything but this sweep, undivided, keeps it.
+fn vacant(out: &Folder, sweep: &Manifest) -> Result<(), Failure> {
+    let there = match out.has(sweep::MANIFEST) {
+        true => Some(Manifest::load(out)?),
+        false => None,
+    };
+    let what = match there {
+        Some(there) if there.hash != sweep.hash => "another sweep".into(),
+        Some(there) if there.shard != Shard::WHOLE => format!("shard {}", there.shard),
+        _ if run::holds_a_run(out) => "what `emab run` left".into(),
+        _ => return Ok(()),
+    };
+    Err(Failure::input(format!(
+        "{} holds {what}; choose another folder for the result",
+        quoted(out.path())
+    )))
 }

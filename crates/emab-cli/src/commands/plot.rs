@@ -19,12 +19,18 @@ use crate::terminal;
 pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
     let folder = Folder::open(&args.folder).map_err(|error| Failure::input(error.to_string()))?;
     if folder.has(MANIFEST) {
+        if args.bound {
+            return Err(Failure::input(format!(
+                "--bound is for the result of a run, and {} holds a sweep",
+                args.folder.display()
+            )));
+        }
         let picture = plot_sweep(&folder, args)?;
         return write(&folder, args, "sweep", &picture, json);
     }
-    if args.x.is_some() || args.y.is_some() || args.curves || !args.only.is_empty() {
+    if args.x.is_some() || args.y.is_some() || args.curves || args.lines || !args.only.is_empty() {
         return Err(Failure::input(format!(
-            "--x, --y, --where and --curves are for sweeps, and {} holds none",
+            "--x, --y, --where, --lines and --curves are for sweeps, and {} holds none",
             args.folder.display()
         )));
     }

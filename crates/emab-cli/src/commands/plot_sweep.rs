@@ -23,28 +23,28 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
             .ok_or_else(|| Failure::input(format!("--where must be NAME=VALUE, got `{only}`")))?;
         let name = named(name, &sweep.varied)?;
         // A learner without the parameter is the same whatever its value.
-        cells.retain(|cell| cell.value(&name).is_none_or(|v| v.to_string() == value));
+        cells.retain(|cell| cell.value(&name).is_none_or(|own| is(own, value)));
     }
     if cells.is_empty() {
         return Err(Failure::input(
             "there is no such cell in this sweep, or none is done",
         ));
     }
-    let varies = |name: &&String| values(&cells, name).len() > 1;
-    let mut varied = sweep.varied.iter().filter(varies);
-    let x = match &args.x {
-        Some(name) => Some(named(name, &sweep.varied)?),
-        None => varied.next().cloned(),
+    let asked = |name: &Option<String>| {
+        let name = name.as_ref().map(|name| named(name, &sweep.varied));
+        name.transpose()
     };
-    let y = match &args.y {
-        Some(name) => Some(named(name, &sweep.varied)?),
-        None => sweep
-            .varied
-            .iter()
-            .filter(varies)
-            .find(|name| Some(*name) != x.as_ref())
-            .cloned(),
-    };
+    let (x, y) = (asked(&args.x)?, asked(&args.y)?);
+    if let Some(both) = x.as_ref().filter(|x| Some(*x) == y.as_ref()) {
+        return Err(Failure::input(format!(
+            "--x and --y are both `{both}`; a heat map needs two that differ"
+        )));
+    }
+    let mut varied: Vec<&String> = sweep.varied.iter().collect();
+    varied.retain(|name| values(&cells, name).len() > 1);
+    let other = |than: &Option<String>| varied.iter().find(|name| Some(**name) != than.as_ref());
+    let x = x.or_else(|| other(&y).map(|name| (*name).clone()));
+    let y = y.or_else(|| other(&x).map(|name| (*name).clone()));
     let title = args
         .title
         .clone()
@@ -56,6 +56,14 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
     };
     match (x, y) {
         _ if args.curves => curves(&cells, &sweep.varied, title, args),
+        (Some(x), _) if args.lines => {
+            if !is_number(&x) {
+                return Err(Failure::input(format!(
+                    "--lines needs numbers on the horizontal axis, and `{x}` has words"
+                )));
+            }
+            family(&cells, &x, &sweep.varied, title, label, args)
+        }
         (Some(x), Some(y)) => heat_maps(&cells, &x, &y, &sweep.varied, &title, &label),
         (Some(x), None) if is_number(&x) => family(&cells, &x, &sweep.varied, title, label, args),
         _ => curves(&cells, &sweep.varied, title, args),
@@ -76,6 +84,14 @@ fn named(name: &str, varied: &[String]) -> Result<String, Failure> {
                 varied.join(", ")
             ))
         })
+}
+
+/// Whether this is the value that was asked for; 0.80 is 0.8.
+fn is(value: &Value, asked: &str) -> bool {
+    match value {
+        Value::Number(number) => asked.parse() == Ok(*number),
+        Value::Text(text) => text == asked,
+    }
 }
 
 /// The different values of a parameter: numbers rising, words in the order of the cells.

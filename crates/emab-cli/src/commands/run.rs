@@ -12,7 +12,7 @@ use emab_report::{
 use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints, log_spaced};
 
 use super::checkpoint::{Checkpoint, Plan, SHARD};
-use super::stop_on_ctrl_c;
+use super::{stop_on_ctrl_c, sweep};
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::{load, terminal};
@@ -178,6 +178,11 @@ fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experimen
     })
 }
 
+/// Whether a folder has anything of a run: a result, a checkpoint or a shard.
+pub fn holds_a_run(folder: &Folder) -> bool {
+    folder.has(RESULT) || Checkpoint::is_in(folder) || Checkpoint::is_shard(folder)
+}
+
 /// One call of `emab run`, begun or taken up again.
 struct Session {
     file: ProblemFile,
@@ -200,6 +205,20 @@ impl Session {
                 "{path} holds an unfinished run; go on with `emab run --resume {path}`, or remove its checkpoint.json"
             )));
         }
+        if let Some(other) = [SHARD, sweep::MANIFEST]
+            .iter()
+            .find(|name| folder.has(name))
+        {
+            return Err(Failure::input(format!(
+                "{} holds {}; choose another folder, or remove its {other}",
+                quoted(folder.path()),
+                if *other == SHARD {
+                    "a finished shard"
+                } else {
+                    "a sweep"
+                }
+            )));
+        }
         if folder.has(RESULT) {
             terminal::note(&format!(
                 "note: the results in {} are replaced",
@@ -208,9 +227,7 @@ impl Session {
         }
         self.save(state)?;
         for name in folder.files()? {
-            let ours = RESULTS.contains(&name.as_str())
-                || DRAWN_LATER.contains(&name.as_str())
-                || name == SHARD;
+            let ours = RESULTS.contains(&name.as_str()) || DRAWN_LATER.contains(&name.as_str());
             if ours || is_place_picture(&name) {
                 folder.remove(&name)?;
             }

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Folder, confidence, table, table_csv, table_parquet};
+use emab_report::{Folder, confidence, number, table, table_csv, table_parquet};
 use emab_sim::{Control, Shard};
-use emab_sweep::{CellResult, Sweep, SweepError, SweepFile, columns};
+use emab_sweep::{Cell, CellResult, Sweep, SweepError, SweepFile, columns};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::run::{CHECKED_FIRST, quoted, version};
+use super::run::{CHECKED_FIRST, holds_a_run, quoted, version};
 use super::{sealed, stop_on_ctrl_c};
 use crate::args;
 use crate::failure::Failure;
@@ -22,6 +22,8 @@ pub const MANIFEST: &str = "sweep.json";
 /// The finished cells, one a line.
 pub const CELLS: &str = "cells.jsonl";
 const TABLES: [&str; 2] = ["sweep.csv", "sweep.parquet"];
+/// What `emab plot` adds to them.
+const DRAWN_LATER: [&str; 2] = ["sweep.svg", "sweep.png"];
 /// Cells that are shown; the table has all of them.
 const SHOWN: usize = 60;
 
@@ -109,9 +111,20 @@ fn beside(sweep: &Path, problem: &str) -> String {
 /// Takes the folder, and what cells of this sweep it has already.
 fn begin(folder: &Folder, sweep: &Sweep, manifest: &Manifest) -> Result<Vec<CellResult>, Failure> {
     let path = quoted(folder.path());
+    if holds_a_run(folder) {
+        return Err(Failure::input(format!(
+            "{path} holds what `emab run` left; choose another folder"
+        )));
+    }
     let mut done = Vec::new();
     if folder.has(MANIFEST) {
         let before = Manifest::load(folder)?;
+        if before.shard != manifest.shard {
+            return Err(Failure::input(format!(
+                "{path} holds shard {}, and this is shard {}; choose another folder for it",
+                before.shard, manifest.shard
+            )));
+        }
         if before.version != manifest.version {
             return Err(Failure::input(format!(
                 "{path} was begun by emab {}, and this is {}: its random numbers may differ. Choose another folder",
@@ -133,7 +146,7 @@ fn begin(folder: &Folder, sweep: &Sweep, manifest: &Manifest) -> Result<Vec<Cell
             ));
         }
     }
-    for name in TABLES {
+    for name in TABLES.iter().chain(&DRAWN_LATER) {
         folder.remove(name)?;
     }
     keep(folder, manifest)?;
@@ -146,15 +159,21 @@ pub fn keep(folder: &Folder, manifest: &Manifest) -> Result<(), Failure> {
     Ok(folder.write(MANIFEST, sealed::seal(manifest)?.as_bytes())?)
 }
 
-/// The results that are of this sweep, with the numbers that their cells have in it.
+/// The results that are of this sweep, with what their cells are called in it: the one they were run for may have
+/// varied other parameters.
 pub fn known(sweep: &Sweep, all: Vec<CellResult>) -> Vec<CellResult> {
     let cells = sweep.cells.iter();
-    let numbers: HashMap<&str, u64> = cells.map(|cell| (cell.key.as_str(), cell.number)).collect();
+    let cells: HashMap<&str, &Cell> = cells.map(|cell| (cell.key.as_str(), cell)).collect();
     let mut known: Vec<CellResult> = all
         .into_iter()
         .filter_map(|result| {
-            let number = *numbers.get(result.key.as_str())?;
-            Some(CellResult { number, ..result })
+            let cell = cells.get(result.key.as_str())?;
+            Some(CellResult {
+                number: cell.number,
+                base: cell.base.clone(),
+                values: cell.values.clone(),
+                ..result
+            })
         })
         .collect();
     known.sort_by_key(|result| result.number);
@@ -296,7 +315,10 @@ fn shown(sweep: &Sweep, done: &[CellResult], kept: bool) -> String {
             value.map_or(String::new(), ToString::to_string)
         }));
         let last = result.result.curve.last();
-        row.push(last.map_or(String::new(), |p| confidence(p.regret, p.stderr)));
+        row.push(last.map_or(String::new(), |p| match sweep.file.runs {
+            1 => format!("{} (one run)", number(p.regret)),
+            _ => confidence(p.regret, p.stderr),
+        }));
         row
     });
     let rows: Vec<Vec<String>> = rows.collect();
