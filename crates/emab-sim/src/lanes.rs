@@ -1,6 +1,5 @@
 //! Many runs of a learner on a problem of tables: two at a time, from block to block of draws.
 
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use emab::learners::{FeedBal, Policy, Random, Ties, Ucb1};
@@ -89,17 +88,6 @@ impl<'a, P: Seated> LaneWorker<'a, P> {
 
 impl<P: Seated> Worker for LaneWorker<'_, P> {
     type Block = Done;
-
-    fn block(
-        &mut self,
-        runs: Range<u64>,
-        halted: &dyn Fn() -> bool,
-    ) -> Result<Option<Done>, (u64, SimError)> {
-        let mut handed = None;
-        let mut take = |done| handed = Some(done);
-        self.play(runs, u64::MAX, &|| !halted(), &mut take)?;
-        Ok(handed)
-    }
 
     // A run that is over makes room for the next at once: its neighbour must not be left alone.
     fn work(

@@ -1,8 +1,10 @@
 //! Many runs of learners on a problem, in parallel, with the same result for any number of threads.
 //!
-//! The loop that plays an episode is [`emab::Environment::play`]; this crate runs it many times. A run's randomness
-//! depends on (seed, run, role) alone and sums are exact ([`emab::ExactSum`]), so neither threads nor interruptions
-//! leave a trace in the result.
+//! The loop that plays an episode is [`emab::Environment::play`]. Where a problem can be solved, the engine has a faster
+//! one that is tested against it to the bit: flat tables (`tables`), two runs side by side (`lanes`), learners in seats
+//! that suit them (`players`), and the loops themselves compiled for each instruction set (`vector`). A run's randomness
+//! depends on (seed, run, role) alone and sums are exact ([`emab::ExactSum`]), so neither threads nor shards nor
+//! interruptions leave a trace in the result.
 
 mod checkpoints;
 mod experiment;

@@ -17,27 +17,12 @@ pub(crate) trait Worker {
     /// What a block amounts to.
     type Block: Send;
 
-    /// All runs of a block; none if it was halted on the way. An error comes with the run that failed.
-    fn block(
-        &mut self,
-        runs: Range<u64>,
-        halted: &dyn Fn() -> bool,
-    ) -> Result<Option<Self::Block>, (u64, SimError)>;
-
-    /// Takes runs until there are none, and hands over what they amount to.
+    /// Takes runs until there are none, and hands over what they amount to. An error comes with the run that failed.
     fn work(
         &mut self,
         queue: &Queue<'_>,
         send: &mut dyn FnMut(Self::Block),
-    ) -> Result<(), (u64, SimError)> {
-        while let Some(runs) = queue.take() {
-            match self.block(runs, &|| queue.halted())? {
-                Some(block) => send(block),
-                None => break,
-            }
-        }
-        Ok(())
-    }
+    ) -> Result<(), (u64, SimError)>;
 }
 
 /// Which runs, and on how many threads.
@@ -67,6 +52,21 @@ impl Queue<'_> {
         }
         let first = self.shared.next.fetch_add(self.block, Ordering::Relaxed);
         (first < self.end).then(|| first..first.saturating_add(self.block).min(self.end))
+    }
+
+    /// Takes blocks until there are none. `block` does all runs of one, or none if it was halted on the way.
+    pub(crate) fn each_block<B>(
+        &self,
+        send: &mut dyn FnMut(B),
+        mut block: impl FnMut(Range<u64>, &dyn Fn() -> bool) -> Result<Option<B>, (u64, SimError)>,
+    ) -> Result<(), (u64, SimError)> {
+        while let Some(runs) = self.take() {
+            match block(runs, &|| self.halted())? {
+                Some(block) => send(block),
+                None => break,
+            }
+        }
+        Ok(())
     }
 
     /// Whether it is time to stop.

@@ -8,7 +8,7 @@ use emab::{Environment, Learner, Role, Stream};
 
 use crate::experiment::{Experiment, SimError};
 use crate::places::{PlaceCounts, PlaceWatch};
-use crate::pool::Worker;
+use crate::pool::{Queue, Worker};
 use crate::runs::RunSet;
 use crate::tally::{Run, Tally};
 
@@ -57,6 +57,16 @@ impl Done {
 impl Worker for RunWorker<'_> {
     type Block = Done;
 
+    fn work(
+        &mut self,
+        queue: &Queue<'_>,
+        send: &mut dyn FnMut(Done),
+    ) -> Result<(), (u64, SimError)> {
+        queue.each_block(send, |runs, halted| self.block(runs, halted))
+    }
+}
+
+impl RunWorker<'_> {
     fn block(
         &mut self,
         runs: Range<u64>,

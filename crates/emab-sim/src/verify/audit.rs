@@ -10,7 +10,7 @@ use emab::{Action, Environment, Episode, Learner, Moments, Role, Stream};
 use super::truth::{Cell, Truth, column};
 use super::{Broken, Readings, Verification};
 use crate::experiment::SimError;
-use crate::pool::Worker;
+use crate::pool::{Queue, Worker};
 
 /// Runs take part in a block's sums only when they are whole.
 #[derive(Default)]
@@ -90,6 +90,16 @@ const LOOK: u64 = 1024;
 impl Worker for Auditor<'_> {
     type Block = Block;
 
+    fn work(
+        &mut self,
+        queue: &Queue<'_>,
+        send: &mut dyn FnMut(Block),
+    ) -> Result<(), (u64, SimError)> {
+        queue.each_block(send, |runs, halted| self.block(runs, halted))
+    }
+}
+
+impl Auditor<'_> {
     fn block(
         &mut self,
         runs: Range<u64>,
