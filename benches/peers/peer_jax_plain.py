@@ -1,4 +1,4 @@
-"""The paper's FeedBAL job in JAX as first written: one run as a function of a key, `vmap` over the runs.
+"""The paper's FeedBAL job in JAX, the straightforward way: one run as a function of a key, `vmap` over the runs.
 
 An inner `lax.scan` over all steps rather than a `lax.while_loop` until the runs have stopped: shorter, and faster, as
 a vmapped `while_loop` copies all cells in every step. So is one draw for the episode, not a split key for each step.

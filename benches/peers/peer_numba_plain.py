@@ -1,4 +1,4 @@
-"""The paper's FeedBAL job in numba as first written: numba's `np.random`, arrays by step, state and action."""
+"""The paper's FeedBAL job in numba, the straightforward way: numba's `np.random`, arrays by step, state and action."""
 
 import numba
 import numpy as np

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses what it needs of it
 
+pub mod place;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;

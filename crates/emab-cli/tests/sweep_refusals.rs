@@ -1,0 +1,387 @@
+//! Sweeps and shards that are refused: each names the place, the value and the rule.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::place::{Place, SWEEP};
+
+#[test]
+fn shards_that_do_not_belong_together_are_named() {
+    let place = Place::new();
+    place.write("sweep.toml", SWEEP);
+    place.write("other.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4, 0.9]"));
+    let run = "run parity --episodes 20 --runs 6";
+    for (folder, call) in [
+        ("s1", "sweep @/sweep.toml --shard 1/3"),
+        ("s2", "sweep @/sweep.toml --shard 2/3"),
+        ("s3", "sweep @/sweep.toml --shard 3/3"),
+        ("half", "sweep @/sweep.toml --shard 2/2"),
+        ("foreign", "sweep @/other.toml --shard 3/3"),
+        ("r1", &format!("{run} --shard 1/3")),
+        ("r2", &format!("{run} --shard 2/3")),
+        ("r3", &format!("{run} --shard 3/3")),
+        ("r-half", &format!("{run} --shard 2/2")),
+        ("r-seed", &format!("{run} --shard 3/3 --seed 2")),
+        ("r-learner", &format!("{run} --shard 3/3 --learner random")),
+        ("r-tiny", &format!("{run} --shard 7/1000000000000000000")),
+    ] {
+        place.emab(&format!("{call} --out @/{folder}"));
+    }
+    fs::create_dir(place.at("empty")).unwrap();
+    for (call, words) in [
+        ("@/s1 @/s3", &["shards are missing: 2/3"][..]),
+        ("@/r2", &["shards are missing: 1/3, 3/3"][..]),
+        (
+            "@/r-tiny",
+            &[
+                "missing: 1/1000000000000000000, 2/",
+                "and 999999999999999979 more",
+            ][..],
+        ),
+        (
+            "@/s1 @/s2 @/s3 @/s2",
+            &["s2 and ", "are both shard 2/3"][..],
+        ),
+        ("@/r1 @/r1 @/r3", &["r1 and ", "are both shard 1/3"][..]),
+        (
+            "@/s1 @/s2 @/foreign",
+            &[
+                "foreign is not a shard of the same",
+                "its sweep is",
+                "s1 is",
+            ][..],
+        ),
+        (
+            "@/r1 @/r2 @/r-seed",
+            &[
+                "r-seed is not a shard of the same: its seed is 2",
+                "r1 is 1",
+            ][..],
+        ),
+        (
+            "@/r1 @/r2 @/r-learner",
+            &["r-learner", "list of learners is random"][..],
+        ),
+        (
+            "@/s1 @/half",
+            &[
+                "half is shard 2/2, and ",
+                "s1 is shard 1/3",
+                "different ways",
+            ][..],
+        ),
+        (
+            "@/r1 @/r-half",
+            &["r-half is shard 2/2", "different ways"][..],
+        ),
+        (
+            "@/s1 @/s2 @/r3",
+            &["r3 holds no shard of a sweep, and others do"][..],
+        ),
+        ("@/r1 @/r2 @/empty", &["empty holds no shard"][..]),
+        ("@/r1 @/nowhere", &["cannot read the folder", "nowhere"][..]),
+    ] {
+        place.refuses(&format!("merge {call} --out @/merged"), 2, words);
+    }
+    place.refuses("merge @/s1 @/s2 @/s3", 2, &["--out"]);
+    // What was refused has left nothing.
+    assert!(!Path::new(&place.at("merged")).exists());
+
+    // A folder that holds something else keeps it.
+    let shard = place.read("s1/sweep.json");
+    place.refuses(
+        "merge @/s1 @/s2 @/s3 --out @/s1",
+        2,
+        &["s1 holds shard 1/3"],
+    );
+    assert_eq!(shard, place.read("s1/sweep.json"));
+    place.refuses(
+        "merge @/s1 @/s2 @/s3 --out @/foreign",
+        2,
+        &["foreign holds another sweep"],
+    );
+    place.refuses(
+        "merge @/s1 @/s2 @/s3 --out @/r1",
+        2,
+        &["r1 holds what `emab run` left"],
+    );
+    place.refuses("merge @/r1 @/r2 @/r3 --out @/s1", 2, &["s1 holds a sweep"]);
+    place.refuses(
+        "sweep @/sweep.toml --shard 2/3 --out @/s1",
+        2,
+        &["s1 holds shard 1/3, and this is shard 2/3"],
+    );
+    place.refuses(
+        "sweep @/sweep.toml --out @/r1",
+        2,
+        &["r1 holds what `emab run` left"],
+    );
+    place.refuses(&format!("{run} --out @/s1"), 2, &["s1 holds a sweep"]);
+
+    // Unfinished, and damaged.
+    fs::rename(place.at("r2/shard.json"), place.at("r2/checkpoint.json")).unwrap();
+    place.refuses(
+        "merge @/r1 @/r2 @/r3 --out @/merged",
+        2,
+        &["r2 holds an unfinished shard", "--resume"],
+    );
+    fs::rename(place.at("r2/checkpoint.json"), place.at("r2/shard.json")).unwrap();
+    let text = String::from_utf8(place.read("r2/shard.json")).unwrap();
+    place.write(
+        "r2/shard.json",
+        &text.replacen("\"runs\":6", "\"runs\":7", 1),
+    );
+    place.refuses(
+        "merge @/r1 @/r2 @/r3 --out @/merged",
+        1,
+        &["r2/shard.json is damaged", "checksum"],
+    );
+    let text = String::from_utf8(place.read("s2/cells.jsonl")).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    place.write("s2/cells.jsonl", rest);
+    place.refuses(
+        "merge @/s1 @/s2 @/s3 --out @/merged",
+        2,
+        &["s2 holds an unfinished shard: cell 2 (feedbal"],
+    );
+    place.write(
+        "s2/cells.jsonl",
+        &format!("{}\n{rest}", &first[..first.len() - 1]),
+    );
+    place.refuses(
+        "merge @/s1 @/s2 @/s3 --out @/merged",
+        1,
+        &["line 1 of ", "s2/cells.jsonl is damaged"],
+    );
+    assert!(!Path::new(&place.at("merged")).exists());
+
+    for shard in ["0/3", "4/3", "3", "a/b", "1/3/5"] {
+        place.refuses(
+            &format!("{run} --shard {shard} --out @/never"),
+            2,
+            &["--shard", "K from 1 to N", shard],
+        );
+    }
+    place.refuses(&format!("{run} --shard 1/3"), 2, &["--out"]);
+    place.refuses("sweep @/sweep.toml --shard 1/3", 2, &["--out"]);
+}
+
+#[test]
+fn a_wrong_sweep_is_refused_in_words() {
+    let place = Place::new();
+    let head = "problem = \"resource\"\nepisodes = 10\nruns = 2\n";
+    for (text, words) in [
+        (
+            "runz = 3",
+            &[
+                "sweep.toml",
+                "line 4, column 1",
+                "unknown field `runz`",
+                "`runs`",
+            ][..],
+        ),
+        ("seed = -1", &["line 4, column 8", "-1"][..]),
+        ("seed = ", &["line 4, column 8"][..]),
+        ("learners = []", &["`learners` is empty"][..]),
+        (
+            "learners = [\"feedball\"]",
+            &["unknown learner `feedball`", "did you mean `feedbal`?"][..],
+        ),
+        (
+            "checkpoints = [11]",
+            &["`checkpoints`", "episodes, 10, got 11"][..],
+        ),
+        (
+            "[grid]\np = [1]",
+            &["`grid.p` is neither", "problem.NAME"][..],
+        ),
+        (
+            "[grid]\nlearner = [1]",
+            &["`grid.learner` is neither", "learner.NAME"][..],
+        ),
+        (
+            "[grid]\nlearner.sigma = [1]",
+            &[
+                "`learner.sigma` is a parameter of none of the learners",
+                "emab learners",
+            ][..],
+        ),
+        (
+            "[[cell]]\nlearner.sigma = 1",
+            &["`learner.sigma` is a parameter of none"][..],
+        ),
+        (
+            "[grid]\nlearner.sigma2 = []",
+            &["`learner.sigma2` has no values"][..],
+        ),
+        (
+            "[grid]\nlearner.sigma2 = [0.1, 1, 0.10]",
+            &["`learner.sigma2` has 0.1 twice"][..],
+        ),
+        (
+            "[grid]\nlearner.sigma2 = [nan]",
+            &["`learner.sigma2` must be finite, got NaN"][..],
+        ),
+        (
+            "[grid]\nproblem.p = [0.5, -inf]",
+            &["`problem.p` must be finite, got -inf"][..],
+        ),
+        (
+            "[grid]\nproblem.p = [9007199254740993]",
+            &["`problem.p`", "at most 2^53, got 9007199254740993"][..],
+        ),
+        (
+            "[grid]\nproblem.p = [[0.5]]",
+            &["`problem.p` must be a number or a text, got a value of type array"][..],
+        ),
+        (
+            "[grid]\nproblem.p = 1979-05-27",
+            &["`problem.p`", "datetime"][..],
+        ),
+        (
+            "[[cell]]\nproblem.p = [0.5]",
+            &["`problem.p`", "type array"][..],
+        ),
+        (
+            "[grid]\nproblem.p = {}",
+            &[
+                "`problem.p` must be a list, or { from",
+                "missing field `from`",
+            ][..],
+        ),
+        (
+            "[grid]\nproblem.p = { to = 1, steps = 3 }",
+            &["`problem.p`", "missing field `from`"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1 }",
+            &["`problem.p`", "missing field `steps`"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1, step = 3 }",
+            &["`problem.p`", "unknown field `step`"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 2.5 }",
+            &["`problem.p`", "2.5"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 1 }",
+            &["`problem.p`", "in 2 to 100000 steps, got 0.1 to 1 in 1"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 100001 }",
+            &["in 2 to 100000 steps", "in 100001"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = inf, steps = 3 }",
+            &["got 0.1 to inf in 3"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.5, to = 0.5, steps = 3 }",
+            &["`problem.p` has 0.5 twice"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0, to = 1, steps = 3, scale = \"log\" }",
+            &["`problem.p` needs ends above 0 on a log scale, got 0 to 1"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 3, scale = \"square\" }",
+            &["`problem.p`", "`square`", "`log`"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = -1e308, to = 1e308, steps = 4 }",
+            &["`problem.p` has ends too far apart"][..],
+        ),
+        (
+            "[grid]\nproblem.q = [1]",
+            &["`problem.q` is not in the problem", "(beta, p)"][..],
+        ),
+        (
+            "[grid]\nproblem.model.cost_noise.varianz = [1]",
+            &["`problem.model.cost_noise.varianz` is not in the problem"][..],
+        ),
+        (
+            "[grid]\nproblem.model = [1]",
+            &["`problem.model` is not in the problem"][..],
+        ),
+        (
+            "[grid]\nproblem.p = [0.5, 1.5]",
+            &[
+                "cell 2 (feedbal; problem.p = 1.5)",
+                "`feedback` is wrong at t = 1",
+                "got -0.5, expected a probability",
+            ][..],
+        ),
+        (
+            "[grid]\nproblem.horizon = [2.5]",
+            &["problem.horizon = 2.5", "horizon"][..],
+        ),
+        (
+            "[grid]\nlearner.delta = [0.5, 1.5]",
+            &[
+                "cell 2 (",
+                "learner.delta = 1.5",
+                "`delta` must lie in (0, 1), got 1.5",
+            ][..],
+        ),
+        (
+            "[grid]\nproblem.p = [0.5]\nproblem.parameters.p = [0.6]",
+            &["`problem.p` is given twice"][..],
+        ),
+        (
+            "[grid]\nlearner.delta = [\"0.1,sigma2=3\"]",
+            &["`learner.delta` must be one value", "`0.1,sigma2=3`"][..],
+        ),
+        (
+            "learners = [\"feedbal:delta=0.1\"]\n[grid]\nlearner.delta = [0.5]",
+            &["learner.delta = 0.5", "`delta` is given twice"][..],
+        ),
+        (
+            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 1001 }\nproblem.beta = { from = 0.1, to = 1, steps = 1000 }",
+            &["`grid` makes more than 1000000 cells"][..],
+        ),
+    ] {
+        place.write("sweep.toml", &format!("{head}{text}\n"));
+        place.refuses("sweep @/sweep.toml --out @/never", 2, words);
+    }
+    for (text, words) in [
+        ("", &["missing field `problem`"][..]),
+        ("problem = 3", &["line 1, column 11"][..]),
+        (
+            "problem = \"resurce\"",
+            &["unknown problem `resurce`", "did you mean `resource`?"][..],
+        ),
+        ("problem = \"no.toml\"", &["cannot read", "no.toml"][..]),
+        (
+            "problem = \"resource\"\nruns = 0",
+            &["`runs` must be at least 1, got 0"][..],
+        ),
+        (
+            "problem = \"resource\"\nepisodes = 0",
+            &["`episodes` must be at least 1, got 0"][..],
+        ),
+    ] {
+        place.write("sweep.toml", text);
+        place.refuses("sweep @/sweep.toml --out @/never", 2, words);
+    }
+    fs::write(place.at("sweep.toml"), b"problem = \"\xff\"").unwrap();
+    place.refuses(
+        "sweep @/sweep.toml --out @/never",
+        2,
+        &["cannot read", "UTF-8"],
+    );
+    place.refuses("sweep @/nowhere.toml", 2, &["cannot read", "nowhere.toml"]);
+    // A refused sweep has written nothing.
+    assert!(!Path::new(&place.at("never")).exists());
+    place.write("sweep.toml", SWEEP);
+    place.refuses(
+        "sweep @/sweep.toml --out /dev/null/folder",
+        1,
+        &["cannot make the folder /dev/null/folder"],
+    );
+}
