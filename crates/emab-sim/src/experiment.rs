@@ -10,6 +10,7 @@ use emab::{Environment, LearnerResult, Place, PlayError, Problem};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::job::{Done, Job};
 use crate::lanes::play_in_lanes;
 use crate::places::Places;
 use crate::pool::{Pool, TICK};
@@ -18,7 +19,6 @@ use crate::shard::Shard;
 use crate::tables::Tables;
 use crate::tally::Tally;
 use crate::vector::Level;
-use crate::worker::{Done, Job, RunWorker};
 
 /// Why an experiment failed.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -175,15 +175,15 @@ impl Experiment {
     /// Does all runs that are not done, on several threads, and leaves the result in `state`.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
-        self.run_with(state, control, Some(Level::best()))
+        self.run_with(state, control, Loop::Lanes(Level::best()))
     }
 
-    /// The same with the instructions of a level, or with the plain loop.
+    /// The same with a loop of one's choice.
     pub(crate) fn run_with(
         &self,
         state: &mut State,
         control: &mut Control<'_>,
-        level: Option<Level>,
+        by: Loop,
     ) -> Result<Finish, SimError> {
         // Solved once here; every thread begins with a copy of what is known.
         let (mut environment, places) = self.solved()?;
@@ -195,7 +195,7 @@ impl Experiment {
         for config in &self.learners {
             config.build(self.problem.spec(), Some(&self.problem))?;
         }
-        let tables = Tables::new(&mut environment)?;
+        let tables = Tables::whole(&mut environment)?;
         let share = self.share();
         let runs = share.end - share.start;
         let total = self
@@ -208,7 +208,7 @@ impl Experiment {
             let bench = Bench {
                 environment: &environment,
                 tables: tables.as_ref(),
-                level,
+                by,
                 played: &played,
                 total,
             };
@@ -284,9 +284,10 @@ impl Experiment {
             }
             (control.watch)(progress(), save.then_some(&*state));
         };
-        let ended = match (bench.tables, bench.level) {
-            (Some(tables), Some(level)) => play_in_lanes(&job, tables, level, &pool, &mut receive),
-            _ => pool.run(|| RunWorker::new(&job), &mut receive),
+        let ended = match bench.by {
+            Loop::Lanes(level) => play_in_lanes(&job, bench.tables, level, &pool, &mut receive),
+            #[cfg(test)]
+            Loop::Plain => pool.run(|| crate::plain::RunWorker::new(&job), &mut receive),
         };
         state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
         (control.watch)(progress(), None);
@@ -362,11 +363,21 @@ impl Experiment {
     }
 }
 
+/// How episodes are played.
+#[derive(Clone, Copy)]
+pub(crate) enum Loop {
+    /// Two runs side by side, with the instructions of a level.
+    Lanes(Level),
+    /// Step by step.
+    #[cfg(test)]
+    Plain,
+}
+
 /// What all learners share while they run.
 struct Bench<'a> {
     environment: &'a Environment,
     tables: Option<&'a Tables>,
-    level: Option<Level>,
+    by: Loop,
     played: &'a AtomicU64,
     total: u64,
 }

@@ -1,24 +1,26 @@
-//! Many runs of a learner on a problem of tables: two at a time, from block to block of draws.
+//! Many runs of a learner: two at a time, from block to block of draws.
 
 use std::sync::atomic::Ordering;
 
 use emab::learners::{FeedBal, Policy, Random, Ties, Ucb1};
-use emab::{Block, Draws, PlayError, Role, Stream};
+use emab::oracle::OracleError;
+use emab::{Action, Block, Causes, Draws, PlayError, Role, Stream};
 
 use crate::experiment::SimError;
+use crate::job::{Done, Job};
 use crate::players::{Coin, Fixed, Recorded, Seated, Sequences};
 use crate::pool::{Pool, Queue, Worker};
-use crate::tables::{Tables, WORDS};
+use crate::tables::{Growing, NONE, START, Tables, WORDS};
 use crate::tally::Run;
 use crate::vector::feedbal::{FeedBalPlayer, Indices};
 use crate::vector::walk::{Player, Seat, walk};
 use crate::vector::{Fill, Level};
-use crate::worker::{Done, Job};
 
-/// Plays all runs of a learner in lanes, each learner in the seat that suits it.
+/// Plays all runs of a learner in lanes, each learner in the seat that suits it: on tables of the whole problem, if
+/// there are any, else on such that grow.
 pub(crate) fn play_in_lanes(
     job: &Job<'_>,
-    tables: &Tables,
+    tables: Option<&Tables>,
     level: Level,
     pool: &Pool<'_>,
     receive: &mut dyn FnMut(Option<Done>),
@@ -30,40 +32,41 @@ pub(crate) fn play_in_lanes(
             pool.run(
                 || {
                     let players = [$player, $player];
-                    Ok(LaneWorker::new(job, tables, level, players))
+                    Ok(LaneWorker::new(job, tables, level, players)?)
                 },
                 receive,
             )
         };
     }
+    let actions = problem.spec().actions().len();
     let learner = build()?;
     let Some(known) = learner.as_any() else {
-        return seat!(Recorded::new(tables, build()?));
+        return seat!(Recorded::new(build()?));
     };
     if let Some(learner) = known.downcast_ref::<FeedBal>()
-        && (tables.actions == 1 || learner.parameters().ties == Ties::Lowest)
+        && (actions == 1 || learner.parameters().ties == Ties::Lowest)
     {
         let episodes = job.experiment.episodes;
         let index = learner.parameters().index_tables(problem.spec());
         let indices = &Indices::new(index, episodes);
-        return match tables.actions {
+        return match actions {
             _ if Indices::too_few_for(episodes) => {
-                seat!(FeedBalPlayer::<0, true>::new(tables, indices))
+                seat!(FeedBalPlayer::<0, true>::new(indices))
             }
-            1 => seat!(FeedBalPlayer::<1, false>::new(tables, indices)),
-            _ => seat!(FeedBalPlayer::<0, false>::new(tables, indices)),
+            1 => seat!(FeedBalPlayer::<1, false>::new(indices)),
+            _ => seat!(FeedBalPlayer::<0, false>::new(indices)),
         };
     }
     if known.is::<Policy>() {
-        return seat!(Fixed::new(tables, &mut *build()?));
+        return seat!(Fixed::new(build()?));
     }
     if let Some(learner) = known.downcast_ref::<Random>() {
-        return seat!(Coin::new(tables, learner.clone()));
+        return seat!(Coin::new(learner.clone()));
     }
     if let Some(learner) = known.downcast_ref::<Ucb1>() {
-        return seat!(Sequences::new(tables, learner.clone()));
+        return seat!(Sequences::new(learner.clone()));
     }
-    seat!(Recorded::new(tables, build()?))
+    seat!(Recorded::new(build()?))
 }
 
 /// One thread: takes runs into its lanes until there are none.
@@ -75,14 +78,16 @@ pub(crate) struct LaneWorker<'a, P> {
 impl<'a, P: Seated> LaneWorker<'a, P> {
     pub(crate) fn new(
         job: &'a Job<'a>,
-        tables: &'a Tables,
+        tables: Option<&'a Tables>,
         level: Level,
         players: [P; 2],
-    ) -> LaneWorker<'a, P> {
-        LaneWorker {
-            job,
-            lanes: Lanes::new(tables, level, players, job.by_place),
-        }
+    ) -> Result<LaneWorker<'a, P>, OracleError> {
+        let ground = match tables {
+            Some(tables) => Ground::Whole(tables),
+            None => Ground::Growing(Growing::new(job.environment)?.into()),
+        };
+        let lanes = Lanes::new(ground, level, players, job.by_place);
+        Ok(LaneWorker { job, lanes })
     }
 }
 
@@ -114,7 +119,6 @@ impl<P: Seated> LaneWorker<'_, P> {
         let (job, experiment) = (self.job, self.job.experiment);
         let mut sink = Sink {
             job,
-            tables: self.lanes.tables,
             at_once,
             go_on,
             send,
@@ -143,7 +147,6 @@ impl<P: Seated> LaneWorker<'_, P> {
 /// Gathers runs that are over.
 struct Sink<'a> {
     job: &'a Job<'a>,
-    tables: &'a Tables,
     at_once: u64,
     go_on: &'a dyn Fn() -> bool,
     send: &'a mut dyn FnMut(Done),
@@ -158,12 +161,12 @@ impl Sink<'_> {
         (self.go_on)()
     }
 
-    fn done<P: Player>(&mut self, run: u64, record: &Run, seat: &Seat<P>) {
+    fn done<P: Player>(&mut self, tables: &Tables, run: u64, record: &Run, seat: &Seat<P>) {
         let gathered = &mut self.gathered;
         gathered.tally.add(record);
         gathered.done.insert(run..run + 1);
         if self.job.by_place {
-            gathered.places.add_run(self.tables, seat);
+            gathered.places.add_run(tables, seat);
         }
         if gathered.tally.runs() >= self.at_once {
             let empty = Done::new(self.job.experiment.checkpoints.len());
@@ -172,10 +175,25 @@ impl Sink<'_> {
     }
 }
 
+/// What is played on.
+enum Ground<'a> {
+    Whole(&'a Tables),
+    Growing(Box<Growing>),
+}
+
+impl Ground<'_> {
+    fn tables(&self) -> &Tables {
+        match self {
+            Ground::Whole(tables) => tables,
+            Ground::Growing(growing) => &growing.tables,
+        }
+    }
+}
+
 /// Two seats, and what chance gives to the runs in them.
 struct Lanes<'a, P> {
     level: Level,
-    tables: &'a Tables,
+    ground: Ground<'a>,
     lanes: [Lane<P>; 2],
     blocks: [Block; 2],
 }
@@ -184,26 +202,35 @@ struct Lanes<'a, P> {
 struct Lane<P> {
     seat: Seat<P>,
     draws: Draws,
+    /// Uniforms for the benchmark where the learner has stopped before it.
+    beyond: Stream,
     /// The run that is in this seat; none if it is empty, and what happens in it counts for nothing.
     run: Option<u64>,
     /// As far as it has come.
     record: Run,
     episode: u64,
+    /// Regret by cause where it is not known from counts.
+    paired: Causes,
 }
 
 impl<'a, P: Seated> Lanes<'a, P> {
-    fn new(tables: &'a Tables, level: Level, players: [P; 2], watch: bool) -> Lanes<'a, P> {
+    fn new(ground: Ground<'a>, level: Level, players: [P; 2], watch: bool) -> Lanes<'a, P> {
+        let tables = ground.tables();
         let lane = |player| Lane {
             seat: Seat::new(tables, player, watch),
             draws: Draws::new(tables.reward_noise, tables.cost_noise),
+            beyond: Stream::new(0, 0, Role::Beyond),
             run: None,
             record: Run::default(),
             episode: 0,
+            paired: Causes::default(),
         };
+        let mut lanes = players.map(lane);
+        lanes.iter_mut().for_each(|lane| lane.grow(tables));
         Lanes {
             level,
-            tables,
-            lanes: players.map(lane),
+            ground,
+            lanes,
             blocks: Default::default(),
         }
     }
@@ -216,11 +243,12 @@ impl<'a, P: Seated> Lanes<'a, P> {
         checkpoints: &[u64],
         sink: &mut Sink<'_>,
     ) -> Result<(), (u64, u64, PlayError)> {
-        let (level, tables) = (self.level, self.tables);
+        let level = self.level;
         for lane in &mut self.lanes {
             lane.run = None;
         }
         loop {
+            let tables = self.ground.tables();
             for (lane, block) in self.lanes.iter_mut().zip(&mut self.blocks) {
                 if lane.run.is_none() {
                     lane.start(tables, seed, runs.next(), checkpoints);
@@ -235,7 +263,22 @@ impl<'a, P: Seated> Lanes<'a, P> {
             while step < Block::STEPS {
                 let [one, two] = &mut self.lanes;
                 let seats = [&mut one.seat, &mut two.seat];
-                step = walk(level, tables, seats, &self.blocks, step);
+                step = walk(level, self.ground.tables(), seats, &self.blocks, step);
+                if let Ground::Growing(growing) = &mut self.ground {
+                    let had = growing.tables.end;
+                    for (lane, block) in self.lanes.iter_mut().zip(&self.blocks) {
+                        let ended = lane.attend(growing, block.feedback[step - 1]);
+                        if let (Some(run), Err(error)) = (lane.run, ended) {
+                            let episode = lane.now(checkpoints);
+                            return Err((run, episode, error.into()));
+                        }
+                    }
+                    if growing.tables.end > had {
+                        let tables = &growing.tables;
+                        self.lanes.iter_mut().for_each(|lane| lane.grow(tables));
+                    }
+                }
+                let tables = self.ground.tables();
                 for lane in &mut self.lanes {
                     if let (Some(run), Some((episode, error))) =
                         (lane.run, lane.seat.player.failure())
@@ -255,6 +298,11 @@ impl<'a, P: Seated> Lanes<'a, P> {
 }
 
 impl<P: Seated> Lane<P> {
+    fn grow(&mut self, tables: &Tables) {
+        self.seat.grow(tables);
+        self.seat.player.grow(tables);
+    }
+
     fn start(&mut self, tables: &Tables, seed: u64, run: Option<u64>, checkpoints: &[u64]) {
         self.run = run;
         let stream = Stream::new(seed, run.unwrap_or(0), Role::Learner);
@@ -264,10 +312,84 @@ impl<P: Seated> Lane<P> {
         self.seat.left = u64::MAX;
         self.record = Run::default();
         self.episode = 0;
+        self.paired = Causes::default();
         if let Some(run) = run {
             self.draws.restart(seed, run);
+            self.beyond = Stream::new(seed, run, Role::Beyond);
             self.seat.left = checkpoints.first().copied().unwrap_or(u64::MAX);
         }
+    }
+
+    /// The number of the episode that is being played, or that was over with the last step.
+    fn now(&self, checkpoints: &[u64]) -> u64 {
+        let next = checkpoints.get(self.record.at.len()).copied().unwrap_or(0);
+        let over = next.saturating_sub(self.seat.left);
+        over + u64::from(self.seat.row().0 != START)
+    }
+
+    /// Gives the walk what it waits for on growing tables: `u` is the uniform draw of the step it took last.
+    #[inline]
+    fn attend(&mut self, growing: &mut Growing, u: f64) -> Result<(), OracleError> {
+        if self.seat.trail.waits {
+            self.attend_now(growing, u)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn attend_now(&mut self, growing: &mut Growing, u: f64) -> Result<(), OracleError> {
+        let seat = &mut self.seat;
+        seat.trail.waits = false;
+        let (row, taken) = seat.row();
+        if self.run.is_none() {
+            // Nobody sits here: nothing is opened for it.
+            seat.set_row(START);
+        } else if row == START {
+            self.settle(growing)?;
+        } else if row == NONE {
+            let next = growing.next(taken, u)?;
+            seat.set_row(next.unwrap_or(START));
+        }
+        self.seat.trail.make_room();
+        Ok(())
+    }
+
+    /// Books the regret of an episode that is over and in which the learner parted from the benchmark: what the
+    /// benchmark's path is worth on the same draws, and new ones after them, less what the learner's is.
+    fn settle(&mut self, growing: &mut Growing) -> Result<(), OracleError> {
+        let trail = &self.seat.trail;
+        let tables = &growing.tables;
+        let stop = WORDS * tables.actions;
+        // Up to there both went the same way; what they paid after it and what they got parts them.
+        let earned = tables.words[trail.stopped + stop] - (trail.paid - trail.paid_before);
+        let best = tables.action(trail.parted, tables.best(trail.parted));
+        let action = tables.action(trail.parted, trail.parted_by);
+        let steps = trail.steps;
+
+        let mut row = trail.parted;
+        let mut paid = 0.0;
+        let mut drawn = steps;
+        loop {
+            let tables = &growing.tables;
+            let best = tables.best(row);
+            if tables.action(row, best) == Action::Stop {
+                break;
+            }
+            let (t, _) = tables.place(row + stop);
+            while drawn < t {
+                self.seat.trail.set(drawn, self.beyond.uniform());
+                drawn += 1;
+            }
+            let u = self.seat.trail.draws[t - 1];
+            paid -= tables.words[best];
+            let Some(next) = growing.next(best, u)? else {
+                break;
+            };
+            row = next;
+        }
+        let benchmark = growing.tables.words[row + stop] - paid;
+        self.paired.add(best, action, benchmark - earned);
+        Ok(())
     }
 
     /// A checkpoint was reached: writes down how far it is, and says how many episodes that were.
@@ -280,7 +402,11 @@ impl<P: Seated> Lane<P> {
             return 0;
         };
         let visited = seat.visited(tables);
-        record.regret = tables.causes(&visited, |at| seat.player.count(at));
+        record.regret = if tables.exact {
+            tables.causes(&visited, |at| seat.player.count(at))
+        } else {
+            self.paired
+        };
         record.gain = seat.gain;
         record.at.push((record.regret.total(), record.gain));
         let played = episode - self.episode;
@@ -293,7 +419,7 @@ impl<P: Seated> Lane<P> {
                     .iter()
                     .map(|&row| seat.player.count(row as usize + stop));
                 record.steps = visits.sum();
-                sink.done(run, record, seat);
+                sink.done(tables, run, record, seat);
                 self.run = None;
             }
         }

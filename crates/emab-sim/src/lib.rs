@@ -1,15 +1,18 @@
 //! Many runs of learners on a problem, in parallel, with the same result for any number of threads.
 //!
-//! The loop that plays an episode is [`emab::Environment::play`]. Where a problem can be solved, the engine has a faster
-//! one that is tested against it to the bit: flat tables (`tables`), two runs side by side (`lanes`), learners in seats
-//! that suit them (`players`), and the loops themselves compiled for each instruction set (`vector`). A run's randomness
+//! What an episode is says [`emab::Environment::play`]. The engine has a faster loop that is tested against it to the
+//! bit: flat tables, whole or growing (`tables`), two runs side by side (`lanes`), learners in seats that suit them
+//! (`players`), and the loops themselves compiled for each instruction set (`vector`). A run's randomness
 //! depends on (seed, run, role) alone and sums are exact ([`emab::ExactSum`]), so neither threads nor shards nor
 //! interruptions leave a trace in the result.
 
 mod checkpoints;
 mod experiment;
+mod job;
 mod lanes;
 mod places;
+#[cfg(test)]
+mod plain;
 mod players;
 mod pool;
 mod runs;
@@ -20,7 +23,6 @@ mod tally;
 mod twins;
 mod vector;
 mod verify;
-mod worker;
 
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State};

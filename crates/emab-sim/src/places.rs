@@ -7,7 +7,7 @@ use emab::oracle::{OracleError, Pair};
 use emab::{Action, Environment, Estimator, Place};
 use serde::{Deserialize, Serialize};
 
-use crate::tables::{Tables, WORDS, cell};
+use crate::tables::{Tables, WORDS};
 use crate::vector::walk::{Player, Seat};
 
 /// Counts by pair and action, `stop` last.
@@ -120,8 +120,8 @@ impl Places {
 /// The counts of one block of runs that are not 0, by cell: what a thread hands over.
 #[derive(Default)]
 pub(crate) struct PlaceCounts {
-    chosen: Vec<(u32, u64)>,
-    ended_with: Vec<(u32, u64)>,
+    pub(crate) chosen: Vec<(u32, u64)>,
+    pub(crate) ended_with: Vec<(u32, u64)>,
 }
 
 impl PlaceCounts {
@@ -135,99 +135,14 @@ impl PlaceCounts {
                 let count = seat.player.count(at);
                 stopped -= count;
                 if count > 0 {
-                    self.chosen.push((cell(at) as u32, count));
+                    self.chosen.push((tables.cell(at) as u32, count));
                 }
             }
             if stopped > 0 {
-                self.chosen.push((cell(stop) as u32, stopped));
+                self.chosen.push((tables.cell(stop) as u32, stopped));
             }
-            self.ended_with.push((cell(seat.last(row)) as u32, 1));
-        }
-    }
-}
-
-/// One count a cell, and which of them are not 0.
-struct Counter {
-    counts: Vec<u64>,
-    touched: Vec<u32>,
-}
-
-impl Counter {
-    fn new(cells: usize) -> Counter {
-        Counter {
-            counts: vec![0; cells],
-            touched: Vec::new(),
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, cell: usize) {
-        if self.counts[cell] == 0 {
-            self.touched.push(cell as u32);
-        }
-        self.counts[cell] += 1;
-    }
-
-    fn take(&mut self) -> Vec<(u32, u64)> {
-        let counts = &mut self.counts;
-        let taken = self.touched.drain(..);
-        taken
-            .map(|cell| (cell, std::mem::take(&mut counts[cell as usize])))
-            .collect()
-    }
-}
-
-/// The choices of a block of runs as they go on.
-pub(crate) struct PlaceWatch {
-    columns: usize,
-    chosen: Counter,
-    ended_with: Counter,
-    /// By pair: the column of the last choice, if there was one in this run.
-    last: Vec<Option<u32>>,
-    visited: Vec<Pair>,
-}
-
-impl PlaceWatch {
-    pub(crate) fn new(environment: &Environment) -> PlaceWatch {
-        let pairs = environment.pairs();
-        let columns = pairs.problem().spec().actions().len() + 1;
-        let cells = pairs.len() * columns;
-        PlaceWatch {
-            columns,
-            chosen: Counter::new(cells),
-            ended_with: Counter::new(cells),
-            last: vec![None; pairs.len()],
-            visited: Vec::new(),
-        }
-    }
-
-    /// Takes in the episode that was played last.
-    pub(crate) fn episode(&mut self, environment: &Environment) {
-        let actions = &environment.episode().actions;
-        for (i, &pair) in environment.path().iter().enumerate() {
-            let column = actions.get(i).copied().unwrap_or(self.columns - 1);
-            self.chosen.add(pair.index() * self.columns + column);
-            if self.last[pair.index()].replace(column as u32).is_none() {
-                self.visited.push(pair);
-            }
-        }
-    }
-
-    /// The run is over: what each pair ended with is counted, and forgotten.
-    pub(crate) fn end_run(&mut self) {
-        for pair in self.visited.drain(..) {
-            if let Some(column) = self.last[pair.index()].take() {
-                let cell = pair.index() * self.columns + column as usize;
-                self.ended_with.add(cell);
-            }
-        }
-    }
-
-    /// The counts since they were taken last.
-    pub(crate) fn take(&mut self) -> PlaceCounts {
-        PlaceCounts {
-            chosen: self.chosen.take(),
-            ended_with: self.ended_with.take(),
+            self.ended_with
+                .push((tables.cell(seat.last(row)) as u32, 1));
         }
     }
 }

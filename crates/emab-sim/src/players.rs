@@ -13,6 +13,9 @@ use crate::vector::walk::{Hand, Player, Step};
 
 /// What lanes ask of a player between two runs.
 pub(crate) trait Seated: Player {
+    /// Makes room for all rows of the tables.
+    fn grow(&mut self, tables: &Tables);
+
     /// Forgets what it saw in these rows, all that were visited, and takes up a new source of randomness.
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream);
 
@@ -23,17 +26,22 @@ pub(crate) trait Seated: Player {
 }
 
 impl<const A: usize, const FAR: bool> Seated for FeedBalPlayer<'_, A, FAR> {
+    fn grow(&mut self, tables: &Tables) {
+        FeedBalPlayer::grow(self, tables);
+    }
+
     fn reset(&mut self, tables: &Tables, visited: &[u32], _stream: Stream) {
         FeedBalPlayer::reset(self, tables, visited);
     }
 }
 
 /// How often each action was taken, by its offset; of `stop`, how often its row was visited.
+#[derive(Default)]
 struct Counts(Vec<u64>);
 
 impl Counts {
-    fn new(tables: &Tables) -> Counts {
-        Counts(vec![0; tables.end])
+    fn grow(&mut self, tables: &Tables) {
+        self.0.resize(tables.end, 0);
     }
 
     /// Counts a visit and what was taken before it; returns whether it is the first.
@@ -53,38 +61,34 @@ impl Counts {
 }
 
 /// A policy that never changes.
-pub(crate) struct Fixed {
+pub(crate) struct Fixed<L> {
     counts: Counts,
+    policy: L,
     /// By row: the offset of its action, or of `stop`.
     chosen: Vec<u32>,
 }
 
-impl Fixed {
-    pub(crate) fn new(tables: &Tables, policy: &mut dyn Learner) -> Fixed {
-        let mut chosen = vec![0; tables.end];
-        for row in (START..tables.end).step_by(tables.row) {
-            let stop = row + WORDS * tables.actions;
-            let (t, x) = tables.place(stop);
-            chosen[row] = match policy.choose(t, x) {
-                Action::Continue(a) if tables.allows(row, a) => row + WORDS * a,
-                _ => stop,
-            } as u32;
-        }
+impl<L: Learner> Fixed<L> {
+    pub(crate) fn new(policy: L) -> Fixed<L> {
         Fixed {
-            counts: Counts::new(tables),
-            chosen,
+            counts: Counts::default(),
+            policy,
+            chosen: vec![0; START],
         }
     }
 }
 
-impl Player for Fixed {
+impl<L> Player for Fixed<L> {
     type Shared = ();
 
     fn shared(&self) {}
 
-    type Hand<'a> = &'a mut Fixed;
+    type Hand<'a>
+        = &'a mut Fixed<L>
+    where
+        L: 'a;
 
-    fn hand<'a>(&'a mut self, _tables: &'a Tables) -> &'a mut Fixed {
+    fn hand<'a>(&'a mut self, _tables: &'a Tables) -> &'a mut Fixed<L> {
         self
     }
 
@@ -93,7 +97,7 @@ impl Player for Fixed {
     }
 }
 
-impl Hand for &mut Fixed {
+impl<L> Hand for &mut Fixed<L> {
     type Shared = ();
 
     #[inline(always)]
@@ -109,7 +113,21 @@ impl Hand for &mut Fixed {
     }
 }
 
-impl Seated for Fixed {
+impl<L: Learner> Seated for Fixed<L> {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+        let had = self.chosen.len();
+        self.chosen.resize(tables.end, 0);
+        for row in (had..tables.end).step_by(tables.row) {
+            let stop = row + WORDS * tables.actions;
+            let (t, x) = tables.place(stop);
+            self.chosen[row] = match self.policy.choose(t, x) {
+                Action::Continue(a) if tables.allows(row, a) => row + WORDS * a,
+                _ => stop,
+            } as u32;
+        }
+    }
+
     fn reset(&mut self, tables: &Tables, visited: &[u32], _stream: Stream) {
         self.counts.reset(tables, visited);
     }
@@ -122,9 +140,9 @@ pub(crate) struct Coin {
 }
 
 impl Coin {
-    pub(crate) fn new(tables: &Tables, learner: Random) -> Coin {
+    pub(crate) fn new(learner: Random) -> Coin {
         Coin {
-            counts: Counts::new(tables),
+            counts: Counts::default(),
             learner,
         }
     }
@@ -174,6 +192,10 @@ impl Hand for CoinHand<'_> {
 }
 
 impl Seated for Coin {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+    }
+
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
         self.counts.reset(tables, visited);
         self.learner.reset(stream);
@@ -191,9 +213,9 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
-    pub(crate) fn new(tables: &Tables, learner: Ucb1) -> Sequences {
+    pub(crate) fn new(learner: Ucb1) -> Sequences {
         Sequences {
-            counts: Counts::new(tables),
+            counts: Counts::default(),
             learner,
             steps: 0,
             paid: 0.0,
@@ -265,6 +287,10 @@ impl Hand for SequencesHand<'_> {
 }
 
 impl Seated for Sequences {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+    }
+
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
         self.counts.reset(tables, visited);
         self.learner.reset(stream);
@@ -281,9 +307,9 @@ pub(crate) struct Recorded<L> {
 }
 
 impl<L: Learner> Recorded<L> {
-    pub(crate) fn new(tables: &Tables, learner: L) -> Recorded<L> {
+    pub(crate) fn new(learner: L) -> Recorded<L> {
         Recorded {
-            counts: Counts::new(tables),
+            counts: Counts::default(),
             learner,
             episode: Episode::default(),
             episodes: 0,
@@ -367,6 +393,10 @@ impl<L: Learner> Hand for RecordedHand<'_, L> {
 }
 
 impl<L: Learner> Seated for Recorded<L> {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+    }
+
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
         self.counts.reset(tables, visited);
         self.episode.clear();

@@ -6,13 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emab::learners::{LearnerConfig, Learning};
-use emab::{Block, Delta, Draws, IndexTable, Model, Names, Noise, Problem, Sigma2, Spec};
+use emab::{
+    Block, Delta, Draws, Environment, Estimator, IndexTable, Model, Names, Noise, Problem, Sigma2,
+    Spec,
+};
 use emab_problem::{BUILTIN, ProblemFile};
 
+use crate::experiment::Loop;
+use crate::tables::Tables;
 use crate::vector::{Fill, Level};
 use crate::{Control, Experiment, Finish, Shard, State, log_spaced};
 
-fn run(experiment: &Experiment, level: Option<Level>) -> State {
+fn run(experiment: &Experiment, by: Loop) -> State {
     let stop = AtomicBool::new(false);
     let mut state = experiment.state();
     let mut control = Control {
@@ -20,7 +25,7 @@ fn run(experiment: &Experiment, level: Option<Level>) -> State {
         stop: &stop,
         watch: &mut |_, _| {},
     };
-    let finish = experiment.run_with(&mut state, &mut control, level);
+    let finish = experiment.run_with(&mut state, &mut control, by);
     assert_eq!(finish.unwrap(), Finish::Complete);
     state.learners.iter_mut().for_each(|l| l.seconds = 0.0);
     state
@@ -28,10 +33,10 @@ fn run(experiment: &Experiment, level: Option<Level>) -> State {
 
 /// Runs with every loop there is, and compares.
 fn compare(experiment: &Experiment) {
-    let plain = run(experiment, None);
-    let base = run(experiment, Some(Level::Base));
+    let plain = run(experiment, Loop::Plain);
+    let base = run(experiment, Loop::Lanes(Level::Base));
     for level in Level::all() {
-        assert_eq!(run(experiment, Some(level)), base, "{level:?}");
+        assert_eq!(run(experiment, Loop::Lanes(level)), base, "{level:?}");
     }
     let results = experiment.results(&plain).into_iter();
     for (plain, fast) in results.zip(experiment.results(&base)) {
@@ -166,6 +171,101 @@ fn problems_of_every_shape() {
             }
         }
     }
+}
+
+/// A problem of which so much can be reached that regret is paired and tables grow.
+fn large(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
+    const STATES: usize = 1_000_000;
+    let branches = (actions * feedbacks).max(2) as f64;
+    // Twice as many pairs as are solved, if no two ways met.
+    let horizon = 2 + (2.0 * Environment::EXACT_PAIRS as f64).log(branches) as usize;
+    let names = |n| Names::Count(n, "");
+    let mut spec = Spec::new(horizon, names(STATES), names(actions), names(feedbacks))
+        .unwrap()
+        .transition(move |_t, x, a, f| {
+            ((x * (actions * feedbacks) + a * feedbacks + f + 1) % STATES) as f64
+        });
+    if masked {
+        spec = spec.allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x % 5 != a)));
+    }
+    let model = Model::new(
+        move |_t, x, a, f| {
+            let likely = (x + a) % feedbacks;
+            let rest = 0.4 / feedbacks as f64;
+            rest + f64::from(u8::from(f == likely)) * (1.0 - rest * feedbacks as f64)
+        },
+        |t, x, _a, _f| ((x * 31 + t) % 10) as f64 / 10.0,
+    );
+    let mut model = model.cost(|_t, x, a, _f| ((x + a) % 3) as f64 / 50.0);
+    (model.reward_noise, model.cost_noise) = noise;
+    Arc::new(Problem::new("large", spec, model))
+}
+
+#[test]
+fn where_tables_grow_and_the_benchmark_is_played_beside() {
+    let normal = Noise::normal(0.1).unwrap();
+    let learning = Learning {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..Learning::default()
+    };
+    for (actions, feedbacks, noise, masked) in [
+        (1, 2, (normal, normal), false),
+        (2, 2, (normal, normal), true),
+        (2, 2, (Noise::Bernoulli, Noise::None), false),
+        (3, 3, (normal, normal), true),
+    ] {
+        let problem = large(actions, feedbacks, noise, masked);
+        let estimator = Environment::new(problem.clone()).unwrap().estimator();
+        assert_eq!(estimator, Estimator::Paired);
+        let mut learners = vec!["feedbal", "feedbal:ties=random", "random", "benchmark"];
+        if actions == 1 {
+            learners.push("ucb1v");
+        }
+        let mut experiment = experiment(problem, &learning, &learners);
+        // Odd, so that a seat is empty at the end.
+        (experiment.runs, experiment.episodes) = (3, 300);
+        experiment.checkpoints = log_spaced(300);
+        compare(&experiment);
+        // What the loops add up is the same here, in the same order.
+        let regrets = |by| {
+            let results = experiment.results(&run(&experiment, by));
+            let curves = results
+                .into_iter()
+                .map(|result| (result.curve, result.causes));
+            curves.collect::<Vec<_>>()
+        };
+        assert_eq!(regrets(Loop::Plain), regrets(Loop::Lanes(Level::best())));
+    }
+}
+
+#[test]
+fn where_tables_grow_and_regret_is_exact() {
+    // A few actions of very many are allowed: few outcomes, and too many cells for tables of all pairs.
+    let actions = 10_000;
+    let names = |n| Names::Count(n, "");
+    let spec = Spec::new(12, names(20), names(actions), names(2))
+        .unwrap()
+        .transition(|_t, x, a, f| ((x + a / 1000 + f) % 20) as f64)
+        .allowed(|_t, x, a, _f| f64::from(u8::from(a % 3000 == 100 * x)));
+    let mut model = Model::new(
+        |_t, _x, _a, _f| 0.5,
+        |t, x, _a, _f| (t * x % 7) as f64 / 7.0,
+    );
+    model.reward_noise = Noise::normal(0.1).unwrap();
+    let problem = Arc::new(Problem::new("wide", spec, model));
+    let mut environment = Environment::new(problem.clone()).unwrap();
+    assert_eq!(environment.estimator(), Estimator::Exact);
+    assert!(Tables::whole(&mut environment).unwrap().is_none());
+    let learning = Learning {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..Learning::default()
+    };
+    let mut experiment = experiment(problem, &learning, &["feedbal", "random", "benchmark"]);
+    (experiment.runs, experiment.episodes) = (3, 60);
+    experiment.checkpoints = log_spaced(60);
+    compare(&experiment);
 }
 
 #[test]

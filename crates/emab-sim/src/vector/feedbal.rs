@@ -45,12 +45,20 @@ pub(crate) struct FeedBalPlayer<'t, const A: usize, const FAR: bool> {
 }
 
 impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
-    pub(crate) fn new(tables: &Tables, indices: &'t Indices) -> Self {
-        let mut words = vec![0.0; tables.end];
-        for at in (START..tables.end).step_by(WORDS) {
-            words[at + 1] = first_index(tables.allowed[at]);
+    pub(crate) fn new(indices: &'t Indices) -> Self {
+        FeedBalPlayer {
+            words: vec![0.0; START],
+            indices,
         }
-        FeedBalPlayer { words, indices }
+    }
+
+    /// Makes room for the rows that the tables have and it has not.
+    pub(crate) fn grow(&mut self, tables: &Tables) {
+        let had = self.words.len();
+        self.words.resize(tables.end, 0.0);
+        for at in (had..tables.end).step_by(WORDS) {
+            self.words[at + 1] = first_index(tables.allows_at(at));
+        }
     }
 
     /// Forgets what was seen in these rows.
@@ -58,7 +66,7 @@ impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
         for &row in visited {
             let row = row as usize;
             for at in (row..row + tables.row).step_by(WORDS) {
-                let index = first_index(tables.allowed[at]);
+                let index = first_index(tables.allows_at(at));
                 self.words[at..at + WORDS].copy_from_slice(&[0.0, index, 0.0]);
             }
         }

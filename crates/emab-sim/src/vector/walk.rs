@@ -73,8 +73,7 @@ pub(crate) struct Step {
 /// Where a run is, and who plays it.
 pub(crate) struct Seat<P> {
     pub(crate) player: P,
-    /// Rows in the order of their first visit, if there are too many to look at all of them.
-    visited: Vec<u32>,
+    /// Whether there are too many rows to look at all of them.
     sparse: bool,
     /// By row: the offset of the action that was chosen last, if that is wanted.
     last: Vec<u32>,
@@ -87,6 +86,31 @@ pub(crate) struct Seat<P> {
     pub(crate) gain: f64,
     /// Episodes to go before somebody wants to look.
     pub(crate) left: u64,
+    pub(crate) trail: Trail,
+}
+
+/// What a run leaves behind: where it was, and on growing tables what is needed to play the benchmark on the draws of
+/// its episode.
+#[derive(Default)]
+pub(crate) struct Trail {
+    /// Rows in the order of their first visit, if there are too many to look at all of them.
+    visited: Vec<u32>,
+    /// The uniform draw of each step at which it went on, and room for more.
+    pub(crate) draws: Vec<f64>,
+    /// Steps at which it went on.
+    pub(crate) steps: usize,
+    /// Expected costs of them.
+    pub(crate) paid: f64,
+    /// The row where it first did otherwise than the benchmark, or [`NONE`].
+    pub(crate) parted: usize,
+    /// The offset of what it did there, and the expected costs before.
+    pub(crate) parted_by: usize,
+    pub(crate) paid_before: f64,
+    /// The row where it stopped.
+    pub(crate) stopped: usize,
+    /// Whether the walk cannot go on before somebody has looked: for want of a row or of room, or because an episode is
+    /// over in which it parted from the benchmark.
+    pub(crate) waits: bool,
 }
 
 impl<P: Player> Seat<P> {
@@ -94,22 +118,42 @@ impl<P: Player> Seat<P> {
     pub(crate) fn new(tables: &Tables, player: P, watch: bool) -> Seat<P> {
         Seat {
             player,
-            visited: Vec::new(),
-            sparse: (tables.end - START) / tables.row > FEW_ROWS,
-            last: vec![0; tables.end],
+            sparse: tables.grows || (tables.end - START) / tables.row > FEW_ROWS,
+            last: Vec::new(),
             watch,
             row: START,
             taken: NONE,
             paid: 0.0,
             gain: 0.0,
             left: 0,
+            trail: Trail {
+                draws: vec![0.0; 16],
+                ..Trail::default()
+            },
         }
+    }
+
+    /// Makes room for rows that the tables have got.
+    pub(crate) fn grow(&mut self, tables: &Tables) {
+        if self.watch {
+            self.last.resize(tables.end, 0);
+        }
+    }
+
+    /// The row it is in, [`NONE`] if that is not in the tables, and the offset of the action that led there.
+    pub(crate) fn row(&self) -> (usize, usize) {
+        (self.row, self.taken)
+    }
+
+    /// Puts it into a row.
+    pub(crate) fn set_row(&mut self, row: usize) {
+        self.row = row;
     }
 
     /// The rows that were visited.
     pub(crate) fn visited<'a>(&'a self, tables: &Tables) -> Cow<'a, [u32]> {
         if self.sparse {
-            return Cow::Borrowed(&self.visited);
+            return Cow::Borrowed(&self.trail.visited);
         }
         let stop = WORDS * tables.actions;
         let rows = (START..tables.end).step_by(tables.row);
@@ -119,8 +163,9 @@ impl<P: Player> Seat<P> {
 
     /// Begins a new run.
     pub(crate) fn reset(&mut self) {
-        self.visited.clear();
+        self.trail.visited.clear();
         (self.row, self.taken, self.paid, self.gain) = (START, NONE, 0.0, 0.0);
+        self.trail.waits = false;
     }
 
     /// The offset of the action that was chosen last in a row that was visited.
@@ -142,7 +187,8 @@ pub(crate) fn walk<P: Player>(
     let watch = seats.iter().any(|seat| seat.watch);
     for seat in &seats {
         assert!((START..tables.end).contains(&seat.row) && seat.taken < tables.end);
-        assert!(seat.last.len() == tables.end);
+        assert!(seat.last.len() == tables.end || !watch);
+        assert!(seat.trail.steps < seat.trail.draws.len() || !tables.grows);
     }
     let sparse = seats.iter().any(|seat| seat.sparse);
     macro_rules! with {
@@ -155,11 +201,13 @@ pub(crate) fn walk<P: Player>(
             })
         };
     }
-    match (tables.feedbacks, bernoulli, watch || sparse) {
-        (2, false, false) => with!(2, 0),
-        (2, false, true) => with!(2, WATCH),
-        (2, true, _) => with!(2, WATCH | BERNOULLI),
-        _ => with!(0, WATCH | BERNOULLI),
+    match (tables.feedbacks, tables.grows, bernoulli, watch || sparse) {
+        (2, false, false, false) => with!(2, 0),
+        (2, false, false, true) => with!(2, WATCH),
+        (2, false, true, _) => with!(2, WATCH | BERNOULLI),
+        (_, false, _, _) => with!(0, WATCH | BERNOULLI),
+        (2, true, _, _) => with!(2, WATCH | BERNOULLI | GROWS),
+        (_, true, _, _) => with!(0, WATCH | BERNOULLI | GROWS),
     }
 }
 
@@ -173,8 +221,10 @@ struct Walk<'a, P, const F: usize, const FLAGS: u8> {
 
 /// Some noise may be.
 const BERNOULLI: u8 = 1;
-/// Last choices and first visits are recorded.
+/// First visits are recorded, and last choices if they are wanted.
 const WATCH: u8 = 2;
+/// The tables grow.
+const GROWS: u8 = 4;
 /// Up to so many rows it is cheaper to look at all of them now and then than to watch for first visits.
 const FEW_ROWS: usize = 256;
 
@@ -200,7 +250,7 @@ impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> 
                     shared,
                     &mut at_one,
                     &mut hand_one,
-                    &mut one.visited,
+                    &mut one.trail,
                     &self.blocks[0],
                     step,
                 );
@@ -208,13 +258,16 @@ impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> 
                     shared,
                     &mut at_two,
                     &mut hand_two,
-                    &mut two.visited,
+                    &mut two.trail,
                     &self.blocks[1],
                     step,
                 );
             }
             step += 1;
             if at_one.left == 0 || at_two.left == 0 {
+                break;
+            }
+            if FLAGS & GROWS != 0 && (one.trail.waits || two.trail.waits) {
                 break;
             }
         }
@@ -228,6 +281,7 @@ impl<P: Player, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> 
 /// Where one run is, in registers.
 struct At {
     last: *mut u32,
+    watch: bool,
     row: usize,
     taken: usize,
     paid: f64,
@@ -239,6 +293,7 @@ impl At {
     fn of<P>(seat: &mut Seat<P>) -> At {
         At {
             last: seat.last.as_mut_ptr(),
+            watch: seat.watch,
             row: seat.row,
             taken: seat.taken,
             paid: seat.paid,
@@ -264,15 +319,16 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
     /// One step of one run.
     ///
     /// SAFETY: needs `at.row` to be a row, `at.taken` an action or `NONE`, `step` in the block, and `at.last` as long
-    /// as the tables. That holds after it as well: `at.row` becomes the start or a next row, which [`Tables`] took
-    /// from the pairs of the problem, and `at.taken` an action of the row, as was checked or the hand is trusted with, or `NONE`.
+    /// as the tables if it watches. That holds after it as well: `at.row` becomes the start or a next row, which
+    /// [`Tables`] took from the pairs of the problem (or `NONE`, and then the trail waits), and `at.taken` an action of
+    /// the row, as was checked or the hand is trusted with, or `NONE`.
     #[inline(always)]
     unsafe fn step<H: Hand>(
         self,
         shared: H::Shared,
         at: &mut At,
         hand: &mut H,
-        visited: &mut Vec<u32>,
+        trail: &mut Trail,
         block: &Block,
         step: usize,
     ) {
@@ -284,7 +340,7 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
                 H::ACTIONS
             };
             let stop = row + WORDS * actions;
-            debug_assert!(stop + WORDS <= self.tables.end && at.taken < row);
+            debug_assert!(row >= START && stop + WORDS <= self.tables.end);
 
             let (chosen, stops) = hand.choose(row, stop);
             let is_action = chosen >= row && chosen < stop;
@@ -293,7 +349,7 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
             } else {
                 assert!(is_action, "{chosen} is no action of row {row}");
             }
-            if FLAGS & WATCH != 0 {
+            if FLAGS & WATCH != 0 && at.watch {
                 *at.last.add(row) = select(stops, stop, chosen) as u32;
             }
 
@@ -306,7 +362,7 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
             };
             let first = hand.reveal(shared, stop, reward, at.taken, reward + at.paid);
             if FLAGS & WATCH != 0 && first {
-                first_visit(visited, row);
+                first_visit(&mut trail.visited, row);
             }
 
             // The table has what an action is paid, less than 0 for a cost.
@@ -325,6 +381,18 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
                 paid,
                 feedback,
             });
+            if FLAGS & GROWS != 0 {
+                let u = *block.feedback.get_unchecked(step);
+                let cost = -*self.words.add(chosen);
+                let does = select(stops, stop, chosen);
+                let best = (*self.words.add(stop + 2)).to_bits() as usize;
+                trail.pass(row, best, does, stops, cost, u);
+                trail.waits = if stops {
+                    trail.parted != NONE && !self.tables.exact
+                } else {
+                    next == NONE || trail.steps == trail.draws.len()
+                };
+            }
             at.row = select(stops, START, next);
             at.taken = select(stops, NONE, chosen);
             at.paid = paid;
@@ -357,6 +425,42 @@ impl<const F: usize, const FLAGS: u8> Look<'_, F, FLAGS> {
             // Counting the bounds passed has no branch that a random number could mispredict.
             let f: usize = bounds.iter().map(|&bound| usize::from(bound <= u)).sum();
             (f, *self.tables.nexts.get_unchecked(first + f) as usize)
+        }
+    }
+}
+
+impl Trail {
+    /// Makes room for a step more.
+    pub(crate) fn make_room(&mut self) {
+        if self.steps == self.draws.len() {
+            self.draws.resize(2 * self.steps, 0.0);
+        }
+    }
+
+    /// The draw of a step after those that it went on at.
+    pub(crate) fn set(&mut self, step: usize, u: f64) {
+        if step == self.draws.len() {
+            self.draws.push(u);
+        } else {
+            self.draws[step] = u;
+        }
+    }
+
+    /// Takes in a step: in which row, what the benchmark does there and what was done. (Without branches it was slower.)
+    #[inline(always)]
+    fn pass(&mut self, row: usize, best: usize, does: usize, stops: bool, cost: f64, u: f64) {
+        if row == START {
+            (self.steps, self.paid, self.parted) = (0, 0.0, NONE);
+        }
+        if best != does && self.parted == NONE {
+            (self.parted, self.parted_by, self.paid_before) = (row, does, self.paid);
+        }
+        if stops {
+            self.stopped = row;
+        } else {
+            self.draws[self.steps] = u;
+            self.steps += 1;
+            self.paid += cost;
         }
     }
 }

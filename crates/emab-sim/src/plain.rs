@@ -1,13 +1,14 @@
-//! One learner on one run after another: the plain loop, for every learner and every problem.
+//! The plain loop: [`Environment::play`], one run after another. What the fast loops are tested against.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use emab::learners::LearnerConfig;
+use emab::oracle::Pair;
 use emab::{Environment, Learner, Role, Stream};
 
-use crate::experiment::{Experiment, SimError};
-use crate::places::{PlaceCounts, PlaceWatch};
+use crate::experiment::SimError;
+use crate::job::{Done, Job};
+use crate::places::PlaceCounts;
 use crate::pool::{Queue, Worker};
 use crate::runs::RunSet;
 use crate::tally::{Run, Tally};
@@ -16,17 +17,6 @@ use crate::tally::{Run, Tally};
 const LOOK: u64 = 1024;
 const LOOK_STEPS: u64 = 100_000;
 
-/// All runs of one learner, as every thread needs to know them.
-pub(crate) struct Job<'a> {
-    pub(crate) experiment: &'a Experiment,
-    pub(crate) config: &'a LearnerConfig,
-    pub(crate) environment: &'a Environment,
-    pub(crate) done_before: RunSet,
-    /// Whether choices are counted by place.
-    pub(crate) by_place: bool,
-    pub(crate) played: &'a AtomicU64,
-}
-
 /// One thread's environment and learner, used for one run after another.
 pub(crate) struct RunWorker<'a> {
     job: &'a Job<'a>,
@@ -34,24 +24,6 @@ pub(crate) struct RunWorker<'a> {
     learner: Box<dyn Learner + Send>,
     run: Run,
     watch: Option<PlaceWatch>,
-}
-
-/// What a block of runs amounts to.
-pub(crate) struct Done {
-    pub(crate) done: RunSet,
-    pub(crate) tally: Tally,
-    pub(crate) places: PlaceCounts,
-}
-
-impl Done {
-    /// Nothing, at so many checkpoints.
-    pub(crate) fn new(checkpoints: usize) -> Done {
-        Done {
-            done: RunSet::default(),
-            tally: Tally::new(checkpoints),
-            places: PlaceCounts::default(),
-        }
-    }
 }
 
 impl Worker for RunWorker<'_> {
@@ -153,5 +125,91 @@ impl<'a> RunWorker<'a> {
             watch.end_run();
         }
         Ok(true)
+    }
+}
+
+/// One count a cell, and which of them are not 0.
+struct Counter {
+    counts: Vec<u64>,
+    touched: Vec<u32>,
+}
+
+impl Counter {
+    fn new(cells: usize) -> Counter {
+        Counter {
+            counts: vec![0; cells],
+            touched: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, cell: usize) {
+        if self.counts[cell] == 0 {
+            self.touched.push(cell as u32);
+        }
+        self.counts[cell] += 1;
+    }
+
+    fn take(&mut self) -> Vec<(u32, u64)> {
+        let counts = &mut self.counts;
+        let taken = self.touched.drain(..);
+        taken
+            .map(|cell| (cell, std::mem::take(&mut counts[cell as usize])))
+            .collect()
+    }
+}
+
+/// The choices of a block of runs as they go on.
+pub(crate) struct PlaceWatch {
+    columns: usize,
+    chosen: Counter,
+    ended_with: Counter,
+    /// By pair: the column of the last choice, if there was one in this run.
+    last: Vec<Option<u32>>,
+    visited: Vec<Pair>,
+}
+
+impl PlaceWatch {
+    pub(crate) fn new(environment: &Environment) -> PlaceWatch {
+        let pairs = environment.pairs();
+        let columns = pairs.problem().spec().actions().len() + 1;
+        let cells = pairs.len() * columns;
+        PlaceWatch {
+            columns,
+            chosen: Counter::new(cells),
+            ended_with: Counter::new(cells),
+            last: vec![None; pairs.len()],
+            visited: Vec::new(),
+        }
+    }
+
+    /// Takes in the episode that was played last.
+    pub(crate) fn episode(&mut self, environment: &Environment) {
+        let actions = &environment.episode().actions;
+        for (i, &pair) in environment.path().iter().enumerate() {
+            let column = actions.get(i).copied().unwrap_or(self.columns - 1);
+            self.chosen.add(pair.index() * self.columns + column);
+            if self.last[pair.index()].replace(column as u32).is_none() {
+                self.visited.push(pair);
+            }
+        }
+    }
+
+    /// The run is over: what each pair ended with is counted, and forgotten.
+    pub(crate) fn end_run(&mut self) {
+        for pair in self.visited.drain(..) {
+            if let Some(column) = self.last[pair.index()].take() {
+                let cell = pair.index() * self.columns + column as usize;
+                self.ended_with.add(cell);
+            }
+        }
+    }
+
+    /// The counts since they were taken last.
+    pub(crate) fn take(&mut self) -> PlaceCounts {
+        PlaceCounts {
+            chosen: self.chosen.take(),
+            ended_with: self.ended_with.take(),
+        }
     }
 }
