@@ -1,7 +1,8 @@
 //! Steps of two runs side by side, so that one computes while the other waits, and without any branch that chance
 //! decides: where a run is, and whether its episode is over, is data.
 //!
-//! Nothing here checks bounds. [`Tables`] has no way but to rows that it has, and players answer for their choices.
+//! Nothing here checks bounds. [`Tables`] has no way but to rows that it has, or to [`NONE`], where the walk ends until
+//! there is one; and players answer for their choices.
 
 use std::borrow::Cow;
 use std::hint::select_unpredictable as select;
