@@ -126,24 +126,24 @@ impl Tables {
 
     fn add_action(&mut self, oracle: &Benchmark, pair: Pair, a: usize, at: usize) {
         self.words[at] = -oracle.pairs().cost(pair, a);
-        let row_of = |next: Pair| {
-            self.rows
-                .get(next.index())
-                .map_or(NONE, |row| *row as usize)
-        };
+        let rows = &self.rows;
+        let row_of = |next: Pair| rows.get(next.index()).copied().unwrap_or(NONE as u32);
         // No draw is a feedback that never comes.
-        let outcomes: Vec<(f64, u32)> = oracle
+        let mut outcomes = oracle
             .pairs()
             .outcomes_of(pair, a)
-            .map(|(bound, next)| (bound, next.map_or(START, row_of) as u32))
-            .collect();
-        if let [(bound, zero), (_, one)] = outcomes[..] {
+            .map(|(bound, next)| (bound, next.map_or(START as u32, row_of)));
+        if self.feedbacks == 2
+            && let (Some((bound, zero)), Some((_, one))) = (outcomes.next(), outcomes.next())
+        {
             self.words[at + 1] = bound;
             self.words[at + 2] = two_in_one(zero, one);
         } else {
             self.words[at + 1] = f64::from_bits(self.bounds.len() as u64);
-            self.bounds.extend(outcomes.iter().map(|(bound, _)| bound));
-            self.nexts.extend(outcomes.iter().map(|(_, next)| next));
+            for (bound, next) in outcomes {
+                self.bounds.push(bound);
+                self.nexts.push(next);
+            }
         }
     }
 
@@ -263,7 +263,7 @@ pub(crate) struct Growing {
 impl Growing {
     /// Begins with the row of the start.
     pub(crate) fn new(environment: &Environment) -> Result<Growing, OracleError> {
-        let oracle = environment.clone().oracle().clone();
+        let oracle = environment.clone().into_oracle();
         let exact = environment.estimator() == Estimator::Exact;
         let mut growing = Growing {
             tables: Tables::empty(&oracle, exact, true),

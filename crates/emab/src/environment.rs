@@ -169,6 +169,11 @@ impl Environment {
         &mut self.oracle
     }
 
+    /// The same, without the rest.
+    pub fn into_oracle(self) -> Benchmark {
+        self.oracle
+    }
+
     /// Plays one episode, lets the learner learn from it, and returns its regret by cause.
     #[inline]
     pub fn play<L: Learner + ?Sized>(&mut self, learner: &mut L) -> Result<Causes, PlayError> {
