@@ -1,6 +1,6 @@
 //! `emab learners`: who can be run, with which parameters.
 
-use emab::learners::{CATALOGUE, Sees};
+use emab::learners::CATALOGUE;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -25,13 +25,9 @@ pub fn learners(json: bool) -> Result<(), Failure> {
     let rows: Vec<Vec<String>> = CATALOGUE
         .iter()
         .map(|entry| {
-            let sees = match entry.sees {
-                Sees::Spec => "episodes",
-                Sees::Problem => "the truth",
-            };
             vec![
                 entry.name.into(),
-                sees.into(),
+                entry.sees.words().into(),
                 entry.about.into(),
                 entry.reference.into(),
             ]

@@ -1,281 +1,25 @@
-//! The one list of learners: names, parameters, defaults, references, and how to build each.
+//! The one list of learners, and a learner of it by name with its parameters.
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use thiserror::Error;
-
-use super::parameter::{Learning, Parameter, ParameterValue, resolve};
+use super::entry::{Build, Entry, Sees};
+use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBal, FeedBalParameters, Policy, Random, TooManyArms, Ucb1};
+use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1};
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::oracle::{Optimal, OracleError, Pairs, best_fixed};
-use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
+use crate::parameter::ParameterError;
 use crate::spec::Spec;
 
-/// What a learner gets to see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sees {
-    /// The specification and the episodes.
-    Spec,
-    /// The truth.
-    Problem,
-}
-
-/// One learner of the catalogue.
-pub struct Entry {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Its name in figures and text.
-    pub title: &'static str,
-    /// What it does, in a line.
-    pub about: &'static str,
-    /// Where it was published.
-    pub reference: &'static str,
-    /// What it gets to see.
-    pub sees: Sees,
-    /// What can be set.
-    pub parameters: &'static [Parameter],
-    build: fn(&Build<'_>) -> Result<Box<dyn Learner + Send>, LearnerError>,
-}
-
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Entry({})", self.name)
-    }
-}
-
-/// Why a learner cannot be had.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum LearnerError {
-    /// No such learner.
-    #[error(
-        "unknown learner `{name}`{}; `emab learners` lists them",
-        did_you_mean(near)
-    )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The nearest name there is.
-        near: Option<&'static str>,
-    },
-    /// Not `name:key=value,key=value`.
-    #[error("learner `{text}`: `{part}` is not of the form key=value")]
-    Form {
-        /// The whole.
-        text: String,
-        /// The part that is wrong.
-        part: String,
-    },
-    /// No such parameter.
-    #[error("learner `{learner}` has no parameter `{name}`; {}", it_has(known))]
-    UnknownParameter {
-        /// The learner.
-        learner: &'static str,
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: Vec<&'static str>,
-    },
-    /// A parameter set twice.
-    #[error("learner `{learner}`: `{name}` is given twice")]
-    Twice {
-        /// The learner.
-        learner: &'static str,
-        /// The parameter.
-        name: String,
-    },
-    /// A parameter outside of its range.
-    #[error("learner `{learner}`: {error}")]
-    Parameter {
-        /// The learner.
-        learner: &'static str,
-        /// What is wrong.
-        error: ParameterError,
-    },
-    /// More sequences than can be arms.
-    #[error("learner `{learner}`: {error}")]
-    Arms {
-        /// The learner.
-        learner: &'static str,
-        /// What is wrong.
-        error: TooManyArms,
-    },
-    /// The truth cannot be worked out.
-    #[error("learner `{learner}`: {error}")]
-    Oracle {
-        /// The learner.
-        learner: &'static str,
-        /// What is wrong.
-        error: OracleError,
-    },
-    /// The truth is needed and there is none.
-    #[error("learner `{learner}` plays what the truth says, and this problem has no `model`")]
-    NeedsModel {
-        /// The learner.
-        learner: &'static str,
-    },
-    /// It has no confidence bounds that could be checked.
-    #[error("learner `{learner}` promises nothing that could be checked; `feedbal` does")]
-    NoPromise {
-        /// The learner.
-        learner: &'static str,
-    },
-    /// Too many fixed sequences to find the best of them.
-    #[error("learner `{learner}`: there are too many fixed sequences to find the best of them")]
-    Sequences {
-        /// The learner.
-        learner: &'static str,
-    },
-}
-
-fn did_you_mean(near: &Option<&'static str>) -> String {
-    near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
-}
-
-fn it_has(known: &[&'static str]) -> String {
-    if known.is_empty() {
-        "it has none".into()
-    } else {
-        format!("it has `{}`", known.join("`, `"))
-    }
-}
-
-/// The most outcomes that are followed for the best fixed sequence: some seconds.
-pub const FIXED_WORK: usize = 20_000_000;
-
 /// All learners.
-pub static CATALOGUE: &[Entry] = &[
-    Entry {
-        name: "feedbal",
-        title: "FeedBAL",
-        about: "upper confidence bounds on the gain of each action, by step and state",
-        reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
-        sees: Sees::Spec,
-        parameters: &[
-            Parameter::new(
-                "sigma2",
-                "0.25",
-                "variance proxy of the noise on costs and rewards, at least 0",
-            )
-            .stated(|learning| learning.sigma2.map(Sigma2::get)),
-            Parameter::new(
-                "delta",
-                "0.01",
-                "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
-            )
-            .stated(|learning| learning.delta.map(Delta::get)),
-            Parameter::new(
-                "width",
-                "paper",
-                "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
-            ),
-            Parameter::new(
-                "sigma2_cost",
-                "sigma2",
-                "variance proxy of the noise on costs alone",
-            )
-            .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
-            .part_of("sigma2"),
-            Parameter::new(
-                "sigma2_reward",
-                "sigma2",
-                "variance proxy of the noise on rewards alone",
-            )
-            .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
-            .part_of("sigma2"),
-            Parameter::new(
-                "feedback_spread",
-                "[learning]",
-                "for width=sound: how far one feedback can move the next expected reward",
-            )
-            .stated(|learning| learning.spread().map(Spread::get))
-            .only_with("width", "sound"),
-            Parameter::new(
-                "stop_bias",
-                "0",
-                "added to the index of `stop` (the epsilon of Section 4), a finite number",
-            ),
-            Parameter::new(
-                "ties",
-                "lowest",
-                "who wins a tie among continuation actions: `lowest` or `random`",
-            ),
-        ],
-        build: |with| {
-            let parameters = with.feedbal()?;
-            Ok(Box::new(FeedBal::new(with.spec.clone(), parameters)))
-        },
-    },
-    Entry {
-        name: "ucb1",
-        title: "UCB1",
-        about: "one arm for each sequence of actions; updates the arm it played",
-        reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
-        sees: Sees::Spec,
-        parameters: &[],
-        build: |with| with.ucb1(false),
-    },
-    Entry {
-        name: "ucb1v",
-        title: "UCB1-V",
-        about: "UCB1 that updates every prefix of the sequence it played",
-        reference: "Tekin, van der Schaar, Section 5",
-        sees: Sees::Spec,
-        parameters: &[],
-        build: |with| with.ucb1(true),
-    },
-    Entry {
-        name: "benchmark",
-        title: "benchmark",
-        about: "always takes the best next step",
-        reference: "Tekin, van der Schaar, Algorithm 1",
-        sees: Sees::Problem,
-        parameters: &[],
-        build: |with| {
-            let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
-            Ok(Box::new(policy))
-        },
-    },
-    Entry {
-        name: "optimal",
-        title: "optimal",
-        about: "plays the optimal policy",
-        reference: "backward induction",
-        sees: Sees::Problem,
-        parameters: &[],
-        build: |with| {
-            let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
-            Ok(Box::new(policy))
-        },
-    },
-    Entry {
-        name: "best-fixed",
-        title: "best fixed",
-        about: "plays the best sequence that looks at no feedback",
-        reference: "Tekin, van der Schaar, Section 2",
-        sees: Sees::Problem,
-        parameters: &[],
-        build: |with| {
-            let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
-            let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
-            let best = best_fixed(&pairs, &optimal, FIXED_WORK).ok_or(LearnerError::Sequences {
-                learner: with.learner,
-            })?;
-            Ok(Box::new(Policy::fixed(with.spec.clone(), &best)))
-        },
-    },
-    Entry {
-        name: "random",
-        title: "random",
-        about: "any allowed action or stop, each with the same chance",
-        reference: "none",
-        sees: Sees::Spec,
-        parameters: &[],
-        build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
-    },
+pub static CATALOGUE: &[&Entry] = &[
+    &feedbal::ENTRY,
+    &ucb1::UCB1,
+    &ucb1::UCB1V,
+    &policy::BENCHMARK,
+    &policy::OPTIMAL,
+    &policy::BEST_FIXED,
+    &random::ENTRY,
 ];
 
 /// A learner by name with all its parameters set, ready to be built as often as needed.
@@ -303,6 +47,7 @@ impl LearnerConfig {
         let entry = CATALOGUE
             .iter()
             .find(|entry| entry.name == name)
+            .copied()
             .ok_or_else(|| LearnerError::Unknown {
                 name: name.into(),
                 near: nearest(name, CATALOGUE.iter().map(|entry| entry.name)),
@@ -403,47 +148,8 @@ impl LearnerConfig {
                 values: &self.values,
             },
             spec,
-            problem: problem.filter(|_| self.entry.sees == Sees::Problem),
+            problem: problem.filter(|_| self.entry.sees != Sees::Spec),
         })
-    }
-}
-
-/// What a learner is built from.
-struct Build<'a> {
-    settings: Settings<'a>,
-    spec: &'a Arc<Spec>,
-    problem: Option<&'a Arc<Problem>>,
-}
-
-impl<'a> std::ops::Deref for Build<'a> {
-    type Target = Settings<'a>;
-
-    fn deref(&self) -> &Settings<'a> {
-        &self.settings
-    }
-}
-
-impl Build<'_> {
-    fn oracle(&self, error: OracleError) -> LearnerError {
-        LearnerError::Oracle {
-            learner: self.learner,
-            error,
-        }
-    }
-
-    fn problem(&self) -> Result<Arc<Problem>, LearnerError> {
-        self.problem.cloned().ok_or(LearnerError::NeedsModel {
-            learner: self.learner,
-        })
-    }
-
-    fn ucb1(&self, virtual_updates: bool) -> Result<Box<dyn Learner + Send>, LearnerError> {
-        let learner =
-            Ucb1::new(self.spec.clone(), virtual_updates).map_err(|error| LearnerError::Arms {
-                learner: self.learner,
-                error,
-            })?;
-        Ok(Box::new(learner))
     }
 }
 

@@ -13,13 +13,78 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::entry::{Entry, Sees};
+use super::parameter::Parameter;
 use crate::episode::Episode;
 use crate::learner::{Estimate, Learner};
-use crate::parameter::{Delta, ParameterError, Sigma2};
+use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
 use crate::random::{Role, Stream};
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 use crate::width::{Coefficients, IndexTable, Width, WidthKind};
+
+/// Its place in the catalogue.
+pub(super) static ENTRY: Entry = Entry {
+    name: "feedbal",
+    title: "FeedBAL",
+    about: "upper confidence bounds on the gain of each action, by step and state",
+    reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
+    sees: Sees::Spec,
+    parameters: &[
+        Parameter::new(
+            "sigma2",
+            "0.25",
+            "variance proxy of the noise on costs and rewards, at least 0",
+        )
+        .stated(|learning| learning.sigma2.map(Sigma2::get)),
+        Parameter::new(
+            "delta",
+            "0.01",
+            "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
+        )
+        .stated(|learning| learning.delta.map(Delta::get)),
+        Parameter::new(
+            "width",
+            "paper",
+            "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
+        ),
+        Parameter::new(
+            "sigma2_cost",
+            "sigma2",
+            "variance proxy of the noise on costs alone",
+        )
+        .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
+        .part_of("sigma2"),
+        Parameter::new(
+            "sigma2_reward",
+            "sigma2",
+            "variance proxy of the noise on rewards alone",
+        )
+        .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
+        .part_of("sigma2"),
+        Parameter::new(
+            "feedback_spread",
+            "[learning]",
+            "for width=sound: how far one feedback can move the next expected reward",
+        )
+        .stated(|learning| learning.spread().map(Spread::get))
+        .only_with("width", "sound"),
+        Parameter::new(
+            "stop_bias",
+            "0",
+            "added to the index of `stop` (the epsilon of Section 4), a finite number",
+        ),
+        Parameter::new(
+            "ties",
+            "lowest",
+            "who wins a tie among continuation actions: `lowest` or `random`",
+        ),
+    ],
+    build: |with| {
+        let parameters = with.feedbal()?;
+        Ok(Box::new(FeedBal::new(with.spec.clone(), parameters)))
+    },
+};
 
 /// Who wins a tie among continuation actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,13 +5,64 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::LearnerError;
+use super::entry::{Entry, Sees};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::oracle::{Benchmark, FixedSequence, Optimal, OracleError, Pairs};
+use crate::oracle::{Benchmark, FixedSequence, Optimal, OracleError, Pairs, best_fixed};
 use crate::random::Stream;
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
+
+/// The most outcomes that are followed for the best fixed sequence: some seconds.
+pub const FIXED_WORK: usize = 20_000_000;
+
+/// Its place in the catalogue.
+pub(super) static BENCHMARK: Entry = Entry {
+    name: "benchmark",
+    title: "benchmark",
+    about: "always takes the best next step",
+    reference: "Tekin, van der Schaar, Algorithm 1",
+    sees: Sees::Problem,
+    parameters: &[],
+    build: |with| {
+        let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
+        Ok(Box::new(policy))
+    },
+};
+
+/// Its place in the catalogue.
+pub(super) static OPTIMAL: Entry = Entry {
+    name: "optimal",
+    title: "optimal",
+    about: "plays the optimal policy",
+    reference: "backward induction",
+    sees: Sees::Problem,
+    parameters: &[],
+    build: |with| {
+        let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
+        Ok(Box::new(policy))
+    },
+};
+
+/// Its place in the catalogue.
+pub(super) static BEST_FIXED: Entry = Entry {
+    name: "best-fixed",
+    title: "best fixed",
+    about: "plays the best sequence that looks at no feedback",
+    reference: "Tekin, van der Schaar, Section 2",
+    sees: Sees::Problem,
+    parameters: &[],
+    build: |with| {
+        let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
+        let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
+        let best = best_fixed(&pairs, &optimal, FIXED_WORK).ok_or(LearnerError::Sequences {
+            learner: with.learner,
+        })?;
+        Ok(Box::new(Policy::fixed(with.spec.clone(), &best)))
+    },
+};
 
 /// Plays a policy: an action for every step-state pair.
 ///

@@ -5,10 +5,22 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::entry::{Entry, Sees};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::random::{Role, Stream};
 use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(super) static ENTRY: Entry = Entry {
+    name: "random",
+    title: "random",
+    about: "any allowed action or stop, each with the same chance",
+    reference: "none",
+    sees: Sees::Spec,
+    parameters: &[],
+    build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
+};
 
 /// The learner.
 ///

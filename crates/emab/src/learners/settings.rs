@@ -1,6 +1,6 @@
 //! The parameters of a learner as they were given, read with their ranges checked.
 
-use super::catalogue::LearnerError;
+use super::LearnerError;
 use super::parameter::ParameterValue;
 use super::{FeedBalParameters, Ties};
 use crate::parameter::{Delta, ParameterError, Sigma2, Spread};

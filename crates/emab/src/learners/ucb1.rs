@@ -20,11 +20,44 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::LearnerError;
+use super::entry::{Build, Entry, Sees};
 use super::tournament::Tournament;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::random::Stream;
 use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(super) static UCB1: Entry = Entry {
+    name: "ucb1",
+    title: "UCB1",
+    about: "one arm for each sequence of actions; updates the arm it played",
+    reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
+    sees: Sees::Spec,
+    parameters: &[],
+    build: |with| build(with, false),
+};
+
+/// Its place in the catalogue.
+pub(super) static UCB1V: Entry = Entry {
+    name: "ucb1v",
+    title: "UCB1-V",
+    about: "UCB1 that updates every prefix of the sequence it played",
+    reference: "Tekin, van der Schaar, Section 5",
+    sees: Sees::Spec,
+    parameters: &[],
+    build: |with| build(with, true),
+};
+
+fn build(with: &Build<'_>, virtual_updates: bool) -> Result<Box<dyn Learner + Send>, LearnerError> {
+    let learner =
+        Ucb1::new(with.spec.clone(), virtual_updates).map_err(|error| LearnerError::Arms {
+            learner: with.learner,
+            error,
+        })?;
+    Ok(Box::new(learner))
+}
 
 /// The most arms.
 pub const MAX_ARMS: usize = 1_000_000;
