@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1};
+use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1, ucbvi};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::parameter::ParameterError;
@@ -16,6 +16,7 @@ pub static CATALOGUE: &[&Entry] = &[
     &feedbal::ENTRY,
     &ucb1::UCB1,
     &ucb1::UCB1V,
+    &ucbvi::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,

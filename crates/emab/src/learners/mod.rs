@@ -10,8 +10,10 @@ mod parameter;
 mod policy;
 mod random;
 mod settings;
+mod tabular;
 mod tournament;
 mod ucb1;
+mod ucbvi;
 
 pub use catalogue::{CATALOGUE, LearnerConfig, nearest};
 pub use entry::{Entry, Sees};

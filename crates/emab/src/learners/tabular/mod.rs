@@ -1,0 +1,18 @@
+//! What the learners of Markov decision processes share: the process as far as the specification tells it
+//! ([`Chart`]), what was seen in it ([`Evidence`]), and a policy for it by backward induction ([`Plan`]).
+//!
+//! The translation of Section 6 of the paper: a state of the process is a step-state pair, `stop` leads to the end and
+//! pays the terminal reward, and a continuation action pays minus its cost. What a learner does not know is the law
+//! of the feedback, the costs and the rewards.
+
+mod chart;
+mod evidence;
+mod plan;
+#[cfg(test)]
+pub(crate) mod testing;
+mod told;
+
+pub(crate) use chart::Chart;
+pub(crate) use evidence::{Evidence, Sums};
+pub(crate) use plan::Plan;
+pub(crate) use told::{DELTA, LEAST, MOST, REVEAL, SCALE, SIGMA2, Told};
