@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1, ucbvi};
+use super::{
+    FeedBalParameters, LearnerError, feedbal, feedbal_lookahead, feedbal_model, policy, random,
+    ucb1, ucbvi,
+};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::parameter::ParameterError;
@@ -14,6 +17,8 @@ use crate::spec::Spec;
 /// All learners.
 pub static CATALOGUE: &[&Entry] = &[
     &feedbal::ENTRY,
+    &feedbal_model::ENTRY,
+    &feedbal_lookahead::ENTRY,
     &ucb1::UCB1,
     &ucb1::UCB1V,
     &ucbvi::ENTRY,
@@ -143,7 +148,17 @@ impl LearnerConfig {
         spec: &Arc<Spec>,
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
-        (self.entry.build)(&Build {
+        self.build_with(spec, problem, self.entry.build)
+    }
+
+    /// The same by a function of one's own, for tests that look into a learner.
+    pub(super) fn build_with<L>(
+        &self,
+        spec: &Arc<Spec>,
+        problem: Option<&Arc<Problem>>,
+        build: impl Fn(&Build<'_>) -> Result<L, LearnerError>,
+    ) -> Result<L, LearnerError> {
+        build(&Build {
             settings: Settings {
                 learner: self.entry.name,
                 values: &self.values,

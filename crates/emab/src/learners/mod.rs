@@ -5,13 +5,17 @@
 mod catalogue;
 mod entry;
 mod error;
+mod estimator;
 mod feedbal;
+mod feedbal_lookahead;
+mod feedbal_model;
 mod parameter;
 mod policy;
 mod random;
 mod settings;
 mod tabular;
 mod tournament;
+mod trust;
 mod ucb1;
 mod ucbvi;
 
