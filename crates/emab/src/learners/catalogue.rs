@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1, ucbvi};
+use super::{
+    FeedBalParameters, LearnerError, feedbal, opsrl, policy,
+    psrl, random, ucb1, ucbvi,
+};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::parameter::ParameterError;
@@ -17,6 +20,8 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucb1::UCB1,
     &ucb1::UCB1V,
     &ucbvi::ENTRY,
+    &psrl::ENTRY,
+    &opsrl::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,
