@@ -6,8 +6,8 @@ use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
-    FeedBalParameters, LearnerError, feedbal, opsrl, policy,
-    psrl, random, ucb1, ucbvi,
+    FeedBalParameters, LearnerError, epsilon_greedy, explore_then_commit, feedbal, opsrl, policy,
+    psrl, random, thompson, ucb1, ucbvi,
 };
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -22,6 +22,9 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucbvi::ENTRY,
     &psrl::ENTRY,
     &opsrl::ENTRY,
+    &thompson::ENTRY,
+    &epsilon_greedy::ENTRY,
+    &explore_then_commit::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,

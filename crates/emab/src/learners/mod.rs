@@ -4,15 +4,20 @@
 
 mod catalogue;
 mod entry;
+mod epsilon_greedy;
 mod error;
+mod explore_then_commit;
 mod feedbal;
+mod gains;
 mod opsrl;
 mod parameter;
 mod policy;
 mod psrl;
 mod random;
+mod rows;
 mod settings;
 mod tabular;
+mod thompson;
 mod tournament;
 mod ucb1;
 mod ucbvi;
