@@ -7,7 +7,7 @@ use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
     FeedBalParameters, LearnerError, epsilon_greedy, explore_then_commit, feedbal, opsrl, policy,
-    psrl, random, thompson, ucb1, ucbvi,
+    psrl, q_learning, random, td_lambda, thompson, ucb1, ucbvi,
 };
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -22,6 +22,8 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucbvi::ENTRY,
     &psrl::ENTRY,
     &opsrl::ENTRY,
+    &q_learning::ENTRY,
+    &td_lambda::ENTRY,
     &thompson::ENTRY,
     &epsilon_greedy::ENTRY,
     &explore_then_commit::ENTRY,
