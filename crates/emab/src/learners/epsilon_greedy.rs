@@ -2,7 +2,7 @@
 //! Analysis of the Multiarmed Bandit Problem* (2002), Figure 3.
 //!
 //! At the `n`-th play an arm is drawn uniformly with probability `epsilon_n`, and otherwise the arm of the largest sample mean
-//! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 5` and `0 < d <` the least
+//! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 5` and `d` at most the least
 //! gap for the theorem: the chance of a wrong arm then falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
 //! and `d` the true gap.
 //!
@@ -45,7 +45,7 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::new(
             "d",
             "0.2",
-            "for schedule=decay: from 0 to 1 and not 0; the proof asks for less than the least gap",
+            "for schedule=decay: from 0 to 1 and not 0; the proof asks for at most the least gap",
         ),
         Parameter::new(
             "epsilon",

@@ -21,6 +21,7 @@
 //!   `b_t = c (length + sigma) sqrt(H iota / t)`. `sigma` is for the noise on costs, which the paper does not have. `stop`
 //!   leads to the end for certain, so its bonus is `c sigma sqrt(H iota / t)`. `S A T` is the number of pairs and choices
 //!   times the episodes so far, because nobody tells the learner how many there will be; `p` is `delta`.
+//!   The default of `c` is ours: with 1, values leave the upper end of their range only after many episodes.
 //! - `epsilon`: `Q` begins at `initial`.
 
 use std::sync::Arc;
