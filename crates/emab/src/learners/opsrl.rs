@@ -302,6 +302,33 @@ mod tests {
     }
 
     #[test]
+    fn the_extended_process_is_solved() {
+        // Without noise an observation is the truth, and with such a kappa a law is what was seen: an epoch by hand.
+        let sampling = Sampling {
+            eta: 0.0,
+            omega: 1e-9,
+            kappa: 1e-9,
+            ..SAMPLING
+        };
+        let mut learner = learner(sampling, true);
+        learner.sigma2 = 0.0;
+        for (f, g) in [(0, 0), (0, 1), (1, 0), (1, 0)] {
+            let pay = [0.4, 2.0][g];
+            let costs = [0.1, [0.2, 0.3][f]];
+            learner.learn(&after(
+                &[(0, f), (0, g)],
+                &costs,
+                &[0.5, [0.0, 0.6][f], pay],
+            ));
+        }
+        learner.begin_epoch();
+        // From (2, 0) half of 0.4 and 2 less 0.2; from (2, 1) nothing better than 0.6; from the start half of both less 0.1.
+        for (value, by_hand) in learner.plan.value.iter().zip([0.7, 1.0, 0.6, 0.4, 2.0]) {
+            assert!((value - by_hand).abs() < 1e-3, "{value} is not {by_hand}");
+        }
+    }
+
+    #[test]
     fn an_epoch_ends_when_a_count_has_doubled() {
         let mut learner = learner(SAMPLING, false);
         learner.reset(Stream::new(1, 0, Role::Learner));

@@ -231,6 +231,25 @@ mod tests {
     }
 
     #[test]
+    fn the_process_drawn_is_solved() {
+        // Pairs: the start, then (2, 0), (2, 1), (3, 0), (3, 1); an edge from each of the first three.
+        let mut learner = learner(false);
+        learner.process = Process {
+            law: vec![0.25, 0.75, 0.5, 0.5, 1.0, 0.0],
+            cost: vec![0.1, 0.2, 0.3],
+            reward: vec![0.5, 0.0, 0.6, 0.4, 2.0],
+        };
+        learner.solve();
+        // (2, 0) goes on for 1.2 - 0.2, (2, 1) stops for 0.6 over 0.4 - 0.3; the start 0.25 * 1 + 0.75 * 0.6 - 0.1.
+        let by_hand = [0.6, 1.0, 0.6, 0.4, 2.0];
+        for (value, by_hand) in learner.plan.value.iter().zip(by_hand) {
+            assert!((value - by_hand).abs() < 1e-12, "{value} is not {by_hand}");
+        }
+        assert_eq!(learner.plan.at(&learner.chart, 1, 0), Action::Continue(0));
+        assert_eq!(learner.plan.at(&learner.chart, 2, 1), Action::Stop);
+    }
+
+    #[test]
     fn all_revealed_rewards_are_seen_if_asked_for() {
         let mut learner = learner(true);
         learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 0.25]));
