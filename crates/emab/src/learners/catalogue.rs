@@ -6,7 +6,8 @@ use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
-    FeedBalParameters, LearnerError, feedbal, feedbal_lookahead, feedbal_model, policy, random,
+    FeedBalParameters, LearnerError, epsilon_greedy, explore_then_commit, feedbal,
+    feedbal_lookahead, feedbal_model, opsrl, policy, psrl, q_learning, random, td_lambda, thompson,
     ucb1, ucbvi,
 };
 use crate::learner::Learner;
@@ -22,6 +23,13 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucb1::UCB1,
     &ucb1::UCB1V,
     &ucbvi::ENTRY,
+    &psrl::ENTRY,
+    &opsrl::ENTRY,
+    &q_learning::ENTRY,
+    &td_lambda::ENTRY,
+    &thompson::ENTRY,
+    &epsilon_greedy::ENTRY,
+    &explore_then_commit::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,
