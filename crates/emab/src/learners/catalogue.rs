@@ -12,7 +12,7 @@ use super::{
 };
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::parameter::ParameterError;
+use crate::parameter::{Delta, ParameterError};
 use crate::spec::Spec;
 
 /// All learners.
@@ -140,14 +140,35 @@ impl LearnerConfig {
         Ok(self)
     }
 
-    /// FeedBAL's parameters, if that is what it is: what its theory is evaluated with.
+    /// FeedBAL's parameters, if that is what it is, with a width of the paper's form: what its theory is evaluated with.
     pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
         let learner = self.entry.name;
-        if learner != "feedbal" {
+        let settings = Settings {
+            learner,
+            values: &self.values,
+        };
+        if learner != "feedbal" || settings.is_word("width", "bernstein") {
+            return Err(LearnerError::NoBounds { learner });
+        }
+        settings.feedbal()
+    }
+
+    /// The chance that all of its confidence bounds hold up to, if it promises that they hold.
+    pub fn promised(&self) -> Result<Delta, LearnerError> {
+        let learner = self.entry.name;
+        let settings = Settings {
+            learner,
+            values: &self.values,
+        };
+        if let Ok(told) = self.feedbal() {
+            return Ok(told.delta);
+        }
+        let promises = learner == "feedbal-model"
+            || (learner == "feedbal" && settings.is_word("width", "bernstein"));
+        if !promises {
             return Err(LearnerError::NoPromise { learner });
         }
-        let values = &self.values;
-        Settings { learner, values }.feedbal()
+        Delta::new(settings.number("delta")?).map_err(|error| settings.wrong(error))
     }
 
     /// The learner, for a problem whose truth is at hand if the learner needs it.
