@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1, ucbvi};
+use super::{FeedBalParameters, LearnerError, feedbal, olp, policy, random, ucb1, ucbvi, ucrl2};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::parameter::ParameterError;
@@ -17,6 +17,8 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucb1::UCB1,
     &ucb1::UCB1V,
     &ucbvi::ENTRY,
+    &ucrl2::ENTRY,
+    &olp::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,

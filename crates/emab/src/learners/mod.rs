@@ -6,6 +6,7 @@ mod catalogue;
 mod entry;
 mod error;
 mod feedbal;
+mod olp;
 mod parameter;
 mod policy;
 mod random;
@@ -14,6 +15,7 @@ mod tabular;
 mod tournament;
 mod ucb1;
 mod ucbvi;
+mod ucrl2;
 
 pub use catalogue::{CATALOGUE, LearnerConfig, nearest};
 pub use entry::{Entry, Sees};

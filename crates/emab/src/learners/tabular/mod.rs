@@ -5,6 +5,7 @@
 //! pays the terminal reward, and a continuation action pays minus its cost. What a learner does not know is the law
 //! of the feedback, the costs and the rewards.
 
+mod ball;
 mod chart;
 mod evidence;
 mod plan;
@@ -12,6 +13,7 @@ mod plan;
 pub(crate) mod testing;
 mod told;
 
+pub(crate) use ball::best_near;
 pub(crate) use chart::Chart;
 pub(crate) use evidence::{Evidence, Sums};
 pub(crate) use plan::Plan;
