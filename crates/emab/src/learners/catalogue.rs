@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBalParameters, LearnerError, feedbal, olp, policy, random, ucb1, ucbvi, ucrl2};
+use super::{
+    FeedBalParameters, LearnerError, feedbal, oasm, olp, policy, random, ucb1, ucbvi, ucrl2,
+};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::parameter::ParameterError;
@@ -19,6 +21,7 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucbvi::ENTRY,
     &ucrl2::ENTRY,
     &olp::ENTRY,
+    &oasm::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,

@@ -6,6 +6,7 @@ mod catalogue;
 mod entry;
 mod error;
 mod feedbal;
+mod oasm;
 mod olp;
 mod parameter;
 mod policy;
