@@ -6,7 +6,7 @@ use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
-    FeedBalParameters, LearnerError, feedbal, oasm, olp, policy, random, ucb1, ucbvi, ucrl2,
+    FeedBalParameters, LearnerError, feedbal, o_reps, oasm, olp, policy, random, ucb1, ucbvi, ucrl2,
 };
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -21,6 +21,7 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucbvi::ENTRY,
     &ucrl2::ENTRY,
     &olp::ENTRY,
+    &o_reps::ENTRY,
     &oasm::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,

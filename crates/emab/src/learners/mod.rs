@@ -6,6 +6,7 @@ mod catalogue;
 mod entry;
 mod error;
 mod feedbal;
+mod o_reps;
 mod oasm;
 mod olp;
 mod parameter;

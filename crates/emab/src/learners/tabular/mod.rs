@@ -8,6 +8,7 @@
 mod ball;
 mod chart;
 mod evidence;
+mod flow;
 mod plan;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -16,5 +17,6 @@ mod told;
 pub(crate) use ball::best_near;
 pub(crate) use chart::Chart;
 pub(crate) use evidence::{Evidence, Sums};
+pub(crate) use flow::Flow;
 pub(crate) use plan::Plan;
 pub(crate) use told::{DELTA, LEAST, MOST, REVEAL, SCALE, SIGMA2, Told};
