@@ -246,7 +246,8 @@ impl Flow {
         let mut z = scaled(&residual);
         let mut direction = z.clone();
         let mut size = dot(&residual, &z);
-        let enough = 1e-14 * size;
+        // As exact as the step deserves: far from the end a rough one does, near it Newton's method squares the error.
+        let enough = size * size.clamp(1e-12, 1e-4);
         let mut product = vec![0.0; n];
         for _ in 0..(2 * n + 10).min(400) {
             self.hessian(q, &direction, &mut product);
