@@ -28,6 +28,7 @@ mod episode;
 mod exact;
 mod interval;
 mod learner;
+mod mixture;
 mod model;
 mod parameter;
 mod promise;

@@ -6,7 +6,9 @@ use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
-    FeedBalParameters, LearnerError, feedbal, o_reps, oasm, olp, policy, random, ucb1, ucbvi, ucrl2,
+    FeedBalParameters, LearnerError, epsilon_greedy, explore_then_commit, feedbal,
+    feedbal_lookahead, feedbal_model, o_reps, oasm, olp, opsrl, policy, psrl, q_learning, random,
+    td_lambda, thompson, ucb1, ucbvi, ucrl2,
 };
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -16,6 +18,8 @@ use crate::spec::Spec;
 /// All learners.
 pub static CATALOGUE: &[&Entry] = &[
     &feedbal::ENTRY,
+    &feedbal_model::ENTRY,
+    &feedbal_lookahead::ENTRY,
     &ucb1::UCB1,
     &ucb1::UCB1V,
     &ucbvi::ENTRY,
@@ -23,6 +27,13 @@ pub static CATALOGUE: &[&Entry] = &[
     &olp::ENTRY,
     &o_reps::ENTRY,
     &oasm::ENTRY,
+    &psrl::ENTRY,
+    &opsrl::ENTRY,
+    &q_learning::ENTRY,
+    &td_lambda::ENTRY,
+    &thompson::ENTRY,
+    &epsilon_greedy::ENTRY,
+    &explore_then_commit::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,
@@ -149,7 +160,17 @@ impl LearnerConfig {
         spec: &Arc<Spec>,
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
-        (self.entry.build)(&Build {
+        self.build_with(spec, problem, self.entry.build)
+    }
+
+    /// The same by a function of one's own, for tests that look into a learner.
+    pub(super) fn build_with<L>(
+        &self,
+        spec: &Arc<Spec>,
+        problem: Option<&Arc<Problem>>,
+        build: impl Fn(&Build<'_>) -> Result<L, LearnerError>,
+    ) -> Result<L, LearnerError> {
+        build(&Build {
             settings: Settings {
                 learner: self.entry.name,
                 values: &self.values,

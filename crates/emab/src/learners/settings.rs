@@ -1,6 +1,7 @@
 //! The parameters of a learner as they were given, read with their ranges checked.
 
 use super::LearnerError;
+use super::entry::Entry;
 use super::parameter::ParameterValue;
 use super::{FeedBalParameters, Ties};
 use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
@@ -82,6 +83,29 @@ impl Settings<'_> {
             Ok(number)
         } else {
             Err(self.wrong(ParameterError::new(name, "be a finite number", number)))
+        }
+    }
+
+    /// Whether a parameter is this word.
+    pub(super) fn is_word(&self, name: &str, word: &str) -> bool {
+        self.value(name) == Some(&ParameterValue::Word(word.into()))
+    }
+
+    /// An error if a parameter is not at its default, where another setting leaves no use for it.
+    pub(super) fn refuse_set(
+        &self,
+        entry: &Entry,
+        name: &str,
+        why: &str,
+    ) -> Result<(), LearnerError> {
+        let default = entry.parameters.iter().find(|p| p.name == name);
+        let default = default.map(|parameter| ParameterValue::read(parameter.default));
+        match self.value(name) {
+            Some(value) if Some(value) != default.as_ref() => {
+                let rule = format!("be left at its default {why}");
+                Err(self.wrong(ParameterError::new(name, rule, value)))
+            }
+            _ => Ok(()),
         }
     }
 
