@@ -14,6 +14,12 @@ use emab::{Action, Episode, Learner, Role, Stream};
 use proptest::prelude::*;
 
 const SETTINGS: &[&str] = &[
+    "ucrl2:reveal=true,outcomes=pairs,sigma2=0",
+    "ucrl2:scale=0,reward_least=1,reward_most=1",
+    "olp:reveal=true,sigma2=0,scale=0.1",
+    "o-reps:reveal=true",
+    "o-reps:eta=50,reward_least=1,reward_most=1",
+    "o-reps:eta=1e300",
     "psrl:reveal=true,sigma2=0,prior=0.01",
     "psrl:reward_least=1,reward_most=1",
     "opsrl:reveal=true,eta=0,kappa=9,omega=0.1",
@@ -50,7 +56,11 @@ proptest! {
         let all = CATALOGUE.iter().map(|entry| entry.name).chain(SETTINGS.iter().copied());
         for text in all {
             let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
-            let mut learner = config.build(spec, Some(&problem)).unwrap();
+            // Some are made for problems of a certain form alone.
+            let mut learner = match config.build(spec, Some(&problem)) {
+                Err(error) if error.does_not_apply() => continue,
+                built => built.unwrap(),
+            };
             learner.reset(Stream::new(seed, 0, Role::Learner));
             let mut chance = Stream::new(seed, 0, Role::Steps);
             for known in 0..20 {

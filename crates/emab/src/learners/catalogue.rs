@@ -7,8 +7,8 @@ use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
     FeedBalParameters, LearnerError, epsilon_greedy, explore_then_commit, feedbal,
-    feedbal_lookahead, feedbal_model, opsrl, policy, psrl, q_learning, random, td_lambda, thompson,
-    ucb1, ucbvi,
+    feedbal_lookahead, feedbal_model, o_reps, oasm, olp, opsrl, policy, psrl, q_learning, random,
+    td_lambda, thompson, ucb1, ucbvi, ucrl2,
 };
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -23,6 +23,10 @@ pub static CATALOGUE: &[&Entry] = &[
     &ucb1::UCB1,
     &ucb1::UCB1V,
     &ucbvi::ENTRY,
+    &ucrl2::ENTRY,
+    &olp::ENTRY,
+    &o_reps::ENTRY,
+    &oasm::ENTRY,
     &psrl::ENTRY,
     &opsrl::ENTRY,
     &q_learning::ENTRY,

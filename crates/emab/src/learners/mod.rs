@@ -13,6 +13,9 @@ mod feedbal;
 mod feedbal_lookahead;
 mod feedbal_model;
 mod gains;
+mod o_reps;
+mod oasm;
+mod olp;
 mod opsrl;
 mod parameter;
 mod policy;
@@ -28,6 +31,7 @@ mod tournament;
 mod trust;
 mod ucb1;
 mod ucbvi;
+mod ucrl2;
 
 pub use catalogue::{CATALOGUE, LearnerConfig, nearest};
 pub use entry::{Entry, Sees};

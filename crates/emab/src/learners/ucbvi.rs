@@ -112,27 +112,11 @@ impl Ucbvi {
             let (p, next) = (followed / n, chart.next(arrow));
             mean += p * value[next];
             square += p * value[next] * value[next];
-            unsure += p * (large / self.visits(next)).min(h * h);
+            let visits = self.evidence.visits(chart, next).max(1) as f64;
+            unsure += p * (large / visits).min(h * h);
         }
         let variance = (square - mean * mean).max(0.0);
         (8.0 * log * variance / n).sqrt() + 14.0 * h * log / (3.0 * n) + (8.0 / n * unsure).sqrt()
-    }
-
-    /// How often a pair was visited, at least 1: it is asked for pairs that were.
-    fn visits(&self, pair: usize) -> f64 {
-        let left: u64 = self
-            .chart
-            .edges(pair)
-            .map(|edge| self.evidence.count(&self.chart, edge))
-            .sum();
-        // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
-        let stopped = self.evidence.reward[pair].count;
-        (if self.told.reveal {
-            stopped.max(left)
-        } else {
-            stopped + left
-        })
-        .max(1) as f64
     }
 
     fn replan(&mut self) {

@@ -91,6 +91,18 @@ impl Evidence {
         self.followed[chart.arrows(edge)].iter().sum()
     }
 
+    /// How often a pair was visited.
+    pub(crate) fn visits(&self, chart: &Chart, pair: usize) -> u64 {
+        let left: u64 = chart.edges(pair).map(|edge| self.count(chart, edge)).sum();
+        // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
+        let stopped = self.reward[pair].count;
+        if self.reveal {
+            stopped.max(left)
+        } else {
+            stopped + left
+        }
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.cost.fill(Sums::default());
