@@ -71,7 +71,7 @@ pub enum LearnerError {
         error: OracleError,
     },
     /// The truth is needed and there is none.
-    #[error("learner `{learner}` plays what the truth says, and this problem has no `model`")]
+    #[error("learner `{learner}` needs what only the truth can tell, and this problem has no `model`")]
     NeedsModel {
         /// The learner.
         learner: &'static str,
