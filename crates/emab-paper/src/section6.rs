@@ -1,9 +1,7 @@
 //! Section 6: what the paper says of other methods without running them, and the learners of our own that it invites.
 
 use emab::learners::{FIXED_WORK, LearnerError};
-use emab::oracle::{
-    Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, best_fixed,
-};
+use emab::oracle::{Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, best_fixed};
 use emab::{LearnerResult, Mdp};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
@@ -250,7 +248,10 @@ fn computation(fields: &[Field]) -> Result<Claim, LedgerError> {
     for field in fields {
         let mut pairs = Pairs::new(field.file.problem()?)?;
         pairs.open_all(Optimal::LIMIT, "a count")?;
-        let plan: usize = pairs.iter().map(|pair| pairs.allowed(pair).count() + 1).sum();
+        let plan: usize = pairs
+            .iter()
+            .map(|pair| pairs.allowed(pair).count() + 1)
+            .sum();
         let played = (EPISODES * field.runs) as f64;
         let steps = field.feedbal.steps as f64 / played;
         // FeedBAL updates the cell of `stop` at every step and that of the action at every step but the last.
@@ -393,8 +394,9 @@ fn ours(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
         Claim {
             ours: true,
             place: "Section 5".into(),
-            says: "with probability 1 - delta all estimates of feedbal-model stay within their widths"
-                .into(),
+            says:
+                "with probability 1 - delta all estimates of feedbal-model stay within their widths"
+                    .into(),
             how: format!("{watched} runs of {} episodes", number(EPISODES as f64)),
             measured: broken(&coverage),
             verdict: kept(&coverage),

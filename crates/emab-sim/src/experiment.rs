@@ -341,7 +341,8 @@ impl Experiment {
         Ok(Some(all))
     }
 
-    /// The results of a state, in the order of the learners.
+    /// The results of a state, in the order of the learners; regret is against the benchmark alone, until
+    /// [`LearnerResult::against_optimum`] is told what both policies earn.
     pub fn results(&self, state: &State) -> Vec<LearnerResult> {
         self.learners
             .iter()

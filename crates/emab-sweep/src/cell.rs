@@ -318,7 +318,7 @@ impl Cell {
             benchmark_stderr,
             optimal_value,
             estimator: environment.estimator().name().into(),
-            result,
+            result: result.against_optimum(benchmark_value, optimal_value),
         }))
     }
 }

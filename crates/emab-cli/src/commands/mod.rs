@@ -4,6 +4,7 @@ mod bounds;
 mod check;
 mod checkpoint;
 mod learners;
+mod mdp;
 mod merge;
 mod plot;
 mod plot_sweep;
@@ -31,6 +32,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args, json),
         Command::Merge(args) => merge::merge(&args, json),
         Command::Solve(args) => solve::solve(&args.problem, json),
+        Command::Mdp(args) => mdp::mdp(&args, json),
         Command::Bounds(args) => bounds::bounds(&args, json),
         Command::Check(args) => check::check(&args.problem, json),
         Command::Verify(args) => verify::verify(&args, json),

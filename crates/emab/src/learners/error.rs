@@ -71,7 +71,9 @@ pub enum LearnerError {
         error: OracleError,
     },
     /// The truth is needed and there is none.
-    #[error("learner `{learner}` needs what only the truth can tell, and this problem has no `model`")]
+    #[error(
+        "learner `{learner}` needs what only the truth can tell, and this problem has no `model`"
+    )]
     NeedsModel {
         /// The learner.
         learner: &'static str,
