@@ -30,6 +30,7 @@ mod exact;
 mod interval;
 mod learner;
 mod mdp;
+mod mixture;
 mod model;
 mod parameter;
 mod promise;

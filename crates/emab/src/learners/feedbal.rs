@@ -46,7 +46,7 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::new(
             "width",
             "paper",
-            "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
+            "confidence width: `paper` (Equations 3 and 4 as printed), `sound` (covers the feedback too) or `bernstein` (adapts to its observed variance)",
         ),
         Parameter::new(
             "sigma2_cost",
@@ -65,10 +65,10 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::new(
             "feedback_spread",
             "[learning]",
-            "for width=sound: how far one feedback can move the next expected reward",
+            "for width=sound and bernstein: how far one feedback can move the next expected reward",
         )
         .stated(|learning| learning.spread().map(Spread::get))
-        .only_with("width", "sound"),
+        .only_with("width", &["sound", "bernstein"]),
         Parameter::new(
             "stop_bias",
             "0",
@@ -81,6 +81,12 @@ pub(super) static ENTRY: Entry = Entry {
         ),
     ],
     build: |with| {
+        if with.is_word("width", "bernstein") {
+            for name in ["stop_bias", "ties"] {
+                with.refuse_set(&ENTRY, name, "with width=bernstein")?;
+            }
+            return Ok(Box::new(super::feedbal_model::unpooled(with)?));
+        }
         let parameters = with.feedbal()?;
         Ok(Box::new(FeedBal::new(with.spec.clone(), parameters)))
     },
