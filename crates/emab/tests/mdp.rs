@@ -182,6 +182,24 @@ fn ties_are_those_of_the_oracle() {
 }
 
 #[test]
+fn what_large_terms_leave_in_rounding_decides_nothing() {
+    // Stopping earns 0.3; going on 1,000,000.3 for 1,000,000, which is 5e-11 more when it is rounded.
+    let one = || Names::Count(1, "");
+    let spec = Spec::new(2, one(), one(), one()).unwrap();
+    let model = Model::new(
+        |_t, _x, _a, _f| 1.0,
+        |t, _x, _a, _f| [0.3, 1e6 + 0.3][t - 1],
+    )
+    .cost(|_t, _x, _a, _f| 1e6);
+    let (benchmark, optimal, mdp) = translate(Problem::new("large", spec, model));
+    assert_eq!(optimal.choice(benchmark.pairs().start()), Action::Stop);
+    let values = ValueIteration::new(&mdp, ENOUGH).unwrap();
+    assert_eq!(values.policy()[mdp.start()], mdp.stop());
+    let policies = PolicyIteration::new(&mdp, ENOUGH).unwrap();
+    assert_eq!(policies.policy()[mdp.start()], mdp.stop());
+}
+
+#[test]
 fn what_is_no_policy_or_takes_too_long_is_refused() {
     let (_, _, mdp) = translate(detour());
     let stop = mdp.stop();
