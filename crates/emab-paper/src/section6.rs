@@ -157,7 +157,7 @@ fn translation() -> Result<Claim, LedgerError> {
         let optimal = Optimal::new(&mut pairs)?;
         let best = optimal.value(pairs.start());
         let mdp = Mdp::new(&mut pairs)?;
-        let limit = file.spec().horizon() + 1;
+        let limit = 100_000_000;
         let values = ValueIteration::new(&mdp, limit).map(|it| it.values()[mdp.start()]);
         let policies = PolicyIteration::new(&mdp, limit).map(|it| it.values()[mdp.start()]);
         for value in [values, policies] {
