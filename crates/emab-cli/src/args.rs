@@ -50,7 +50,11 @@ pub enum Command {
         name: Option<String>,
     },
     /// List the learners with their parameters, defaults and references.
-    Learners,
+    Learners {
+        /// Those to explain, parameter by parameter; all of them in short when none is named.
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
     /// Print the JSON schema of a problem file.
     Schema,
     /// Print completions for a shell.

@@ -38,7 +38,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
-        Command::Learners => learners::learners(json),
+        Command::Learners { names } => learners::learners(&names, json),
         Command::Schema => terminal::print(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();
