@@ -8,7 +8,7 @@ use emab::Environment;
 use emab::learners::{LearnerConfig, nearest};
 use emab::oracle::{Pairs, Variation};
 use emab_problem::{BUILTIN, Format, ProblemFile};
-use emab_report::soundness_words;
+use emab_report::{premises_words, soundness_words};
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -57,11 +57,7 @@ pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerC
 
 /// Says so where a learner's confidence does not cover what its problem varies by.
 pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), Failure> {
-    let told: Vec<_> = configs
-        .iter()
-        .filter_map(|config| Some((config, config.feedbal().ok()?)))
-        .collect();
-    if told.is_empty() {
+    if configs.iter().all(|config| config.promised().is_err()) {
         return Ok(());
     }
     let mut pairs = Pairs::new(file.problem()?).map_err(|error| Failure::oracle(file, error))?;
@@ -72,8 +68,12 @@ pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(),
         ));
         return Ok(());
     };
-    for (config, told) in told {
-        if let Some(words) = soundness_words(&told, &variation, file.spec()) {
+    for config in configs.iter().filter(|config| config.promised().is_ok()) {
+        let words = match config.feedbal() {
+            Ok(told) => soundness_words(&told, &variation, file.spec()),
+            Err(_) => premises_words(config, &variation),
+        };
+        if let Some(words) = words {
             terminal::note(&format!("warning: {}: {words}", config.label()));
         }
     }

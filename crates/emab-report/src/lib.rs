@@ -31,5 +31,5 @@ pub use promise::promises_table;
 pub use regret::{
     bound_series, bound_words, confidence, curve_csv, regret_cells, regret_series, regret_table,
 };
-pub use soundness::{soundness_words, told_soundness_words, told_too_little};
+pub use soundness::{premises_words, soundness_words, told_soundness_words, told_too_little};
 pub use table::{number, table};

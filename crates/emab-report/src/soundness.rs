@@ -1,6 +1,6 @@
 //! Whether a confidence width covers what the truth varies by, in words.
 
-use emab::learners::{FeedBalParameters, Learning};
+use emab::learners::{FeedBalParameters, LearnerConfig, Learning, ParameterValue};
 use emab::oracle::Variation;
 use emab::{Coefficients, Spec, WidthKind};
 
@@ -85,6 +85,42 @@ pub fn told_soundness_words(told: &FeedBalParameters, spread: emab::Spread) -> O
              {} (width=sound covers the feedback)",
             number(spread.get()),
             numbers(used, sound)
+        )
+    })
+}
+
+/// What a learner was told that the truth does not keep to, where its widths rest on what it was told and not on a
+/// coefficient: nothing if all is as it was told.
+pub fn premises_words(config: &LearnerConfig, variation: &Variation) -> Option<String> {
+    let told = |name: &str| {
+        let set = config.parameters().iter().find(|(n, _)| *n == name);
+        match set {
+            Some((_, ParameterValue::Number(number))) => Some(*number),
+            _ => None,
+        }
+    };
+    let (cost, reward) = variation.proxies;
+    let both = told("sigma2");
+    let premises = [
+        ("sigma2_cost", told("sigma2_cost").or(both), cost),
+        ("sigma2_reward", told("sigma2_reward").or(both), reward),
+        ("feedback_spread", told("feedback_spread"), variation.spread),
+    ];
+    let short: Vec<String> = premises
+        .into_iter()
+        .filter_map(|(name, told, truth)| {
+            let told = told.filter(|told| *told < truth * (1.0 - 1e-12))?;
+            Some(format!(
+                "`{name}` is {} and must be at least {}",
+                number(told),
+                number(truth)
+            ))
+        })
+        .collect();
+    (!short.is_empty()).then(|| {
+        format!(
+            "its widths are not sound for this problem: {}",
+            short.join(", and ")
         )
     })
 }
@@ -203,6 +239,21 @@ mod tests {
         assert_eq!(
             words(&FeedBalParameters::new(0.5, 0.01).unwrap(), 0.1, 1.0),
             None
+        );
+    }
+
+    #[test]
+    fn what_a_learner_was_told_that_is_not_so() {
+        let (variation, _) = variation(0.1, 2.0);
+        let words = |text: &str| {
+            let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+            premises_words(&config, &variation)
+        };
+        assert_eq!(words("feedbal-model:sigma2=0.1,feedback_spread=2"), None);
+        assert_eq!(
+            words("feedbal-model:sigma2=0.1,sigma2_cost=0.01,feedback_spread=1").unwrap(),
+            "its widths are not sound for this problem: `sigma2_cost` is 0.0100 and must be at least 0.1000, and \
+             `feedback_spread` is 1 and must be at least 2"
         );
     }
 

@@ -2,8 +2,8 @@
 //! Analysis of the Multiarmed Bandit Problem* (2002), Figure 3.
 //!
 //! At the `n`-th play an arm is drawn uniformly with probability `epsilon_n`, and otherwise the arm of the largest sample mean
-//! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 5` and `d` at most the least
-//! gap for the theorem: the chance of a wrong arm then falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
+//! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 0` and `d` at most the least
+//! gap; for `c > 5` the chance of a wrong arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
 //! and `d` the true gap.
 //!
 //! What had to be adapted:

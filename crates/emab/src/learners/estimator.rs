@@ -9,7 +9,7 @@ use super::trust::Known;
 use crate::episode::Episode;
 use crate::learner::Estimate;
 use crate::mixture::{Mixture, law_excess};
-use crate::parameter::{Delta, Sigma2, Spread};
+use crate::parameter::{Delta, Sigma2};
 use crate::spec::Action;
 
 /// How the randomness of the feedback enters the width.
@@ -41,7 +41,8 @@ pub(super) struct Estimator {
     pub(super) sigma2_cost: f64,
     pub(super) sigma2_reward: f64,
     pub(super) mixture: Mixture,
-    /// How far one feedback can move the next expected reward, as told; infinite if it was not.
+    /// How far one feedback can move the next expected reward, as told. Without it, feedback that the specification allows
+    /// and the law does not would leave everything open for ever.
     told_spread: f64,
     law: Law,
     /// By edge: `R_{t+1} - C_t` as it was seen, where rewards are not pooled.
@@ -55,6 +56,7 @@ impl Estimator {
         law: Law,
         pooled: bool,
         bounds: usize,
+        told_spread: f64,
     ) -> Result<Estimator, LearnerError> {
         let chart = Chart::new(with.learner, with.spec)?;
         let wrong = |error| with.wrong(error);
@@ -65,12 +67,6 @@ impl Estimator {
             None => Ok(both),
         };
         let delta = Delta::new(with.number("delta")?).map_err(wrong)?;
-        let told_spread = match with.value("feedback_spread") {
-            Some(_) => Spread::new(with.number("feedback_spread")?)
-                .map_err(wrong)?
-                .get(),
-            None => f64::INFINITY,
-        };
         let rho = match with.value("rho") {
             Some(_) => with.within("rho", 1e-3, 1e6)?,
             None => 1.0,
@@ -91,10 +87,15 @@ impl Estimator {
 
     /// Takes in an episode.
     pub(super) fn learn(&mut self, episode: &Episode) {
-        self.evidence.learn(&self.chart, episode);
         let Some(direct) = &mut self.direct else {
+            self.evidence.learn(&self.chart, episode);
             return;
         };
+        // The law that bounds a mean must be that of the observations in it.
+        if episode.rewards.len() < episode.states.len() {
+            return;
+        }
+        self.evidence.learn(&self.chart, episode);
         let taken = episode.actions.iter().zip(&episode.costs);
         for (i, ((&a, cost), pair)) in taken.zip(episode.rewards.windows(2)).enumerate() {
             let from = self.chart.find(i + 1, episode.states[i]);
@@ -181,6 +182,12 @@ impl Estimator {
         let (mut second, mut unsure) = (0.0, 0.0);
         let mut smooth = Sums::default();
         let mut weights = 0.0;
+        // Squares of what is left after one of the rewards is taken off: those of the rewards themselves would cancel.
+        let origin = arrows.clone().find_map(|arrow| {
+            let sums = self.evidence.reward[self.chart.next(arrow)];
+            (sums.count > 0).then(|| sums.mean())
+        });
+        let origin = origin.unwrap_or(0.0);
         for arrow in arrows.clone() {
             let next = self.chart.next(arrow);
             let reward = self.reward(next);
@@ -196,15 +203,16 @@ impl Estimator {
             }
             let p = followed / n;
             ahead.mean += p * reward.mean;
-            second += p * reward.mean * reward.mean;
+            let off = reward.mean - origin;
+            second += p * off * off;
             ahead.spreads += p * p * self.mixture.spread(self.sigma2_reward, reward.count);
             ahead.errors += p * p * reward.se * reward.se;
             unsure += p * reward.width * reward.width;
             // A law smoothed by half a count each has no variance of exactly 0 after a few observations.
             let q = followed + 0.5;
             weights += q;
-            smooth.sum += q * reward.mean;
-            smooth.squares += q * reward.mean * reward.mean;
+            smooth.sum += q * off;
+            smooth.squares += q * off * off;
         }
         ahead.most = most;
         if arrows.len() > 1 {
@@ -214,7 +222,8 @@ impl Estimator {
             if self.law == Law::Bernstein {
                 let counts = self.evidence.followed[arrows].iter().copied();
                 let b = (self.mixture.log() + law_excess(counts)) / n;
-                let sd = (second - ahead.mean * ahead.mean).max(0.0).sqrt() + unsure.sqrt();
+                let center = ahead.mean - origin;
+                let sd = (second - center * center).max(0.0).sqrt() + unsure.sqrt();
                 ahead.law = (2.0 * b).sqrt() * sd + 7.0 / 3.0 * ahead.spread * b;
             }
         }

@@ -61,7 +61,7 @@ fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {
     };
     // What follows an edge is averaged over one function to the end, or over one at each depth.
     let functions = if depth >= horizon { 1 } else { depth };
-    let estimator = Estimator::new(with, Law::Joint, true, functions)?;
+    let estimator = Estimator::new(with, Law::Joint, true, functions, f64::INFINITY)?;
     let pairs = estimator.chart.pairs();
     let told = Told::new(with)?;
     Ok(FeedBalLookahead {

@@ -55,11 +55,10 @@ pub(super) static ENTRY: Entry = Entry {
         SIGMA2_REWARD,
         Parameter::new(
             "feedback_spread",
-            "none",
-            "how far one feedback can move the next expected reward, if that is known",
+            "1",
+            "how far one feedback can move the next expected reward at most; where it was seen to move less, that counts",
         )
-        .stated(|learning| learning.spread().map(Spread::get))
-        .optional(),
+        .stated(|learning| learning.spread().map(Spread::get)),
         TRUST,
         EXPLORE,
         RHO,
@@ -70,7 +69,7 @@ pub(super) static ENTRY: Entry = Entry {
             &[("joint", Law::Joint), ("bernstein", Law::Bernstein)],
         )?;
         Ok(Box::new(FeedBalModel {
-            estimator: Estimator::new(with, law, true, law.bounds())?,
+            estimator: Estimator::new(with, law, true, law.bounds(), with.spread()?.get())?,
             rule: rule(with)?,
             known: Vec::new(),
         }))
@@ -127,7 +126,13 @@ pub(super) fn rule(with: &Build<'_>) -> Result<Trust, LearnerError> {
 /// `feedbal:width=bernstein`: FeedBAL's own estimates and its own rule, with this width.
 pub(super) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
     Ok(FeedBalModel {
-        estimator: Estimator::new(with, Law::Bernstein, false, Law::Bernstein.bounds())?,
+        estimator: Estimator::new(
+            with,
+            Law::Bernstein,
+            false,
+            Law::Bernstein.bounds(),
+            with.spread()?.get(),
+        )?,
         rule: Trust::LARGEST_BOUND,
         known: Vec::new(),
     })

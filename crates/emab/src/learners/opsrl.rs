@@ -10,8 +10,8 @@
 //! The *extended process* has an action for each pair of an action and a sample; its optimal policy is played until the
 //! epoch ends, which it does when some action in some state has been taken twice as often as before it.
 //! Published are `psi = O(S log(S A / rho))`, `omega` and `kappa` of `O(log(T / rho))`, and
-//! `eta = sqrt(T S / A) + 12 omega S^4`, for which the regret is `Õ(D sqrt(S A T))` with probability `1 - rho` if
-//! `T >= S^5 A`, `D` being the diameter.
+//! `eta = sqrt(T S / A) + 12 omega S^4`, for which the conference paper states a regret of `Õ(D sqrt(S A T))` with probability
+//! `1 - rho` if `T >= S^5 A`, `D` being the diameter; the later version on arXiv (1705.07041) claims `Õ(D S sqrt(A T))`.
 //!
 //! What had to be adapted:
 //! - The paper's process goes on forever and has a diameter; this one ends, so its optimal policy comes from backward

@@ -41,11 +41,11 @@ impl Settings<'_> {
         })
     }
 
-    fn spread(&self) -> Result<Spread, LearnerError> {
+    pub(super) fn spread(&self) -> Result<Spread, LearnerError> {
         if self.value("feedback_spread").is_none() {
             return Err(self.wrong(ParameterError::new(
                 "feedback_spread",
-                "be known for width=sound (state it, or `reward_range`, in [learning], or in the call)",
+                "be known for this width (state it, or `reward_range`, in [learning], or in the call)",
                 "nothing",
             )));
         }

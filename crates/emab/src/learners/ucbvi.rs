@@ -6,11 +6,12 @@
 //!
 //! - Algorithm 3, Chernoff-Hoeffding: `b = 7 H L sqrt(1 / N(x,a))`;
 //! - Algorithm 4, Bernstein-Freedman: `b = sqrt(8 L Var_{P̂}(V_{h+1}) / N) + 14 H L / (3 N)
-//!   + sqrt(8/N sum_y P̂(y) min(100^3 H^3 S^2 A L^2 / N'_{h+1}(y), H^2))`, `N'` being visits to the next state.
+//!   + sqrt(8/N sum_y P̂(y) min(100^2 H^3 S^2 A L^2 / N'_{h+1}(y), H^2))`, `N'` being visits to the next state.
 //!
 //! What had to be adapted:
 //! - A state of the process is a step-state pair, so the law is estimated by step; `S` is the number of pairs and `A`
 //!   counts `stop`. A pair knows its step, so `N'_{h+1}(y)` is the number of visits to the pair `y`.
+//! - Where `H^3` stands beside `H^2`, one `H` is the number of steps and stays it; the others are returns.
 //! - The returns lie in `[reward_least, reward_most]` and not in `[0, H]`: `H` is the length of that range and values are
 //!   clipped at its upper end. Costs must not be negative for that.
 //! - The paper takes rewards as known. Here they are estimated: the mean plus `sqrt(2 sigma2 L / N)`. `stop` leads to the
@@ -103,7 +104,7 @@ impl Ucbvi {
         }
         let (mut mean, mut square, mut unsure) = (0.0, 0.0, 0.0);
         let (s, a) = (chart.pairs() as f64, (chart.actions() + 1) as f64);
-        let large = 1e6 * h * h * h * s * s * a * log * log;
+        let large = 1e4 * self.horizon * h * h * s * s * a * log * log;
         for arrow in chart.arrows(edge) {
             let followed = self.evidence.followed[arrow] as f64;
             if followed == 0.0 {

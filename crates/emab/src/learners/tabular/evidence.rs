@@ -76,10 +76,9 @@ impl Evidence {
             if let (Some(&a), Some(&f)) = (episode.actions.get(i), episode.feedbacks.get(i))
                 && let Some(edge) = chart.edge(pair, a)
             {
-                if let Some(&cost) = episode.costs.get(i) {
+                // Both or neither: costs and feedback of an edge have the same count.
+                if let (Some(&cost), Some(arrow)) = (episode.costs.get(i), chart.arrow(edge, f)) {
                     self.cost[edge].add(cost);
-                }
-                if let Some(arrow) = chart.arrow(edge, f) {
                     self.followed[arrow] += 1;
                 }
             }

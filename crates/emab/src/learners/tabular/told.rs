@@ -11,7 +11,15 @@ pub(crate) const SIGMA2: Parameter = Parameter::new(
     "0.25",
     "variance proxy of the noise on costs and rewards, at least 0",
 )
-.stated(|learning| learning.sigma2.map(Sigma2::get));
+.stated(|learning| {
+    let parts = (learning.sigma2_cost, learning.sigma2_reward);
+    // Where a file states the parts alone, the larger one covers both.
+    let larger = match parts {
+        (Some(cost), Some(reward)) => Some(cost.get().max(reward.get())),
+        _ => None,
+    };
+    learning.sigma2.map(Sigma2::get).or(larger)
+});
 
 /// The chance that bounds may fail with.
 pub(crate) const DELTA: Parameter = Parameter::new(
