@@ -8,6 +8,7 @@
 //! - [`Learner`]: the trait; [`learners`]: one file an algorithm, and a catalogue of them by name.
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
 //! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem of one's own.
+//! - [`Conditions`]: late and lost outcomes, people who leave or do otherwise, laws that drift; [`World`] plays them.
 //! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
 //!
 //! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
@@ -21,6 +22,7 @@ pub mod oracle;
 pub mod theory;
 
 mod column;
+mod conditions;
 mod curve;
 mod draws;
 mod environment;
@@ -32,11 +34,14 @@ mod model;
 mod parameter;
 mod promise;
 mod random;
+mod returns;
 mod slots;
 mod spec;
 mod width;
+mod world;
 
 pub use column::{Column, Values};
+pub use conditions::{Chance, Conditions, Delay, Drift, Mean, When};
 pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};
 pub use draws::{Block, Draws};
 pub use environment::{Environment, Estimator, PlayError};
@@ -50,3 +55,4 @@ pub use promise::{Kept, Promise};
 pub use random::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
 pub use width::{Coefficients, IndexTable, Width, WidthKind};
+pub use world::{Law, World, WorldError};

@@ -126,14 +126,18 @@ impl LearnerConfig {
         Ok(self)
     }
 
-    /// FeedBAL's parameters, if that is what it is: what its theory is evaluated with.
+    /// FeedBAL's parameters, if that is what it is, with nothing forgotten: what its theory is evaluated with.
     pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
         let learner = self.entry.name;
         if learner != "feedbal" {
             return Err(LearnerError::NoPromise { learner });
         }
         let values = &self.values;
-        Settings { learner, values }.feedbal()
+        let settings = Settings { learner, values };
+        if settings.memory()?.is_some() {
+            return Err(LearnerError::Forgets { learner });
+        }
+        settings.feedbal()
     }
 
     /// The learner, for a problem whose truth is at hand if the learner needs it.

@@ -29,6 +29,8 @@ enum Kind {
     PartOf(&'static str),
     /// It has no value. A file's counts only with this setting of another parameter, which stands before it.
     OnlyWith(&'static str, &'static str),
+    /// It has no value, and its default says in words what that means.
+    Optional,
 }
 
 impl Parameter {
@@ -58,6 +60,11 @@ impl Parameter {
 
     pub(super) const fn only_with(mut self, name: &'static str, word: &'static str) -> Parameter {
         self.kind = Kind::OnlyWith(name, word);
+        self
+    }
+
+    pub(super) const fn optional(mut self) -> Parameter {
+        self.kind = Kind::Optional;
         self
     }
 
@@ -97,6 +104,7 @@ pub(super) fn resolve(
                 });
                 given(name).or(in_file.filter(|_| set))
             }
+            Kind::Optional => given(name),
         };
         values.extend(value.map(|value| (name, value)));
     }
