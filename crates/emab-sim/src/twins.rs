@@ -64,6 +64,7 @@ fn experiment(problem: Arc<Problem>, learning: &Learning, learners: &[&str]) -> 
         config.unwrap()
     });
     Experiment {
+        circumstances: Default::default(),
         learners: learners.collect(),
         problem,
         episodes: 700,

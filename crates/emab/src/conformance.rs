@@ -12,7 +12,7 @@ use crate::learner::Learner;
 use crate::model::Problem;
 use crate::random::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
-use crate::world::{World, WorldError};
+use crate::world::{Circumstances, World, WorldError};
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -162,7 +162,9 @@ pub fn check_learner<L: Learner>(
     seed: u64,
 ) -> Result<(), Violation> {
     for conditions in [Conditions::default(), real_life()] {
-        let mut world = World::new(problem.clone(), &[], &conditions, episodes)?;
+        let laws = Vec::new();
+        let circumstances = Circumstances { conditions, laws };
+        let mut world = World::new(problem.clone(), &circumstances, episodes)?;
         let mut learner = make();
         let first = choices(&mut world, &mut learner, episodes, seed)?;
         let again = choices(&mut world, &mut make(), episodes, seed)?;

@@ -55,4 +55,4 @@ pub use promise::{Kept, Promise};
 pub use random::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
 pub use width::{Coefficients, IndexTable, Width, WidthKind};
-pub use world::{Law, World, WorldError};
+pub use world::{Circumstances, Law, World, WorldError};

@@ -22,6 +22,22 @@ pub struct Law {
     pub problem: Arc<Problem>,
 }
 
+/// What a problem is played under: conditions, and the laws that follow its own. Nothing by default.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    /// The conditions.
+    pub conditions: Conditions,
+    /// The laws that follow the problem's own, by their first episode; those that its drift leads to, if it drifts.
+    pub laws: Vec<Law>,
+}
+
+impl Circumstances {
+    /// Whether everything is as the paper has it.
+    pub fn is_none(&self) -> bool {
+        self.conditions.is_none() && self.laws.is_empty()
+    }
+}
+
 /// A world that cannot be.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum WorldError {
@@ -45,7 +61,7 @@ pub enum WorldError {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Conditions, Learner, Model, Names, Problem, Spec, World};
+/// use emab::{Circumstances, Conditions, Learner, Model, Names, Problem, Spec, World};
 /// use emab::learners::{FeedBal, FeedBalParameters};
 ///
 /// let spec = Spec::new(3, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
@@ -54,8 +70,9 @@ pub enum WorldError {
 /// let problem = Arc::new(Problem::new("coins", spec, model));
 ///
 /// let conditions = Conditions::default().with(["delay=3", "dropout=0.1"]).unwrap();
+/// let circumstances = Circumstances { conditions, ..Circumstances::default() };
 /// let mut learner = FeedBal::new(problem.spec().clone(), FeedBalParameters::new(0.1, 0.05).unwrap());
-/// let mut world = World::new(problem, &[], &conditions, 100).unwrap();
+/// let mut world = World::new(problem, &circumstances, 100).unwrap();
 /// world.restart(1, 0); // seed 1, run 0
 /// for episode in 1..=100 {
 ///     world.play(&mut learner).unwrap();
@@ -78,15 +95,18 @@ pub struct World {
 }
 
 impl World {
-    /// A problem, the laws that follow its own, and the conditions, for runs of so many episodes.
+    /// A problem under circumstances, for runs of so many episodes.
     ///
     /// Regret is exact where the pairs of all laws together are no more than [`Environment::EXACT_PAIRS`].
     pub fn new(
         problem: Arc<Problem>,
-        later: &[Law],
-        conditions: &Conditions,
+        circumstances: &Circumstances,
         episodes: u64,
     ) -> Result<World, WorldError> {
+        let Circumstances {
+            conditions,
+            laws: later,
+        } = circumstances;
         if later.is_empty() && !conditions.drift.is_empty() {
             let drift: Vec<String> = conditions.drift.iter().map(ToString::to_string).collect();
             return Err(WorldError::NoLaws(drift.join(", ")));
@@ -181,6 +201,14 @@ impl World {
     /// The same, to ask its oracle.
     pub fn environment_mut(&mut self) -> &mut Environment {
         &mut self.environment
+    }
+
+    /// The problem of a law, with people who leave if they do.
+    pub fn problem(&self, law: usize) -> &Arc<Problem> {
+        match law == self.now {
+            true => self.environment.pairs().problem(),
+            false => self.laws[law].1.pairs().problem(),
+        }
     }
 
     /// How many laws there are.

@@ -14,13 +14,27 @@ use emab::learners::{
 };
 use emab::oracle::{Benchmark, Optimal, Pairs, best_fixed};
 use emab::{
-    Action, Chance, Conditions, Environment, Episode, Law, Learner, Model, Moments, Names, Noise,
-    Problem, Role, Spec, Stream, World,
+    Action, Chance, Circumstances, Conditions, Environment, Episode, Law, Learner, Model, Moments,
+    Names, Noise, Problem, Role, Spec, Stream, World, WorldError,
 };
 use proptest::prelude::*;
 
 fn conditions(texts: &[&str]) -> Conditions {
     Conditions::default().with(texts.iter().copied()).unwrap()
+}
+
+/// A world of a problem and the laws that follow its own.
+fn under(
+    problem: &Arc<Problem>,
+    laws: &[Law],
+    conditions: &Conditions,
+    episodes: u64,
+) -> Result<World, WorldError> {
+    let circumstances = Circumstances {
+        conditions: conditions.clone(),
+        laws: laws.to_vec(),
+    };
+    World::new(problem.clone(), &circumstances, episodes)
 }
 
 fn names(n: usize) -> Names {
@@ -94,7 +108,7 @@ fn play<L: Learner>(world: &mut World, learner: &mut L, episodes: u64) -> Vec<(E
 }
 
 fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, Told<Random>) {
-    let mut world = World::new(problem.clone(), &[], &conditions(texts), episodes).unwrap();
+    let mut world = under(&problem, &[], &conditions(texts), episodes).unwrap();
     world.restart(5, 1);
     let mut learner = Told::new(Random::new(problem.spec().clone()));
     let played = play(&mut world, &mut learner, episodes);
@@ -115,7 +129,7 @@ fn a_fixed_delay_has_so_many_in_flight() {
         assert_eq!(told, played);
     }
     // FeedBAL has seen nothing while the first four begin: it stops at once in each, and goes on in the fifth.
-    let mut world = World::new(problem.clone(), &[], &conditions(&["delay=3"]), 20).unwrap();
+    let mut world = under(&problem, &[], &conditions(&["delay=3"]), 20).unwrap();
     world.restart(1, 0);
     let steps: Vec<usize> = play(&mut world, &mut feedbal(&problem), 5)
         .iter()
@@ -169,7 +183,7 @@ fn lost_outcomes_are_never_told() {
 #[test]
 fn who_leaves_does_not_tell() {
     let problem = wait(5, 1);
-    let mut world = World::new(problem.clone(), &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
+    let mut world = under(&problem, &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
     world.restart(5, 1);
     let policy = Policy::benchmark(problem).unwrap();
     let mut learner = Told::new(policy);
@@ -263,7 +277,7 @@ proptest! {
     fn leaving_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64) {
         let problem = Arc::new(tables.problem());
         let stated = conditions(&[&format!("dropout={q}")]);
-        let mut world = World::new(problem.clone(), &[], &stated, 4000).unwrap();
+        let mut world = under(&problem, &[], &stated, 4000).unwrap();
         let mut truth = Environment::new(spelled_out(&problem, q)).unwrap();
         let (value, _) = world.benchmark_value(1).unwrap();
         let optimum = world.optimal_value().unwrap().unwrap();
@@ -313,8 +327,7 @@ fn fifth(problem: &Problem) -> Policy {
 #[test]
 fn what_is_paired_is_right_with_leaving_too() {
     let problem = tree();
-    let mut world =
-        World::new(problem.clone(), &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
+    let mut world = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
     assert_eq!(world.environment().estimator(), emab::Estimator::Paired);
     let (value, error) = world.benchmark_value(7).unwrap();
     world.restart(1, 0);
@@ -328,8 +341,7 @@ fn what_is_paired_is_right_with_leaving_too() {
 fn overrides_are_uniform_over_the_rest_and_told() {
     // Three actions and `stop`; at the start `0` is recommended always.
     let problem = wait(3, 3);
-    let mut world =
-        World::new(problem.clone(), &[], &conditions(&["override=0.4"]), 20_000).unwrap();
+    let mut world = under(&problem, &[], &conditions(&["override=0.4"]), 20_000).unwrap();
     world.restart(2, 0);
     let policy = Policy::new(problem.spec(), |t, _x| match t {
         3 => Action::Stop,
@@ -364,7 +376,7 @@ fn overrides_are_uniform_over_the_rest_and_told() {
 #[test]
 fn feedbal_counts_the_actions_taken() {
     let problem = wait(3, 2);
-    let mut world = World::new(problem.clone(), &[], &conditions(&["override=0.5"]), 300).unwrap();
+    let mut world = under(&problem, &[], &conditions(&["override=0.5"]), 300).unwrap();
     world.restart(2, 0);
     let mut learner = feedbal(&problem);
     let mut counts = [0_u64; 3];
@@ -388,7 +400,7 @@ fn the_regret_of_overridden_recommendations() {
     // wherever people go on by themselves.
     let problem = wait(3, 1);
     let stated = conditions(&["override=0.3"]);
-    let mut world = World::new(problem.clone(), &[], &stated, 20_000).unwrap();
+    let mut world = under(&problem, &[], &stated, 20_000).unwrap();
     world.restart(2, 0);
     let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
     let (gain, regret) = measured(&mut world, &mut benchmark, 2000);
@@ -417,7 +429,7 @@ fn overridden_recommendations_where_nothing_is_solved() {
     let problem = tree();
     let (texts, n) = (["override=0.2", "dropout=0.05"], 30_000);
     let paired = |seed| {
-        let mut world = World::new(problem.clone(), &[], &conditions(&texts), n).unwrap();
+        let mut world = under(&problem, &[], &conditions(&texts), n).unwrap();
         world.restart(seed, 0);
         measured(&mut world, &mut fifth(&problem), n).1
     };
@@ -456,7 +468,7 @@ fn nothing_changes_where_nothing_happens() {
     let mut environment = Environment::new(problem.clone()).unwrap();
     environment.restart(9, 3);
     let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
-    let mut world = World::new(problem.clone(), &[], &conditions(&texts), 500).unwrap();
+    let mut world = under(&problem, &[], &conditions(&texts), 500).unwrap();
     world.restart(9, 3);
     let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));
     for _ in 0..500 {
@@ -470,7 +482,7 @@ fn nothing_changes_where_nothing_happens() {
         problem: problem.clone(),
     };
     let texts = ["delay=batches:1"];
-    let mut drifting = World::new(problem.clone(), &[law], &conditions(&texts), 500).unwrap();
+    let mut drifting = under(&problem, &[law], &conditions(&texts), 500).unwrap();
     let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));
     for run in [4, 5] {
         drifting.restart(9, run);
@@ -507,7 +519,7 @@ fn regret_is_against_the_law_of_the_moment() {
         problem: coin(&spec, 0.2),
     }];
     let drift = Conditions::default().with(["drift=p:0.2@11"]).unwrap();
-    let mut world = World::new(coin(&spec, 0.8), &later, &drift, 20).unwrap();
+    let mut world = under(&coin(&spec, 0.8), &later, &drift, 20).unwrap();
     let (value, _) = world.benchmark_value(1).unwrap();
     assert!((value - (0.8 + 0.5) / 2.0).abs() < 1e-15);
     world.restart(1, 0);
@@ -534,7 +546,7 @@ fn laws_that_cannot_follow() {
     let spec = coin_spec();
     let first = coin(&spec, 0.8);
     let new = |laws: &[Law], texts: &[&str]| {
-        let world = World::new(first.clone(), laws, &conditions(texts), 20);
+        let world = under(&first, laws, &conditions(texts), 20);
         world.unwrap_err().to_string()
     };
     let law = |first, problem| Law { first, problem };
@@ -563,7 +575,7 @@ fn forgetting_answers_a_sudden_change() {
     );
     let told = || FeedBalParameters::new(0.25, 0.01).unwrap();
     let after = |learner: &mut dyn Learner| {
-        let mut world = World::new(first.clone(), &later, &Conditions::default(), 6000).unwrap();
+        let mut world = under(&first, &later, &Conditions::default(), 6000).unwrap();
         let mut regret = Moments::default();
         for run in 0..30 {
             world.restart(1, run);
