@@ -164,7 +164,7 @@ fn an_unfinished_run_keeps_them() {
         "--episodes",
         "20000",
         "--runs",
-        "200",
+        "60",
         "--threads",
         "2",
         "--json",
@@ -234,7 +234,7 @@ fn a_sweep_plays_the_conditions_of_its_problem() {
     fs::write(
         &sweep,
         format!(
-            "problem = \"{}\"\nlearners = [\"benchmark\"]\nepisodes = 50\nruns = 4\n[grid]\n\"problem.conditions.dropout\" = [0.1, 0.5]\n",
+            "problem = \"{}\"\nlearners = [\"benchmark\"]\nepisodes = 50\nruns = 4\n[grid]\nproblem.conditions.dropout = [0.1, 0.5]\n",
             path.to_str().unwrap()
         ),
     )

@@ -78,7 +78,7 @@ fn interruptions_leave_no_trace() {
         let stop = AtomicBool::new(false);
         let finish = std::thread::scope(|scope| {
             scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(25));
+                std::thread::sleep(std::time::Duration::from_millis(60));
                 stop.store(true, Ordering::Relaxed);
             });
             let mut control = Control {
