@@ -8,6 +8,7 @@ mod common;
 use std::sync::Arc;
 
 use common::small_problem;
+use emab::conformance::check_learner;
 use emab::learners::{
     FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerError, Learning, Memory, Policy,
     Random, Ucb1,
@@ -108,7 +109,7 @@ fn play<L: Learner>(world: &mut World, learner: &mut L, episodes: u64) -> Vec<(E
 }
 
 fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, Told<Random>) {
-    let mut world = under(&problem, &[], &conditions(texts), episodes).unwrap();
+    let mut world = under(problem, &[], &conditions(texts), episodes).unwrap();
     world.restart(5, 1);
     let mut learner = Told::new(Random::new(problem.spec().clone()));
     let played = play(&mut world, &mut learner, episodes);
@@ -646,6 +647,20 @@ impl Learner for Both<'_> {
         self.1.learn(episode);
     }
     fn reset(&mut self, _stream: Stream) {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn forgetting_keeps_the_laws(tables in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+        let problem = Arc::new(tables.problem());
+        for text in ["feedbal:window=7", "feedbal:gamma=0.8,ties=random"] {
+            let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+            let build = || config.build(problem.spec(), None).unwrap();
+            check_learner(&problem, build, 60, seed).map_err(|v| TestCaseError::fail(format!("{text}: {v}")))?;
+        }
+    }
 }
 
 #[test]
