@@ -34,6 +34,8 @@ pub enum Command {
     Merge(Merge),
     /// Solve a problem: benchmark, optimal policy and best fixed sequence.
     Solve(ProblemArg),
+    /// Translate a problem into a Markov decision process, solve it in three ways, and write it for other programs.
+    Mdp(Mdp),
     /// Evaluate the paper's theorems on a problem: gaps, counts, regret bounds, and where they are vacuous.
     Bounds(Bounds),
     /// Run a learner and count how often each promise of the paper is broken.
@@ -48,7 +50,11 @@ pub enum Command {
         name: Option<String>,
     },
     /// List the learners with their parameters, defaults and references.
-    Learners,
+    Learners {
+        /// Those to explain, parameter by parameter; all of them in short when none is named.
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
     /// Print the JSON schema of a problem file.
     Schema,
     /// Print completions for a shell.
@@ -62,6 +68,15 @@ pub enum Command {
 pub struct ProblemArg {
     /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
     pub problem: String,
+}
+
+#[derive(clap::Args)]
+pub struct Mdp {
+    /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
+    pub problem: String,
+    /// A .json file for the document that --json prints, or a .npz file for dense NumPy arrays.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

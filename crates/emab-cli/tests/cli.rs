@@ -167,7 +167,9 @@ fn a_run_leaves_its_folder() {
     let csv = String::from_utf8(read("curve.csv")).unwrap();
     let points = result["learners"][0]["curve"].as_array().unwrap().len();
     assert_eq!(csv.lines().count(), 1 + 2 * points);
-    assert!(csv.starts_with("learner,episode,regret,stderr,gain,gain_stderr\n\"feedbal\",1,"));
+    assert!(csv.starts_with(
+        "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal\n\"feedbal\",1,"
+    ));
     assert!(
         String::from_utf8(read("regret.svg"))
             .unwrap()

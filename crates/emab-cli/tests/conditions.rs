@@ -115,7 +115,9 @@ fn a_folder_keeps_them() {
     let result = json(&[&job[..], &["--out", &out]].concat());
     let csv = fs::read_to_string(format!("{out}/curve.csv")).unwrap();
     assert!(
-        csv.starts_with("learner,episode,regret,stderr,gain,gain_stderr,conditions\n"),
+        csv.starts_with(
+            "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal,conditions\n"
+        ),
         "{csv}"
     );
     assert!(

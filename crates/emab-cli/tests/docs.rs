@@ -98,11 +98,16 @@ fn every_block_is_tested() {
 }
 
 #[test]
-fn the_sweep_on_the_page_is_the_one_that_is_run() {
+fn the_files_on_the_pages_are_those_that_are_run() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let read = |name: &str| fs::read_to_string(docs.join(name)).unwrap();
-    let (_, body) = blocks(&read("sweeps.md")).swap_remove(0);
-    assert_eq!(body, read("sweeps.in/sweep.toml"));
+    for (page, file) in [
+        ("sweeps.md", "sweeps.in/sweep.toml"),
+        ("mdp.md", "mdp.in/detour.toml"),
+    ] {
+        let (_, body) = blocks(&read(page)).swap_remove(0);
+        assert_eq!(body, read(file));
+    }
 }
 
 #[test]

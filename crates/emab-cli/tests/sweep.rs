@@ -20,7 +20,7 @@ fn a_sweep_in_parts_is_the_sweep() {
     place.emab("sweep @/sweep.toml --out @/whole --threads 1");
     let csv = String::from_utf8(place.read("whole/sweep.csv")).unwrap();
     let header = "cell,learner,problem.p,learner.sigma2,problem.horizon,label,runs,seed,episode,regret,stderr,gain,\
-                  gain_stderr,early_stop,late_stop,wrong_action,benchmark_value,optimal_value,estimator";
+                  gain_stderr,regret_optimal,early_stop,late_stop,wrong_action,benchmark_value,optimal_value,estimator";
     assert_eq!(csv.lines().next().unwrap(), header);
     // 6 of the grid and one of the list for feedbal; ucb1v has no sigma2, and 2 and one.
     assert_eq!(csv.lines().count(), 1 + 2 * (7 + 3));

@@ -48,6 +48,13 @@ pub fn resource_at_cost(cost: f64) -> Result<Arc<Problem>, LedgerError> {
     Ok(Arc::new(Problem::new("resource at a cost", spec, model)))
 }
 
+/// Three steps and nothing random: a little at once, nothing at step 2, and 1 for those who wait.
+pub fn patience() -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(3, names(1), Names::List(vec!["on".into()]), names(1))?;
+    let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.1, 0.0, 1.0][t - 1]);
+    Ok(Arc::new(Problem::new("patience", spec, model)))
+}
+
 /// Two steps and no feedback to speak of: stopping is worth 1, going on `1 - gap`.
 ///
 /// The noise has variance 0.05 on cost and on reward, so that `4 sigma^2 = 0.2` is a sound width.

@@ -9,7 +9,7 @@ use emab_report::{
 use crate::desk::{Desk, LedgerError, Settings, builtin, learner_of};
 use crate::figures::{Figures, TITLES};
 use crate::reference::AT;
-use crate::{section2, section4, section5, theorems, ties};
+use crate::{section2, section4, section5, section6, theorems, ties};
 
 /// A picture with its name and what it shows.
 pub struct Figure {
@@ -61,6 +61,7 @@ pub fn reproduce(desk: &mut Desk<'_>) -> Result<Ledger, LedgerError> {
     claims.extend(ties::claims(desk)?);
     claims.extend(section4::claims(desk)?);
     claims.extend(section5::claims(desk, &figures)?);
+    claims.extend(section6::claims(desk)?);
 
     let (runs, episodes) = (desk.settings.runs, desk.settings.episodes);
     let title = format!("FeedBAL on Section 5's problem ({runs} runs of {episodes} episodes)");

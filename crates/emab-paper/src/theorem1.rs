@@ -25,15 +25,17 @@ pub(crate) fn theorem1(
     };
     let row = |place: &str, says: String, how: &str, verified: &Verified, note: String| {
         let [as_printed, as_derived] = both(verified);
+        // All three are of FeedBAL, which the theorem is about.
+        let bound = verified.theorem1.unwrap_or_default();
         claim(
             place,
             &says,
             how,
             format!(
                 "bound {} as printed: {}; {} as derived: {}{note}",
-                number(verified.theorem1.printed),
+                number(bound.printed),
                 broken(&as_printed),
-                number(verified.theorem1.derived),
+                number(bound.derived),
                 broken(&as_derived)
             ),
             Verdict::all([kept(&as_printed), kept(&as_derived)]),

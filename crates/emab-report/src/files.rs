@@ -19,6 +19,13 @@ pub struct FileError {
     pub error: io::Error,
 }
 
+/// Writes a file whole or not at all, and makes the folder it is in if need be.
+pub fn write_file(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let name = path.file_name().unwrap_or_default();
+    Folder::create(parent.unwrap_or(Path::new(".")))?.write(name, content)
+}
+
 /// A folder for results.
 #[derive(Clone, Debug)]
 pub struct Folder {

@@ -7,6 +7,8 @@ mod claim;
 mod document;
 mod files;
 mod frame;
+mod mdp;
+mod npz;
 mod plot;
 mod policy;
 mod promise;
@@ -17,8 +19,9 @@ mod table;
 pub use bounds::{bounds_text, bounds_words};
 pub use claim::{Claim, Verdict, claims_table};
 pub use document::{Block, Document};
-pub use files::{FileError, Folder};
+pub use files::{FileError, Folder, write_file};
 pub use frame::{table_csv, table_parquet};
+pub use mdp::{SolvedMdp, TooLarge};
 pub use plot::{
     Family, HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint,
     draw, draw_family, draw_heat_map, draw_heat_maps, draw_places, places_csv,

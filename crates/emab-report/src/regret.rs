@@ -40,8 +40,16 @@ fn decimals(stderr: f64) -> Option<usize> {
     }
 }
 
-/// What each learner came to, a row a learner.
+/// What each learner came to, a row a learner; with its regret against the optimal policy where that is another.
 pub fn regret_table(result: &RunResult, width: usize) -> String {
+    let shown = |mean: f64, stderr: f64| match result.runs {
+        0 | 1 => format!("{} (one run)", number(mean)),
+        _ => confidence(mean, stderr),
+    };
+    let two = result.learners.iter().any(|learner| {
+        let last = learner.curve.last();
+        last.is_some_and(|p| p.regret_optimal.is_some_and(|regret| regret != p.regret))
+    });
     let rows: Vec<Vec<String>> = result
         .learners
         .iter()
@@ -50,28 +58,25 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
             let part = |share: f64| {
                 decimals(last.stderr).map_or_else(|| number(share), |d| fixed(share, d))
             };
-            Some(vec![
-                learner.label.clone(),
-                if result.runs < 2 {
-                    format!("{} (one run)", number(last.regret))
-                } else {
-                    confidence(last.regret, last.stderr)
-                },
+            let mut row = vec![learner.label.clone(), shown(last.regret, last.stderr)];
+            if two {
+                let regret = last.regret_optimal.map(|mean| shown(mean, last.stderr));
+                row.push(regret.unwrap_or_default());
+            }
+            row.extend([
                 part(learner.causes.early_stop),
                 part(learner.causes.late_stop),
                 part(learner.causes.wrong_action),
                 number(last.gain / last.episode.max(1) as f64),
-            ])
+            ]);
+            Some(row)
         })
         .collect();
-    let header = [
-        "learner",
-        "regret (95 %)",
-        "by early stop",
-        "late stop",
-        "wrong action",
-        "gain/episode",
-    ];
+    let mut header = vec!["learner", "regret (95 %)"];
+    if two {
+        header.push("vs optimum");
+    }
+    header.extend(["by early stop", "late stop", "wrong action", "gain/episode"]);
     table(&header, &rows, width)
 }
 
@@ -95,7 +100,7 @@ pub fn regret_cells(
 
 /// All curves, one row a learner and checkpoint.
 pub fn curve_csv(result: &RunResult) -> String {
-    let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr");
+    let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr,regret_optimal");
     // A column that says the same in every row, for files that are put together.
     let conditions = match result.conditions.is_none() {
         true => String::new(),
@@ -109,9 +114,15 @@ pub fn curve_csv(result: &RunResult) -> String {
         // A label holds commas where several parameters are set.
         let label = format!("\"{}\"", learner.label.replace('"', "\"\""));
         for p in &learner.curve {
+            let optimal = p.regret_optimal.map(|regret| regret.to_string());
             out += &format!(
-                "{label},{},{},{},{},{}{conditions}\n",
-                p.episode, p.regret, p.stderr, p.gain, p.gain_stderr
+                "{label},{},{},{},{},{},{}{conditions}\n",
+                p.episode,
+                p.regret,
+                p.stderr,
+                p.gain,
+                p.gain_stderr,
+                optimal.unwrap_or_default()
             );
         }
     }

@@ -190,10 +190,16 @@ impl Experiment {
     pub fn worth(&self) -> Result<Worth, SimError> {
         let mut world = World::new(self.problem.clone(), &self.circumstances, self.episodes)?;
         let (benchmark_value, benchmark_stderr) = world.benchmark_value(self.seed)?;
+        // The difference of both values an episode tells regret against the optimum only where it is the same in all
+        // of them, and where what is recommended is done.
+        let comparable = world.laws() == 1 && self.circumstances.conditions.overrides.is_none();
         Ok(Worth {
             benchmark_value,
             benchmark_stderr,
-            optimal_value: world.optimal_value()?,
+            optimal_value: match comparable {
+                true => world.optimal_value()?,
+                false => None,
+            },
             estimator: world.environment().estimator().name(),
         })
     }
@@ -379,7 +385,8 @@ impl Experiment {
         Ok(Some(all))
     }
 
-    /// The results of a state, in the order of the learners.
+    /// The results of a state, in the order of the learners; regret is against the benchmark alone, until
+    /// [`LearnerResult::against_optimum`] is told what both policies earn.
     pub fn results(&self, state: &State) -> Vec<LearnerResult> {
         self.learners
             .iter()
@@ -408,7 +415,8 @@ pub struct Worth {
     pub benchmark_value: f64,
     /// Its standard error, 0 where it is exact.
     pub benchmark_stderr: f64,
-    /// What the optimal policy earns; none where too much can be reached to know.
+    /// What the optimal policy earns; none where too much can be reached to know, where laws drift, and where people
+    /// override what is recommended.
     pub optimal_value: Option<f64>,
     /// How regret is measured: `exact` or `paired`.
     pub estimator: &'static str,

@@ -112,6 +112,8 @@ impl Tally {
                 stderr: regret.stderr(),
                 gain: gain.mean(),
                 gain_stderr: gain.stderr(),
+                // Whoever knows what the optimal policy earns fills it in: `LearnerResult::against_optimum`.
+                regret_optimal: None,
             })
             .collect()
     }

@@ -163,7 +163,7 @@ fn a_bound_that_was_passed_stays_passed_though_regret_comes_back() {
     };
     let verified = verification.run(&mut control).unwrap().unwrap();
 
-    let bound = verified.theorem1.tight;
+    let bound = verified.theorem1.unwrap().tight;
     let mut environment = Environment::new(problem.clone()).unwrap();
     let mut feedbal = learner.build(problem.spec(), None).unwrap();
     let (mut ever, mut in_the_end) = (0, 0);

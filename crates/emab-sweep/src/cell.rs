@@ -315,7 +315,7 @@ impl Cell {
             benchmark_stderr: worth.benchmark_stderr,
             optimal_value: worth.optimal_value,
             estimator: worth.estimator.into(),
-            result,
+            result: result.against_optimum(worth.benchmark_value, worth.optimal_value),
         }))
     }
 }

@@ -65,6 +65,10 @@ pub fn columns(cells: &[CellResult], varied: &[String], runs: u64) -> Vec<Column
         "gain_stderr",
         numbers(&|cell, i| Some(cell.result.curve[i].gain_stderr)),
     );
+    add(
+        "regret_optimal",
+        numbers(&|cell, i| cell.result.curve[i].regret_optimal),
+    );
     // Causes are known at the end alone.
     let at_the_end = |cell: &CellResult, i: usize, cause: f64| {
         (i + 1 == cell.result.curve.len()).then_some(cause)

@@ -21,6 +21,10 @@ pub struct CurvePoint {
     pub gain: f64,
     /// Its standard error over the runs.
     pub gain_stderr: f64,
+    /// Mean cumulative regret against the optimal policy, with the standard error of `regret`; none where the optimal
+    /// value is not known, and in files written before there was such a thing.
+    #[serde(default)]
+    pub regret_optimal: Option<f64>,
 }
 
 /// Where the regret of the last point came from; the three add up to it.
@@ -77,6 +81,45 @@ pub struct LearnerResult {
     pub seconds: f64,
 }
 
+impl LearnerResult {
+    /// With its regret against the optimal policy at every point.
+    ///
+    /// `n` episodes of the optimal policy earn `n (V_opt - V_bench)` more than those of the benchmark, in expectation and
+    /// whatever the learner does: a constant, which moves the mean and leaves its standard error as it is.
+    ///
+    /// ```
+    /// use emab::{Causes, CurvePoint, LearnerResult};
+    /// let point = CurvePoint { episode: 10, regret: -1.0, stderr: 0.2, gain: 6.0, gain_stderr: 0.2, regret_optimal: None };
+    /// let result = LearnerResult {
+    ///     learner: "feedbal".into(), label: "feedbal".into(), parameters: Default::default(), curve: vec![point],
+    ///     causes: Causes::default(), steps: 20, seconds: 0.0,
+    /// };
+    /// let known = result.clone().against_optimum(0.5, Some(0.75));
+    /// assert_eq!(known.curve[0].regret_optimal, Some(-1.0 + 10.0 * 0.25));
+    /// assert_eq!(result.against_optimum(0.5, None).curve[0].regret_optimal, None);
+    /// ```
+    #[must_use]
+    pub fn against_optimum(
+        mut self,
+        benchmark_value: f64,
+        optimal_value: Option<f64>,
+    ) -> LearnerResult {
+        let gap = gap(benchmark_value, optimal_value);
+        for point in &mut self.curve {
+            point.regret_optimal = gap.map(|gap| point.regret + point.episode as f64 * gap);
+        }
+        self
+    }
+}
+
+/// By how much the optimal policy beats the benchmark; exactly 0 where rounding can explain the difference, so that both
+/// regrets are the same number there.
+fn gap(benchmark_value: f64, optimal_value: Option<f64>) -> Option<f64> {
+    let optimal = optimal_value?;
+    let gap = optimal - benchmark_value;
+    Some(if gap > 1e-9 * optimal.abs() { gap } else { 0.0 })
+}
+
 /// What all learners did on one problem: the document that `emab run --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
@@ -105,6 +148,25 @@ pub struct RunResult {
     pub estimator: String,
     /// The learners, in the order asked for.
     pub learners: Vec<LearnerResult>,
+}
+
+impl RunResult {
+    /// By how much the optimal policy beats the benchmark in an episode, 0 where only by rounding; none where that is not
+    /// known.
+    pub fn gap(&self) -> Option<f64> {
+        gap(self.benchmark_value, self.optimal_value)
+    }
+
+    /// With every learner's regret against the optimal policy: see [`LearnerResult::against_optimum`].
+    #[must_use]
+    pub fn against_optimum(mut self) -> RunResult {
+        let (benchmark, optimal) = (self.benchmark_value, self.optimal_value);
+        let learners = self.learners.into_iter();
+        self.learners = learners
+            .map(|learner| learner.against_optimum(benchmark, optimal))
+            .collect();
+        self
+    }
 }
 
 /// One step-state pair as one learner met it: where its regret comes from.

@@ -7,6 +7,7 @@
 //! - [`Spec`]: what a learner may know. [`Model`]: the truth. [`Problem`]: both.
 //! - [`Learner`]: the trait; [`learners`]: one file an algorithm, and a catalogue of them by name.
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
+//! - [`Mdp`]: the same problem as a Markov decision process, for anybody who plans or learns in those.
 //! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem of one's own.
 //! - [`Conditions`]: late and lost outcomes, people who leave or do otherwise, laws that drift; [`World`] plays them.
 //! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
@@ -30,6 +31,8 @@ mod episode;
 mod exact;
 mod interval;
 mod learner;
+mod mdp;
+mod mixture;
 mod model;
 mod parameter;
 mod promise;
@@ -49,6 +52,7 @@ pub use episode::Episode;
 pub use exact::{ExactSum, Moments};
 pub use interval::clopper_pearson;
 pub use learner::{Estimate, Learner};
+pub use mdp::Mdp;
 pub use model::{Model, Noise, NoiseError, Problem};
 pub use parameter::{Delta, ParameterError, Sigma2, Spread};
 pub use promise::{Kept, Promise};

@@ -49,6 +49,16 @@ impl Slots {
         self.find_or_add(key)
     }
 
+    /// The slot of a pair, if it was met.
+    pub(crate) fn find(&self, t: usize, x: usize) -> Option<usize> {
+        let key = (t - 1) as u64 * self.states as u64 + x as u64;
+        let slot = match &self.place {
+            Place::Table(table) => table.get(key as usize).copied(),
+            Place::Map(map) => map.get(&key).copied(),
+        };
+        slot.filter(|&slot| slot != UNMET).map(|slot| slot as usize)
+    }
+
     fn find_or_add(&mut self, key: u64) -> (usize, bool) {
         let place = match &mut self.place {
             Place::Table(table) => &mut table[key as usize],

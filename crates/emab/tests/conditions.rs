@@ -13,10 +13,10 @@ use emab::learners::{
     FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerError, Learning, Memory, Policy,
     Random, Ucb1,
 };
-use emab::oracle::{Benchmark, Optimal, Pairs, best_fixed};
+use emab::oracle::{Benchmark, Optimal, Pairs, ValueIteration, best_fixed};
 use emab::{
-    Action, Chance, Circumstances, Conditions, Environment, Episode, Law, Learner, Model, Moments,
-    Names, Noise, Problem, Role, Spec, Stream, World, WorldError,
+    Action, Chance, Circumstances, Conditions, Environment, Episode, Law, Learner, Mdp, Model,
+    Moments, Names, Noise, Problem, Role, Spec, Stream, World, WorldError,
 };
 use proptest::prelude::*;
 
@@ -291,6 +291,9 @@ proptest! {
             best_fixed(&pairs, &optimal, 1_000_000).unwrap().value
         };
         let leaving = Arc::new(problem.leaving(stated.dropout));
+        let mdp = Mdp::new(&mut Pairs::new(leaving.clone()).unwrap()).unwrap();
+        let iterated = ValueIteration::new(&mdp, 1000).unwrap();
+        prop_assert!(near(iterated.values()[mdp.start()], optimum));
         prop_assert!(near(fixed(leaving), fixed(spelled_out(&problem, q))));
 
         world.restart(3, 0);

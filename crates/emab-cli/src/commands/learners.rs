@@ -1,28 +1,19 @@
 //! `emab learners`: who can be run, with which parameters.
 
-use emab::learners::CATALOGUE;
-use serde_json::json;
+use emab::learners::{CATALOGUE, Entry, LearnerError, nearest};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::terminal;
 
-pub fn learners(json: bool) -> Result<(), Failure> {
+pub fn learners(names: &[String], json: bool) -> Result<(), Failure> {
+    let entries = named(names)?;
     if json {
-        let list: Vec<_> = CATALOGUE
-            .iter()
-            .map(|entry| {
-                json!({
-                    "name": entry.name,
-                    "about": entry.about,
-                    "reference": entry.reference,
-                    "sees": entry.sees,
-                    "parameters": entry.parameters,
-                })
-            })
-            .collect();
+        let list: Vec<Value> = entries.iter().map(|entry| document(entry)).collect();
         return terminal::print_json(&list);
     }
-    let rows: Vec<Vec<String>> = CATALOGUE
+    let width = terminal::width();
+    let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|entry| {
             vec![
@@ -33,20 +24,70 @@ pub fn learners(json: bool) -> Result<(), Failure> {
             ]
         })
         .collect();
-    let width = terminal::width();
-    let mut text = emab_report::table(
-        &["learner", "sees", "what it does", "reference"],
-        &rows,
-        width,
-    );
-    let rows: Vec<Vec<String>> = CATALOGUE
-        .iter()
-        .flat_map(|entry| {
-            entry
-                .parameters
-                .iter()
-                .map(move |parameter| (entry, parameter))
+    let header = ["learner", "sees", "what it does", "reference"];
+    let mut text = emab_report::table(&header, &rows, width);
+    text += "\n\n";
+    text += &if names.is_empty() {
+        defaults(&entries, width)
+    } else {
+        explained(&entries, width)
+    };
+    text += "\n\nA learner with parameters is written name:key=value,key=value. What a problem file states in\n\
+             [learning] goes before these defaults.";
+    if names.is_empty() {
+        text += " `emab learners NAME` says what each parameter is.";
+    }
+    text += "\n";
+    terminal::print(&text)
+}
+
+/// The entries of these names, or all.
+fn named(names: &[String]) -> Result<Vec<&'static Entry>, Failure> {
+    if names.is_empty() {
+        return Ok(CATALOGUE.to_vec());
+    }
+    let find = |name: &String| {
+        let entry = CATALOGUE.iter().find(|entry| entry.name == name);
+        entry.copied().ok_or_else(|| {
+            let near = nearest(name, CATALOGUE.iter().map(|entry| entry.name));
+            let name = name.clone();
+            Failure::Input(LearnerError::Unknown { name, near }.to_string())
         })
+    };
+    names.iter().map(find).collect()
+}
+
+fn document(entry: &Entry) -> Value {
+    json!({
+        "name": entry.name,
+        "about": entry.about,
+        "reference": entry.reference,
+        "sees": entry.sees,
+        "parameters": entry.parameters,
+    })
+}
+
+/// One line a learner: its parameters as they would be written.
+fn defaults(entries: &[&Entry], width: usize) -> String {
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .filter(|entry| !entry.parameters.is_empty())
+        .map(|entry| {
+            let parameters = entry.parameters.iter();
+            let each: Vec<String> = parameters
+                .map(|parameter| format!("{}={}", parameter.name, parameter.default))
+                .collect();
+            vec![entry.name.into(), each.join(", ")]
+        })
+        .collect();
+    emab_report::table(&["learner", "parameters and defaults"], &rows, width)
+}
+
+/// One line a parameter.
+fn explained(entries: &[&Entry], width: usize) -> String {
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .flat_map(|entry| entry.parameters.iter().map(move |p| (entry, p)))
         .map(|(entry, p)| {
             vec![
                 entry.name.into(),
@@ -56,13 +97,9 @@ pub fn learners(json: bool) -> Result<(), Failure> {
             ]
         })
         .collect();
-    text += "\n\n";
-    text += &emab_report::table(
-        &["learner", "parameter", "default", "what it is"],
-        &rows,
-        width,
-    );
-    text += "\n\nA learner with parameters is written name:key=value,key=value. What a problem file states in\n\
-             [learning] goes before these defaults.\n";
-    terminal::print(&text)
+    if rows.is_empty() {
+        return "It has no parameters.".into();
+    }
+    let header = ["learner", "parameter", "default", "what it is"];
+    emab_report::table(&header, &rows, width)
 }

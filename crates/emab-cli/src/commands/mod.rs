@@ -4,6 +4,7 @@ mod bounds;
 mod check;
 mod checkpoint;
 mod learners;
+mod mdp;
 mod merge;
 mod plot;
 mod plot_sweep;
@@ -31,12 +32,13 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args, json),
         Command::Merge(args) => merge::merge(&args, json),
         Command::Solve(args) => solve::solve(&args.problem, json),
+        Command::Mdp(args) => mdp::mdp(&args, json),
         Command::Bounds(args) => bounds::bounds(&args, json),
         Command::Check(args) => check::check(&args.problem, json),
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
-        Command::Learners => learners::learners(json),
+        Command::Learners { names } => learners::learners(&names, json),
         Command::Schema => terminal::print(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -6,7 +6,9 @@ use emab::RunResult;
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Folder, Picture, PlotOptions, Series, bound_series, bound_words, draw};
+use emab_report::{
+    Folder, Picture, PlotOptions, Series, bound_series, bound_words, draw, write_file,
+};
 use serde_json::json;
 
 use super::plot_sweep::plot_sweep;
@@ -87,16 +89,11 @@ fn write(
             written.extend([folder.file(&svg), folder.file(&png)]);
         }
         Some((path, kind)) => {
-            let parent = path
-                .parent()
-                .filter(|p| !p.as_os_str().is_empty())
-                .unwrap_or(Path::new("."));
-            let name = path.file_name().unwrap_or_default();
             let content = match kind {
                 Kind::Svg => picture.svg.as_bytes(),
                 Kind::Png => &picture.png,
             };
-            Folder::create(parent)?.write(name, content)?;
+            write_file(path, content)?;
             written.push(path.clone());
         }
     }

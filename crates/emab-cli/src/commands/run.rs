@@ -333,7 +333,7 @@ impl Session {
     fn result(&self, state: &State) -> Result<RunResult, Failure> {
         let worth = self.experiment.worth();
         let worth = worth.map_err(|error| Failure::simulation(&self.file, error))?;
-        Ok(RunResult {
+        let result = RunResult {
             version: version(),
             problem: self.file.name().into(),
             problem_hash: self.file.hash().into(),
@@ -346,7 +346,8 @@ impl Session {
             optimal_value: worth.optimal_value,
             estimator: worth.estimator.into(),
             learners: self.experiment.results(state),
-        })
+        };
+        Ok(result.against_optimum())
     }
 
     fn write(&self, result: &RunResult, state: &State) -> Result<(), Failure> {
@@ -478,7 +479,9 @@ pub fn simulate(
 
 /// The result of a folder.
 pub fn read_result(folder: &Folder) -> Result<RunResult, Failure> {
-    serde_json::from_str(&folder.read(RESULT)?).map_err(|error| {
+    let result: Result<RunResult, _> = serde_json::from_str(&folder.read(RESULT)?);
+    // Results of earlier versions do not say it, and have all that it takes.
+    result.map(RunResult::against_optimum).map_err(|error| {
         Failure::Work(format!(
             "{} is damaged: {error}",
             folder.file(RESULT).display()
@@ -529,8 +532,8 @@ fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
         0.0 => number(result.benchmark_value),
         stderr => confidence(result.benchmark_value, stderr),
     };
-    let better = match result.optimal_value {
-        Some(optimum) if optimum > result.benchmark_value + 1e-9 * optimum.abs() => {
+    let better = match (result.optimal_value, result.gap()) {
+        (Some(optimum), Some(gap)) if gap > 0.0 => {
             format!(
                 ", the optimal policy {}: regret may be negative",
                 number(optimum)

@@ -172,6 +172,10 @@ pub fn known(sweep: &Sweep, all: Vec<CellResult>) -> Vec<CellResult> {
                 number: cell.number,
                 base: cell.base.clone(),
                 values: cell.values.clone(),
+                // Cells of earlier versions do not say it, and have all that it takes.
+                result: result
+                    .result
+                    .against_optimum(result.benchmark_value, result.optimal_value),
                 ..result
             })
         })

@@ -46,7 +46,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
             "problem": file.name(),
             "problem_hash": file.hash(),
             "learner": learner.label(),
-            "delta": verified.told.delta.get(),
+            "delta": verified.delta.get(),
             "seed": args.seed,
             "runs": args.runs,
             "episodes": args.episodes,
@@ -69,7 +69,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
         args.seed,
         promises_table(&promises, terminal::width())
     );
-    if !verified.covered {
+    if verified.theorem1.is_some() && !verified.covered {
         text += "\nTheorem 1 does not cover this problem and this learner: see `emab bounds`.";
     }
     if let Some((t, x, a, runs)) = worst {

@@ -175,22 +175,23 @@ impl Auditor<'_> {
             derived: counts(|bound| bound.derived),
             tight: counts(|bound| bound.tight),
         });
-        let above = |bound: f64| u64::from(most_regret > bound);
-        block.broken.theorem1.add(Readings {
-            printed: above(self.truth.theorem1.printed),
-            derived: above(self.truth.theorem1.derived),
-            tight: above(self.truth.theorem1.tight),
-        });
+        if let Some(theorem1) = self.truth.theorem1 {
+            let above = |bound: f64| u64::from(most_regret > bound);
+            block.broken.theorem1.add(Readings {
+                printed: above(theorem1.printed),
+                derived: above(theorem1.derived),
+                tight: above(theorem1.tight),
+            });
+        }
         Ok(true)
     }
 
     /// Looks at the episode that was played last: whether Corollary 1 was broken in it, and where Lemma 1 is after it.
     fn audit(&mut self, broken_at: &mut Vec<usize>) -> bool {
         let columns = self.truth.columns;
-        let episode = self.environment.episode();
+        let (episode, pairs) = (self.environment.episode(), self.environment.pairs());
         let mut too_bold = false;
         for (i, &pair) in self.environment.path().iter().enumerate() {
-            let (t, x) = (i + 1, episode.states[i]);
             let action = episode
                 .actions
                 .get(i)
@@ -200,13 +201,17 @@ impl Auditor<'_> {
             let truth = self.truth.cells[cell];
             let conf = self.learner.widths.get(i).copied().unwrap_or(f64::NAN);
             too_bold |= truth.delta > corollary1(conf) * (1.0 + 1e-9);
-            // Only what was observed has moved: the reward of the pair, and the gain of the action if it went on.
-            let moved = [
-                Some(Action::Stop),
-                (action != Action::Stop).then_some(action),
+            // Only what was observed has moved: the reward of the pair, the gain of the action if it went on, and, where
+            // rewards are pooled, the gain of whatever may lead here.
+            let own = [
+                Some((pair, Action::Stop)),
+                (action != Action::Stop).then_some((pair, action)),
             ];
-            for action in moved.into_iter().flatten() {
+            let led_by = self.truth.led_by[pair.index()].iter();
+            let pooled = led_by.map(|&(from, a)| (from, Action::Continue(a)));
+            for (pair, action) in own.into_iter().flatten().chain(pooled) {
                 let cell = pair.index() * columns + column(action, columns);
+                let (t, x) = (pairs.step(pair), pairs.state(pair));
                 let Some(estimate) = self.learner.learner.estimate(t, x, action) else {
                     continue;
                 };

@@ -4,6 +4,9 @@
 //! - Lemma 2: some action was chosen more often than its count allows.
 //! - Corollary 1: some action was chosen that fell short of the best by more than twice its confidence number.
 //! - Theorem 1: the regret, as the sum of `V - Q`, was above its bound at some time.
+//!
+//! A learner whose widths are not of the paper's form promises the first alone: that its estimates are within their
+//! widths, all of them, always.
 
 mod audit;
 mod truth;
@@ -12,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use emab::learners::{FeedBalParameters, LearnerConfig};
+use emab::learners::LearnerConfig;
 use emab::oracle::{Gaps, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
-use emab::{Action, Environment, Estimator, Problem, Promise};
+use emab::{Action, Delta, Environment, Estimator, Problem, Promise};
 
 use self::audit::{Auditor, Block, Watched};
 use self::truth::Truth;
@@ -92,8 +95,8 @@ impl Readings {
 /// What was seen.
 #[derive(Clone, Debug)]
 pub struct Verified {
-    /// What the learner was told.
-    pub told: FeedBalParameters,
+    /// The chance with which each promise may be broken.
+    pub delta: Delta,
     /// Runs that were looked at.
     pub runs: u64,
     /// In how many of them each promise was broken.
@@ -104,8 +107,8 @@ pub struct Verified {
     pub regret: (f64, f64),
     /// The largest regret at the end of a run.
     pub most_regret: f64,
-    /// Theorem 1.
-    pub theorem1: Bound,
+    /// Theorem 1, if it is about this learner.
+    pub theorem1: Option<Bound>,
     /// Whether the theorem covers the problem: no choice that it does not count loses anything.
     pub covered: bool,
     /// Theorem 2, if the learner's `delta` is one over the episodes.
@@ -115,19 +118,23 @@ pub struct Verified {
 impl Verified {
     /// The promises, one by one.
     pub fn promises(&self) -> Vec<Promise> {
-        let delta = self.told.delta.get();
+        let delta = self.delta.get();
         let promise = |statement: &str, says: &str, broken| {
             Promise::new(statement, says, delta, broken, self.runs)
+        };
+        let lemma1 = promise(
+            "Lemma 1",
+            "every mean within its width, always",
+            self.broken.lemma1,
+        );
+        let Some(bound1) = self.theorem1 else {
+            return vec![lemma1];
         };
         let counts = "no action chosen too often";
         let bound = |bound: f64| format!("regret at most {bound:.1}");
         let (lemma2, theorem1) = (self.broken.lemma2, self.broken.theorem1);
         vec![
-            promise(
-                "Lemma 1",
-                "every mean within its width, always",
-                self.broken.lemma1,
-            ),
+            lemma1,
             promise("Lemma 2, printed", counts, lemma2.printed),
             promise("Lemma 2, derived", counts, lemma2.derived),
             promise("Lemma 2, tight", counts, lemma2.tight),
@@ -138,19 +145,15 @@ impl Verified {
             ),
             promise(
                 "Theorem 1, printed",
-                &bound(self.theorem1.printed),
+                &bound(bound1.printed),
                 theorem1.printed,
             ),
             promise(
                 "Theorem 1, derived",
-                &bound(self.theorem1.derived),
+                &bound(bound1.derived),
                 theorem1.derived,
             ),
-            promise(
-                "Theorem 1, tight",
-                &bound(self.theorem1.tight),
-                theorem1.tight,
-            ),
+            promise("Theorem 1, tight", &bound(bound1.tight), theorem1.tight),
         ]
     }
 }
@@ -158,7 +161,9 @@ impl Verified {
 impl Verification {
     /// Plays all runs; none if it was stopped on the way.
     pub fn run(&self, control: &mut Control<'_>) -> Result<Option<Verified>, SimError> {
-        let told = self.learner.feedbal()?;
+        let delta = self.learner.promised()?;
+        // The rest is about FeedBAL with a width of the paper's form.
+        let told = self.learner.feedbal().ok();
         let environment = Environment::new(self.problem.clone())?;
         if environment.estimator() != Estimator::Exact {
             return Err(SimError::Oracle(OracleError::TooMany {
@@ -167,13 +172,13 @@ impl Verification {
             }));
         }
         self.learner.build(self.problem.spec(), None)?;
-        let gaps = Gaps::new(self.problem.clone(), told.stop_bias)?;
-        let premises = Premises {
+        let bias = told.map_or(0.0, |told| told.stop_bias);
+        let gaps = Gaps::new(self.problem.clone(), bias)?;
+        let premises = told.map(|told| Premises {
             gaps: &gaps,
             coefficients: told.coefficients(),
-        };
-        let delta = told.delta.get();
-        let truth = Truth::new(&environment, &premises, delta);
+        });
+        let truth = Truth::new(&environment, &gaps, premises.as_ref(), delta.get());
         let played = AtomicU64::new(0);
         let total = self.episodes.saturating_mul(self.runs);
         let mut sum = Block {
@@ -217,9 +222,9 @@ impl Verification {
             (**runs, std::cmp::Reverse(**cell))
         });
         let spec = self.problem.spec();
-        let is_theorem2 = delta == 1.0 / self.episodes as f64;
+        let is_theorem2 = delta.get() == 1.0 / self.episodes as f64;
         Ok(Some(Verified {
-            told,
+            delta,
             runs: sum.runs,
             worst: most.map(|(&cell, &runs)| {
                 let (t, x, action) = truth.place(&environment, spec, cell);
@@ -230,7 +235,9 @@ impl Verification {
             most_regret: sum.most_regret,
             theorem1: truth.theorem1,
             covered: uncovered(&gaps).is_empty(),
-            theorem2: is_theorem2.then(|| theorem2(&premises, self.episodes)),
+            theorem2: premises
+                .filter(|_| is_theorem2)
+                .map(|premises| theorem2(&premises, self.episodes)),
         }))
     }
 }

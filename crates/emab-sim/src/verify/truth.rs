@@ -1,5 +1,6 @@
 //! What is true of every triplet, laid out for looking up.
 
+use emab::oracle::{Gaps, Pair};
 use emab::theory::{Bound, Premises, theorem1};
 use emab::{Action, Environment, Spec};
 
@@ -7,7 +8,10 @@ use emab::{Action, Environment, Spec};
 pub(super) struct Truth {
     pub(super) columns: usize,
     pub(super) cells: Vec<Cell>,
-    pub(super) theorem1: Bound,
+    pub(super) theorem1: Option<Bound>,
+    /// By pair: the cells that may lead to it. An estimate that pools what was seen there moves with it. FeedBAL's own
+    /// do not: empty for it.
+    pub(super) led_by: Vec<Vec<(Pair, usize)>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -19,11 +23,16 @@ pub(super) struct Cell {
 }
 
 impl Truth {
-    pub(super) fn new(environment: &Environment, premises: &Premises<'_>, delta: f64) -> Truth {
+    pub(super) fn new(
+        environment: &Environment,
+        gaps: &Gaps,
+        premises: Option<&Premises<'_>>,
+        delta: f64,
+    ) -> Truth {
         let pairs = environment.pairs();
         let columns = pairs.problem().spec().actions().len() + 1;
         let mut cells = vec![Cell::default(); pairs.len() * columns];
-        for triplet in premises.gaps.triplets() {
+        for triplet in gaps.triplets() {
             let Some(pair) = pairs.find(triplet.t, triplet.x) else {
                 continue;
             };
@@ -31,13 +40,27 @@ impl Truth {
             cells[pair.index() * columns + column] = Cell {
                 gain: triplet.gain,
                 delta: triplet.delta,
-                counts: (triplet.delta > 0.0).then(|| premises.counts(triplet, delta)),
+                counts: premises
+                    .filter(|_| triplet.delta > 0.0)
+                    .map(|premises| premises.counts(triplet, delta)),
             };
+        }
+        let mut led_by = vec![Vec::new(); pairs.len()];
+        for pair in pairs.iter().filter(|_| premises.is_none()) {
+            for a in pairs.allowed(pair) {
+                for (next, _) in pairs.follow(pair, a) {
+                    let from = &mut led_by[next.index()];
+                    if !from.contains(&(pair, a)) {
+                        from.push((pair, a));
+                    }
+                }
+            }
         }
         Truth {
             columns,
             cells,
-            theorem1: theorem1(premises, delta),
+            theorem1: premises.map(|premises| theorem1(premises, delta)),
+            led_by,
         }
     }
 

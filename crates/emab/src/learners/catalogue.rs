@@ -5,17 +5,35 @@ use std::sync::Arc;
 use super::entry::{Build, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
-use super::{FeedBalParameters, LearnerError, feedbal, policy, random, ucb1};
+use super::{
+    FeedBalParameters, LearnerError, epsilon_greedy, explore_then_commit, feedbal,
+    feedbal_lookahead, feedbal_model, o_reps, oasm, olp, opsrl, policy, psrl, q_learning, random,
+    td_lambda, thompson, ucb1, ucbvi, ucrl2,
+};
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::parameter::ParameterError;
+use crate::parameter::{Delta, ParameterError};
 use crate::spec::Spec;
 
 /// All learners.
 pub static CATALOGUE: &[&Entry] = &[
     &feedbal::ENTRY,
+    &feedbal_model::ENTRY,
+    &feedbal_lookahead::ENTRY,
     &ucb1::UCB1,
     &ucb1::UCB1V,
+    &ucbvi::ENTRY,
+    &ucrl2::ENTRY,
+    &olp::ENTRY,
+    &o_reps::ENTRY,
+    &oasm::ENTRY,
+    &psrl::ENTRY,
+    &opsrl::ENTRY,
+    &q_learning::ENTRY,
+    &td_lambda::ENTRY,
+    &thompson::ENTRY,
+    &epsilon_greedy::ENTRY,
+    &explore_then_commit::ENTRY,
     &policy::BENCHMARK,
     &policy::OPTIMAL,
     &policy::BEST_FIXED,
@@ -126,18 +144,41 @@ impl LearnerConfig {
         Ok(self)
     }
 
-    /// FeedBAL's parameters, if that is what it is, with nothing forgotten: what its theory is evaluated with.
+    /// FeedBAL's parameters, if that is what it is, with a width of the paper's form and nothing forgotten: what its theory
+    /// is evaluated with.
     pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
         let learner = self.entry.name;
-        if learner != "feedbal" {
-            return Err(LearnerError::NoPromise { learner });
+        let settings = Settings {
+            learner,
+            values: &self.values,
+        };
+        if learner != "feedbal" || settings.is_word("width", "bernstein") {
+            return Err(LearnerError::NoBounds { learner });
         }
-        let values = &self.values;
-        let settings = Settings { learner, values };
         if settings.memory()?.is_some() {
             return Err(LearnerError::Forgets { learner });
         }
         settings.feedbal()
+    }
+
+    /// The chance that all of its confidence bounds hold up to, if it promises that they hold.
+    pub fn promised(&self) -> Result<Delta, LearnerError> {
+        let learner = self.entry.name;
+        let settings = Settings {
+            learner,
+            values: &self.values,
+        };
+        match self.feedbal() {
+            Ok(told) => return Ok(told.delta),
+            Err(error @ LearnerError::Forgets { .. }) => return Err(error),
+            Err(_) => {}
+        }
+        let promises = learner == "feedbal-model"
+            || (learner == "feedbal" && settings.is_word("width", "bernstein"));
+        if !promises {
+            return Err(LearnerError::NoPromise { learner });
+        }
+        Delta::new(settings.number("delta")?).map_err(|error| settings.wrong(error))
     }
 
     /// The learner, for a problem whose truth is at hand if the learner needs it.
@@ -146,7 +187,17 @@ impl LearnerConfig {
         spec: &Arc<Spec>,
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
-        (self.entry.build)(&Build {
+        self.build_with(spec, problem, self.entry.build)
+    }
+
+    /// The same by a function of one's own, for tests that look into a learner.
+    pub(super) fn build_with<L>(
+        &self,
+        spec: &Arc<Spec>,
+        problem: Option<&Arc<Problem>>,
+        build: impl Fn(&Build<'_>) -> Result<L, LearnerError>,
+    ) -> Result<L, LearnerError> {
+        build(&Build {
             settings: Settings {
                 learner: self.entry.name,
                 values: &self.values,

@@ -71,13 +71,26 @@ pub enum LearnerError {
         error: OracleError,
     },
     /// The truth is needed and there is none.
-    #[error("learner `{learner}` plays what the truth says, and this problem has no `model`")]
+    #[error(
+        "learner `{learner}` needs what only the truth can tell, and this problem has no `model`"
+    )]
     NeedsModel {
         /// The learner.
         learner: &'static str,
     },
+    /// The paper's theorems are not about it.
+    #[error(
+        "the paper's bounds are not about learner `{learner}` as it is set; they are about `feedbal` with width=paper or \
+         sound"
+    )]
+    NoBounds {
+        /// The learner.
+        learner: &'static str,
+    },
     /// It has no confidence bounds that could be checked.
-    #[error("learner `{learner}` promises nothing that could be checked; `feedbal` does")]
+    #[error(
+        "learner `{learner}` promises nothing that could be checked; `feedbal` and `feedbal-model` do"
+    )]
     NoPromise {
         /// The learner.
         learner: &'static str,

@@ -47,7 +47,7 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::new(
             "width",
             "paper",
-            "confidence width: `paper` (Equations 3 and 4 as printed) or `sound` (covers the feedback too)",
+            "confidence width: `paper` (Equations 3 and 4 as printed), `sound` (covers the feedback too) or `bernstein` (adapts to its observed variance)",
         ),
         Parameter::new(
             "sigma2_cost",
@@ -66,10 +66,10 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::new(
             "feedback_spread",
             "[learning]",
-            "for width=sound: how far one feedback can move the next expected reward",
+            "for width=sound and bernstein: how far one feedback can move the next expected reward",
         )
         .stated(|learning| learning.spread().map(Spread::get))
-        .only_with("width", "sound"),
+        .only_with("width", &["sound", "bernstein"]),
         Parameter::new(
             "stop_bias",
             "0",
@@ -94,6 +94,12 @@ pub(super) static ENTRY: Entry = Entry {
         .optional(),
     ],
     build: |with| {
+        if with.is_word("width", "bernstein") {
+            for name in ["stop_bias", "ties", "window", "gamma"] {
+                with.refuse_set(&ENTRY, name, "with width=bernstein")?;
+            }
+            return Ok(Box::new(super::feedbal_model::unpooled(with)?));
+        }
         let (spec, parameters) = (with.spec.clone(), with.feedbal()?);
         Ok(match with.memory()? {
             Some(memory) => Box::new(Forgetting::new(spec, parameters, memory)),

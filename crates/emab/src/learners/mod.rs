@@ -3,16 +3,36 @@
 //! Each is usable by itself; [`LearnerConfig`] builds one from a line such as `feedbal:sigma2=0.05,delta=0.01`.
 
 mod catalogue;
+mod decay;
 mod entry;
+mod epsilon_greedy;
 mod error;
+mod estimator;
+mod explore_then_commit;
 mod feedbal;
+mod feedbal_lookahead;
+mod feedbal_model;
 mod forgetting;
+mod gains;
+mod o_reps;
+mod oasm;
+mod olp;
+mod opsrl;
 mod parameter;
 mod policy;
+mod psrl;
+mod q_learning;
 mod random;
+mod rows;
 mod settings;
+mod tabular;
+mod td_lambda;
+mod thompson;
 mod tournament;
+mod trust;
 mod ucb1;
+mod ucbvi;
+mod ucrl2;
 
 pub use catalogue::{CATALOGUE, LearnerConfig, nearest};
 pub use entry::{Entry, Sees};

@@ -27,10 +27,10 @@ enum Kind {
     Whole,
     /// It is what the whole is. The whole in the call stands for all of its parts, whatever the file says of them.
     PartOf(&'static str),
-    /// It has no value. A file's counts only with this setting of another parameter, which stands before it.
-    OnlyWith(&'static str, &'static str),
-    /// It has no value, and its default says in words what that means.
+    /// It has no value.
     Optional,
+    /// It has no value. A file's counts only with one of these settings of another parameter, which stands before it.
+    OnlyWith(&'static str, &'static [&'static str]),
 }
 
 impl Parameter {
@@ -58,11 +58,16 @@ impl Parameter {
         self
     }
 
-    pub(super) const fn only_with(mut self, name: &'static str, word: &'static str) -> Parameter {
-        self.kind = Kind::OnlyWith(name, word);
+    pub(super) const fn only_with(
+        mut self,
+        name: &'static str,
+        words: &'static [&'static str],
+    ) -> Parameter {
+        self.kind = Kind::OnlyWith(name, words);
         self
     }
 
+    /// Without a value where neither the call nor the file gives one.
     pub(super) const fn optional(mut self) -> Parameter {
         self.kind = Kind::Optional;
         self
@@ -97,14 +102,14 @@ pub(super) fn resolve(
                 }
                 ParameterValue::read(parameter.default)
             })),
+            Kind::Optional => given(name).or(in_file),
             Kind::PartOf(whole) => given(name).or(in_file.filter(|_| given(whole).is_none())),
-            Kind::OnlyWith(other, word) => {
+            Kind::OnlyWith(other, words) => {
                 let set = values.iter().any(|(name, value)| {
-                    *name == other && *value == ParameterValue::Word(word.into())
+                    *name == other && words.contains(&value.to_string().as_str())
                 });
                 given(name).or(in_file.filter(|_| set))
             }
-            Kind::Optional => given(name),
         };
         values.extend(value.map(|value| (name, value)));
     }

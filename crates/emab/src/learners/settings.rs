@@ -1,6 +1,7 @@
 //! The parameters of a learner as they were given, read with their ranges checked.
 
 use super::LearnerError;
+use super::entry::Entry;
 use super::parameter::ParameterValue;
 use super::{FeedBalParameters, Memory, Ties};
 use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
@@ -73,18 +74,18 @@ impl Settings<'_> {
         Spread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
     }
 
-    fn wrong(&self, error: ParameterError) -> LearnerError {
+    pub(super) fn wrong(&self, error: ParameterError) -> LearnerError {
         LearnerError::Parameter {
             learner: self.learner,
             error,
         }
     }
 
-    fn value(&self, name: &str) -> Option<&ParameterValue> {
+    pub(super) fn value(&self, name: &str) -> Option<&ParameterValue> {
         self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
 
-    fn number(&self, name: &str) -> Result<f64, LearnerError> {
+    pub(super) fn number(&self, name: &str) -> Result<f64, LearnerError> {
         match self.value(name) {
             Some(ParameterValue::Number(number)) => Ok(*number),
             Some(ParameterValue::Word(word)) => {
@@ -98,7 +99,7 @@ impl Settings<'_> {
         }
     }
 
-    fn finite(&self, name: &str) -> Result<f64, LearnerError> {
+    pub(super) fn finite(&self, name: &str) -> Result<f64, LearnerError> {
         let number = self.number(name)?;
         if number.is_finite() {
             Ok(number)
@@ -107,7 +108,57 @@ impl Settings<'_> {
         }
     }
 
-    fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
+    /// Whether a parameter is this word.
+    pub(super) fn is_word(&self, name: &str, word: &str) -> bool {
+        self.value(name) == Some(&ParameterValue::Word(word.into()))
+    }
+
+    /// An error if a parameter is not at its default, where another setting leaves no use for it.
+    pub(super) fn refuse_set(
+        &self,
+        entry: &Entry,
+        name: &str,
+        why: &str,
+    ) -> Result<(), LearnerError> {
+        let default = entry.parameters.iter().find(|p| p.name == name);
+        let default = default.map(|parameter| ParameterValue::read(parameter.default));
+        match self.value(name) {
+            Some(value) if Some(value) != default.as_ref() => {
+                let rule = format!("be left at its default {why}");
+                Err(self.wrong(ParameterError::new(name, rule, value)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, LearnerError> {
+        self.word(name, &[("true", true), ("false", false)])
+    }
+
+    /// A whole number of at least `least`.
+    pub(super) fn count(&self, name: &str, least: u64) -> Result<u64, LearnerError> {
+        let number = self.number(name)?;
+        if number >= least as f64 && number.fract() == 0.0 && number <= 1e15 {
+            Ok(number as u64)
+        } else {
+            let rule = format!("be a whole number from {least} to 1e15");
+            Err(self.wrong(ParameterError::new(name, rule, number)))
+        }
+    }
+
+    /// A number from `least` to `most`, both included.
+    pub(super) fn within(&self, name: &str, least: f64, most: f64) -> Result<f64, LearnerError> {
+        let number = self.number(name)?;
+        if (least..=most).contains(&number) {
+            Ok(number)
+        } else {
+            let rule = format!("be a number from {least} to {most}");
+            Err(self.wrong(ParameterError::new(name, rule, number)))
+        }
+    }
+
+    pub(super) fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
         let got = self.value(name).map_or(String::new(), ToString::to_string);
         let found = words.iter().find(|(word, _)| *word == got);
         found.map(|(_, value)| *value).ok_or_else(|| {

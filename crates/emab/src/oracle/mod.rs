@@ -8,6 +8,8 @@ mod fixed;
 mod gaps;
 mod optimal;
 mod pairs;
+mod policy_iteration;
+mod value_iteration;
 mod variation;
 
 pub use benchmark::Benchmark;
@@ -15,6 +17,8 @@ pub use fixed::{FixedSequence, best_fixed, best_repeated};
 pub use gaps::{Gaps, Triplet};
 pub use optimal::Optimal;
 pub use pairs::{OracleError, Pair, Pairs};
+pub use policy_iteration::PolicyIteration;
+pub use value_iteration::ValueIteration;
 pub use variation::Variation;
 
 use crate::spec::Action;

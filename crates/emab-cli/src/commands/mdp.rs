@@ -1,0 +1,51 @@
+//! `emab mdp`: a problem as a Markov decision process, for people who plan or learn in those.
+
+use std::path::Path;
+
+use emab_report::{SolvedMdp, write_file};
+
+use crate::args::Mdp;
+use crate::failure::Failure;
+use crate::{load, terminal};
+
+pub fn mdp(args: &Mdp, json: bool) -> Result<(), Failure> {
+    // A name that says nothing is refused before any work is done.
+    let out = match &args.out {
+        Some(path) => Some((path, kind(path)?)),
+        None => None,
+    };
+    let file = load::problem(&args.problem)?;
+    load::note_conditions(&file);
+    let solved = SolvedMdp::new(file.problem()?).map_err(|error| Failure::oracle(&file, error))?;
+    let document = solved.document(file.name(), file.hash());
+    if let Some((path, kind)) = out {
+        let content = match kind {
+            Kind::Json => terminal::to_json(&document)?.into_bytes(),
+            Kind::Npz => solved.npz().map_err(|error| {
+                Failure::input(format!("cannot write {}: {error}", path.display()))
+            })?,
+        };
+        write_file(path, &content)?;
+        terminal::note(&format!("wrote {}", path.display()));
+    }
+    if json {
+        return terminal::print_json(&document);
+    }
+    terminal::print(&solved.table(file.name(), terminal::width()))
+}
+
+enum Kind {
+    Json,
+    Npz,
+}
+
+fn kind(path: &Path) -> Result<Kind, Failure> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => Ok(Kind::Json),
+        Some("npz") => Ok(Kind::Npz),
+        _ => Err(Failure::input(format!(
+            "--out must end in .json (sparse lists) or .npz (dense NumPy arrays), got {}",
+            path.display()
+        ))),
+    }
+}

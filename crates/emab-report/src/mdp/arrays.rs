@@ -1,0 +1,165 @@
+//! A Markov decision process as dense arrays for NumPy.
+
+use thiserror::Error;
+
+use super::SolvedMdp;
+use crate::npz::{Beyond, Npz};
+
+/// Arrays that would be too large.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{states} states and {actions} actions make dense arrays of {} MB, and at most {} MB are written; \
+     .json is sparse: it lists only transitions that can happen",
+    bytes / 1_000_000,
+    SolvedMdp::LARGEST / 1_000_000
+)]
+pub struct TooLarge {
+    /// The states.
+    pub states: usize,
+    /// The actions.
+    pub actions: usize,
+    /// What they would take.
+    pub bytes: u128,
+}
+
+impl SolvedMdp {
+    /// The largest content of a `.npz` file, in bytes.
+    pub const LARGEST: u128 = 512_000_000;
+
+    /// As dense arrays in a `.npz` file.
+    pub fn npz(&self) -> Result<Vec<u8>, TooLarge> {
+        let mdp = &self.mdp;
+        let (states, actions) = (mdp.len(), mdp.actions());
+        // Eight bytes a transition and a reward, one for the mask, four columns by state; heads are beside the point.
+        let (s, a) = (states as u128, actions as u128);
+        let bytes = s * a * s * 8 + s * a * 9 + s * 32;
+        let too_large = TooLarge {
+            states,
+            actions,
+            bytes,
+        };
+        if bytes > Self::LARGEST {
+            return Err(too_large);
+        }
+        self.arrays().map_err(|Beyond| too_large)
+    }
+
+    fn arrays(&self) -> Result<Vec<u8>, Beyond> {
+        let mdp = &self.mdp;
+        let (states, actions) = (mdp.len(), mdp.actions());
+        let all = || (0..states).flat_map(|s| (0..actions).map(move |a| (s, a)));
+        let rows = all().flat_map(|(s, a)| {
+            let mut row = vec![0.0; states];
+            for (next, p) in mdp.transitions(s, a) {
+                row[next] = p;
+            }
+            row
+        });
+        // The end has neither step nor state.
+        let number = |of: fn((usize, usize)) -> usize| {
+            (0..states).map(move |s| mdp.pair(s).map_or(-1, |pair| of(pair) as i64))
+        };
+        let mut npz = Npz::default();
+        npz.add("transition", &[states, actions, states], rows)?;
+        let rewards = all().map(|(s, a)| mdp.reward(s, a).unwrap_or(0.0));
+        npz.add("reward", &[states, actions], rewards)?;
+        let allowed = all().map(|(s, a)| mdp.reward(s, a).is_some());
+        npz.add("allowed", &[states, actions], allowed)?;
+        npz.add("step", &[states], number(|(t, _)| t))?;
+        npz.add("state", &[states], number(|(_, x)| x))?;
+        npz.add("start", &[], [mdp.start() as i64])?;
+        npz.add("end", &[], [mdp.end() as i64])?;
+        npz.add("optimal_value", &[states], self.values.iter().copied())?;
+        let policy = self.policy.iter().map(|&a| a as i64);
+        npz.add("optimal_policy", &[states], policy)?;
+        npz.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use emab::{Model, Names, Problem, Spec};
+
+    use super::*;
+    use crate::npz::tests::read;
+
+    fn floats(bytes: &[u8]) -> Vec<f64> {
+        let each = bytes.chunks_exact(8);
+        each.map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()))
+            .collect()
+    }
+
+    fn integers(bytes: &[u8]) -> Vec<i64> {
+        let each = bytes.chunks_exact(8);
+        each.map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()))
+            .collect()
+    }
+
+    /// Two steps from state 1: `a` costs 0.25 and leads to either state, `b` is not allowed.
+    fn coin(states: usize) -> SolvedMdp {
+        let spec = Spec::new(
+            2,
+            Names::Count(states, ""),
+            Names::List(vec!["a".into(), "b".into()]),
+            Names::Count(states, ""),
+        )
+        .unwrap()
+        .start_at(1)
+        .unwrap()
+        .transition(|_t, _x, _a, f| f as f64)
+        .allowed(|_t, _x, a, _f| f64::from(a == 0));
+        let model = Model::new(
+            move |_t, _x, _a, _f| 1.0 / states as f64,
+            |t, x, _a, _f| if t == 1 { 0.125 } else { x as f64 },
+        )
+        .cost(|_t, _x, _a, _f| 0.25);
+        SolvedMdp::new(Arc::new(Problem::new("coin", spec, model))).unwrap()
+    }
+
+    #[test]
+    fn the_arrays_are_the_process() {
+        let arrays = read(&coin(2).npz().unwrap());
+        let shape = |name: &str| (arrays[name].0.as_str(), arrays[name].1.as_str());
+        assert_eq!(shape("transition"), ("<f8", "(4,3,4,)"));
+        assert_eq!(shape("reward"), ("<f8", "(4,3,)"));
+        assert_eq!(shape("allowed"), ("|b1", "(4,3,)"));
+        assert_eq!(shape("start"), ("<i8", "()"));
+        let never = [0.0; 4];
+        let end = [0.0, 0.0, 0.0, 1.0];
+        let expected = [
+            [[0.0, 0.5, 0.5, 0.0], never, end],
+            [never, never, end],
+            [never, never, end],
+            [end, end, end],
+        ];
+        let expected = expected.concat().concat();
+        assert_eq!(floats(&arrays["transition"].2), expected);
+        let expected = [[-0.25, 0.0, 0.125], [0.0; 3], [0.0, 0.0, 1.0], [0.0; 3]];
+        assert_eq!(floats(&arrays["reward"].2), expected.concat());
+        let expected = [[1, 0, 1], [0, 0, 1], [0, 0, 1], [1, 1, 1]];
+        assert_eq!(arrays["allowed"].2, expected.concat());
+        assert_eq!(integers(&arrays["step"].2), [1, 2, 2, -1]);
+        assert_eq!(integers(&arrays["state"].2), [1, 0, 1, -1]);
+        assert_eq!(integers(&arrays["start"].2), [0]);
+        assert_eq!(integers(&arrays["end"].2), [3]);
+        assert_eq!(floats(&arrays["optimal_value"].2), [0.25, 0.0, 1.0, 0.0]);
+        assert_eq!(integers(&arrays["optimal_policy"].2), [0, 2, 2, 2]);
+        assert_eq!(arrays.len(), 9);
+    }
+
+    #[test]
+    fn arrays_that_are_too_large_are_refused_with_the_way_out() {
+        // 5002 states and 3 actions: 5002 * 3 * 5002 * 8 bytes and some more.
+        let error = coin(5000).npz().unwrap_err();
+        assert_eq!((error.states, error.actions), (5002, 3));
+        let words = error.to_string();
+        assert!(
+            words.contains("600 MB") && words.contains(".json is sparse"),
+            "{words}"
+        );
+    }
+}

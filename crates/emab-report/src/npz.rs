@@ -1,0 +1,241 @@
+//! Arrays as NumPy stores them: a `.npz` file is a ZIP archive, nothing in it compressed, of one `.npy` file an array.
+//!
+//! The formats are those of NumPy's `numpy.lib.format` (version 1.0) and of PKWARE's APPNOTE 6.3, as far as they are
+//! needed here: no compression, no file beyond 4 GiB, and no times, so that the same arrays are the same bytes.
+
+/// What an array may hold.
+pub(crate) trait Element {
+    /// What NumPy calls it.
+    const DESCR: &'static str;
+    /// Its bytes, the lowest first.
+    fn write(self, out: &mut Vec<u8>);
+}
+
+impl Element for f64 {
+    const DESCR: &'static str = "<f8";
+    fn write(self, out: &mut Vec<u8>) {
+        out.extend(self.to_le_bytes());
+    }
+}
+
+impl Element for i64 {
+    const DESCR: &'static str = "<i8";
+    fn write(self, out: &mut Vec<u8>) {
+        out.extend(self.to_le_bytes());
+    }
+}
+
+impl Element for bool {
+    const DESCR: &'static str = "|b1";
+    fn write(self, out: &mut Vec<u8>) {
+        out.push(u8::from(self));
+    }
+}
+
+/// An archive that is being written.
+#[derive(Default)]
+pub(crate) struct Npz {
+    out: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// What the directory at the end says of a file.
+struct Entry {
+    name: String,
+    crc: u32,
+    size: u32,
+    offset: u32,
+}
+
+/// An archive larger than this kind can be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Beyond;
+
+/// Store, do not compress; version 2.0 of the format; the first of January 1980, the earliest there is.
+const METHOD_AND_TIME: [u8; 6] = [0, 0, 0, 0, 0x21, 0];
+const VERSION: [u8; 2] = 20_u16.to_le_bytes();
+
+impl Npz {
+    /// Adds an array; the last dimension of the values changes fastest, and there must be as many as the shape says.
+    pub(crate) fn add<T: Element>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        values: impl IntoIterator<Item = T>,
+    ) -> Result<(), Beyond> {
+        let offset = u32::try_from(self.out.len()).map_err(|_| Beyond)?;
+        let mut entry = Entry {
+            name: format!("{name}.npy"),
+            crc: 0,
+            size: 0,
+            offset,
+        };
+        // Once to take the place of the head, and once more when size and checksum are known.
+        let head = local_head(&entry);
+        self.out.extend(&head);
+        let begin = self.out.len();
+        self.out.extend(npy_head(T::DESCR, shape));
+        for value in values {
+            value.write(&mut self.out);
+        }
+        let content = &self.out[begin..];
+        entry.size = u32::try_from(content.len()).map_err(|_| Beyond)?;
+        entry.crc = crc32fast::hash(content);
+        self.out[begin - head.len()..begin].copy_from_slice(&local_head(&entry));
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// The archive.
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Beyond> {
+        let offset = u32::try_from(self.out.len()).map_err(|_| Beyond)?;
+        for entry in &self.entries {
+            self.out.extend(b"PK\x01\x02");
+            self.out.extend(VERSION);
+            self.out.extend(shared_head(entry));
+            // No comment, the first disk, no attributes.
+            self.out.extend([0; 10]);
+            self.out.extend(entry.offset.to_le_bytes());
+            self.out.extend(entry.name.as_bytes());
+        }
+        let size = u32::try_from(self.out.len()).map_err(|_| Beyond)? - offset;
+        let count = u16::try_from(self.entries.len()).map_err(|_| Beyond)?;
+        self.out.extend(b"PK\x05\x06\0\0\0\0");
+        self.out.extend(count.to_le_bytes());
+        self.out.extend(count.to_le_bytes());
+        self.out.extend(size.to_le_bytes());
+        self.out.extend(offset.to_le_bytes());
+        self.out.extend([0; 2]);
+        Ok(self.out)
+    }
+}
+
+/// What stands before the content of a file.
+fn local_head(entry: &Entry) -> Vec<u8> {
+    let mut head = b"PK\x03\x04".to_vec();
+    head.extend(shared_head(entry));
+    head.extend(entry.name.as_bytes());
+    head
+}
+
+/// What stands there and, once more, in the directory.
+fn shared_head(entry: &Entry) -> Vec<u8> {
+    let mut head = VERSION.to_vec();
+    head.extend([0; 2]);
+    head.extend(METHOD_AND_TIME);
+    head.extend(entry.crc.to_le_bytes());
+    head.extend(entry.size.to_le_bytes());
+    head.extend(entry.size.to_le_bytes());
+    // Names are ours, and short; there is no extra field.
+    head.extend((entry.name.len() as u16).to_le_bytes());
+    head.extend([0; 2]);
+    head
+}
+
+/// The head of a `.npy` file, filled up to a multiple of 64 bytes.
+fn npy_head(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let lengths: String = shape.iter().map(|n| format!("{n},")).collect();
+    let mut text =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
+    const BEFORE: usize = 10;
+    while !(BEFORE + text.len() + 1).is_multiple_of(64) {
+        text.push(' ');
+    }
+    text.push('\n');
+    let mut head = b"\x93NUMPY\x01\x00".to_vec();
+    head.extend((text.len() as u16).to_le_bytes());
+    head.extend(text.as_bytes());
+    head
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn number(bytes: &[u8], at: usize, length: usize) -> usize {
+        let bytes = &bytes[at..at + length];
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    }
+
+    /// An array as it was read back: what NumPy calls its elements, its shape as text, its bytes.
+    pub(crate) type Read = (String, String, Vec<u8>);
+
+    /// Reads an archive as a reader of ZIP files does: from the directory at its end.
+    pub(crate) fn read(archive: &[u8]) -> BTreeMap<String, Read> {
+        let end = archive.len() - 22;
+        assert_eq!(&archive[end..end + 4], b"PK\x05\x06");
+        let (count, size) = (number(archive, end + 10, 2), number(archive, end + 12, 4));
+        let mut at = number(archive, end + 16, 4);
+        assert_eq!(at + size, end);
+        let mut arrays = BTreeMap::new();
+        for _ in 0..count {
+            assert_eq!(&archive[at..at + 4], b"PK\x01\x02");
+            let length = number(archive, at + 28, 2);
+            let local = number(archive, at + 42, 4);
+            let name = &archive[at + 46..at + 46 + length];
+            assert_eq!(&archive[local..local + 4], b"PK\x03\x04");
+            // Both heads say the same.
+            assert_eq!(archive[local + 4..local + 30], archive[at + 6..at + 32]);
+            assert_eq!(&archive[local + 30..local + 30 + length], name);
+            let (method, crc) = (number(archive, at + 10, 2), number(archive, at + 16, 4));
+            let size = number(archive, at + 20, 4);
+            assert_eq!((method, number(archive, at + 24, 4)), (0, size));
+            let content = &archive[local + 30 + length..local + 30 + length + size];
+            assert_eq!(crc32fast::hash(content) as usize, crc);
+            let name = String::from_utf8(name.to_vec()).unwrap();
+            arrays.insert(name.strip_suffix(".npy").unwrap().into(), array(content));
+            at += 46 + length;
+        }
+        assert_eq!(at, end);
+        arrays
+    }
+
+    fn array(content: &[u8]) -> Read {
+        assert_eq!(&content[..8], b"\x93NUMPY\x01\x00");
+        let begin = 10 + number(content, 8, 2);
+        assert!(begin.is_multiple_of(64));
+        let head = std::str::from_utf8(&content[10..begin]).unwrap();
+        assert!(head.ends_with('\n'));
+        let between = |from: &str, to: &str| {
+            let rest = head.split_once(from).unwrap().1;
+            rest.split_once(to).unwrap().0.to_owned()
+        };
+        (
+            between("'descr': '", "'"),
+            between("'shape': ", ", }"),
+            content[begin..].to_vec(),
+        )
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let mut npz = Npz::default();
+        npz.add("matrix", &[2, 3], [1.5, -0.0, f64::MAX, 4.0, 5.0, 6.0])
+            .unwrap();
+        npz.add("one", &[], [-7_i64]).unwrap();
+        npz.add("mask", &[3], [true, false, true]).unwrap();
+        npz.add("none", &[0, 2], std::iter::empty::<f64>()).unwrap();
+        let bytes = npz.finish().unwrap();
+        let arrays = read(&bytes);
+        let names: Vec<&str> = arrays.keys().map(String::as_str).collect();
+        assert_eq!(names, ["mask", "matrix", "none", "one"]);
+        let (descr, shape, content) = &arrays["matrix"];
+        assert_eq!((descr.as_str(), shape.as_str()), ("<f8", "(2,3,)"));
+        let numbers: Vec<f64> = content
+            .chunks_exact(8)
+            .map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()))
+            .collect();
+        assert_eq!(numbers, [1.5, 0.0, f64::MAX, 4.0, 5.0, 6.0]);
+        assert!(numbers[1].is_sign_negative());
+        let one = ("<i8".into(), "()".into(), (-7_i64).to_le_bytes().to_vec());
+        assert_eq!(arrays["one"], one);
+        assert_eq!(arrays["mask"], ("|b1".into(), "(3,)".into(), vec![1, 0, 1]));
+        assert!(arrays["none"].2.is_empty());
+    }
+}

@@ -1,0 +1,245 @@
+//! Estimates of rewards and gains with widths that hold all at once: what FeedBAL's relatives choose by.
+//!
+//! The estimator and its widths are those of `feedbal_model.rs`; unpooled, those of `feedbal:width=bernstein`.
+
+use super::LearnerError;
+use super::entry::Build;
+use super::tabular::{Chart, Evidence, Sums};
+use super::trust::Known;
+use crate::episode::Episode;
+use crate::learner::Estimate;
+use crate::mixture::{Mixture, law_excess};
+use crate::parameter::{Delta, Sigma2, Spread};
+use crate::spec::Action;
+
+/// How the randomness of the feedback enters the width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Law {
+    /// By its range, in one bound with everything else.
+    Joint,
+    /// By its observed variance, in a bound of its own.
+    Bernstein,
+}
+
+impl Law {
+    /// How many bounds of each edge it takes.
+    pub(super) fn bounds(self) -> usize {
+        match self {
+            Law::Joint => 1,
+            Law::Bernstein => 2,
+        }
+    }
+}
+
+/// The estimates.
+#[derive(Clone, Debug)]
+pub(super) struct Estimator {
+    pub(super) chart: Chart,
+    pub(super) evidence: Evidence,
+    pub(super) sigma2_cost: f64,
+    pub(super) sigma2_reward: f64,
+    pub(super) mixture: Mixture,
+    /// How far one feedback can move the next expected reward, as told; infinite if it was not.
+    told_spread: f64,
+    law: Law,
+    /// By edge: `R_{t+1} - C_t` as it was seen, where rewards are not pooled.
+    direct: Option<Vec<Sums>>,
+}
+
+impl Estimator {
+    /// Pooled estimates, or those of FeedBAL, for a learner that needs so many bounds of each edge.
+    pub(super) fn new(
+        with: &Build<'_>,
+        law: Law,
+        pooled: bool,
+        bounds: usize,
+    ) -> Result<Estimator, LearnerError> {
+        let chart = Chart::new(with.learner, with.spec)?;
+        let wrong = |error| with.wrong(error);
+        let sigma2 = |name| Sigma2::named(name, with.number(name)?).map_err(wrong);
+        let both = sigma2("sigma2")?;
+        let part = |name| match with.value(name) {
+            Some(_) => sigma2(name),
+            None => Ok(both),
+        };
+        let delta = Delta::new(with.number("delta")?).map_err(wrong)?;
+        let told_spread = match with.value("feedback_spread") {
+            Some(_) => Spread::new(with.number("feedback_spread")?)
+                .map_err(wrong)?
+                .get(),
+            None => f64::INFINITY,
+        };
+        let rho = match with.value("rho") {
+            Some(_) => with.within("rho", 1e-3, 1e6)?,
+            None => 1.0,
+        };
+        // One bound for the reward of each pair, and those of its actions.
+        let bounds = (chart.pairs() + bounds * chart.all_edges()) as f64;
+        Ok(Estimator {
+            evidence: Evidence::new(&chart, true),
+            direct: (!pooled).then(|| vec![Sums::default(); chart.all_edges()]),
+            chart,
+            sigma2_cost: part("sigma2_cost")?.get(),
+            sigma2_reward: part("sigma2_reward")?.get(),
+            told_spread,
+            law,
+            mixture: Mixture::new(rho, libm::log(bounds) - libm::log(delta.get())),
+        })
+    }
+
+    /// Takes in an episode.
+    pub(super) fn learn(&mut self, episode: &Episode) {
+        self.evidence.learn(&self.chart, episode);
+        let Some(direct) = &mut self.direct else {
+            return;
+        };
+        let taken = episode.actions.iter().zip(&episode.costs);
+        for (i, ((&a, cost), pair)) in taken.zip(episode.rewards.windows(2)).enumerate() {
+            let from = self.chart.find(i + 1, episode.states[i]);
+            if let Some(edge) = from.and_then(|from| self.chart.edge(from, a)) {
+                direct[edge].add(pair[1] - cost);
+            }
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.evidence.clear();
+        if let Some(direct) = &mut self.direct {
+            direct.fill(Sums::default());
+        }
+    }
+
+    /// What is known of the terminal reward of a pair.
+    pub(super) fn reward(&mut self, pair: usize) -> Known {
+        let sums = self.evidence.reward[pair];
+        if sums.count == 0 {
+            return Known::NOTHING;
+        }
+        Known {
+            mean: sums.mean(),
+            width: self.mixture.width(self.sigma2_reward, sums.count),
+            se: (self.sigma2_reward / sums.count as f64).sqrt(),
+            count: sums.count,
+        }
+    }
+
+    /// What is known of the gain of an edge.
+    pub(super) fn gain(&mut self, edge: usize) -> Known {
+        let n = match &self.direct {
+            None => self.evidence.cost[edge].count,
+            Some(direct) => direct[edge].count,
+        };
+        let Some(ahead) = self.ahead(edge).filter(|_| n > 0) else {
+            return Known::NOTHING;
+        };
+        let mut of_noise = self.sigma2_cost;
+        let (mut spreads, mut logs) = (ahead.spreads, ahead.logs);
+        if self.direct.is_some() {
+            of_noise += self.sigma2_reward;
+            (spreads, logs) = (0.0, 0.0);
+        }
+        if self.law == Law::Joint {
+            of_noise += ahead.spread * ahead.spread / 4.0;
+        }
+        spreads += self.mixture.spread(of_noise, n);
+        logs += self.mixture.log_of(n);
+        let mut width = self.mixture.bound(spreads, logs);
+        if self.law == Law::Bernstein {
+            width += ahead.law;
+        }
+        Known {
+            mean: match &self.direct {
+                None => ahead.mean - self.evidence.cost[edge].mean(),
+                Some(direct) => direct[edge].mean(),
+            },
+            width,
+            se: (ahead.errors + (self.sigma2_cost + ahead.variance) / n as f64).sqrt(),
+            count: n,
+        }
+    }
+
+    /// What is known of the expected reward after an edge; none if a pair it led to has no reward yet (its outcomes
+    /// were lost).
+    fn ahead(&mut self, edge: usize) -> Option<Ahead> {
+        let arrows = self.chart.arrows(edge);
+        let n = self.evidence.count(&self.chart, edge) as f64;
+        let mut ahead = Ahead::default();
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut second, mut unsure) = (0.0, 0.0);
+        let mut smooth = Sums::default();
+        let mut weights = 0.0;
+        for arrow in arrows.clone() {
+            let next = self.chart.next(arrow);
+            let reward = self.reward(next);
+            let followed = self.evidence.followed[arrow] as f64;
+            least = least.min(reward.mean - reward.width);
+            most = most.max(reward.mean + reward.width);
+            ahead.logs += self.mixture.log_of(reward.count);
+            if reward.count == 0 {
+                if followed > 0.0 {
+                    return None;
+                }
+                continue;
+            }
+            let p = followed / n;
+            ahead.mean += p * reward.mean;
+            second += p * reward.mean * reward.mean;
+            ahead.spreads += p * p * self.mixture.spread(self.sigma2_reward, reward.count);
+            ahead.errors += p * p * reward.se * reward.se;
+            unsure += p * reward.width * reward.width;
+            // A law smoothed by half a count each has no variance of exactly 0 after a few observations.
+            let q = followed + 0.5;
+            weights += q;
+            smooth.sum += q * reward.mean;
+            smooth.squares += q * reward.mean * reward.mean;
+        }
+        if arrows.len() > 1 {
+            ahead.spread = (most - least).min(self.told_spread);
+            let center = smooth.sum / weights;
+            ahead.variance = (smooth.squares / weights - center * center).max(0.0);
+            if self.law == Law::Bernstein {
+                let counts = self.evidence.followed[arrows].iter().copied();
+                let b = (self.mixture.log() + law_excess(counts)) / n;
+                let sd = (second - ahead.mean * ahead.mean).max(0.0).sqrt() + unsure.sqrt();
+                ahead.law = (2.0 * b).sqrt() * sd + 7.0 / 3.0 * ahead.spread * b;
+            }
+        }
+        Some(ahead)
+    }
+
+    /// The same of an action in a pair, as learners tell it.
+    pub(super) fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        let pair = self.chart.find(t, x)?;
+        let known = match action {
+            Action::Stop => self.reward(pair),
+            Action::Continue(a) => {
+                let edge = self.chart.edge(pair, a)?;
+                self.gain(edge)
+            }
+        };
+        Some(Estimate {
+            count: known.count,
+            mean: known.mean,
+            width: known.width,
+            index: known.upper(),
+        })
+    }
+}
+
+/// What is known of the expected reward after an edge.
+#[derive(Default)]
+struct Ahead {
+    /// `sum_j p̂_j r̂_j`.
+    mean: f64,
+    /// Of the noise in it: what goes into a joint bound.
+    spreads: f64,
+    logs: f64,
+    /// How far the expected rewards that may follow can be apart, at most.
+    spread: f64,
+    /// The variance of the next expected reward, and of the noise in its estimate.
+    variance: f64,
+    errors: f64,
+    /// The width of the law alone, for `bernstein`.
+    law: f64,
+}

@@ -1,0 +1,63 @@
+//! The best law of the next pair among those near an estimate.
+
+/// The most that `sum_y q(y) v(y)` can be over the laws `q` with `sum_y |q(y) - p(y)| <= radius`.
+///
+/// `outcomes` are the pairs `(v(y), p(y))`, which it sorts; of nothing, it is minus infinity. This is the inner
+/// maximisation of extended value iteration (Jaksch, Ortner, Auer 2010, Figure 2), a linear program that is solved by
+/// hand: half the radius goes to the best outcome, and is taken from the worst ones.
+pub(crate) fn best_near(outcomes: &mut [(f64, f64)], radius: f64) -> f64 {
+    outcomes.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let Some(((best, p), others)) = outcomes.split_first() else {
+        return f64::NEG_INFINITY;
+    };
+    let moved = (0.5 * radius).min(1.0 - p).max(0.0);
+    let (mut sum, mut owed) = (best * (p + moved), moved);
+    for (value, p) in others.iter().rev() {
+        let taken = owed.min(*p);
+        owed -= taken;
+        sum += value * (p - taken);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let law = [(0.5, 0.3), (1.0, 0.2), (0.0, 0.1), (0.25, 0.4)];
+        // 0.15 to the first: all of the worst and 0.05 of the next.
+        let near = best_near(&mut law.clone(), 0.3);
+        assert!((near - (0.35 + 0.5 * 0.3 + 0.25 * 0.35)).abs() < 1e-15);
+        let mean: f64 = law.iter().map(|(v, p)| v * p).sum();
+        assert!((best_near(&mut law.clone(), 0.0) - mean).abs() < 1e-15);
+        for whole in [2.0, 1e9, f64::INFINITY] {
+            assert_eq!(best_near(&mut law.clone(), whole), 1.0);
+        }
+        assert_eq!(best_near(&mut [(0.7, 1.0)], 1.0), 0.7);
+        assert_eq!(best_near(&mut [], 1.0), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn no_law_nearby_is_better() {
+        // All laws of three outcomes on a grid of 0.02.
+        let values = [0.3, 0.9, 0.1];
+        let p = [0.4, 0.24, 0.36];
+        for radius in [0.04, 0.2, 0.6, 1.2, 1.9] {
+            let mut best = f64::NEG_INFINITY;
+            for i in 0..=50 {
+                for j in 0..=50 - i {
+                    let q = [i, j, 50 - i - j].map(|n| f64::from(n) / 50.0);
+                    let far: f64 = q.iter().zip(p).map(|(q, p)| (q - p).abs()).sum();
+                    if far <= radius + 1e-12 {
+                        best = best.max(q.iter().zip(values).map(|(q, v)| q * v).sum());
+                    }
+                }
+            }
+            let mut outcomes = [0, 1, 2].map(|y| (values[y], p[y]));
+            let found = best_near(&mut outcomes, radius);
+            assert!((found - best).abs() < 1e-12, "{radius}: {found}, {best}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What was seen of a decision process.
+
+use super::Chart;
+use crate::episode::Episode;
+
+/// Observations of one quantity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sums {
+    /// How many.
+    pub(crate) count: u64,
+    pub(crate) sum: f64,
+    /// Sum of squares.
+    pub(crate) squares: f64,
+}
+
+impl Sums {
+    #[inline]
+    pub(crate) fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    /// The sample mean; 0 of nothing.
+    #[inline]
+    pub(crate) fn mean(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum / self.count as f64
+        }
+    }
+}
+
+/// Costs by edge, feedback by arrow, terminal rewards by pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Evidence {
+    /// Whether the terminal reward of every pair that was passed is taken in, as eMAB reveals it, or only that of the
+    /// last one, which was earned.
+    reveal: bool,
+    /// By edge.
+    pub(crate) cost: Vec<Sums>,
+    /// By arrow: how often it was followed.
+    pub(crate) followed: Vec<u64>,
+    /// By pair.
+    pub(crate) reward: Vec<Sums>,
+    /// Episodes taken in.
+    pub(crate) episodes: u64,
+}
+
+impl Evidence {
+    /// Nothing yet.
+    pub(crate) fn new(chart: &Chart, reveal: bool) -> Evidence {
+        Evidence {
+            reveal,
+            cost: vec![Sums::default(); chart.all_edges()],
+            followed: vec![0; chart.all_arrows()],
+            reward: vec![Sums::default(); chart.pairs()],
+            episodes: 0,
+        }
+    }
+
+    /// Takes in an episode; one without rewards (its outcome is unknown) as far as it goes.
+    pub(crate) fn learn(&mut self, chart: &Chart, episode: &Episode) {
+        self.episodes += 1;
+        let steps = episode.states.len();
+        for (i, &x) in episode.states.iter().enumerate() {
+            let Some(pair) = chart.find(i + 1, x) else {
+                return;
+            };
+            if let Some(&reward) = episode.rewards.get(i)
+                && (self.reveal || i + 1 == steps)
+            {
+                self.reward[pair].add(reward);
+            }
+            if let (Some(&a), Some(&f)) = (episode.actions.get(i), episode.feedbacks.get(i))
+                && let Some(edge) = chart.edge(pair, a)
+            {
+                if let Some(&cost) = episode.costs.get(i) {
+                    self.cost[edge].add(cost);
+                }
+                if let Some(arrow) = chart.arrow(edge, f) {
+                    self.followed[arrow] += 1;
+                }
+            }
+        }
+    }
+
+    /// How often an edge was followed.
+    pub(crate) fn count(&self, chart: &Chart, edge: usize) -> u64 {
+        self.followed[chart.arrows(edge)].iter().sum()
+    }
+
+    /// How often a pair was visited.
+    pub(crate) fn visits(&self, chart: &Chart, pair: usize) -> u64 {
+        let left: u64 = chart.edges(pair).map(|edge| self.count(chart, edge)).sum();
+        // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
+        let stopped = self.reward[pair].count;
+        if self.reveal {
+            stopped.max(left)
+        } else {
+            stopped + left
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.cost.fill(Sums::default());
+        self.followed.fill(0);
+        self.reward.fill(Sums::default());
+        self.episodes = 0;
+    }
+}

@@ -1,0 +1,173 @@
+//! Which action to play when each has an estimate with a width that holds and a standard error.
+//!
+//! FeedBAL plays the action of the largest upper confidence bound, `mean + width`: call it the boldest, `a`. That is safe
+//! and, as the widths must hold at all times and everywhere at once, bold: it goes on long after the estimates have
+//! parted. Here the action `b` of the largest *modest* index, `mean + explore * se`, is played if it can be *trusted*,
+//!
+//! `mean_b + trust * max(width_b, width_a sqrt(N_a/N_b)) >= mean_a + width_a`,
+//!
+//! and the boldest otherwise. `stop` has no bonus in the modest index: its reward is revealed whatever is played.
+//! While all widths hold, the boldest falls short of the best by at most `2 width_a`, as in the paper, and a trusted
+//! action by at most `(1 + trust) max(width_b, width_a sqrt(N_a/N_b))`, which shrinks with `N_b` as a width does. So
+//! wrong choices are counted as in the paper's Lemma 2, with the larger of the two coefficients and a factor of
+//! `((1 + trust)/2)^2`. With `trust = 1` and `explore = 0` nearly, and with [`Trust::LARGEST_BOUND`] exactly, it is
+//! FeedBAL's rule.
+
+use crate::spec::Action;
+
+/// What is known of the gain of one action.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Known {
+    pub(crate) mean: f64,
+    /// How far it can be off, with the confidence promised; infinite before the first observation.
+    pub(crate) width: f64,
+    /// Its standard error, as far as that is known.
+    pub(crate) se: f64,
+    /// Observations.
+    pub(crate) count: u64,
+}
+
+impl Known {
+    /// Nothing.
+    pub(crate) const NOTHING: Known = Known {
+        mean: 0.0,
+        width: f64::INFINITY,
+        se: f64::INFINITY,
+        count: 0,
+    };
+
+    /// With the standard error of its difference to `stop`, which is what is decided about.
+    pub(crate) fn against(self, stop: Known) -> Known {
+        Known {
+            se: (self.se * self.se + stop.se * stop.se).sqrt(),
+            ..self
+        }
+    }
+
+    /// The upper confidence bound.
+    pub(crate) fn upper(&self) -> f64 {
+        self.mean + self.width
+    }
+}
+
+/// The rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Trust {
+    pub(crate) trust: f64,
+    pub(crate) explore: f64,
+}
+
+impl Trust {
+    /// FeedBAL's rule.
+    pub(crate) const LARGEST_BOUND: Trust = Trust {
+        trust: 1.0,
+        explore: 0.0,
+    };
+
+    /// The action to play, of `stop` and the allowed continuation actions in rising order. As in Algorithm 2 `stop` wins
+    /// ties, also that of two infinite bounds, then the lowest index does.
+    pub(crate) fn choose(&self, stop: Known, actions: &[(usize, Known)]) -> Action {
+        // The boldest is the action of the largest upper bound, the modest of the largest modest index.
+        let (mut boldest, mut modest) = ((Action::Stop, stop), (Action::Stop, stop));
+        let mut index = stop.mean;
+        for &(a, known) in actions {
+            if known.upper() > boldest.1.upper() {
+                boldest = (Action::Continue(a), known);
+            }
+            if known.mean + self.explore * known.se > index {
+                modest = (Action::Continue(a), known);
+                index = known.mean + self.explore * known.se;
+            }
+        }
+        let largest = boldest.1.upper();
+        if largest == f64::INFINITY || *self == Trust::LARGEST_BOUND {
+            return boldest.0;
+        }
+        // Widths that all have the scale of the boldest one's: an action that is known better for its little noise must
+        // not be trusted less for it.
+        let scale = boldest.1.width * (boldest.1.count as f64).sqrt();
+        let width = modest.1.width.max(scale / (modest.1.count as f64).sqrt());
+        if modest.1.mean + self.trust * width >= largest {
+            modest.0
+        } else {
+            boldest.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(mean: f64, width: f64, se: f64, count: u64) -> Known {
+        Known {
+            mean,
+            width,
+            se,
+            count,
+        }
+    }
+
+    #[test]
+    fn the_largest_upper_bound() {
+        let rule = Trust::LARGEST_BOUND;
+        let stop = known(0.5, 0.2, 0.0, 100);
+        let choice = |mean, width| rule.choose(stop, &[(0, known(mean, width, 9.0, 1))]);
+        assert_eq!(choice(0.4, 0.4), Action::Continue(0));
+        assert_eq!(choice(0.6, 0.05), Action::Stop);
+        assert_eq!(choice(0.5, 0.2), Action::Stop); // stop wins ties
+    }
+
+    #[test]
+    fn the_modest_if_it_can_be_trusted() {
+        let rule = Trust {
+            trust: 3.0,
+            explore: 1.0,
+        };
+        // Bounds 0.8 and 0.7. By the modest index stop is better while the standard error is below 0.1; it is trusted
+        // while 0.5 + 3 * 0.4 * sqrt(N_a / N_stop) >= 0.8, up to 16 times as many observations.
+        let choice = |se, n| {
+            let stop = known(0.5, 0.05, 0.0, n);
+            rule.choose(stop, &[(0, known(0.4, 0.4, se, 100))])
+        };
+        assert_eq!(choice(0.05, 100), Action::Stop);
+        assert_eq!(choice(0.15, 100), Action::Continue(0));
+        assert_eq!(choice(0.05, 1600), Action::Stop);
+        assert_eq!(choice(0.05, 1601), Action::Continue(0));
+    }
+
+    #[test]
+    fn who_is_not_trusted_gives_way_to_the_boldest() {
+        let rule = Trust {
+            trust: 2.0,
+            explore: 1.0,
+        };
+        // The modest is action 0 at a mean of 0.7; the boldest is action 2, and only its observations are wanted.
+        let actions = [
+            (0, known(0.7, 0.01, 0.0, 1_000_000)),
+            (1, known(0.6, 0.5, 0.0, 10)),
+            (2, known(0.5, 0.9, 0.0, 10)),
+        ];
+        assert_eq!(
+            rule.choose(known(0.1, 0.1, 0.0, 10), &actions),
+            Action::Continue(2)
+        );
+    }
+
+    #[test]
+    fn what_was_never_tried() {
+        let rule = Trust {
+            trust: 4.0,
+            explore: 1.0,
+        };
+        let tried = known(0.4, 0.1, 0.0, 5);
+        let choice = |stop, actions: &[(usize, Known)]| rule.choose(stop, actions);
+        let never = Known::NOTHING;
+        assert_eq!(choice(never, &[(0, never)]), Action::Stop);
+        assert_eq!(
+            choice(tried, &[(0, tried), (1, never)]),
+            Action::Continue(1)
+        );
+        assert_eq!(choice(tried, &[]), Action::Stop);
+    }
+}
