@@ -90,7 +90,7 @@ const PINNED: [(&str, &str); 34] = [
     ),
     (
         "feedbal:width=bernstein",
-        ".l.e.ql.le.eql.qll.ll.eeel.qqqe.lel.eleql.",
+        ".l.e.ql.le.eql.ll.eee.llll.eeql.le.eleel.",
     ),
     (
         "feedbal-model",

@@ -25,8 +25,10 @@ impl Law {
     /// How many bounds of each edge it takes.
     pub(super) fn bounds(self) -> usize {
         match self {
-            Law::Joint => 1,
-            Law::Bernstein => 2,
+            // Everything together, and the cost alone.
+            Law::Joint => 2,
+            // The law, the noise, and the cost alone.
+            Law::Bernstein => 3,
         }
     }
 }
@@ -116,9 +118,14 @@ impl Estimator {
         if sums.count == 0 {
             return Known::NOTHING;
         }
+        let (mean, width) = (
+            sums.mean(),
+            self.mixture.width(self.sigma2_reward, sums.count),
+        );
         Known {
-            mean: sums.mean(),
-            width: self.mixture.width(self.sigma2_reward, sums.count),
+            mean,
+            width,
+            upper: mean + width,
             se: (self.sigma2_reward / sums.count as f64).sqrt(),
             count: sums.count,
         }
@@ -148,12 +155,17 @@ impl Estimator {
         if self.law == Law::Bernstein {
             width += ahead.law;
         }
+        let mean = match &self.direct {
+            None => ahead.mean - self.evidence.cost[edge].mean(),
+            Some(direct) => direct[edge].mean(),
+        };
+        // No feedback can lead to more than the best that may follow.
+        let costs = self.evidence.cost[edge];
+        let at_best = ahead.most - costs.mean() + self.mixture.width(self.sigma2_cost, costs.count);
         Known {
-            mean: match &self.direct {
-                None => ahead.mean - self.evidence.cost[edge].mean(),
-                Some(direct) => direct[edge].mean(),
-            },
+            mean,
             width,
+            upper: (mean + width).min(at_best),
             se: (ahead.errors + (self.sigma2_cost + ahead.variance) / n as f64).sqrt(),
             count: n,
         }
@@ -194,6 +206,7 @@ impl Estimator {
             smooth.sum += q * reward.mean;
             smooth.squares += q * reward.mean * reward.mean;
         }
+        ahead.most = most;
         if arrows.len() > 1 {
             ahead.spread = (most - least).min(self.told_spread);
             let center = smooth.sum / weights;
@@ -222,7 +235,7 @@ impl Estimator {
             count: known.count,
             mean: known.mean,
             width: known.width,
-            index: known.upper(),
+            index: known.upper,
         })
     }
 }
@@ -235,8 +248,9 @@ struct Ahead {
     /// Of the noise in it: what goes into a joint bound.
     spreads: f64,
     logs: f64,
-    /// How far the expected rewards that may follow can be apart, at most.
+    /// How far the expected rewards that may follow can be apart, at most, and how large one of them can be.
     spread: f64,
+    most: f64,
     /// The variance of the next expected reward, and of the noise in its estimate.
     variance: f64,
     errors: f64,

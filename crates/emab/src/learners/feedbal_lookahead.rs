@@ -133,7 +133,7 @@ impl FeedBalLookahead {
         let mut best = Value {
             mean: stop.mean,
             lower: stop.mean - stop.width,
-            upper: stop.upper().min(self.most),
+            upper: stop.upper.min(self.most),
             se: stop.se,
         };
         if !goes_on {
@@ -224,6 +224,7 @@ impl Learner for FeedBalLookahead {
                 None => Known::NOTHING,
                 Some((value, count)) => Known {
                     mean: value.mean,
+                    upper: value.upper,
                     width: (value.upper - value.mean).max(value.mean - value.lower),
                     se: value.se,
                     count,

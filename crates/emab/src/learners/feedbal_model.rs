@@ -15,7 +15,10 @@
 //!  * sqrt(2 log(K'/delta) + log(1 + N/rho) + sum_j log(1 + M_j/rho))`.
 //!
 //! - `D` is not known: it is at most what the confidence bounds of the rewards leave open, and what the learner was told.
-//! - `K'` counts what can be reached and no more: a bound for the reward of each pair and one for each action of it.
+//! - No feedback leads to more than the best that may follow: the upper bound is also at most `max_j (r̂_j + conf_j) - ĉ`
+//!   and the width of `ĉ`.
+//! - `K'` counts what can be reached and no more: a bound for the reward of each pair and two for each action of it, one
+//!   of them for its cost alone (three with `bernstein`).
 //! - `width=bernstein` takes the feedback out of the joint bound and adds `sqrt(2 B/N) sd_{p̂}(r) + 7 D B / (3 N)` for
 //!   it, `B = log(K'/delta)` and the excess of the Krichevsky-Trofimov mixture: it adapts to the variance of the feedback
 //!   that was observed.
@@ -190,19 +193,21 @@ mod tests {
         let mut learner = taught(
             "feedbal-model:sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,rho=3,delta=0.1",
         );
-        // p̂ = (1/3, 2/3), r̂ = (4, 1.5), ĉ = 0.2. Five pairs and three edges: eight bounds.
+        // p̂ = (1/3, 2/3), r̂ = (4, 1.5), ĉ = 0.2. Five pairs and two bounds for each of three edges: eleven.
         let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
         assert_eq!(estimate.count, 3);
         assert!((estimate.mean - (4.0 / 3.0 + 2.0 / 3.0 * 1.5 - 0.2)).abs() < 1e-12);
         let (p, q) = (1.0 / 3.0, 2.0 / 3.0);
         let spreads: f64 =
             (0.1 + 1.0) * 6.0 / 9.0 + p * p * 0.2 * 4.0 / 1.0 + q * q * 0.2 * 5.0 / 4.0;
-        let logs: f64 =
-            2.0 * (8.0_f64 / 0.1).ln() + 2.0_f64.ln() + (4.0_f64 / 3.0).ln() + (5.0_f64 / 3.0).ln();
+        let logs: f64 = 2.0 * (11.0_f64 / 0.1).ln()
+            + 2.0_f64.ln()
+            + (4.0_f64 / 3.0).ln()
+            + (5.0_f64 / 3.0).ln();
         assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
         let stop = learner.estimate(1, 0, Action::Stop).unwrap();
         assert!((stop.mean - 0.6).abs() < 1e-12);
-        let width: f64 = 0.2 * 6.0 / 9.0 * (2.0 * (8.0_f64 / 0.1).ln() + 2.0_f64.ln());
+        let width: f64 = 0.2 * 6.0 / 9.0 * (2.0 * (11.0_f64 / 0.1).ln() + 2.0_f64.ln());
         assert!((stop.width - width.sqrt()).abs() < 1e-12);
     }
 
@@ -221,8 +226,8 @@ mod tests {
     #[test]
     fn bernstein_by_hand() {
         let noise = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,delta=0.1,width=bernstein";
-        // Five pairs and three edges: eleven bounds. KT(1, 2) = 1/2 * 1/4 * 3/6, p̂^n = 4/27.
-        let log = (11.0_f64 / 0.1).ln();
+        // Five pairs and three bounds for each of three edges: 14. KT(1, 2) = 1/2 * 1/4 * 3/6, p̂^n = 4/27.
+        let log = (14.0_f64 / 0.1).ln();
         let b = (log + (4.0_f64 / 27.0 * 16.0).ln()) / 3.0;
         let width = |n: f64, rho: f64| {
             let logs = 2.0 * log + (1.0 + n / rho).ln();

@@ -1,17 +1,16 @@
 //! Which action to play when each has an estimate with a width that holds and a standard error.
 //!
-//! FeedBAL plays the action of the largest upper confidence bound, `mean + width`: call it the boldest, `a`. That is safe
+//! FeedBAL plays the action of the largest upper confidence bound: call it the boldest, `a`. That is safe
 //! and, as the widths must hold at all times and everywhere at once, bold: it goes on long after the estimates have
 //! parted. Here the action `b` of the largest *modest* index, `mean + explore * se`, is played if it can be *trusted*,
 //!
-//! `mean_b + trust * max(width_b, width_a sqrt(N_a/N_b)) >= mean_a + width_a`,
+//! `mean_b + trust * w_b >= upper_a`, `w_b = max(upper_b - mean_b, (upper_a - mean_a) sqrt(N_a/N_b))`,
 //!
 //! and the boldest otherwise. `stop` has no bonus in the modest index: its reward is revealed whatever is played.
-//! While all widths hold, the boldest falls short of the best by at most `2 width_a`, as in the paper, and a trusted
-//! action by at most `(1 + trust) max(width_b, width_a sqrt(N_a/N_b))`, which shrinks with `N_b` as a width does. So
-//! wrong choices are counted as in the paper's Lemma 2, with the larger of the two coefficients and a factor of
-//! `((1 + trust)/2)^2`. With `trust = 1` and `explore = 0` nearly, and with [`Trust::LARGEST_BOUND`] exactly, it is
-//! FeedBAL's rule.
+//! While all bounds hold, the boldest falls short of the best by at most `2 width_a`, as in the paper, and a trusted
+//! action by at most `trust * w_b + width_b`, which shrinks with `N_b` as a width does. So wrong choices are counted as in
+//! the paper's Lemma 2, with the larger of the two coefficients and a factor of about `((1 + trust)/2)^2`
+//! (docs/theory.md). [`Trust::LARGEST_BOUND`] is FeedBAL's rule.
 
 use crate::spec::Action;
 
@@ -21,6 +20,8 @@ pub(crate) struct Known {
     pub(crate) mean: f64,
     /// How far it can be off, with the confidence promised; infinite before the first observation.
     pub(crate) width: f64,
+    /// The upper confidence bound: at most `mean + width`.
+    pub(crate) upper: f64,
     /// Its standard error, as far as that is known.
     pub(crate) se: f64,
     /// Observations.
@@ -32,6 +33,7 @@ impl Known {
     pub(crate) const NOTHING: Known = Known {
         mean: 0.0,
         width: f64::INFINITY,
+        upper: f64::INFINITY,
         se: f64::INFINITY,
         count: 0,
     };
@@ -42,11 +44,6 @@ impl Known {
             se: (self.se * self.se + stop.se * stop.se).sqrt(),
             ..self
         }
-    }
-
-    /// The upper confidence bound.
-    pub(crate) fn upper(&self) -> f64 {
-        self.mean + self.width
     }
 }
 
@@ -71,7 +68,7 @@ impl Trust {
         let (mut boldest, mut modest) = ((Action::Stop, stop), (Action::Stop, stop));
         let mut index = stop.mean;
         for &(a, known) in actions {
-            if known.upper() > boldest.1.upper() {
+            if known.upper > boldest.1.upper {
                 boldest = (Action::Continue(a), known);
             }
             if known.mean + self.explore * known.se > index {
@@ -79,14 +76,14 @@ impl Trust {
                 index = known.mean + self.explore * known.se;
             }
         }
-        let largest = boldest.1.upper();
+        let largest = boldest.1.upper;
         if largest == f64::INFINITY || *self == Trust::LARGEST_BOUND {
             return boldest.0;
         }
         // Widths that all have the scale of the boldest one's: an action that is known better for its little noise must
         // not be trusted less for it.
-        let scale = boldest.1.width * (boldest.1.count as f64).sqrt();
-        let width = modest.1.width.max(scale / (modest.1.count as f64).sqrt());
+        let scale = (largest - boldest.1.mean) * (boldest.1.count as f64).sqrt();
+        let width = (modest.1.upper - modest.1.mean).max(scale / (modest.1.count as f64).sqrt());
         if modest.1.mean + self.trust * width >= largest {
             modest.0
         } else {
@@ -103,6 +100,7 @@ mod tests {
         Known {
             mean,
             width,
+            upper: mean + width,
             se,
             count,
         }
