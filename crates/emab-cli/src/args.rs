@@ -152,6 +152,10 @@ pub struct Run {
     /// Episodes at which to record regret; evenly spaced on a log axis when left out.
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
     pub checkpoints: Vec<u64>,
+    /// What the problem is played under, in place of what its file states; may be repeated: delay=20,
+    /// delay=geometric:20, delay=batches:50, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub condition: Vec<String>,
     /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -159,7 +163,7 @@ pub struct Run {
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Go on with a run that was interrupted, from the folder given to --out.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "out", "shard"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "shard"])]
     pub resume: Option<PathBuf>,
 }
 

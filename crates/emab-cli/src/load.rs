@@ -40,6 +40,29 @@ pub fn problem(name: &str) -> Result<ProblemFile, Failure> {
     Ok(ProblemFile::parse(name, &read(file, name)?)?)
 }
 
+/// The problem under conditions that the call states, in place of those that its file does.
+pub fn under(file: ProblemFile, texts: &[String]) -> Result<ProblemFile, Failure> {
+    if texts.is_empty() {
+        return Ok(file);
+    }
+    let conditions = file
+        .conditions()
+        .with(texts.iter().map(String::as_str))
+        .map_err(|error| Failure::input(format!("--condition: {error}")))?;
+    Ok(file.with_conditions(&conditions)?)
+}
+
+/// Says so where a file states conditions and the command is about the problem without them.
+pub fn note_conditions(file: &ProblemFile) {
+    if !file.conditions().is_none() {
+        terminal::note(&format!(
+            "note: the conditions of {} ({}) are left out here; `emab run` plays them",
+            file.name(),
+            file.conditions()
+        ));
+    }
+}
+
 /// A learner for runs of so many episodes; says what is assumed where nobody said it.
 pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerConfig, Failure> {
     let config = LearnerConfig::parse(text, file.learning())

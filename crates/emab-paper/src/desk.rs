@@ -117,6 +117,7 @@ impl Desk<'_> {
         let mut at = job.checkpoints;
         at.push(job.episodes);
         let experiment = Experiment {
+            circumstances: Default::default(),
             problem: job.problem,
             learners: job.learners,
             episodes: job.episodes,

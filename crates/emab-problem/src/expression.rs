@@ -36,6 +36,16 @@ impl Scope {
         }
     }
 
+    /// Gives a name another value.
+    pub(crate) fn set(&mut self, name: &str, value: f64) {
+        self.values.insert(name.into(), value);
+    }
+
+    /// Takes a name away.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.values.remove(name);
+    }
+
     /// Whether a name means something in every expression. A parameter cannot have it; a state, action or feedback
     /// that has it is written in quotes.
     pub fn reserved(name: &str) -> bool {

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use emab::conformance::{Reached, check_problem, check_spec};
 use emab::learners::{Learning, nearest};
-use emab::{Delta, Model, Names, Noise, PointError, Problem, Sigma2, Spec, Spread, plain};
+use emab::{
+    Circumstances, Conditions, Delta, Law, Model, Names, Noise, PointError, Problem, Sigma2, Spec,
+    Spread, plain,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::builtin::BUILTIN;
+use crate::conditions::{canonical, conditions, later_scopes, place_of};
 use crate::error::{Mistake, ReadError};
 use crate::expression::Scope;
 use crate::node::{Key, Kind, Node, parse_json, parse_toml};
@@ -36,14 +40,18 @@ pub struct ProblemFile {
     description: String,
     spec: Arc<Spec>,
     model: Option<Model>,
+    conditions: Conditions,
+    /// The models that follow, by the first episode they hold in.
+    later: Vec<(u64, Model)>,
     learning: Learning,
+    tree: Arc<Node>,
     canonical: String,
     hash: String,
     tables: Vec<(&'static str, SharedTable)>,
 }
 
 /// Fields of the file and of its tables, for reading and for the schema's test.
-pub(crate) const FIELDS: [&str; 12] = [
+pub(crate) const FIELDS: [&str; 13] = [
     "name",
     "description",
     "horizon",
@@ -55,6 +63,7 @@ pub(crate) const FIELDS: [&str; 12] = [
     "allowed",
     "parameters",
     "model",
+    "conditions",
     "learning",
 ];
 pub(crate) const MODEL_FIELDS: [&str; 5] =
@@ -98,7 +107,7 @@ impl ProblemFile {
             Format::Toml => parse_toml(text),
             Format::Json => parse_json(text),
         };
-        tree.and_then(|tree| read(file, &source, &tree))
+        tree.and_then(|tree| read(file, &source, &tree.into(), None))
             .map_err(|mistake| mistake.in_file(file, &source))
     }
 
@@ -147,11 +156,7 @@ impl ProblemFile {
     /// The problem; an error if the file has no `model`.
     pub fn problem(&self) -> Result<Arc<Problem>, ReadError> {
         match &self.model {
-            Some(model) => Ok(Arc::new(Problem::new(
-                self.name.clone(),
-                self.spec.clone(),
-                model.clone(),
-            ))),
+            Some(model) => Ok(self.problem_of(model)),
             None => Err(Mistake {
                 span: None,
                 message:
@@ -164,14 +169,60 @@ impl ProblemFile {
         }
     }
 
+    /// What the problem is to be played under.
+    ///
+    /// ```
+    /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
+    /// assert!(file.conditions().is_none());
+    /// let conditions = file.conditions().with(["delay=20", "drift=p:0.4@5000"]).unwrap();
+    /// let file = file.with_conditions(&conditions).unwrap();
+    /// assert_eq!(file.circumstances().laws[0].first, 5000);
+    /// ```
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// The same file with these conditions in place of those that it states.
+    pub fn with_conditions(&self, conditions: &Conditions) -> Result<ProblemFile, ReadError> {
+        read(&self.file, &self.text, &self.tree, Some(conditions))
+            .map_err(|mistake| mistake.in_file(&self.file, &self.text))
+    }
+
+    /// What the problem is to be played under, with the laws that its drift leads to.
+    pub fn circumstances(&self) -> Circumstances {
+        let law = |(first, model): &(u64, Model)| Law {
+            first: *first,
+            problem: self.problem_of(model),
+        };
+        Circumstances {
+            conditions: self.conditions.clone(),
+            laws: self.later.iter().map(law).collect(),
+        }
+    }
+
+    fn problem_of(&self, model: &Model) -> Arc<Problem> {
+        let (name, spec) = (self.name.clone(), self.spec.clone());
+        Arc::new(Problem::new(name, spec, model.clone()))
+    }
+
     /// Checks every pair that can be reached, until there are more than `limit` of them; without a model, what the
-    /// specification says of them.
+    /// specification says of them. All of that under each of its laws.
     pub fn check(&self, limit: usize) -> Result<Reached, ReadError> {
-        match self.problem() {
+        let reached = match self.problem() {
             Ok(problem) => check_problem(&problem, limit),
             Err(_) => check_spec(&self.spec, limit),
         }
-        .map_err(|error| self.locate(&error))
+        .map_err(|error| self.locate(&error))?;
+        for law in self.circumstances().laws {
+            check_problem(&law.problem, limit).map_err(|error| ReadError {
+                help: Some(format!(
+                    "this is under the law of episode {} on, after `drift`",
+                    law.first
+                )),
+                ..self.locate(&error)
+            })?;
+        }
+        Ok(reached)
     }
 
     /// A quantity that breaks a rule at a point, with its line in the file.
@@ -221,13 +272,17 @@ fn named(i: usize, names: &Names) -> String {
 }
 
 /// A table's entries, by name, with an error for those that nobody knows.
-struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     entries: &'a [(Key, Node)],
     place: &'static str,
 }
 
 impl<'a> Fields<'a> {
-    fn of(node: &'a Node, place: &'static str, known: &[&str]) -> Result<Fields<'a>, Mistake> {
+    pub(crate) fn of(
+        node: &'a Node,
+        place: &'static str,
+        known: &[&str],
+    ) -> Result<Fields<'a>, Mistake> {
         let Kind::Table(entries) = &node.kind else {
             let message = format!("{place} must be a table");
             return Err(Mistake::at(
@@ -252,7 +307,7 @@ impl<'a> Fields<'a> {
         Ok(Fields { entries, place })
     }
 
-    fn get(&self, name: &str) -> Option<&'a Node> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Node> {
         let (_, node) = self.entries.iter().find(|(key, _)| key.name == name)?;
         Some(node)
     }
@@ -267,7 +322,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mistake> {
+/// Reads a tree; `given` conditions take the place of those that it states.
+fn read(
+    file: &str,
+    source: &Arc<str>,
+    tree: &Arc<Node>,
+    given: Option<&Conditions>,
+) -> Result<ProblemFile, Mistake> {
     let top = Fields::of(tree, "a problem file", &FIELDS)?;
     let stem = Path::new(file)
         .file_stem()
@@ -285,8 +346,12 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
     let states = names(top.need("states")?, "states", "")?;
     let actions = names(top.need("actions")?, "actions", "a")?;
     let feedbacks = names(top.need("feedbacks")?, "feedbacks", "")?;
-    if let Some(node) = top.get("parameters") {
-        parameters(node, &mut scope)?;
+    let parameters = match top.get("parameters") {
+        Some(node) => parameters(node)?,
+        None => Vec::new(),
+    };
+    for (name, value) in &parameters {
+        scope.add(name, *value);
     }
     for (names, node) in [
         (&states, "states"),
@@ -328,13 +393,7 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
             name: "feedbacks",
         },
     ];
-    let reading = |quantity, variables| Reading {
-        source,
-        scope: &scope,
-        quantity,
-        variables,
-        booleans: quantity == "allowed",
-    };
+    let reading = |quantity, variables| reading_in(source, &scope, quantity, variables);
     let mut tables = Vec::new();
     let spec = Spec::new(horizon, states, actions, feedbacks).map_err(|error| {
         let emab::SpecError::Size { field, .. } = error else {
@@ -373,12 +432,36 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
         .get("model")
         .map(|node| model(node, &sizes, &reading, &mut tables))
         .transpose()?;
+    let stated = top.get("conditions");
+    let conditions = match (given, stated) {
+        (Some(given), _) => given.clone(),
+        (None, Some(node)) => conditions(node)?,
+        (None, None) => Conditions::default(),
+    };
+    let place = |change| place_of(stated.filter(|_| given.is_none()), change);
+    let scopes = later_scopes(&conditions, &scope, &parameters, &place)?;
+    check_still(&top, &sizes, source, &scope, &conditions)?;
+    let mut later = Vec::new();
+    if let Some(node) = top.get("model") {
+        for (first, scope) in &scopes {
+            let reading = |quantity, variables| reading_in(source, scope, quantity, variables);
+            // Entries stand where those of the first law stand.
+            let model = self::model(node, &sizes, &reading, &mut Vec::new())?;
+            later.push((*first, model));
+        }
+    }
     let learning = top
         .get("learning")
         .map(learning)
         .transpose()?
         .unwrap_or_default();
-    let mut canonical = tree.canonical();
+    let mut all = tree.canonical();
+    if let Value::Object(all) = &mut all {
+        // However they were stated, and wherever: what is kept makes the same results.
+        all.remove("conditions");
+        all.extend(canonical(&conditions).map(|value| ("conditions".into(), value)));
+    }
+    let mut canonical = all;
     let mut hashed = canonical.clone();
     if let (Value::Object(all), Value::Object(hashed)) = (&mut canonical, &mut hashed) {
         // What it is called makes no other problem of it; kept, it makes the same results.
@@ -398,11 +481,60 @@ fn read(file: &str, source: &Arc<str>, tree: &Node) -> Result<ProblemFile, Mista
         description,
         spec: Arc::new(spec),
         model,
+        conditions,
+        later,
         learning,
+        tree: tree.clone(),
         canonical,
         hash,
         tables,
     })
+}
+
+fn reading_in<'a>(
+    source: &'a str,
+    scope: &'a Scope,
+    quantity: &'static str,
+    variables: &'a [&'a str],
+) -> Reading<'a> {
+    Reading {
+        source,
+        scope,
+        quantity,
+        variables,
+        booleans: quantity == "allowed",
+    }
+}
+
+/// Whether what learners know stays as it is while parameters drift: read without them, it must still make sense.
+fn check_still(
+    top: &Fields<'_>,
+    sizes: &[Dimension; 4],
+    source: &str,
+    scope: &Scope,
+    conditions: &Conditions,
+) -> Result<(), Mistake> {
+    for change in &conditions.drift {
+        let name = change.parameter();
+        let mut without = scope.clone();
+        without.remove(name);
+        for (quantity, sizes, variables) in [
+            ("transition", &sizes[..], &["t", "x", "a", "f"][..]),
+            ("allowed", &sizes[..3], &["t", "x", "a"]),
+        ] {
+            let Some(node) = top.get(quantity) else {
+                continue;
+            };
+            let reading = reading_in(source, &without, quantity, variables);
+            Table::read(node, sizes, &reading).map_err(|mistake| Mistake {
+                message: format!("`{quantity}` uses `{name}`, which drifts"),
+                label: "learners know this and are told of no change".into(),
+                help: Some("let parameters drift that [model] alone uses".into()),
+                ..mistake
+            })?;
+        }
+    }
+    Ok(())
 }
 
 fn model<'a>(
@@ -542,7 +674,7 @@ fn learning(node: &Node) -> Result<Learning, Mistake> {
     Ok(learning)
 }
 
-fn parameters(node: &Node, scope: &mut Scope) -> Result<(), Mistake> {
+fn parameters(node: &Node) -> Result<Vec<(String, f64)>, Mistake> {
     let Kind::Table(entries) = &node.kind else {
         return Err(Mistake::at(
             &node.span,
@@ -550,6 +682,7 @@ fn parameters(node: &Node, scope: &mut Scope) -> Result<(), Mistake> {
             format!("got {}", node.what()),
         ));
     };
+    let mut parameters = Vec::new();
     for (key, node) in entries {
         if Scope::reserved(&key.name) {
             let message = format!("a parameter cannot be called `{}`", key.name);
@@ -574,9 +707,9 @@ fn parameters(node: &Node, scope: &mut Scope) -> Result<(), Mistake> {
                 "expected letters, digits and _, a letter first",
             ));
         }
-        scope.add(&key.name, number(node, &key.name)?);
+        parameters.push((key.name.clone(), number(node, &key.name)?));
     }
-    Ok(())
+    Ok(parameters)
 }
 
 fn is_parameter(top: &Fields<'_>, name: &str) -> bool {
@@ -586,7 +719,7 @@ fn is_parameter(top: &Fields<'_>, name: &str) -> bool {
     entries.iter().any(|(key, _)| key.name == name)
 }
 
-fn text(node: &Node, field: &str) -> Result<String, Mistake> {
+pub(crate) fn text(node: &Node, field: &str) -> Result<String, Mistake> {
     match &node.kind {
         Kind::Text(text) if text.chars().any(char::is_control) => {
             let message =
@@ -602,7 +735,7 @@ fn text(node: &Node, field: &str) -> Result<String, Mistake> {
     }
 }
 
-fn number(node: &Node, field: &str) -> Result<f64, Mistake> {
+pub(crate) fn number(node: &Node, field: &str) -> Result<f64, Mistake> {
     match node.kind {
         Kind::Number(value) => Ok(value),
         _ => {

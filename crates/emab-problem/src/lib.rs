@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+mod conditions;
 mod error;
 mod expression;
 mod file;

@@ -100,14 +100,23 @@ pub fn regret_cells(
 
 /// All curves, one row a learner and checkpoint.
 pub fn curve_csv(result: &RunResult) -> String {
-    let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr,regret_optimal\n");
+    let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr,regret_optimal");
+    // A column that says the same in every row, for files that are put together.
+    let conditions = match result.conditions.is_none() {
+        true => String::new(),
+        false => {
+            out += ",conditions";
+            format!(",\"{}\"", result.conditions)
+        }
+    };
+    out.push('\n');
     for learner in &result.learners {
         // A label holds commas where several parameters are set.
         let label = format!("\"{}\"", learner.label.replace('"', "\"\""));
         for p in &learner.curve {
             let optimal = p.regret_optimal.map(|regret| regret.to_string());
             out += &format!(
-                "{label},{},{},{},{},{},{}\n",
+                "{label},{},{},{},{},{},{}{conditions}\n",
                 p.episode,
                 p.regret,
                 p.stderr,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use emab::learners::{LearnerConfig, LearnerError};
-use emab::{Environment, LearnerResult, Place, PlayError, Problem};
+use emab::{Circumstances, LearnerResult, Place, PlayError, Problem, World, WorldError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -44,9 +44,21 @@ pub enum SimError {
     /// Not one thread could be started.
     #[error("cannot start a thread: {0}")]
     Threads(String),
+    /// The circumstances cannot be.
+    #[error(transparent)]
+    World(WorldError),
     /// A saved state of another experiment.
     #[error("the saved state is not of this experiment: {0}")]
     Foreign(&'static str),
+}
+
+impl From<WorldError> for SimError {
+    fn from(error: WorldError) -> SimError {
+        match error {
+            WorldError::Oracle(error) => SimError::Oracle(error),
+            other => SimError::World(other),
+        }
+    }
 }
 
 /// What to run.
@@ -54,6 +66,8 @@ pub enum SimError {
 pub struct Experiment {
     /// The problem.
     pub problem: Arc<Problem>,
+    /// What it is played under.
+    pub circumstances: Circumstances,
     /// The learners, each on the same runs.
     pub learners: Vec<LearnerConfig>,
     /// Episodes a run.
@@ -161,21 +175,48 @@ impl Experiment {
         Ok(())
     }
 
-    /// An environment of its problem, solved, and the counts by place that go with it.
-    fn solved(&self) -> Result<(Environment, Option<Places>), SimError> {
-        let environment = Environment::new(self.problem.clone())?;
+    /// Its problem under its circumstances, solved, and the counts by place that go with it.
+    fn solved(&self) -> Result<(World, Option<Places>), SimError> {
+        let world = World::new(self.problem.clone(), &self.circumstances, self.episodes)?;
         let places = if self.places {
-            Places::new(&environment)
+            Places::new(&world)
         } else {
             None
         };
-        Ok((environment, places))
+        Ok((world, places))
+    }
+
+    /// What could be earned if the truth were known.
+    pub fn worth(&self) -> Result<Worth, SimError> {
+        let mut world = World::new(self.problem.clone(), &self.circumstances, self.episodes)?;
+        let (benchmark_value, benchmark_stderr) = world.benchmark_value(self.seed)?;
+        // The difference of both values an episode tells regret against the optimum only where it is the same in all
+        // of them, and where what is recommended is done.
+        let comparable = world.laws() == 1 && self.circumstances.conditions.overrides.is_none();
+        Ok(Worth {
+            benchmark_value,
+            benchmark_stderr,
+            optimal_value: match comparable {
+                true => world.optimal_value()?,
+                false => None,
+            },
+            estimator: world.environment().estimator().name(),
+        })
+    }
+
+    /// How it is played: fast where everything is as the paper has it, step by step where it is not.
+    fn fastest(&self) -> Loop {
+        if self.circumstances.is_none() && self.problem.dropout().is_none() {
+            Loop::Lanes(Level::best())
+        } else {
+            Loop::Plain
+        }
     }
 
     /// Does all runs that are not done, on several threads, and leaves the result in `state`.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
-        self.run_with(state, control, Loop::Lanes(Level::best()))
+        self.run_with(state, control, self.fastest())
     }
 
     /// The same with a loop of one's choice.
@@ -186,16 +227,20 @@ impl Experiment {
         by: Loop,
     ) -> Result<Finish, SimError> {
         // Solved once here; every thread begins with a copy of what is known.
-        let (mut environment, places) = self.solved()?;
+        let (mut world, places) = self.solved()?;
         for learner in &mut state.learners {
             let foreign = || SimError::Foreign("its counts by place are not those of this problem");
             learner.tally.take_places(&places).ok_or_else(foreign)?;
         }
         // A learner that cannot be built is named before anything runs.
         for config in &self.learners {
-            config.build(self.problem.spec(), Some(&self.problem))?;
+            let problem = world.problem(0);
+            config.build(problem.spec(), Some(problem))?;
         }
-        let tables = Tables::whole(&mut environment)?;
+        let tables = match by {
+            Loop::Lanes(_) => Tables::whole(world.environment_mut())?,
+            Loop::Plain => None,
+        };
         let share = self.share();
         let runs = share.end - share.start;
         let total = self
@@ -206,7 +251,7 @@ impl Experiment {
         let played = AtomicU64::new(done.saturating_mul(self.episodes));
         for i in 0..self.learners.len() {
             let bench = Bench {
-                environment: &environment,
+                world: &world,
                 tables: tables.as_ref(),
                 by,
                 played: &played,
@@ -243,7 +288,7 @@ impl Experiment {
         let job = Job {
             experiment: self,
             config,
-            environment: bench.environment,
+            world: bench.world,
             by_place: before.tally.places.is_some(),
             done_before: before.done,
             played,
@@ -286,7 +331,6 @@ impl Experiment {
         };
         let ended = match bench.by {
             Loop::Lanes(level) => play_in_lanes(&job, bench.tables, level, &pool, &mut receive),
-            #[cfg(test)]
             Loop::Plain => pool.run(|| crate::plain::RunWorker::new(&job), &mut receive),
         };
         state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
@@ -330,13 +374,13 @@ impl Experiment {
 
     /// Where the regret of each learner came from, if it was recorded.
     pub fn places(&self, state: &State) -> Result<Option<Vec<Vec<Place>>>, SimError> {
-        let (mut environment, _) = self.solved()?;
+        let (mut world, _) = self.solved()?;
         let mut all = Vec::new();
         for learner in &state.learners {
             let Some(places) = &learner.tally.places else {
                 return Ok(None);
             };
-            all.push(places.results(&mut environment, self.runs)?);
+            all.push(places.results(world.environment_mut(), self.runs)?);
         }
         Ok(Some(all))
     }
@@ -364,19 +408,32 @@ impl Experiment {
     }
 }
 
+/// What could be earned in an episode if the truth were known: under drift, on average over the episodes of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worth {
+    /// What the benchmark earns.
+    pub benchmark_value: f64,
+    /// Its standard error, 0 where it is exact.
+    pub benchmark_stderr: f64,
+    /// What the optimal policy earns; none where too much can be reached to know, where laws drift, and where people
+    /// override what is recommended.
+    pub optimal_value: Option<f64>,
+    /// How regret is measured: `exact` or `paired`.
+    pub estimator: &'static str,
+}
+
 /// How episodes are played.
 #[derive(Clone, Copy)]
 pub(crate) enum Loop {
     /// Two runs side by side, with the instructions of a level.
     Lanes(Level),
     /// Step by step.
-    #[cfg(test)]
     Plain,
 }
 
 /// What all learners share while they run.
 struct Bench<'a> {
-    environment: &'a Environment,
+    world: &'a World,
     tables: Option<&'a Tables>,
     by: Loop,
     played: &'a AtomicU64,

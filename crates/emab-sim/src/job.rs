@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use emab::Environment;
+use emab::World;
 use emab::learners::LearnerConfig;
 
 use crate::experiment::Experiment;
@@ -14,7 +14,8 @@ use crate::tally::Tally;
 pub(crate) struct Job<'a> {
     pub(crate) experiment: &'a Experiment,
     pub(crate) config: &'a LearnerConfig,
-    pub(crate) environment: &'a Environment,
+    /// The problem under its circumstances, solved.
+    pub(crate) world: &'a World,
     pub(crate) done_before: RunSet,
     /// Whether choices are counted by place.
     pub(crate) by_place: bool,

@@ -84,7 +84,7 @@ impl<'a, P: Seated> LaneWorker<'a, P> {
     ) -> Result<LaneWorker<'a, P>, OracleError> {
         let ground = match tables {
             Some(tables) => Ground::Whole(tables),
-            None => Ground::Growing(Growing::new(job.environment)?.into()),
+            None => Ground::Growing(Growing::new(job.world.environment())?.into()),
         };
         let lanes = Lanes::new(ground, level, players, job.by_place);
         Ok(LaneWorker { job, lanes })

@@ -2,7 +2,8 @@
 //!
 //! What an episode is says [`emab::Environment::play`]. The engine has a faster loop that is tested against it to the
 //! bit: flat tables, whole or growing (`tables`), two runs side by side (`lanes`), learners in seats that suit them
-//! (`players`), and the loops themselves compiled for each instruction set (`vector`). A run's randomness
+//! (`players`), and the loops themselves compiled for each instruction set (`vector`). Where there are conditions the
+//! plain loop plays (`plain`, [`emab::World`]). A run's randomness
 //! depends on (seed, run, role) alone and sums are exact ([`emab::ExactSum`]), so neither threads nor shards nor
 //! interruptions leave a trace in the result.
 
@@ -11,7 +12,6 @@ mod experiment;
 mod job;
 mod lanes;
 mod places;
-#[cfg(test)]
 mod plain;
 mod players;
 mod pool;
@@ -25,7 +25,7 @@ mod vector;
 mod verify;
 
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State};
+pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State, Worth};
 pub use places::Places;
 pub use runs::RunSet;
 pub use shard::{Shard, ShardError};

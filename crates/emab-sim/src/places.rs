@@ -4,7 +4,7 @@
 //! either.
 
 use emab::oracle::{OracleError, Pair};
-use emab::{Action, Environment, Estimator, Place};
+use emab::{Action, Environment, Estimator, Place, World};
 use serde::{Deserialize, Serialize};
 
 use crate::tables::{Tables, WORDS};
@@ -20,9 +20,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// Counts of 0 for a problem; none where regret is not known by place.
-    pub(crate) fn new(environment: &Environment) -> Option<Places> {
-        (environment.estimator() == Estimator::Exact).then(|| {
+    /// Counts of 0 for a problem; none where regret is not known by place, or where a place has one law after another.
+    pub(crate) fn new(world: &World) -> Option<Places> {
+        let environment = world.environment();
+        let known = environment.estimator() == Estimator::Exact && world.laws() == 1;
+        known.then(|| {
             let pairs = environment.pairs();
             let cells = pairs.len() * (pairs.problem().spec().actions().len() + 1);
             Places {

@@ -1,10 +1,12 @@
-//! The plain loop: [`Environment::play`], one run after another. What the fast loops are tested against.
+//! The plain loop: [`World::play`], one run after another. It plays where there are conditions, and it is what the fast
+//! loops are tested against where there are none.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use emab::learners::Sees;
 use emab::oracle::Pair;
-use emab::{Environment, Learner, Role, Stream};
+use emab::{Action, Environment, Learner, Role, Stream, World};
 
 use crate::experiment::SimError;
 use crate::job::{Done, Job};
@@ -17,11 +19,12 @@ use crate::tally::{Run, Tally};
 const LOOK: u64 = 1024;
 const LOOK_STEPS: u64 = 100_000;
 
-/// One thread's environment and learner, used for one run after another.
+/// One thread's world and learner, used for one run after another.
 pub(crate) struct RunWorker<'a> {
     job: &'a Job<'a>,
-    environment: Environment,
-    learner: Box<dyn Learner + Send>,
+    world: World,
+    /// One for each law where the learner knows the truth and has nothing to learn: it knows that of the moment.
+    learners: Vec<Box<dyn Learner + Send>>,
     run: Run,
     watch: Option<PlaceWatch>,
 }
@@ -68,13 +71,21 @@ impl RunWorker<'_> {
 
 impl<'a> RunWorker<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> Result<RunWorker<'a>, SimError> {
-        let problem = &job.experiment.problem;
+        let known = match job.config.entry().sees {
+            Sees::Problem => job.world.laws(),
+            Sees::Spec | Sees::Law | Sees::Rewards => 1,
+        };
+        let build = |law| {
+            let problem = job.world.problem(law);
+            job.config.build(problem.spec(), Some(problem))
+        };
+        let watch = || PlaceWatch::new(job.world.environment());
         Ok(RunWorker {
             job,
-            environment: job.environment.clone(),
-            learner: job.config.build(problem.spec(), Some(problem))?,
+            world: job.world.clone(),
+            learners: (0..known).map(build).collect::<Result<_, _>>()?,
             run: Run::default(),
-            watch: job.by_place.then(|| PlaceWatch::new(job.environment)),
+            watch: job.by_place.then(watch),
         })
     }
 
@@ -82,8 +93,10 @@ impl<'a> RunWorker<'a> {
     fn run(&mut self, number: u64, halted: &dyn Fn() -> bool) -> Result<bool, SimError> {
         let (seed, played) = (self.job.experiment.seed, self.job.played);
         let label = || self.job.config.label().to_owned();
-        self.environment.restart(seed, number);
-        self.learner.reset(Stream::new(seed, number, Role::Learner));
+        self.world.restart(seed, number);
+        for learner in &mut self.learners {
+            learner.reset(Stream::new(seed, number, Role::Learner));
+        }
         let run = &mut self.run;
         run.at.clear();
         (run.regret, run.gain, run.steps) = Default::default();
@@ -94,19 +107,21 @@ impl<'a> RunWorker<'a> {
                 let pause = checkpoint.min(counted + LOOK);
                 while played_here < pause && run.steps - counted_steps < LOOK_STEPS {
                     played_here += 1;
-                    let regret = self.environment.play(&mut *self.learner);
+                    let law = self.world.next_law().min(self.learners.len() - 1);
+                    let regret = self.world.play(&mut *self.learners[law]);
                     run.regret += regret.map_err(|error| SimError::Play {
                         learner: label(),
                         run: number,
                         episode: played_here,
                         error,
                     })?;
-                    let episode = self.environment.episode();
+                    let environment = self.world.environment();
+                    let episode = environment.episode();
                     episode.costs.iter().for_each(|cost| run.gain -= cost);
                     run.gain += episode.rewards.last().copied().unwrap_or(0.0);
                     run.steps += episode.steps() as u64;
                     if let Some(watch) = &mut self.watch {
-                        watch.episode(&self.environment);
+                        watch.episode(environment);
                     }
                 }
                 if played_here < checkpoint {
@@ -183,11 +198,13 @@ impl PlaceWatch {
         }
     }
 
-    /// Takes in the episode that was played last.
+    /// Takes in what was recommended in the episode that was played last.
     pub(crate) fn episode(&mut self, environment: &Environment) {
-        let actions = &environment.episode().actions;
-        for (i, &pair) in environment.path().iter().enumerate() {
-            let column = actions.get(i).copied().unwrap_or(self.columns - 1);
+        for (&pair, advised) in environment.path().iter().zip(environment.advice()) {
+            let column = match *advised {
+                Action::Continue(a) => a,
+                Action::Stop => self.columns - 1,
+            };
             self.chosen.add(pair.index() * self.columns + column);
             if self.last[pair.index()].replace(column as u32).is_none() {
                 self.visited.push(pair);

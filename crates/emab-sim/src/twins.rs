@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use emab::learners::{LearnerConfig, Learning};
 use emab::{
-    Block, Delta, Draws, Environment, Estimator, IndexTable, Model, Names, Noise, Problem, Sigma2,
-    Spec,
+    Block, Conditions, Delta, Draws, Environment, Estimator, IndexTable, Law, Model, Names, Noise,
+    Problem, Sigma2, Spec,
 };
 use emab_problem::{BUILTIN, ProblemFile};
 
@@ -64,6 +64,7 @@ fn experiment(problem: Arc<Problem>, learning: &Learning, learners: &[&str]) -> 
         config.unwrap()
     });
     Experiment {
+        circumstances: Default::default(),
         learners: learners.collect(),
         problem,
         episodes: 700,
@@ -72,6 +73,31 @@ fn experiment(problem: Arc<Problem>, learning: &Learning, learners: &[&str]) -> 
         checkpoints: log_spaced(700),
         places: true,
         shard: Shard::WHOLE,
+    }
+}
+
+#[test]
+fn conditions_of_which_nothing_comes_change_no_bit() {
+    for builtin in BUILTIN {
+        let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
+        let problem = file.problem().unwrap();
+        let learners = ["feedbal", "feedbal:ties=random", "benchmark", "random"];
+        let plain = experiment(problem.clone(), file.learning(), &learners);
+        let mut zero = plain.clone();
+        let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
+        zero.circumstances.conditions = Conditions::default().with(texts).unwrap();
+        assert_eq!(run(&zero, Loop::Plain), run(&plain, Loop::Plain));
+        // A law that is the same again; where laws follow one another, places are not counted.
+        let places = |places| Experiment {
+            places,
+            ..plain.clone()
+        };
+        let mut again = places(false);
+        again.circumstances.laws.push(Law {
+            first: 300,
+            problem,
+        });
+        assert_eq!(run(&again, Loop::Plain), run(&places(false), Loop::Plain));
     }
 }
 

@@ -52,7 +52,7 @@ fn first_choices(problem: &str, learner: &str, episodes: usize) -> String {
 }
 
 /// On `tutoring`: (l)esson, (e)xercise, (q)uiz.
-const PINNED: [(&str, &str); 32] = [
+const PINNED: [(&str, &str); 34] = [
     ("feedbal", ".l.e.ql.le.eql.qll.eqel.ll.eqel.le.lqqel."),
     (
         "feedbal:ties=random",
@@ -61,6 +61,14 @@ const PINNED: [(&str, &str); 32] = [
     (
         "feedbal:width=sound",
         ".l.e.ql.le.eql.qll.eqel.ll.qeel.eqqel.le.",
+    ),
+    (
+        "feedbal:window=4",
+        ".l.e.ql.le.eql.qll.eqel.qlql.leee.eqlql.qlqll.",
+    ),
+    (
+        "feedbal:gamma=0.5",
+        ".l.e.ql.le.eql.qll.ll.eeel.qqqe.lel.ell.",
     ),
     ("ucb1", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),
     ("ucb1v", ".l.e.q.ll.le.lq.el.ee.eq.ql.qe."),

@@ -11,6 +11,7 @@ use emab_sim::{Control, Experiment, Finish};
 
 fn recorded(problem: &str, learners: &[&str], runs: u64, episodes: u64) -> Experiment {
     Experiment {
+        circumstances: Default::default(),
         places: true,
         ..experiment(problem, learners, runs, episodes, &[])
     }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use emab::LearnerResult;
 use emab::learners::LearnerConfig;
-use emab::{Environment, LearnerResult};
 use emab_problem::{Format, ProblemFile};
 use emab_sim::{Control, Experiment, Finish, Shard};
 use serde::{Deserialize, Serialize};
@@ -249,6 +249,7 @@ impl Cell {
             .map_err(|error| self.problem_error(error))?;
         Ok(Experiment {
             problem,
+            circumstances: self.problem.circumstances(),
             learners: vec![self.learner.clone()],
             episodes: file.episodes,
             runs: file.runs,
@@ -301,11 +302,7 @@ impl Cell {
         if finish == Finish::Stopped {
             return Ok(None);
         }
-        let oracle = |error| self.failed(emab_sim::SimError::Oracle(error));
-        let mut environment = Environment::new(experiment.problem.clone()).map_err(oracle)?;
-        let (benchmark_value, benchmark_stderr) =
-            environment.benchmark_value(self.seed).map_err(oracle)?;
-        let optimal_value = environment.optimal_value().map_err(oracle)?;
+        let worth = experiment.worth().map_err(|error| self.failed(error))?;
         let mut result = experiment.results(&state);
         Ok(result.pop().map(|result| CellResult {
             number: self.number,
@@ -314,11 +311,11 @@ impl Cell {
             base: self.base.clone(),
             values: self.values.clone(),
             problem_hash: self.problem.hash().into(),
-            benchmark_value,
-            benchmark_stderr,
-            optimal_value,
-            estimator: environment.estimator().name().into(),
-            result: result.against_optimum(benchmark_value, optimal_value),
+            benchmark_value: worth.benchmark_value,
+            benchmark_stderr: worth.benchmark_stderr,
+            optimal_value: worth.optimal_value,
+            estimator: worth.estimator.into(),
+            result: result.against_optimum(worth.benchmark_value, worth.optimal_value),
         }))
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::environment::{Environment, PlayError};
+use crate::conditions::Conditions;
+use crate::environment::PlayError;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::oracle::OracleError;
 use crate::random::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
+use crate::world::{Circumstances, World, WorldError};
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -26,7 +27,7 @@ pub enum Violation {
     },
     /// The problem breaks a rule.
     #[error(transparent)]
-    Problem(#[from] OracleError),
+    Problem(#[from] WorldError),
     /// The learner chose otherwise when everything was the same.
     #[error(
         "{what}: in episode {episode} at t = {t}, x = {x} the learner chose {second:?} after {first:?}"
@@ -152,21 +153,39 @@ fn walk(
 /// Checks a learner on a problem over `episodes` episodes.
 ///
 /// It only chooses what is allowed and stops at the horizon; the same stream and episodes give the same choices; and
-/// after `reset` it is as new.
+/// after `reset` it is as new. All of that also where outcomes come late, are lost or unknown, and people do something
+/// else than it recommends.
 pub fn check_learner<L: Learner>(
     problem: &Arc<Problem>,
     mut make: impl FnMut() -> L,
     episodes: u64,
     seed: u64,
 ) -> Result<(), Violation> {
-    let mut learner = make();
-    let first = choices(problem, &mut learner, episodes, seed)?;
-    let again = choices(problem, &mut make(), episodes, seed)?;
-    same("the same seed", &first, &again)?;
-    // Something else in between, then a reset: nothing of it may remain.
-    choices(problem, &mut learner, episodes, seed.wrapping_add(1))?;
-    let reset = choices(problem, &mut learner, episodes, seed)?;
-    same("a reset", &first, &reset)
+    for conditions in [Conditions::default(), real_life()] {
+        let laws = Vec::new();
+        let circumstances = Circumstances { conditions, laws };
+        let mut world = World::new(problem.clone(), &circumstances, episodes)?;
+        let mut learner = make();
+        let first = choices(&mut world, &mut learner, episodes, seed)?;
+        let again = choices(&mut world, &mut make(), episodes, seed)?;
+        same("the same seed", &first, &again)?;
+        // Something else in between, then a reset: nothing of it may remain.
+        choices(&mut world, &mut learner, episodes, seed.wrapping_add(1))?;
+        let reset = choices(&mut world, &mut learner, episodes, seed)?;
+        same("a reset", &first, &reset)?;
+    }
+    Ok(())
+}
+
+/// Everything that may stand between a recommendation and what is learned of it.
+fn real_life() -> Conditions {
+    let texts = [
+        "delay=geometric:3",
+        "dropout=0.2",
+        "lost=0.1",
+        "override=0.2",
+    ];
+    Conditions::default().with(texts).unwrap_or_default()
 }
 
 /// One choice: the episode, the pair and the action.
@@ -188,13 +207,12 @@ fn same(what: &'static str, first: &[Choice], second: &[Choice]) -> Result<(), V
 
 /// Plays the learner from a reset and lists its choices.
 fn choices(
-    problem: &Arc<Problem>,
+    world: &mut World,
     learner: &mut impl Learner,
     episodes: u64,
     seed: u64,
 ) -> Result<Vec<Choice>, Violation> {
-    let mut environment = Environment::new(problem.clone())?;
-    environment.restart(seed, 0);
+    world.restart(seed, 0);
     let mut noted = Noted {
         learner,
         episode: 1,
@@ -202,7 +220,8 @@ fn choices(
     };
     noted.reset(Stream::new(seed, 0, Role::Learner));
     for episode in 1..=episodes {
-        environment
+        noted.episode = episode;
+        world
             .play(&mut noted)
             .map_err(|error| Violation::Play { episode, error })?;
     }
@@ -223,7 +242,6 @@ impl<L: Learner> Learner for Noted<'_, L> {
         action
     }
     fn learn(&mut self, episode: &Episode) {
-        self.episode += 1;
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {

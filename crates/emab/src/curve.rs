@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::Conditions;
 use crate::learners::ParameterValue;
 use crate::spec::Action;
 
@@ -134,7 +135,10 @@ pub struct RunResult {
     pub runs: u64,
     /// How many episodes a run.
     pub episodes: u64,
-    /// What the benchmark earns in an episode.
+    /// What it was played under.
+    #[serde(default, skip_serializing_if = "Conditions::is_none")]
+    pub conditions: Conditions,
+    /// What the benchmark earns in an episode; where laws drift, on average over the episodes.
     pub benchmark_value: f64,
     /// Its standard error, 0 where it is exact.
     pub benchmark_stderr: f64,

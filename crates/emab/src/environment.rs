@@ -5,17 +5,23 @@
 //! benchmark is played beside the learner on the same draws instead, and the difference of what both paths are worth
 //! is the regret (the paper's Equation 1 on common random numbers): the same expectation, more variance, and memory
 //! for nothing but what both of them visit.
+//!
+//! People may leave before anybody stops ([`Problem::leaving`]) and may do something else than was recommended
+//! ([`Environment::set_overrides`]). The regret of the first is that of the process with leaving, benchmark and learner
+//! alike. That of the second is the regret of the recommendations: `V - Q` of what was recommended, wherever the
+//! person's own ways led.
 
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::conditions::Chance;
 use crate::curve::Causes;
 use crate::draws::{Block, Draws};
 use crate::episode::Episode;
 use crate::exact::Moments;
 use crate::learner::Learner;
-use crate::model::Problem;
+use crate::model::{Noise, Problem};
 use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
 use crate::random::{Role, Stream};
 use crate::spec::Action;
@@ -66,14 +72,22 @@ pub struct Environment {
     episode: Episode,
     /// The pairs it went through, the one it stopped at among them.
     path: Vec<Pair>,
-    /// The uniform draws of the episode, one a step, so that the benchmark can be played on the same ones.
-    draws: Vec<f64>,
+    /// What was recommended in them; one less where the person left.
+    advice: Vec<Action>,
+    /// Whether the person left before anybody stopped.
+    left: bool,
+    /// The uniform draws of the episode, one a step, and whether the person left after it, so that the benchmark can be
+    /// played on the same ones.
+    draws: Vec<(f64, bool)>,
     source: Draws,
     block: Block,
     /// Steps that took their draws from the block.
     used: usize,
     /// Uniforms for the benchmark where the learner has stopped before it.
     beyond: Stream,
+    overrides: f64,
+    /// Who leaves, and who does something else.
+    people: Stream,
 }
 
 /// How regret is measured.
@@ -111,8 +125,16 @@ impl Environment {
 
     /// An environment of this problem, with the streams of seed 0 and run 0.
     pub fn new(problem: Arc<Problem>) -> Result<Environment, OracleError> {
+        Environment::exact_within(problem, Self::EXACT_PAIRS)
+    }
+
+    /// The same, where regret is exact up to so many pairs.
+    pub(crate) fn exact_within(
+        problem: Arc<Problem>,
+        limit: usize,
+    ) -> Result<Environment, OracleError> {
         let mut all = Pairs::new(problem.clone())?;
-        let estimator = match all.open_all(Self::EXACT_PAIRS, "the exact regret") {
+        let estimator = match all.open_all(limit, "the exact regret") {
             Ok(()) => Estimator::Exact,
             Err(OracleError::TooMany { .. }) => Estimator::Paired,
             Err(error) => return Err(error),
@@ -133,7 +155,11 @@ impl Environment {
             estimator,
             episode: Episode::default(),
             path: Vec::new(),
+            advice: Vec::new(),
+            left: false,
             draws: Vec::new(),
+            overrides: 0.0,
+            people: Stream::new(0, 0, Role::Conditions),
         })
     }
 
@@ -147,9 +173,16 @@ impl Environment {
         self.source.restart(seed, run);
         self.used = Block::STEPS;
         self.beyond = Stream::new(seed, run, Role::Beyond);
+        self.people = Stream::new(seed, run, Role::Conditions);
     }
 
-    /// The episode that was played last.
+    /// From here on, at each step and with this chance, one of the other allowed actions is taken in place of the
+    /// recommended one, `stop` among them, each as likely as the others. Where there is no other, there is none.
+    pub fn set_overrides(&mut self, chance: Chance) {
+        self.overrides = chance.get();
+    }
+
+    /// The episode that was played last, with its rewards though the person may have left.
     pub fn episode(&self) -> &Episode {
         &self.episode
     }
@@ -157,6 +190,16 @@ impl Environment {
     /// The pairs of the episode that was played last, in the order of its steps.
     pub fn path(&self) -> &[Pair] {
         &self.path
+    }
+
+    /// What was recommended in these pairs; there is none for the last where the person left.
+    pub fn advice(&self) -> &[Action] {
+        &self.advice
+    }
+
+    /// Whether the person of the episode that was played last left before anybody stopped.
+    pub fn left(&self) -> bool {
+        self.left
     }
 
     /// The pairs met so far; all that can be reached where regret is exact.
@@ -177,6 +220,31 @@ impl Environment {
     /// Plays one episode, lets the learner learn from it, and returns its regret by cause.
     #[inline]
     pub fn play<L: Learner + ?Sized>(&mut self, learner: &mut L) -> Result<Causes, PlayError> {
+        let regret = self.play_untold(learner)?;
+        self.tell(learner);
+        Ok(regret)
+    }
+
+    /// Lets a learner learn from the episode that was played last: without its rewards if the person left, since people
+    /// who leave do not tell.
+    #[inline]
+    pub fn tell<L: Learner + ?Sized>(&mut self, learner: &mut L) {
+        if self.left {
+            let rewards = std::mem::take(&mut self.episode.rewards);
+            learner.learn(&self.episode);
+            self.episode.rewards = rewards;
+        } else {
+            learner.learn(&self.episode);
+        }
+    }
+
+    /// Plays one episode and returns its regret by cause; the learner is told nothing of it.
+    #[inline]
+    pub fn play_untold<L: Learner + ?Sized>(
+        &mut self,
+        learner: &mut L,
+    ) -> Result<Causes, PlayError> {
+        let dropout = self.oracle.pairs().problem().dropout().get();
         let model = self.oracle.pairs().problem().model();
         let (cost_noise, reward_noise) = (model.cost_noise, model.reward_noise);
         let mut regret = Causes::default();
@@ -186,19 +254,24 @@ impl Environment {
         self.episode.begin(self.oracle.pairs().state(pair));
         self.draws.clear();
         self.path.clear();
+        self.advice.clear();
+        self.left = false;
         loop {
             self.path.push(pair);
             let best = self.oracle.choice(pair)?;
+            let (t, x) = (
+                self.oracle.pairs().step(pair),
+                self.oracle.pairs().state(pair),
+            );
+            let advised = learner.choose(t, x);
+            self.advice.push(advised);
+            let action = if self.overrides > 0.0 {
+                self.overridden(pair, advised)?
+            } else {
+                advised
+            };
+            let i = self.next_draw();
             let pairs = self.oracle.pairs();
-            let (t, x) = (pairs.step(pair), pairs.state(pair));
-            let action = learner.choose(t, x);
-
-            if self.used == Block::STEPS {
-                self.source.fill(&mut self.block);
-                self.used = 0;
-            }
-            let i = self.used;
-            self.used += 1;
             // Costs and rewards are drawn here and shown after `stop`: the learner sees the episode in `learn` alone.
             let reward = reward_noise.observe(pairs.reward(pair), self.block.reward[i]);
             self.episode.rewards.push(reward);
@@ -211,15 +284,23 @@ impl Environment {
                 let cost = cost_noise.observe(mean, self.block.cost[i]);
                 self.episode.costs.push(cost);
                 self.episode.advance(a, f, pairs.state(follows));
+                self.left = dropout > 0.0 && self.people.uniform() < dropout;
                 if self.estimator == Estimator::Paired {
-                    self.draws.push(draw);
+                    self.draws.push((draw, self.left));
                 }
                 next = follows;
                 paid += mean;
             }
-            if best != action {
+            if best != advised {
                 match self.estimator {
-                    Estimator::Exact => regret.add(best, action, self.oracle.regret(pair, action)?),
+                    Estimator::Exact => {
+                        regret.add(best, advised, self.oracle.regret(pair, advised)?);
+                    }
+                    // The path is the person's, not the learner's: each recommendation is tried apart.
+                    Estimator::Paired if self.overrides > 0.0 => {
+                        let draw = self.block.feedback[i];
+                        regret.add(best, advised, self.sampled_regret(pair, advised, draw)?);
+                    }
                     Estimator::Paired => {
                         deviation.get_or_insert(Deviation {
                             pair,
@@ -230,10 +311,17 @@ impl Environment {
                     }
                 }
             }
+            pair = next;
             if action == Action::Stop {
                 break;
             }
-            pair = next;
+            if self.left {
+                // Nobody chooses here: what is earned is drawn as it is at a stop.
+                self.path.push(pair);
+                let reward = self.left_with(pair, reward_noise);
+                self.episode.rewards.push(reward);
+                break;
+            }
         }
         if let Some(left) = deviation {
             // Up to here both went the same way; what they paid after it and what they got parts them.
@@ -241,24 +329,103 @@ impl Environment {
             let benchmark = self.follow_benchmark(left.pair)?;
             regret.add(left.best, left.action, benchmark - earned);
         }
-        learner.learn(&self.episode);
         Ok(regret)
+    }
+
+    /// The place of the block that the next step takes.
+    #[inline]
+    fn next_draw(&mut self) -> usize {
+        if self.used == Block::STEPS {
+            self.source.fill(&mut self.block);
+            self.used = 0;
+        }
+        self.used += 1;
+        self.used - 1
+    }
+
+    /// The reward of a pair at which the person left.
+    #[cold]
+    fn left_with(&mut self, pair: Pair, noise: Noise) -> f64 {
+        let i = self.next_draw();
+        noise.observe(self.oracle.pairs().reward(pair), self.block.reward[i])
+    }
+
+    /// What is done where this is recommended.
+    #[cold]
+    fn overridden(&mut self, pair: Pair, advised: Action) -> Result<Action, PlayError> {
+        let pairs = self.oracle.pairs();
+        if let Action::Continue(a) = advised
+            && !pairs.allows(pair, a)
+        {
+            let (t, x) = (pairs.step(pair), pairs.state(pair));
+            let action = advised;
+            return Err(PlayError::NotAllowed { t, x, action });
+        }
+        let all = || {
+            let allowed = pairs.allowed(pair).map(Action::Continue);
+            allowed.chain([Action::Stop])
+        };
+        let others = all().count() - 1;
+        if others == 0 || self.people.uniform() >= self.overrides {
+            return Ok(advised);
+        }
+        let mut others_only = all().filter(|other| *other != advised);
+        Ok(others_only
+            .nth(self.people.below(others))
+            .unwrap_or(advised))
+    }
+
+    /// `V - Q` of a recommendation, estimated without bias: the benchmark from this pair on, less the recommendation and
+    /// then the benchmark, both on this draw and the same new ones after it.
+    #[cold]
+    fn sampled_regret(
+        &mut self,
+        pair: Pair,
+        advised: Action,
+        draw: f64,
+    ) -> Result<f64, OracleError> {
+        let dropout = self.oracle.pairs().problem().dropout().get();
+        let leaves = dropout > 0.0 && self.beyond.uniform() < dropout;
+        let step = self.oracle.pairs().step(pair);
+        // Nobody asks for the draws of the steps before.
+        self.draws.clear();
+        self.draws.resize(step - 1, (0.0, false));
+        self.draws.push((draw, leaves));
+        let benchmark = self.follow_benchmark(pair)?;
+        let Action::Continue(a) = advised else {
+            return Ok(benchmark - self.oracle.pairs().reward(pair));
+        };
+        let Some((_, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
+            return Ok(0.0);
+        };
+        let after = if leaves {
+            self.oracle.pairs().reward(next)
+        } else {
+            self.follow_benchmark(next)?
+        };
+        Ok(benchmark - (after - cost))
     }
 
     /// What the benchmark's path from a pair on is worth, on the draws of this episode and new ones after them.
     fn follow_benchmark(&mut self, mut pair: Pair) -> Result<f64, OracleError> {
         let mut paid = 0.0;
+        let dropout = self.oracle.pairs().problem().dropout().get();
         while let Action::Continue(a) = self.oracle.choice(pair)? {
             let step = self.oracle.pairs().step(pair);
             while self.draws.len() < step {
-                self.draws.push(self.beyond.uniform());
+                let draw = self.beyond.uniform();
+                let leaves = dropout > 0.0 && self.beyond.uniform() < dropout;
+                self.draws.push((draw, leaves));
             }
-            let pairs = self.oracle.pairs();
-            let Some((_, next, cost)) = pairs.draw(pair, a, self.draws[step - 1]) else {
+            let (draw, leaves) = self.draws[step - 1];
+            let Some((_, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
                 break;
             };
             paid += cost;
             pair = next;
+            if leaves {
+                break;
+            }
         }
         Ok(self.oracle.pairs().reward(pair) - paid)
     }

@@ -25,7 +25,7 @@ pub struct Episode {
     pub feedbacks: Vec<usize>,
     /// `C_1 … C_{T-1}`.
     pub costs: Vec<f64>,
-    /// `R_1 … R_T`: the terminal reward of every step that was passed.
+    /// `R_1 … R_T`: the terminal reward of every step that was passed; empty to a learner where the outcome is unknown.
     pub rewards: Vec<f64>,
 }
 

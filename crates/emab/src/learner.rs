@@ -45,6 +45,10 @@ pub trait Learner {
 
     /// Takes in what an episode revealed. The actions in it count, whoever chose them.
     ///
+    /// It may come late, after others were begun that chose without it, and it may never come. Its `rewards` are empty
+    /// where the outcome is unknown, because the person left: what is known of the episode may be learned from, no
+    /// reward may be made up.
+    ///
     /// The episode must be one that the specification allows; learners may panic otherwise.
     fn learn(&mut self, episode: &Episode);
 

@@ -9,6 +9,7 @@
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
 //! - [`Mdp`]: the same problem as a Markov decision process, for anybody who plans or learns in those.
 //! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem of one's own.
+//! - [`Conditions`]: late and lost outcomes, people who leave or do otherwise, laws that drift; [`World`] plays them.
 //! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
 //!
 //! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
@@ -22,6 +23,7 @@ pub mod oracle;
 pub mod theory;
 
 mod column;
+mod conditions;
 mod curve;
 mod draws;
 mod environment;
@@ -35,11 +37,14 @@ mod model;
 mod parameter;
 mod promise;
 mod random;
+mod returns;
 mod slots;
 mod spec;
 mod width;
+mod world;
 
 pub use column::{Column, Values};
+pub use conditions::{Chance, Conditions, Delay, Drift, Mean, When};
 pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};
 pub use draws::{Block, Draws};
 pub use environment::{Environment, Estimator, PlayError};
@@ -54,3 +59,4 @@ pub use promise::{Kept, Promise};
 pub use random::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
 pub use width::{Coefficients, IndexTable, Width, WidthKind};
+pub use world::{Circumstances, Law, World, WorldError};

@@ -86,6 +86,7 @@ impl Mdp {
             next: Vec::new(),
         };
         let mut follow: Vec<(u32, f64)> = Vec::new();
+        let dropout = pairs.problem().dropout().get();
         for &pair in &order {
             mdp.pair
                 .push((pairs.step(pair) as u32, pairs.state(pair) as u32));
@@ -103,7 +104,14 @@ impl Mdp {
                     same
                 });
                 // Not `-cost`, which would make a cost of 0 a reward of -0.
-                mdp.add(a as u32, 0.0 - pairs.cost(pair, a), &follow);
+                let mut reward = 0.0 - pairs.cost(pair, a);
+                if dropout > 0.0 {
+                    // Who leaves earns what is there where they leave, and is at the end.
+                    reward += dropout * pairs.ex_ante(pair, a);
+                    follow.iter_mut().for_each(|(_, p)| *p *= 1.0 - dropout);
+                    follow.push((end, dropout));
+                }
+                mdp.add(a as u32, reward, &follow);
             }
             mdp.add(stop, pairs.reward(pair), &[(end, 1.0)]);
         }

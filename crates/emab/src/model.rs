@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::conditions::Chance;
 use crate::spec::{LARGEST, Point, PointError, Quantity, Spec, evaluate, plain};
 
 /// How an observation varies around its expectation.
@@ -181,6 +182,7 @@ pub struct Problem {
     name: String,
     spec: Arc<Spec>,
     model: Model,
+    dropout: Chance,
 }
 
 impl Problem {
@@ -190,7 +192,36 @@ impl Problem {
             name: name.into(),
             spec: spec.into(),
             model,
+            dropout: Chance::default(),
         }
+    }
+
+    /// The same problem with people who may leave: after every continuation action, with this chance, the episode ends
+    /// at the step it led to, with the terminal reward of that step, and nobody chose it.
+    ///
+    /// Gains look one step ahead and do not change, and so the benchmark's choices do not; what they are worth does.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use emab::{Chance, Model, Names, Problem, Spec, oracle::Benchmark};
+    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
+    /// let problem = Problem::new("wait", spec, model).leaving(Chance::new("dropout", 0.25).unwrap());
+    /// let mut benchmark = Benchmark::new(Arc::new(problem)).unwrap();
+    /// let start = benchmark.pairs().start();
+    /// assert_eq!(benchmark.value(start).unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
+    /// ```
+    #[must_use]
+    pub fn leaving(&self, dropout: Chance) -> Problem {
+        Problem {
+            dropout,
+            ..self.clone()
+        }
+    }
+
+    /// The chance that somebody leaves after a step.
+    pub fn dropout(&self) -> Chance {
+        self.dropout
     }
 
     /// What it is called.

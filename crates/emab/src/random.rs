@@ -22,6 +22,10 @@ pub enum Role {
     Benchmark = 4,
     /// Feedback and noise of the steps of a run, see [`crate::Draws`].
     Steps = 5,
+    /// Who leaves, and who does something else than was recommended.
+    Conditions = 6,
+    /// Which outcomes are lost, and how late the others arrive.
+    Returns = 7,
 }
 
 /// The key of every Philox block of a seed.

@@ -94,10 +94,14 @@ impl Width {
 
     /// The width after `n` observations; infinite after none.
     pub fn at(&self, n: u64) -> f64 {
-        if n == 0 {
+        self.at_weight(n as f64)
+    }
+
+    /// The same where observations weigh less than 1 each, such as those of a learner that forgets: infinite at 0.
+    pub fn at_weight(&self, n: f64) -> f64 {
+        if n <= 0.0 {
             return f64::INFINITY;
         }
-        let n = n as f64;
         let log = self.log_k_over_delta + 0.5 * libm::log1p(n);
         ((1.0 + n) / (n * n) * self.coefficient * log).sqrt()
     }

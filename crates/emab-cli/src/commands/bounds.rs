@@ -10,6 +10,7 @@ use crate::{load, terminal};
 pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
     let file = load::problem(&args.problem)?;
     let problem = file.problem()?;
+    load::note_conditions(&file);
     file.check(super::run::CHECKED_FIRST)?;
     let settings = [
         ("delta", &args.delta),

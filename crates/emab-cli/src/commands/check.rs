@@ -36,6 +36,7 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
             "reachable_pairs": reachable,
             "checked_pairs": reached.pairs,
             "model": file.has_model(),
+            "conditions": file.conditions(),
             "learning": {
                 "delta": learning.delta.map(emab::Delta::get),
                 "sigma2": learning.sigma2.map(emab::Sigma2::get),
@@ -119,6 +120,11 @@ pub fn check(name: &str, json: bool) -> Result<(), Failure> {
     }
     if !known.is_empty() {
         rows.insert(5, vec!["learning".into(), known.join(", ")]);
+    }
+    if !file.conditions().is_none() {
+        let hash = rows.len() - 1;
+        let conditions = file.conditions().to_string();
+        rows.insert(hash, vec!["conditions".into(), conditions]);
     }
     let mut text = emab_report::table(&[file.name(), ""], &rows, terminal::width());
     if !file.description().is_empty() {

@@ -15,6 +15,7 @@ pub fn mdp(args: &Mdp, json: bool) -> Result<(), Failure> {
         None => None,
     };
     let file = load::problem(&args.problem)?;
+    load::note_conditions(&file);
     let solved = SolvedMdp::new(file.problem()?).map_err(|error| Failure::oracle(&file, error))?;
     let document = solved.document(file.name(), file.hash());
     if let Some((path, kind)) = out {

@@ -113,6 +113,13 @@ fn add_bounds(
     result: &RunResult,
     curves: &mut Vec<Series>,
 ) -> Result<String, Failure> {
+    if !result.conditions.is_none() {
+        return Err(Failure::input(format!(
+            "--bound: {} was played under conditions ({}), and no theorem speaks of them",
+            folder.path().display(),
+            result.conditions
+        )));
+    }
     let file = problem_of(folder, result)?;
     let mut bounded = Vec::new();
     for learner in &result.learners {

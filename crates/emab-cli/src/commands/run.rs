@@ -39,6 +39,7 @@ pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
         return resume(path, threads, json);
     }
     let file = load::problem(args.problem.as_deref().unwrap_or_default())?;
+    let file = load::under(file, &args.condition)?;
     let default = vec!["feedbal".to_owned()];
     let plan = Plan {
         learners: if args.learner.is_empty() {
@@ -168,6 +169,7 @@ fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experimen
     load::warn_unsound(file, &learners)?;
     Ok(Experiment {
         problem,
+        circumstances: file.circumstances(),
         learners,
         episodes: plan.episodes,
         runs: plan.runs,
@@ -329,11 +331,8 @@ impl Session {
     }
 
     fn result(&self, state: &State) -> Result<RunResult, Failure> {
-        let oracle = |error| Failure::oracle(&self.file, error);
-        let mut environment = Environment::new(self.experiment.problem.clone()).map_err(oracle)?;
-        let (benchmark_value, benchmark_stderr) = environment
-            .benchmark_value(self.plan.seed)
-            .map_err(oracle)?;
+        let worth = self.experiment.worth();
+        let worth = worth.map_err(|error| Failure::simulation(&self.file, error))?;
         let result = RunResult {
             version: version(),
             problem: self.file.name().into(),
@@ -341,10 +340,11 @@ impl Session {
             seed: self.plan.seed,
             runs: self.plan.runs,
             episodes: self.plan.episodes,
-            benchmark_value,
-            benchmark_stderr,
-            optimal_value: environment.optimal_value().map_err(oracle)?,
-            estimator: environment.estimator().name().into(),
+            conditions: self.file.conditions().clone(),
+            benchmark_value: worth.benchmark_value,
+            benchmark_stderr: worth.benchmark_stderr,
+            optimal_value: worth.optimal_value,
+            estimator: worth.estimator.into(),
             learners: self.experiment.results(state),
         };
         Ok(result.against_optimum())
@@ -386,9 +386,13 @@ impl Session {
         let places = self.experiment.places(state);
         let places = places.map_err(|error| Failure::simulation(&self.file, error))?;
         let Some(places) = places else {
-            terminal::note(
-                "note: where the regret comes from is not recorded: too much can be reached",
-            );
+            let why = match self.experiment.circumstances.laws.is_empty() {
+                true => "too much can be reached",
+                false => "a place has one law after another",
+            };
+            terminal::note(&format!(
+                "note: where the regret comes from is not recorded: {why}"
+            ));
             return Ok(());
         };
         let labels = result.learners.iter().map(|learner| learner.label.clone());
@@ -497,7 +501,16 @@ pub fn series(result: &RunResult) -> Vec<Series> {
 /// How the curves of a result are drawn unless asked otherwise.
 pub fn plot_options(result: &RunResult) -> PlotOptions {
     PlotOptions {
-        title: format!("{} ({} runs, 95 % bands)", result.problem, result.runs),
+        title: format!(
+            "{}{} ({} runs, 95 % bands)",
+            result.problem,
+            if result.conditions.is_none() {
+                String::new()
+            } else {
+                format!(" under {}", result.conditions)
+            },
+            result.runs
+        ),
         x_label: "episodes".into(),
         y_label: "cumulative regret".into(),
         ..PlotOptions::default()
@@ -528,8 +541,12 @@ fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
         }
         _ => String::new(),
     };
+    let conditions = match result.conditions.is_none() {
+        true => String::new(),
+        false => format!("conditions: {}\n", result.conditions),
+    };
     let text = format!(
-        "{}: {} runs of {} episodes, seed {}; the benchmark earns {} an episode{better}\n{}",
+        "{}: {} runs of {} episodes, seed {}; the benchmark earns {} an episode{better}\n{conditions}{}",
         result.problem,
         result.runs,
         result.episodes,

@@ -12,6 +12,7 @@ use crate::{load, terminal};
 pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
     let file = load::problem(name)?;
     let problem = file.problem()?;
+    load::note_conditions(&file);
     let spec = problem.spec().clone();
     let wrong = |error| Failure::oracle(&file, error);
     let mut benchmark = Benchmark::new(problem).map_err(wrong)?;

@@ -12,6 +12,7 @@ use crate::{load, terminal};
 pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
     let file = load::problem(&args.problem)?;
     let problem = file.problem()?;
+    load::note_conditions(&file);
     file.check(super::run::CHECKED_FIRST)?;
     let learner = load::learner(&file, &args.learner, args.episodes)?;
     let verification = Verification {

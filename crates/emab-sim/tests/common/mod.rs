@@ -15,6 +15,7 @@ pub fn experiment(
 ) -> Experiment {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
     Experiment {
+        circumstances: Default::default(),
         problem: file.problem().unwrap(),
         learners: learners
             .iter()

@@ -144,7 +144,8 @@ impl LearnerConfig {
         Ok(self)
     }
 
-    /// FeedBAL's parameters, if that is what it is, with a width of the paper's form: what its theory is evaluated with.
+    /// FeedBAL's parameters, if that is what it is, with a width of the paper's form and nothing forgotten: what its theory
+    /// is evaluated with.
     pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
         let learner = self.entry.name;
         let settings = Settings {
@@ -153,6 +154,9 @@ impl LearnerConfig {
         };
         if learner != "feedbal" || settings.is_word("width", "bernstein") {
             return Err(LearnerError::NoBounds { learner });
+        }
+        if settings.memory()?.is_some() {
+            return Err(LearnerError::Forgets { learner });
         }
         settings.feedbal()
     }
@@ -164,8 +168,10 @@ impl LearnerConfig {
             learner,
             values: &self.values,
         };
-        if let Ok(told) = self.feedbal() {
-            return Ok(told.delta);
+        match self.feedbal() {
+            Ok(told) => return Ok(told.delta),
+            Err(error @ LearnerError::Forgets { .. }) => return Err(error),
+            Err(_) => {}
         }
         let promises = learner == "feedbal-model"
             || (learner == "feedbal" && settings.is_word("width", "bernstein"));

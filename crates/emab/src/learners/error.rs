@@ -95,6 +95,14 @@ pub enum LearnerError {
         /// The learner.
         learner: &'static str,
     },
+    /// It forgets, and what is promised is of sample means over everything.
+    #[error(
+        "learner `{learner}` promises nothing that could be checked once it forgets; leave `window` and `gamma` out"
+    )]
+    Forgets {
+        /// The learner.
+        learner: &'static str,
+    },
     /// The problem lacks what the learner is made for.
     #[error("learner `{learner}` does not apply: {why}")]
     DoesNotApply {

@@ -14,6 +14,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::entry::{Entry, Sees};
+use super::forgetting::Forgetting;
 use super::parameter::Parameter;
 use crate::episode::Episode;
 use crate::learner::{Estimate, Learner};
@@ -79,16 +80,31 @@ pub(super) static ENTRY: Entry = Entry {
             "lowest",
             "who wins a tie among continuation actions: `lowest` or `random`",
         ),
+        Parameter::new(
+            "window",
+            "all",
+            "for laws that drift: only the last so many episodes count, at least 1",
+        )
+        .optional(),
+        Parameter::new(
+            "gamma",
+            "1",
+            "for laws that drift: how much an episode counts against the one after it, in (0, 1)",
+        )
+        .optional(),
     ],
     build: |with| {
         if with.is_word("width", "bernstein") {
-            for name in ["stop_bias", "ties"] {
+            for name in ["stop_bias", "ties", "window", "gamma"] {
                 with.refuse_set(&ENTRY, name, "with width=bernstein")?;
             }
             return Ok(Box::new(super::feedbal_model::unpooled(with)?));
         }
-        let parameters = with.feedbal()?;
-        Ok(Box::new(FeedBal::new(with.spec.clone(), parameters)))
+        let (spec, parameters) = (with.spec.clone(), with.feedbal()?);
+        Ok(match with.memory()? {
+            Some(memory) => Box::new(Forgetting::new(spec, parameters, memory)),
+            None => Box::new(FeedBal::new(spec, parameters)),
+        })
     },
 };
 

@@ -3,7 +3,7 @@
 use super::LearnerError;
 use super::entry::Entry;
 use super::parameter::ParameterValue;
-use super::{FeedBalParameters, Ties};
+use super::{FeedBalParameters, Memory, Ties};
 use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
 use crate::width::WidthKind;
 
@@ -39,6 +39,28 @@ impl Settings<'_> {
                 &[("lowest", Ties::Lowest), ("random", Ties::Random)],
             )?,
         })
+    }
+
+    /// How much of the past counts, where not all of it does.
+    pub(super) fn memory(&self) -> Result<Option<Memory>, LearnerError> {
+        let wrong = |error| self.wrong(error);
+        let memory = match (self.value("window"), self.value("gamma")) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                let rule = "not be set together with `window`: it forgets in one way or the other";
+                return Err(wrong(ParameterError::new("gamma", rule, "both")));
+            }
+            (Some(_), None) => {
+                let window = self.number("window")?;
+                if window.fract() != 0.0 || !(1.0..9e15).contains(&window) {
+                    let rule = "be a whole number of at least 1";
+                    return Err(wrong(ParameterError::new("window", rule, window)));
+                }
+                Memory::window(window as u64)
+            }
+            (None, Some(_)) => Memory::discount(self.number("gamma")?),
+        };
+        memory.map(Some).map_err(wrong)
     }
 
     pub(super) fn spread(&self) -> Result<Spread, LearnerError> {

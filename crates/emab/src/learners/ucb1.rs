@@ -238,9 +238,12 @@ impl Learner for Ucb1 {
     }
 
     fn learn(&mut self, episode: &Episode) {
+        if episode.rewards.is_empty() {
+            return; // nobody knows what it gained
+        }
         let steps = episode.actions.len();
         let mut paid = 0.0;
-        if !self.plan.starts_with(&episode.actions) {
+        if !self.plan.starts_with(&episode.actions) || self.was_cut_short(episode) {
             return self.learn_from_another(episode);
         }
         for (i, (reward, cost)) in episode.rewards.iter().zip(&episode.costs).enumerate() {
@@ -266,6 +269,15 @@ impl Learner for Ucb1 {
 }
 
 impl Ucb1 {
+    /// Whether an episode ended where the chosen arm would have gone on: another arm was played, or somebody stopped.
+    fn was_cut_short(&self, episode: &Episode) -> bool {
+        let steps = episode.actions.len();
+        match (self.planned(steps), episode.states.get(steps)) {
+            (Some(a), Some(&x)) => self.spec.is_allowed(steps + 1, x, a),
+            _ => false,
+        }
+    }
+
     /// An episode in which somebody else chose: it counts for the arms that it was.
     fn learn_from_another(&mut self, episode: &Episode) {
         self.episodes += 1;

@@ -116,7 +116,9 @@ impl Benchmark {
             );
             if stack.len() == waiting {
                 let value = &self.value;
-                self.value[top.index()] = self.pairs.ahead(top, a, |next| value[next.index()]);
+                let pairs = &self.pairs;
+                let arrived = |next: Pair| pairs.arrived(next, value[next.index()]);
+                self.value[top.index()] = pairs.ahead(top, a, arrived);
                 stack.pop();
             }
         }
@@ -133,8 +135,9 @@ impl Benchmark {
         for next in next {
             self.value(next)?;
         }
-        let value = &self.value;
-        Ok(self.pairs.ahead(pair, a, |next| value[next.index()]))
+        let (pairs, value) = (&self.pairs, &self.value);
+        let arrived = |next: Pair| pairs.arrived(next, value[next.index()]);
+        Ok(pairs.ahead(pair, a, arrived))
     }
 
     /// `V(t,x) - Q(t,x,a)`: the expected regret of this choice; exactly 0 for the benchmark's own.

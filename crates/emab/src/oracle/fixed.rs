@@ -64,11 +64,13 @@ impl Spread {
             earned: self.earned,
             at: BTreeMap::new(),
         };
+        let dropout = pairs.problem().dropout().get();
         for (&pair, &p) in &self.at {
             if pairs.allows(pair, a) {
                 next.earned -= p * pairs.cost(pair, a);
                 for (to, chance) in pairs.follow(pair, a) {
-                    *next.at.entry(to).or_insert(0.0) += p * chance;
+                    next.earned += p * chance * dropout * pairs.reward(to);
+                    *next.at.entry(to).or_insert(0.0) += p * chance * (1.0 - dropout);
                 }
             } else {
                 next.earned += p * pairs.reward(pair);

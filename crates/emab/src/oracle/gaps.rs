@@ -75,7 +75,9 @@ impl Gaps {
             let largest = |stop: f64| gains.iter().map(|(_, gain)| *gain).fold(stop, f64::max);
             let true_best = largest(stop);
             let stays = !exceeds(true_best, stop);
-            let value = |a: usize, of: &[f64]| pairs.ahead(pair, a, |next| of[next.index()]);
+            let value = |a: usize, of: &[f64]| {
+                pairs.ahead(pair, a, |next| pairs.arrived(next, of[next.index()]))
+            };
             let mu = if stays {
                 stop
             } else {

@@ -33,7 +33,8 @@ impl Optimal {
         let mut choice = vec![Action::Stop; pairs.len()];
         for pair in pairs.backwards() {
             let ahead = pairs.allowed(pair).map(|a| {
-                let (ahead, size) = pairs.ahead_with_size(pair, a, |next| value[next.index()]);
+                let arrived = |next: Pair| pairs.arrived(next, value[next.index()]);
+                let (ahead, size) = pairs.ahead_with_size(pair, a, arrived);
                 (a, ahead, size)
             });
             let (action, best) = best_action(pairs.reward(pair), ahead);

@@ -52,6 +52,8 @@ pub struct Pairs {
     problem: Arc<Problem>,
     actions: usize,
     feedbacks: usize,
+    /// The chance that somebody leaves after a step.
+    dropout: f64,
     place: HashMap<u64, u32, BuildHasherDefault<Mix>>,
     /// By pair.
     met: Vec<Met>,
@@ -91,6 +93,7 @@ impl Pairs {
         let mut pairs = Pairs {
             actions: spec.actions().len(),
             feedbacks: spec.feedbacks().len(),
+            dropout: problem.dropout().get(),
             problem,
             place: HashMap::default(),
             met: Vec::new(),
@@ -304,6 +307,15 @@ impl Pairs {
         // Counting the bounds passed has no branch that a random number could mispredict.
         let f: usize = bounds.iter().map(|&bound| usize::from(bound <= u)).sum();
         Some((f, Pair(self.next[first + f]), self.cost[edge]))
+    }
+
+    /// What a pair is worth to whoever has just gone on to it, and may leave there, when going on from it is worth this.
+    #[inline]
+    pub fn arrived(&self, pair: Pair, value: f64) -> f64 {
+        if self.dropout == 0.0 {
+            return value;
+        }
+        self.dropout * self.reward(pair) + (1.0 - self.dropout) * value
     }
 
     /// `sum_f P(f) * value(next)` less the cost of `a`.

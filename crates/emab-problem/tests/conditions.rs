@@ -1,0 +1,241 @@
+//! The table `[conditions]`: what it means, and what is said about mistakes in it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use emab_problem::{Format, ProblemFile, SCHEMA};
+use serde_json::Value;
+
+const COIN: &str = r#"
+horizon = 3
+states = 3
+actions = ["toss"]
+feedbacks = 2
+transition = "x + f"
+[parameters]
+p = 0.5
+step = 1
+[model]
+feedback = ["1 - p", "p"]
+reward = "step * x"
+"#;
+
+fn toml(text: &str) -> Result<ProblemFile, String> {
+    ProblemFile::parse_as(Format::Toml, "mine.toml", text).map_err(|error| error.to_string())
+}
+
+fn under(conditions: &str) -> Result<ProblemFile, String> {
+    toml(&format!("{COIN}[conditions]\n{conditions}\n"))
+}
+
+#[test]
+fn conditions_are_read() {
+    for (stated, meant) in [
+        ("", ""),
+        ("delay = 0\ndropout = 0", ""),
+        ("delay = 20", "delay=20"),
+        ("delay = { kind = \"fixed\", episodes = 20 }", "delay=20"),
+        (
+            "delay = { kind = \"geometric\", mean = 2.5 }",
+            "delay=geometric:2.5",
+        ),
+        (
+            "delay = { kind = \"batches\", size = 50 }",
+            "delay=batches:50",
+        ),
+        (
+            "dropout = 0.05\nlost = 0.1\noverride = 0.2",
+            "dropout=0.05 lost=0.1 override=0.2",
+        ),
+        (
+            "drift = [{ parameter = \"p\", to = 0.4, at = 5000 }, { parameter = \"p\", to = 1, from = 6000, until = 7000 }]",
+            "drift=p:0.4@5000 drift=p:1@6000-7000",
+        ),
+    ] {
+        let file = under(stated).unwrap();
+        assert_eq!(file.conditions().to_string(), meant, "{stated}");
+        // The canonical form says the same, and so does the line.
+        let again = ProblemFile::parse_as(Format::Json, "again.json", file.canonical()).unwrap();
+        assert_eq!(again.conditions().to_string(), meant);
+        let plain = toml(COIN).unwrap();
+        let by_line = plain.conditions().with(meant.split_whitespace()).unwrap();
+        let by_line = plain.with_conditions(&by_line).unwrap();
+        assert_eq!(by_line.canonical(), file.canonical());
+        assert_eq!(by_line.hash(), again.hash());
+        assert_eq!(plain.hash() == file.hash(), meant.is_empty());
+    }
+}
+
+#[test]
+fn laws_follow_their_parameters() {
+    let file = under(
+        "drift = [{ parameter = \"p\", to = 0.9, from = 10, until = 12 }, { parameter = \"step\", to = 3, at = 20 }]",
+    );
+    let file = file.unwrap();
+    let laws = file.circumstances().laws;
+    let known: Vec<(u64, f64, f64)> = laws
+        .iter()
+        .map(|law| {
+            let mut chances = [0.0; 2];
+            law.problem.feedback_law(1, 0, 0, &mut chances).unwrap();
+            (law.first, chances[1], law.problem.reward(2, 1).unwrap())
+        })
+        .collect();
+    assert_eq!(known, [(11, 0.7, 1.0), (12, 0.9, 1.0), (20, 0.9, 3.0)]);
+    assert!(file.check(1000).unwrap().complete);
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    for (stated, place, said) in [
+        (
+            "dropout = 1.2",
+            "mine.toml:14:11",
+            "`dropout` must lie in [0, 1), got 1.2",
+        ),
+        (
+            "lost = \"often\"",
+            "mine.toml:14:8",
+            "`lost` must be a number",
+        ),
+        ("delai = 3", "mine.toml:14:1", "did you mean `delay`?"),
+        (
+            "delay = -1",
+            "mine.toml:14:9",
+            "`delay` must be a whole number of at least 0, got -1",
+        ),
+        (
+            "delay = \"3\"",
+            "mine.toml:14:9",
+            "`delay` must be a number of episodes, or a table",
+        ),
+        (
+            "delay = { mean = 3 }",
+            "mine.toml:14:9",
+            "a delay needs a `kind`",
+        ),
+        (
+            "delay = { kind = \"poisson\", mean = 3 }",
+            "mine.toml:14:18",
+            "unknown delay `poisson`",
+        ),
+        (
+            "delay = { kind = \"batches\" }",
+            "mine.toml:14:9",
+            "delay `batches` needs `size`",
+        ),
+        (
+            "delay = { kind = \"batches\", size = 0 }",
+            "mine.toml:14:36",
+            "`size` must be a whole number of at least 1, got 0",
+        ),
+        (
+            "delay = { kind = \"geometric\", mean = -3 }",
+            "mine.toml:14:38",
+            "`mean` must be a number from 0 to 1e15, got -3",
+        ),
+        (
+            "delay = { kind = \"geometric\", size = 3 }",
+            "mine.toml:14:31",
+            "unknown field `size` in this delay",
+        ),
+        ("drift = 3", "mine.toml:14:9", "`drift` must be a list"),
+        (
+            "drift = [{ to = 0.4, at = 5 }]",
+            "mine.toml:14:10",
+            "a change needs `parameter`",
+        ),
+        (
+            "drift = [{ parameter = \"p\", to = 0.4 }]",
+            "mine.toml:14:10",
+            "either `at`, or both `from` and `until`",
+        ),
+        (
+            "drift = [{ parameter = \"p\", to = 0.4, at = 1 }]",
+            "mine.toml:14:44",
+            "`at` must be a whole number of at least 2, got 1",
+        ),
+        (
+            "drift = [{ parameter = \"p\", to = 0.4, from = 9, until = 9 }]",
+            "mine.toml:14:10",
+            "`until` must be an episode after `from`, which is 9, got 9",
+        ),
+        (
+            "drift = [{ parameter = \"stap\", to = 0.4, at = 9 }]",
+            "mine.toml:14:24",
+            "did you mean `step`?",
+        ),
+        (
+            "drift = [{ parameter = \"p\", to = 0.4, at = 9 }, { parameter = \"p\", to = 0.5, at = 9 }]",
+            "mine.toml:14:49",
+            "`p` must change again after its change before is over",
+        ),
+    ] {
+        let error = under(stated).unwrap_err();
+        assert!(
+            error.contains(place) && error.contains(said),
+            "{stated}: {error}"
+        );
+    }
+}
+
+#[test]
+fn what_learners_know_does_not_drift() {
+    let drifting = "drift = [{ parameter = \"step\", to = 2, at = 9 }]";
+    let text = COIN.replace("\"x + f\"", "\"x + step * f\"");
+    let error = toml(&format!("{text}[conditions]\n{drifting}\n")).unwrap_err();
+    assert!(
+        error.contains("`transition` uses `step`, which drifts"),
+        "{error}"
+    );
+    assert!(error.contains("mine.toml:6:19"), "{error}");
+    let text = COIN.replace("[parameters]", "allowed = \"x < 2 * step\"\n[parameters]");
+    let error = toml(&format!("{text}[conditions]\n{drifting}\n")).unwrap_err();
+    assert!(
+        error.contains("`allowed` uses `step`, which drifts"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_law_is_checked() {
+    let file = under("drift = [{ parameter = \"p\", to = 1.5, from = 1, until = 11 }]").unwrap();
+    let error = file.check(1000).unwrap_err().to_string();
+    assert!(
+        error.contains("mine.toml:11:13") && error.contains("`feedback` is wrong at t = 1"),
+        "{error}"
+    );
+    assert!(error.contains("under the law of episode 7 on"), "{error}");
+    // On the command line there is no place in the file to show.
+    let plain = toml(COIN).unwrap();
+    let drift = plain.conditions().with(["drift=q:1@9"]).unwrap();
+    let error = plain.with_conditions(&drift).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "error: mine.toml: `q` drifts and is none of the [parameters]\n  = help: did you mean `p`?"
+    );
+    let drift: Vec<String> = (0..21)
+        .map(|i| format!("drift=p:0.{}@{}-{}", i % 2, 200 * i + 1, 200 * i + 190))
+        .collect();
+    let drift = plain
+        .conditions()
+        .with(drift.iter().map(String::as_str))
+        .unwrap();
+    let error = plain.with_conditions(&drift).unwrap_err().to_string();
+    assert!(
+        error.contains("at most 1000 changes of the law are supported, got 1050"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_schema_knows_the_same_fields() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let fields = schema["properties"]["conditions"]["properties"]
+        .as_object()
+        .unwrap();
+    let error = under("zzzzzzzz = 1").unwrap_err();
+    for field in fields.keys() {
+        assert!(error.contains(&format!("`{field}`")), "{field}: {error}");
+    }
+    assert_eq!(fields.len(), 5);
+}

@@ -1,0 +1,289 @@
+//! Parameters that change with the episode: at once, or along a line that is played as a staircase.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::parameter::ParameterError;
+
+/// A parameter of the problem that becomes another value.
+///
+/// ```
+/// use emab::Drift;
+/// let sudden = Drift::at("p", 0.4, 5000).unwrap();
+/// let slow = Drift::between("p", 0.4, 2000, 8000).unwrap();
+/// assert_eq!((sudden.to_string(), slow.to_string()), ("p:0.4@5000".into(), "p:0.4@2000-8000".into()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Drift {
+    parameter: String,
+    to: f64,
+    when: When,
+}
+
+/// When a parameter changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// From this episode on it has its new value.
+    At(u64),
+    /// It leaves its old value after the first and has its new one from the second on.
+    Between(u64, u64),
+}
+
+impl Drift {
+    /// The most steps of the staircase that stands for a line.
+    pub const STEPS: u64 = 50;
+
+    /// A parameter that is another from this episode on; episodes count from 1.
+    pub fn at(
+        parameter: impl Into<String>,
+        to: f64,
+        episode: u64,
+    ) -> Result<Drift, ParameterError> {
+        if episode < 2 {
+            let rule = "be an episode after the first, 2 or later";
+            return Err(ParameterError::new("at", rule, episode));
+        }
+        Drift::new(parameter, to, When::At(episode))
+    }
+
+    /// A parameter that goes to another value along a line, from one episode until another.
+    pub fn between(
+        parameter: impl Into<String>,
+        to: f64,
+        from: u64,
+        until: u64,
+    ) -> Result<Drift, ParameterError> {
+        if from < 1 {
+            let rule = "be an episode, 1 or later";
+            return Err(ParameterError::new("from", rule, from));
+        }
+        if until <= from {
+            let rule = format!("be an episode after `from`, which is {from}");
+            return Err(ParameterError::new("until", rule, until));
+        }
+        Drift::new(parameter, to, When::Between(from, until))
+    }
+
+    fn new(parameter: impl Into<String>, to: f64, when: When) -> Result<Drift, ParameterError> {
+        if !to.is_finite() {
+            return Err(ParameterError::new("to", "be a finite number", to));
+        }
+        Ok(Drift {
+            parameter: parameter.into(),
+            to,
+            when,
+        })
+    }
+
+    /// Which parameter.
+    pub fn parameter(&self) -> &str {
+        &self.parameter
+    }
+
+    /// What it becomes.
+    pub fn to(&self) -> f64 {
+        self.to
+    }
+
+    /// When.
+    pub fn when(&self) -> When {
+        self.when
+    }
+
+    /// The first episode that may have another value than before, and the first that has the new one.
+    fn ends(&self) -> (u64, u64) {
+        match self.when {
+            When::At(at) => (at, at),
+            When::Between(from, until) => (from + 1, until),
+        }
+    }
+
+    /// The first episode of each step, and how much of the way it has come: on the line, and level until the next.
+    fn stairs(&self) -> Vec<(u64, f64)> {
+        let (from, until) = match self.when {
+            When::At(at) => return vec![(at, 1.0)],
+            When::Between(from, until) => (from, until),
+        };
+        let steps = (until - from).min(Self::STEPS);
+        let first =
+            |step| from + (u128::from(until - from) * u128::from(step) / u128::from(steps)) as u64;
+        let share = |episode: u64| (episode - from) as f64 / (until - from) as f64;
+        let steps = (1..=steps).map(first);
+        steps.map(|episode| (episode, share(episode))).collect()
+    }
+}
+
+pub(super) fn check(drift: &[Drift]) -> Result<(), (usize, ParameterError)> {
+    for (i, later) in drift.iter().enumerate() {
+        let mut before = drift[..i].iter();
+        let before = before.rfind(|other| other.parameter == later.parameter);
+        if let Some(end) = before.map(|before| before.ends().1)
+            && later.ends().0 <= end
+        {
+            let rule = format!(
+                "change again after its change before is over, after episode {end}; changes of a parameter stand in their order"
+            );
+            let error = ParameterError::new(&later.parameter, rule, later);
+            return Err((i, error));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn pieces(
+    drift: &[Drift],
+    at_first: impl Fn(&str) -> f64,
+) -> Vec<(u64, Vec<(String, f64)>)> {
+    let mut names: Vec<&str> = Vec::new();
+    for change in drift {
+        if !names.contains(&change.parameter.as_str()) {
+            names.push(&change.parameter);
+        }
+    }
+    // By parameter: the value from an episode on, in order.
+    let values: Vec<Vec<(u64, f64)>> = names
+        .iter()
+        .map(|name| {
+            let mut value = at_first(name);
+            let mut values = vec![(1, value)];
+            for change in drift.iter().filter(|change| change.parameter == *name) {
+                let begin = value;
+                for (episode, share) in change.stairs() {
+                    // The last step is the new value itself, not what rounding makes of it.
+                    value = match share {
+                        1.0 => change.to,
+                        share => begin + share * (change.to - begin),
+                    };
+                    values.push((episode, value));
+                }
+            }
+            values
+        })
+        .collect();
+    let changes: BTreeSet<u64> = values.iter().flatten().map(|(first, _)| *first).collect();
+    let holds = |values: &[(u64, f64)], episode: u64| {
+        let last = values.iter().rfind(|(first, _)| *first <= episode);
+        last.map_or(f64::NAN, |(_, value)| *value)
+    };
+    changes
+        .into_iter()
+        .filter(|&first| first > 1)
+        .map(|first| {
+            let values = values.iter().map(|values| holds(values, first));
+            let named = names.iter().map(|name| (*name).to_owned()).zip(values);
+            (first, named.collect())
+        })
+        .collect()
+}
+
+/// A drift as files have it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    parameter: String,
+    to: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
+}
+
+impl TryFrom<Written> for Drift {
+    type Error = ParameterError;
+
+    fn try_from(written: Written) -> Result<Drift, ParameterError> {
+        let Written { parameter, to, .. } = written;
+        match (written.at, written.from, written.until) {
+            (Some(at), None, None) => Drift::at(parameter, to, at),
+            (None, Some(from), Some(until)) => Drift::between(parameter, to, from, until),
+            _ => Err(ParameterError::new(
+                "drift",
+                "have `at`, or `from` and `until`",
+                "neither or both",
+            )),
+        }
+    }
+}
+
+impl From<Drift> for Written {
+    fn from(drift: Drift) -> Written {
+        let (at, from, until) = match drift.when {
+            When::At(at) => (Some(at), None, None),
+            When::Between(from, until) => (None, Some(from), Some(until)),
+        };
+        Written {
+            parameter: drift.parameter,
+            to: drift.to,
+            at,
+            from,
+            until,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(drift: &[Drift], at_first: f64) -> Vec<(u64, f64)> {
+        let pieces = pieces(drift, |_| at_first).into_iter();
+        pieces.map(|(first, named)| (first, named[0].1)).collect()
+    }
+
+    #[test]
+    fn a_sudden_change_and_back() {
+        let drift = [
+            Drift::at("p", 0.4, 10).unwrap(),
+            Drift::at("p", 0.8, 20).unwrap(),
+        ];
+        assert!(check(&drift).is_ok());
+        assert_eq!(values(&drift, 0.8), [(10, 0.4), (20, 0.8)]);
+        let (i, error) = check(&[drift[1].clone(), drift[0].clone()]).unwrap_err();
+        assert_eq!(
+            (i, error.to_string()),
+            (
+                1,
+                "`p` must change again after its change before is over, after episode 20; changes of a parameter stand \
+                 in their order, got p:0.4@10"
+                    .into()
+            )
+        );
+    }
+
+    #[test]
+    fn a_line_is_a_staircase() {
+        let short = [Drift::between("p", 4.0, 10, 14).unwrap()];
+        let stairs = [(11, 1.0), (12, 2.0), (13, 3.0), (14, 4.0)];
+        assert_eq!(values(&short, 0.0), stairs);
+        let long = [Drift::between("p", 1.0, 2000, 8000).unwrap()];
+        let stairs = values(&long, 0.0);
+        assert_eq!(stairs.len(), 50);
+        assert_eq!((stairs[0], stairs[49]), ((2120, 0.02), (8000, 1.0)));
+    }
+
+    #[test]
+    fn parameters_drift_side_by_side() {
+        let drift = [
+            Drift::at("p", 1.0, 10).unwrap(),
+            Drift::at("q", 5.0, 20).unwrap(),
+        ];
+        let both = |p, q| vec![("p".to_owned(), p), ("q".to_owned(), q)];
+        let pieces = pieces(&drift, |_| 0.0);
+        assert_eq!(pieces, [(10, both(1.0, 0.0)), (20, both(1.0, 5.0))]);
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        assert!(Drift::at("p", 1.0, 1).is_err());
+        assert!(Drift::at("p", f64::NAN, 5).is_err());
+        let error = Drift::between("p", 1.0, 5, 5).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`until` must be an episode after `from`, which is 5, got 5"
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Conditions in a line, as the command line has them: `delay=20 dropout=0.05 drift=p:0.4@5000`.
+
+use std::fmt;
+
+use super::{Chance, Conditions, Delay, Drift, When};
+use crate::learners::nearest;
+use crate::parameter::ParameterError;
+
+/// What can be set.
+const KEYS: [&str; 5] = ["delay", "dropout", "lost", "override", "drift"];
+
+impl Conditions {
+    /// These conditions with others in their place: each text is KEY=VALUE.
+    ///
+    /// A delay is `20`, `geometric:20`, `batches:50` or `none`; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
+    /// Several drifts stand for one after another; the first of them takes the place of those there were.
+    ///
+    /// ```
+    /// use emab::Conditions;
+    /// let stated = Conditions::default().with(["delay=geometric:20", "drift=p:0.4@5000"]).unwrap();
+    /// assert_eq!(stated.with(["delay=none"]).unwrap().to_string(), "drift=p:0.4@5000");
+    /// assert_eq!(stated.with(["dropuot=0.1"]).unwrap_err().to_string(),
+    ///     "`dropuot` must be one of delay, dropout, lost, override, drift (did you mean `dropout`?), got `dropuot=0.1`");
+    /// ```
+    pub fn with<'a>(
+        &self,
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Conditions, ParameterError> {
+        let mut new = self.clone();
+        let mut given: Vec<&str> = Vec::new();
+        for text in texts {
+            let Some((key, value)) = text.split_once('=') else {
+                let rule = "be KEY=VALUE, such as delay=20";
+                return Err(ParameterError::new("condition", rule, quoted(text)));
+            };
+            let (key, value) = (key.trim(), value.trim());
+            let again = given.contains(&key);
+            if again && key != "drift" {
+                return Err(ParameterError::new(key, "be given once", quoted(text)));
+            }
+            given.push(key);
+            match key {
+                "delay" => new.delay = delay(value)?,
+                "dropout" => new.dropout = chance(key, value)?,
+                "lost" => new.lost = chance(key, value)?,
+                "override" => new.overrides = chance(key, value)?,
+                "drift" => {
+                    if !again {
+                        new.drift.clear();
+                    }
+                    if value != "none" {
+                        new.drift.push(drift(value)?);
+                    }
+                }
+                _ => {
+                    let near = nearest(key, KEYS);
+                    let near =
+                        near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+                    let rule = format!("be one of {}{near}", KEYS.join(", "));
+                    return Err(ParameterError::new(key, rule, quoted(text)));
+                }
+            }
+        }
+        new.check_drift().map_err(|(_, error)| error)?;
+        Ok(new)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn number(name: &str, text: &str) -> Result<f64, ParameterError> {
+    let number = text.trim().parse();
+    number.map_err(|_| ParameterError::new(name, "be a number", quoted(text)))
+}
+
+fn count(name: &str, text: &str) -> Result<u64, ParameterError> {
+    let number = text.trim().replace('_', "").parse();
+    number.map_err(|_| ParameterError::new(name, "be a whole number of at least 0", quoted(text)))
+}
+
+fn chance(name: &str, text: &str) -> Result<Chance, ParameterError> {
+    Chance::new(name, number(name, text)?)
+}
+
+fn delay(text: &str) -> Result<Delay, ParameterError> {
+    match text.split_once(':') {
+        None if text == "none" => Ok(Delay::None),
+        None => Ok(Delay::Fixed(count("delay", text).map_err(|_| {
+            let rule = "be a whole number of episodes, `geometric:MEAN`, `batches:SIZE` or `none`";
+            ParameterError::new("delay", rule, quoted(text))
+        })?)),
+        Some(("fixed", n)) => Ok(Delay::Fixed(count("delay", n)?)),
+        Some(("geometric", mean)) => Delay::geometric(number("mean", mean)?),
+        Some(("batches", size)) => Delay::batches(count("size", size)?),
+        Some(_) => {
+            let rule = "be a number of episodes, `geometric:MEAN`, `batches:SIZE` or `none`";
+            Err(ParameterError::new("delay", rule, quoted(text)))
+        }
+    }
+}
+
+fn drift(text: &str) -> Result<Drift, ParameterError> {
+    let parts = text
+        .split_once(':')
+        .and_then(|(parameter, rest)| Some((parameter, rest.split_once('@')?)));
+    let Some((parameter, (to, when))) = parts else {
+        let rule = "be PARAMETER:TO@EPISODE or PARAMETER:TO@FROM-UNTIL, such as p:0.4@5000";
+        return Err(ParameterError::new("drift", rule, quoted(text)));
+    };
+    let (parameter, to) = (parameter.trim(), number("to", to)?);
+    match when.split_once('-') {
+        None => Drift::at(parameter, to, count("at", when)?),
+        Some((from, until)) => {
+            Drift::between(parameter, to, count("from", from)?, count("until", until)?)
+        }
+    }
+}
+
+impl fmt::Display for Drift {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}@", self.parameter(), self.to())?;
+        match self.when() {
+            When::At(at) => write!(out, "{at}"),
+            When::Between(from, until) => write!(out, "{from}-{until}"),
+        }
+    }
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delay::None => out.write_str("none"),
+            Delay::Fixed(n) => write!(out, "{n}"),
+            Delay::Geometric(mean) => write!(out, "geometric:{}", mean.get()),
+            Delay::Batches(size) => write!(out, "batches:{size}"),
+        }
+    }
+}
+
+/// What [`Conditions::with`] takes, parted by spaces; empty where there are none.
+impl fmt::Display for Conditions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if !self.delay.is_none() {
+            parts.push(format!("delay={}", self.delay));
+        }
+        for (name, chance) in [
+            ("dropout", self.dropout),
+            ("lost", self.lost),
+            ("override", self.overrides),
+        ] {
+            if !chance.is_none() {
+                parts.push(format!("{name}={}", chance.get()));
+            }
+        }
+        parts.extend(self.drift.iter().map(|drift| format!("drift={drift}")));
+        out.write_str(&parts.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        for text in [
+            "delay=20",
+            "delay=geometric:2.5 dropout=0.05",
+            "delay=batches:50 lost=0.1 override=0.2 drift=p:0.4@5000 drift=p:-1@6000-7000",
+        ] {
+            let read = Conditions::default().with(text.split(' ')).unwrap();
+            assert_eq!(read.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, said) in [
+            (
+                "delay",
+                "`condition` must be KEY=VALUE, such as delay=20, got `delay`",
+            ),
+            ("delay=-1", "`delay` must be a whole number of episodes"),
+            ("delay=poisson:3", "`geometric:MEAN`"),
+            (
+                "delay=geometric:-3",
+                "`mean` must be a number from 0 to 1e15, got -3",
+            ),
+            (
+                "delay=geometric:nan",
+                "`mean` must be a number from 0 to 1e15, got NaN",
+            ),
+            (
+                "delay=batches:0",
+                "`size` must be a whole number of at least 1, got 0",
+            ),
+            ("dropout=1", "`dropout` must lie in [0, 1), got 1"),
+            ("override=often", "`override` must be a number, got `often`"),
+            ("drift=p", "`drift` must be PARAMETER:TO@EPISODE"),
+            ("drift=p:inf@10", "`to` must be a finite number, got inf"),
+            (
+                "drift=p:1@9-3",
+                "`until` must be an episode after `from`, which is 9, got 3",
+            ),
+        ] {
+            let error = Conditions::default().with([text]).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        let error = Conditions::default().with(["lost=0.1", "lost=0.2"]);
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, "`lost` must be given once, got `lost=0.2`");
+    }
+}

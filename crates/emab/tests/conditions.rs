@@ -1,0 +1,747 @@
+//! Each condition on problems that can be checked by hand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[allow(dead_code)]
+mod common;
+
+use std::sync::Arc;
+
+use common::small_problem;
+use emab::conformance::check_learner;
+use emab::learners::{
+    FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerError, Learning, Memory, Policy,
+    Random, Ucb1,
+};
+use emab::oracle::{Benchmark, Optimal, Pairs, ValueIteration, best_fixed};
+use emab::{
+    Action, Chance, Circumstances, Conditions, Environment, Episode, Law, Learner, Mdp, Model,
+    Moments, Names, Noise, Problem, Role, Spec, Stream, World, WorldError,
+};
+use proptest::prelude::*;
+
+fn conditions(texts: &[&str]) -> Conditions {
+    Conditions::default().with(texts.iter().copied()).unwrap()
+}
+
+/// A world of a problem and the laws that follow its own.
+fn under(
+    problem: &Arc<Problem>,
+    laws: &[Law],
+    conditions: &Conditions,
+    episodes: u64,
+) -> Result<World, WorldError> {
+    let circumstances = Circumstances {
+        conditions: conditions.clone(),
+        laws: laws.to_vec(),
+    };
+    World::new(problem.clone(), &circumstances, episodes)
+}
+
+fn names(n: usize) -> Names {
+    Names::Count(n, "")
+}
+
+/// Going on pays, at a cost of 0.1 a step and noise on both; the reward is the step's number.
+fn wait(horizon: usize, actions: usize) -> Arc<Problem> {
+    let spec = Spec::new(horizon, names(2), names(actions), names(2)).unwrap();
+    let spec = spec.transition(|_t, _x, _a, f| f as f64);
+    let model = Model::new(
+        |_t, _x, _a, _f| 0.5,
+        |t, x, _a, _f| t as f64 + 0.5 * x as f64,
+    );
+    let noise = Noise::normal(0.04).unwrap();
+    let model = model
+        .cost(|_t, _x, a, _f| 0.1 + a as f64)
+        .noise(noise, noise);
+    Arc::new(Problem::new("wait", spec, model))
+}
+
+fn feedbal(problem: &Problem) -> FeedBal {
+    FeedBal::new(
+        problem.spec().clone(),
+        FeedBalParameters::new(0.05, 0.01).unwrap(),
+    )
+}
+
+/// Writes down what it is told, and plays what another says.
+struct Told<L> {
+    inner: L,
+    begun: usize,
+    /// How many episodes had begun when it was told, and of what.
+    told: Vec<(usize, Episode)>,
+}
+
+impl<L> Told<L> {
+    fn new(inner: L) -> Told<L> {
+        let told = Vec::new();
+        Told {
+            inner,
+            begun: 0,
+            told,
+        }
+    }
+}
+
+impl<L: Learner> Learner for Told<L> {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        self.begun += usize::from(t == 1);
+        self.inner.choose(t, x)
+    }
+    fn learn(&mut self, episode: &Episode) {
+        self.told.push((self.begun, episode.clone()));
+        self.inner.learn(episode);
+    }
+    fn reset(&mut self, stream: Stream) {
+        self.inner.reset(stream);
+    }
+}
+
+/// What was played, in order, with whether the person left.
+fn play<L: Learner>(world: &mut World, learner: &mut L, episodes: u64) -> Vec<(Episode, bool)> {
+    let mut played = Vec::new();
+    for _ in 0..episodes {
+        world.play(learner).unwrap();
+        let environment = world.environment();
+        played.push((environment.episode().clone(), environment.left()));
+    }
+    played
+}
+
+fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, Told<Random>) {
+    let mut world = under(problem, &[], &conditions(texts), episodes).unwrap();
+    world.restart(5, 1);
+    let mut learner = Told::new(Random::new(problem.spec().clone()));
+    let played = play(&mut world, &mut learner, episodes);
+    (
+        played.into_iter().map(|(episode, _)| episode).collect(),
+        learner,
+    )
+}
+
+#[test]
+fn a_fixed_delay_has_so_many_in_flight() {
+    let problem = wait(4, 2);
+    let (played, learner) = run(&["delay=3"], &problem, 20);
+    // The outcome of episode n is there when n + 4 begins, with n + 3 begun before it.
+    let told: Vec<usize> = learner.told.iter().map(|(begun, _)| *begun).collect();
+    assert_eq!(told, (4..20).collect::<Vec<_>>());
+    for ((_, told), played) in learner.told.iter().zip(&played) {
+        assert_eq!(told, played);
+    }
+    // FeedBAL has seen nothing while the first four begin: it stops at once in each, and goes on in the fifth.
+    let mut world = under(&problem, &[], &conditions(&["delay=3"]), 20).unwrap();
+    world.restart(1, 0);
+    let steps: Vec<usize> = play(&mut world, &mut feedbal(&problem), 5)
+        .iter()
+        .map(|(episode, _)| episode.steps())
+        .collect();
+    assert_eq!(steps, [1, 1, 1, 1, 2]);
+}
+
+#[test]
+fn batches_come_together_and_in_order() {
+    let (played, learner) = run(&["delay=batches:5"], &wait(4, 2), 23);
+    let told: Vec<usize> = learner.told.iter().map(|(begun, _)| *begun).collect();
+    let expected = [5, 10, 15, 20].map(|begun| [begun; 5]);
+    assert_eq!(told, expected.concat());
+    for ((_, told), played) in learner.told.iter().zip(&played) {
+        assert_eq!(told, played);
+    }
+}
+
+#[test]
+fn a_geometric_delay_has_its_mean() {
+    let n = 20_000;
+    let (played, learner) = run(&["delay=geometric:4"], &wait(2, 1), n);
+    // Which episode an outcome is of, by its noise.
+    let number = |of: &Episode| played.iter().position(|episode| episode == of).unwrap();
+    let mut late = Moments::default();
+    for (begun, episode) in learner.told.iter().take(2000) {
+        late.add((begun - number(episode) - 1) as f64);
+    }
+    assert!(
+        (late.mean() - 4.0).abs() < 4.5 * late.stderr(),
+        "{}",
+        late.mean()
+    );
+    assert!(learner.told.len() as u64 > n - 200);
+}
+
+#[test]
+fn lost_outcomes_are_never_told() {
+    let n = 10_000;
+    let (played, learner) = run(&["lost=0.3"], &wait(3, 2), n);
+    let told = learner.told.len() as f64;
+    let sd = (n as f64 * 0.3 * 0.7).sqrt();
+    assert!((told - 0.7 * n as f64).abs() < 4.5 * sd, "{told}");
+    // The others come at once, and as they were.
+    for (begun, episode) in &learner.told {
+        assert_eq!(episode, &played[begun - 1]);
+    }
+}
+
+#[test]
+fn who_leaves_does_not_tell() {
+    let problem = wait(5, 1);
+    let mut world = under(&problem, &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
+    world.restart(5, 1);
+    let policy = Policy::benchmark(problem).unwrap();
+    let mut learner = Told::new(policy);
+    let played = play(&mut world, &mut learner, 1000);
+    let (mut steps, mut left) = (0, 0);
+    for ((episode, gone), (_, told)) in played.iter().zip(&learner.told) {
+        assert_eq!(episode.rewards.len(), episode.steps());
+        assert_eq!(told.rewards.is_empty(), *gone);
+        assert_eq!(
+            (&told.states, &told.actions),
+            (&episode.states, &episode.actions)
+        );
+        assert_eq!(
+            (&told.feedbacks, &told.costs),
+            (&episode.feedbacks, &episode.costs)
+        );
+        // The benchmark goes on to the end: whoever is not there has left.
+        assert!(*gone || episode.steps() == 5);
+        steps += episode.actions.len();
+        left += usize::from(*gone);
+    }
+    let n = steps as f64;
+    assert!((left as f64 - 0.25 * n).abs() < 4.5 * (n * 0.25 * 0.75).sqrt());
+}
+
+#[test]
+fn a_problem_with_leaving_is_worth_what_hand_and_play_say() {
+    // Rewards 1, 2, 3 and no cost, leaving with 1/4: on to the end it is 2/4 + 3 * 3/4.
+    let spec = Spec::new(3, names(1), names(1), names(1)).unwrap();
+    let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
+    let plain = Problem::new("wait", spec, model);
+    let problem = Arc::new(plain.leaving(Chance::new("dropout", 0.25).unwrap()));
+    let mut pairs = Pairs::new(problem.clone()).unwrap();
+    let optimal = Optimal::new(&mut pairs).unwrap();
+    assert_eq!(optimal.value(pairs.start()), 2.75);
+    assert_eq!(best_fixed(&pairs, &optimal, 1000).unwrap().value, 2.75);
+    let mut benchmark = Benchmark::new(problem).unwrap();
+    let start = benchmark.pairs().start();
+    assert_eq!(benchmark.regret(start, Action::Stop).unwrap(), 1.75);
+}
+
+/// What the definition says: a problem with twice the states, one of each for those who have left.
+fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
+    let (s, feedbacks) = (
+        problem.spec().states().len(),
+        problem.spec().feedbacks().len(),
+    );
+    let [p1, p2, p3, p4, p5] = std::array::from_fn(|_| problem.clone());
+    let spec = problem.spec();
+    let spec = Spec::new(
+        spec.horizon(),
+        names(2 * s),
+        names(spec.actions().len()),
+        names(2 * feedbacks),
+    );
+    let spec = spec
+        .unwrap()
+        .transition(move |t, x, a, f| {
+            let next = p1.spec().next(t, x, a, f % feedbacks).unwrap();
+            (next + if f < feedbacks { 0 } else { s }) as f64
+        })
+        .allowed(move |t, x, a, _f| f64::from(u8::from(x < s && p2.spec().is_allowed(t, x, a))));
+    let model = Model::new(
+        move |t, x, a, f| {
+            let mut law = vec![0.0; feedbacks];
+            p3.feedback_law(t, x, a, &mut law).unwrap();
+            law[f % feedbacks] * if f < feedbacks { 1.0 - q } else { q }
+        },
+        move |t, x, _a, _f| p4.reward(t, x % s).unwrap(),
+    )
+    .cost(move |t, x, a, _f| p5.cost(t, x, a).unwrap());
+    Arc::new(Problem::new("spelled out", spec, model))
+}
+
+/// Plays with everything in the way, in debug builds with every assertion; the mean gain and regret of each episode.
+fn measured<L: Learner>(world: &mut World, learner: &mut L, episodes: u64) -> (Moments, Moments) {
+    let (mut gain, mut regret) = (Moments::default(), Moments::default());
+    for _ in 0..episodes {
+        regret.add(world.play(learner).unwrap().total());
+        gain.add(world.environment().episode().gain());
+    }
+    (gain, regret)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Values with leaving are those of the problem spelled out; gains as played are too; and the regret of a policy is
+    /// what it earns less than the benchmark.
+    #[test]
+    fn leaving_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64) {
+        let problem = Arc::new(tables.problem());
+        let stated = conditions(&[&format!("dropout={q}")]);
+        let mut world = under(&problem, &[], &stated, 4000).unwrap();
+        let mut truth = Environment::new(spelled_out(&problem, q)).unwrap();
+        let (value, _) = world.benchmark_value(1).unwrap();
+        let optimum = world.optimal_value().unwrap().unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        prop_assert!(near(value, truth.benchmark_value(1).unwrap().0));
+        prop_assert!(near(optimum, truth.optimal_value().unwrap().unwrap()));
+        let fixed = |problem: Arc<Problem>| {
+            let mut pairs = Pairs::new(problem).unwrap();
+            let optimal = Optimal::new(&mut pairs).unwrap();
+            best_fixed(&pairs, &optimal, 1_000_000).unwrap().value
+        };
+        let leaving = Arc::new(problem.leaving(stated.dropout));
+        let mdp = Mdp::new(&mut Pairs::new(leaving.clone()).unwrap()).unwrap();
+        let iterated = ValueIteration::new(&mdp, 1000).unwrap();
+        prop_assert!(near(iterated.values()[mdp.start()], optimum));
+        prop_assert!(near(fixed(leaving), fixed(spelled_out(&problem, q))));
+
+        world.restart(3, 0);
+        let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
+        let (gain, regret) = measured(&mut world, &mut benchmark, 4000);
+        prop_assert_eq!(regret.mean(), 0.0);
+        prop_assert!((gain.mean() - value).abs() < 4.5 * gain.stderr() + 1e-9);
+        world.restart(4, 0);
+        let (gain, regret) = measured(&mut world, &mut Random::new(problem.spec().clone()), 4000);
+        let error = (gain.stderr().powi(2) + regret.stderr().powi(2)).sqrt();
+        prop_assert!((value - gain.mean() - regret.mean()).abs() < 4.5 * error + 1e-9);
+    }
+}
+
+/// A problem of which too much can be reached to be solved: a binary tree of twenty steps.
+fn tree() -> Arc<Problem> {
+    let spec = Spec::new(20, names(1 << 20), names(1), names(2)).unwrap();
+    let spec = spec.transition(|_t, x, _a, f| ((2 * x + f + 1) % (1 << 20)) as f64);
+    let model = Model::new(
+        |t, _x, _a, f| [0.6, 0.4][(t + f) % 2],
+        |t, x, _a, _f| t as f64 * 0.3 + (x % 7) as f64 * 0.1,
+    );
+    let model = model.cost(|_t, x, _a, _f| 0.2 + (x % 3) as f64 * 0.1);
+    Arc::new(Problem::new("tree", spec, model))
+}
+
+/// Stops at step 5 and later, whatever it sees.
+fn fifth(problem: &Problem) -> Policy {
+    Policy::new(problem.spec(), |t, _x| match t {
+        1..5 => Action::Continue(0),
+        _ => Action::Stop,
+    })
+}
+
+#[test]
+fn what_is_paired_is_right_with_leaving_too() {
+    let problem = tree();
+    let mut world = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
+    assert_eq!(world.environment().estimator(), emab::Estimator::Paired);
+    let (value, error) = world.benchmark_value(7).unwrap();
+    world.restart(1, 0);
+    let (gain, regret) = measured(&mut world, &mut fifth(&problem), 20_000);
+    let error = (error.powi(2) + gain.stderr().powi(2) + regret.stderr().powi(2)).sqrt();
+    let off = value - gain.mean() - regret.mean();
+    assert!(off.abs() < 4.5 * error, "{off} {error}");
+}
+
+#[test]
+fn overrides_are_uniform_over_the_rest_and_told() {
+    // Three actions and `stop`; at the start `0` is recommended always.
+    let problem = wait(3, 3);
+    let mut world = under(&problem, &[], &conditions(&["override=0.4"]), 20_000).unwrap();
+    world.restart(2, 0);
+    let policy = Policy::new(problem.spec(), |t, _x| match t {
+        3 => Action::Stop,
+        _ => Action::Continue(0),
+    });
+    let mut learner = Told::new(policy);
+    let n = 20_000;
+    let mut taken = [0_u32; 4];
+    for (episode, _) in play(&mut world, &mut learner, n) {
+        taken[episode.actions.first().map_or(3, |a| *a)] += 1;
+    }
+    let n = n as f64;
+    for (count, p) in taken
+        .into_iter()
+        .zip([0.6, 0.4 / 3.0, 0.4 / 3.0, 0.4 / 3.0])
+    {
+        let z = (f64::from(count) - n * p) / (n * p * (1.0 - p)).sqrt();
+        assert!(z.abs() < 4.5, "{taken:?}");
+    }
+    // What was learned from is what was done.
+    for (_, episode) in &learner.told {
+        assert_eq!(episode.rewards.len(), episode.actions.len() + 1);
+    }
+    assert!(
+        learner
+            .told
+            .iter()
+            .any(|(_, e)| e.actions.first() == Some(&2))
+    );
+}
+
+#[test]
+fn feedbal_counts_the_actions_taken() {
+    let problem = wait(3, 2);
+    let mut world = under(&problem, &[], &conditions(&["override=0.5"]), 300).unwrap();
+    world.restart(2, 0);
+    let mut learner = feedbal(&problem);
+    let mut counts = [0_u64; 3];
+    for (episode, _) in play(&mut world, &mut learner, 300) {
+        counts[2] += 1;
+        if let Some(&a) = episode.actions.first() {
+            counts[a] += 1;
+        }
+    }
+    for (action, count) in [Action::Continue(0), Action::Continue(1), Action::Stop]
+        .into_iter()
+        .zip(counts)
+    {
+        assert_eq!(learner.estimate(1, 0, action).unwrap().count, count);
+    }
+}
+
+#[test]
+fn the_regret_of_overridden_recommendations() {
+    // Recommending the benchmark costs nothing, whatever people do; recommending `stop` costs V - r at the start and
+    // wherever people go on by themselves.
+    let problem = wait(3, 1);
+    let stated = conditions(&["override=0.3"]);
+    let mut world = under(&problem, &[], &stated, 20_000).unwrap();
+    world.restart(2, 0);
+    let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
+    let (gain, regret) = measured(&mut world, &mut benchmark, 2000);
+    assert_eq!(regret.mean(), 0.0);
+    let (value, _) = world.benchmark_value(1).unwrap();
+    assert!(gain.mean() < value - 0.2);
+    world.restart(2, 0);
+    let mut stop = Policy::new(problem.spec(), |_t, _x| Action::Stop);
+    let (_, regret) = measured(&mut world, &mut stop, 20_000);
+    let mut oracle = Benchmark::new(problem.clone()).unwrap();
+    let start = oracle.pairs().start();
+    let first = oracle.regret(start, Action::Stop).unwrap();
+    let mut expected = first;
+    let follow: Vec<_> = oracle.pairs().follow(start, 0).collect();
+    for (next, p) in follow {
+        expected += 0.3 * p * oracle.regret(next, Action::Stop).unwrap();
+    }
+    assert!(
+        (regret.mean() - expected).abs() < 4.5 * regret.stderr(),
+        "{expected}"
+    );
+}
+
+#[test]
+fn overridden_recommendations_where_nothing_is_solved() {
+    let problem = tree();
+    let (texts, n) = (["override=0.2", "dropout=0.05"], 30_000);
+    let paired = |seed| {
+        let mut world = under(&problem, &[], &conditions(&texts), n).unwrap();
+        world.restart(seed, 0);
+        measured(&mut world, &mut fifth(&problem), n).1
+    };
+    // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if people have come so far.
+    let leaving = Arc::new(problem.leaving(Chance::new("dropout", 0.05).unwrap()));
+    let mut oracle = Benchmark::new(leaving).unwrap();
+    let mut level = vec![(oracle.pairs().start(), 1.0)];
+    let mut expected = 0.0;
+    for t in 1..=9 {
+        let mut next = Vec::new();
+        for (pair, p) in level {
+            let advised = if t >= 5 {
+                Action::Stop
+            } else {
+                Action::Continue(0)
+            };
+            expected += p * oracle.regret(pair, advised).unwrap();
+            let on = if t >= 5 { 0.2 } else { 0.8 };
+            let follow = oracle.pairs().follow(pair, 0);
+            next.extend(follow.map(|(to, chance)| (to, p * chance * on * 0.95)));
+        }
+        level = next;
+    }
+    let regret = paired(1);
+    // Steps beyond the ninth are left out by hand: one in ten thousand comes there.
+    assert!(
+        (regret.mean() - expected).abs() < 4.5 * regret.stderr() + 0.001,
+        "{} {expected}",
+        regret.mean()
+    );
+}
+
+#[test]
+fn nothing_changes_where_nothing_happens() {
+    let problem = wait(4, 2);
+    let mut environment = Environment::new(problem.clone()).unwrap();
+    environment.restart(9, 3);
+    let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
+    let mut world = under(&problem, &[], &conditions(&texts), 500).unwrap();
+    world.restart(9, 3);
+    let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));
+    for _ in 0..500 {
+        let regret = environment.play(&mut one).unwrap();
+        assert_eq!(world.play(&mut two).unwrap(), regret);
+        assert_eq!(world.environment().episode(), environment.episode());
+    }
+    // Nor does a law that is the same again, nor a delay of batches of one.
+    let law = Law {
+        first: 100,
+        problem: problem.clone(),
+    };
+    let texts = ["delay=batches:1"];
+    let mut drifting = under(&problem, &[law], &conditions(&texts), 500).unwrap();
+    let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));
+    for run in [4, 5] {
+        drifting.restart(9, run);
+        environment.restart(9, run);
+        one.reset(Stream::new(9, run, Role::Learner));
+        two.reset(Stream::new(9, run, Role::Learner));
+        for _ in 0..500 {
+            let regret = environment.play(&mut one).unwrap();
+            assert_eq!(drifting.play(&mut two).unwrap(), regret);
+            assert_eq!(drifting.environment().episode(), environment.episode());
+        }
+    }
+}
+
+/// Going on once leads to a coin that is worth 1 with chance `p`; stopping at once is worth 0.5.
+fn coin(spec: &Arc<Spec>, p: f64) -> Arc<Problem> {
+    let model = Model::new(
+        move |_t, _x, _a, f| if f == 1 { p } else { 1.0 - p },
+        |t, x, _a, _f| if t == 1 { 0.5 } else { x as f64 },
+    );
+    Arc::new(Problem::new("coin", spec.clone(), model))
+}
+
+fn coin_spec() -> Arc<Spec> {
+    let spec = Spec::new(2, names(2), names(1), names(2)).unwrap();
+    Arc::new(spec.transition(|_t, _x, _a, f| f as f64))
+}
+
+#[test]
+fn regret_is_against_the_law_of_the_moment() {
+    let spec = coin_spec();
+    let later = [Law {
+        first: 11,
+        problem: coin(&spec, 0.2),
+    }];
+    let drift = Conditions::default().with(["drift=p:0.2@11"]).unwrap();
+    let mut world = under(&coin(&spec, 0.8), &later, &drift, 20).unwrap();
+    let (value, _) = world.benchmark_value(1).unwrap();
+    assert!((value - (0.8 + 0.5) / 2.0).abs() < 1e-15);
+    world.restart(1, 0);
+    let mut go = Policy::new(&spec, |t, _x| match t {
+        1 => Action::Continue(0),
+        _ => Action::Stop,
+    });
+    let regrets: Vec<f64> = (0..20)
+        .map(|_| world.play(&mut go).unwrap().total())
+        .collect();
+    assert_eq!(regrets[..10], [0.0; 10]);
+    assert!(
+        regrets[10..]
+            .iter()
+            .all(|regret| (regret - 0.3).abs() < 1e-15)
+    );
+    // And again from the first law on.
+    world.restart(1, 1);
+    assert_eq!(world.play(&mut go).unwrap().total(), 0.0);
+}
+
+#[test]
+fn laws_that_cannot_follow() {
+    let spec = coin_spec();
+    let first = coin(&spec, 0.8);
+    let new = |laws: &[Law], texts: &[&str]| {
+        let world = under(&first, laws, &conditions(texts), 20);
+        world.unwrap_err().to_string()
+    };
+    let law = |first, problem| Law { first, problem };
+    assert_eq!(
+        new(&[law(1, coin(&spec, 0.1))], &[]),
+        "the law of episode 1 on must come after the one before it, and after episode 1"
+    );
+    let error = new(&[law(5, coin(&coin_spec(), 0.1))], &[]);
+    assert!(error.contains("the specification of the first"), "{error}");
+    let error = new(&[], &["drift=p:0.4@10"]);
+    assert!(
+        error.contains("there are no laws that they lead to"),
+        "{error}"
+    );
+}
+
+#[test]
+fn forgetting_answers_a_sudden_change() {
+    let spec = coin_spec();
+    let (first, later) = (
+        coin(&spec, 0.9),
+        [Law {
+            first: 2001,
+            problem: coin(&spec, 0.1),
+        }],
+    );
+    let told = || FeedBalParameters::new(0.25, 0.01).unwrap();
+    let after = |learner: &mut dyn Learner| {
+        let mut world = under(&first, &later, &Conditions::default(), 6000).unwrap();
+        let mut regret = Moments::default();
+        for run in 0..30 {
+            world.restart(1, run);
+            learner.reset(Stream::new(1, run, Role::Learner));
+            let mut sum = 0.0;
+            for episode in 1..=6000 {
+                let lost = world.play(learner).unwrap().total();
+                sum += if episode > 2000 { lost } else { 0.0 };
+            }
+            regret.add(sum);
+        }
+        regret
+    };
+    let plain = after(&mut FeedBal::new(spec.clone(), told()));
+    for memory in [
+        Memory::window(500).unwrap(),
+        Memory::discount(0.998).unwrap(),
+    ] {
+        let answer = after(&mut Forgetting::new(spec.clone(), told(), memory));
+        let error = (plain.stderr().powi(2) + answer.stderr().powi(2)).sqrt();
+        let gained = plain.mean() - answer.mean();
+        assert!(
+            gained > 20.0 * error,
+            "{memory:?}: {} {}",
+            plain.mean(),
+            answer.mean()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// With nothing forgotten it is FeedBAL, choice by choice; with almost nothing too, where noise breaks all ties.
+    #[test]
+    fn a_long_memory_is_feedbal(tables in small_problem(4, 4, 3, 2), seed in 0_u64..1000, random in any::<bool>()) {
+        let problem = Arc::new(tables.problem());
+        let ties = if random { "random" } else { "lowest" };
+        let learning = Learning::default();
+        let build = |more: &str| {
+            let text = format!("feedbal:sigma2=0.05,stop_bias=0.01,ties={ties}{more}");
+            LearnerConfig::parse(&text, &learning).unwrap().build(problem.spec(), None).unwrap()
+        };
+        for more in [",window=1000000", ",gamma=0.999999999999"] {
+            let (mut one, mut two) = (build(""), build(more));
+            let mut environment = Environment::new(problem.clone()).unwrap();
+            environment.restart(seed, 0);
+            one.reset(Stream::new(seed, 0, Role::Learner));
+            two.reset(Stream::new(seed, 0, Role::Learner));
+            for _ in 0..300 {
+                environment.play(&mut Both(&mut *one, &mut *two)).unwrap();
+            }
+        }
+    }
+}
+
+/// The first plays, both learn, and they must want the same.
+struct Both<'a>(&'a mut dyn Learner, &'a mut dyn Learner);
+
+impl Learner for Both<'_> {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let action = self.0.choose(t, x);
+        assert_eq!(self.1.choose(t, x), action, "t = {t}, x = {x}");
+        action
+    }
+    fn learn(&mut self, episode: &Episode) {
+        self.0.learn(episode);
+        self.1.learn(episode);
+    }
+    fn reset(&mut self, _stream: Stream) {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn forgetting_keeps_the_laws(tables in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+        let problem = Arc::new(tables.problem());
+        for text in ["feedbal:window=7", "feedbal:gamma=0.8,ties=random"] {
+            let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+            let build = || config.build(problem.spec(), None).unwrap();
+            check_learner(&problem, build, 60, seed).map_err(|v| TestCaseError::fail(format!("{text}: {v}")))?;
+        }
+    }
+}
+
+#[test]
+fn forgetting_is_asked_for_by_name() {
+    let learning = Learning::default();
+    let spec = coin_spec();
+    let build = |text: &str| {
+        let config = LearnerConfig::parse(text, &learning).unwrap();
+        config
+            .build(&spec, None)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(build("feedbal:window=100"), Ok(()));
+    assert_eq!(build("feedbal:gamma=0.99"), Ok(()));
+    for (text, said) in [
+        (
+            "window=0",
+            "`window` must be a whole number of at least 1, got 0",
+        ),
+        (
+            "window=2.5",
+            "`window` must be a whole number of at least 1, got 2.5",
+        ),
+        ("gamma=1", "`gamma` must lie in (0, 1), got 1"),
+        ("gamma=old", "`gamma` must be a number, got old"),
+        (
+            "gamma=0.9,window=3",
+            "`gamma` must not be set together with `window`",
+        ),
+    ] {
+        let error = build(&format!("feedbal:{text}")).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+    let config = LearnerConfig::parse("feedbal:window=100", &learning).unwrap();
+    assert_eq!(
+        config.feedbal(),
+        Err(LearnerError::Forgets { learner: "feedbal" })
+    );
+    // Who does not ask for it has no such parameter among his.
+    let config = LearnerConfig::parse("feedbal", &learning).unwrap();
+    assert!(
+        config
+            .parameters()
+            .iter()
+            .all(|(name, _)| *name != "window" && *name != "gamma")
+    );
+}
+
+#[test]
+fn ucb1_credits_the_arm_that_was_played_however_late() {
+    // Two steps, one action: the arms are `stop` and `a, stop`. With a delay, both episodes of the first arm come back
+    // when the other arm is planned already, and count for the first.
+    let spec = Arc::new(Spec::new(2, names(1), names(1), names(1)).unwrap());
+    let mut learner = Ucb1::new(spec, false).unwrap();
+    let stopped = |reward| Episode {
+        states: vec![0],
+        rewards: vec![reward],
+        ..Episode::default()
+    };
+    let went = |reward| Episode {
+        states: vec![0, 0],
+        actions: vec![0],
+        feedbacks: vec![0],
+        costs: vec![0.0],
+        rewards: vec![0.0, reward],
+    };
+    assert_eq!(learner.choose(1, 0), Action::Stop);
+    learner.learn(&stopped(1.0));
+    assert_eq!(learner.choose(1, 0), Action::Continue(0)); // untried
+    learner.learn(&stopped(1.0));
+    assert_eq!(learner.choose(1, 0), Action::Continue(0)); // still untried
+    // An outcome that nobody knows makes no arm tried.
+    learner.learn(&Episode {
+        rewards: Vec::new(),
+        ..went(0.0)
+    });
+    assert_eq!(learner.choose(1, 0), Action::Continue(0));
+    learner.learn(&went(-10.0));
+    assert_eq!(learner.choose(1, 0), Action::Stop);
+}
