@@ -20,6 +20,7 @@ pub mod learners;
 pub mod oracle;
 pub mod theory;
 
+mod arena;
 mod column;
 mod curve;
 mod draws;
@@ -37,6 +38,10 @@ mod slots;
 mod spec;
 mod width;
 
+pub use arena::{
+    ArenaCell, ArenaEntry, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Measured, REFERENCE,
+    Standing, Tallied,
+};
 pub use column::{Column, Values};
 pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};
 pub use draws::{Block, Draws};
