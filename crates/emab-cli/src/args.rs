@@ -28,6 +28,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Run learners on a problem and report their regret.
     Run(Run),
+    /// Compare learners on problems: who loses least, who is within noise, at which cost.
+    Arena(Arena),
     /// Run a grid of learner and problem parameters that a file states.
     Sweep(Sweep),
     /// Make one result of the shards of a run or a sweep: the very bytes it would have had undivided.
@@ -165,6 +167,34 @@ pub struct Run {
     /// Go on with a run that was interrupted, from the folder given to --out.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "shard"])]
     pub resume: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct Arena {
+    /// Built-in problems' names, .toml or .json files; all built-in problems when left out.
+    pub problem: Vec<String>,
+    /// A learner, with parameters if need be; may be repeated. All learners when left out; `feedbal` is always there.
+    #[arg(long, value_name = "NAME[:key=value,...]")]
+    pub learner: Vec<String>,
+    /// Episodes in each run [default: 5000].
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub episodes: Option<u64>,
+    /// Runs, the same for all learners: at least 2 [default: 40].
+    #[arg(long, value_name = "R", value_parser = count)]
+    pub runs: Option<u64>,
+    /// The seed.
+    #[arg(long, value_name = "S", default_value = "1")]
+    pub seed: u64,
+    /// Threads; one a processor when left out.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Few and short runs: half a minute for everything, and wider intervals.
+    #[arg(long)]
+    pub quick: bool,
+    /// Keep what is finished here, and write arena.csv, arena.json, arena.svg and arena.png; the same call goes on
+    /// where it was stopped.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod failure;
 mod load;
+mod memory;
 mod terminal;
 
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arena;
 mod bounds;
 mod claim;
 mod document;
@@ -16,6 +17,7 @@ mod regret;
 mod soundness;
 mod table;
 
+pub use arena::{arena_csv, arena_text};
 pub use bounds::{bounds_text, bounds_words};
 pub use claim::{Claim, Verdict, claims_table};
 pub use document::{Block, Document};
@@ -24,7 +26,7 @@ pub use frame::{table_csv, table_parquet};
 pub use mdp::{SolvedMdp, TooLarge};
 pub use plot::{
     Family, HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint,
-    draw, draw_family, draw_heat_map, draw_heat_maps, draw_places, places_csv,
+    draw, draw_arena, draw_family, draw_heat_map, draw_heat_maps, draw_places, places_csv,
 };
 pub use policy::{PolicyRow, policy_table};
 pub use promise::promises_table;

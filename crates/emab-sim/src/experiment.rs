@@ -100,6 +100,20 @@ pub struct LearnerState {
     pub tally: Tally,
     /// How long they took.
     pub seconds: f64,
+    /// Each run with its regret at the last checkpoint, in the order they were done.
+    #[serde(skip)]
+    finals: Vec<(u64, f64)>,
+}
+
+impl LearnerState {
+    /// The regret of each run at the last checkpoint, by run: what two learners on the same runs are compared by.
+    /// None where some runs were read from a file, which keeps their sums alone.
+    pub fn finals(&self) -> Option<Vec<f64>> {
+        let mut finals = self.finals.clone();
+        finals.sort_unstable_by_key(|(run, _)| *run);
+        let whole = finals.len() as u64 == self.done.len();
+        whole.then(|| finals.into_iter().map(|(_, regret)| regret).collect())
+    }
 }
 
 /// How far it is, told a few times a second.
@@ -140,6 +154,7 @@ impl Experiment {
             done: RunSet::default(),
             tally: Tally::new(self.checkpoints.len()),
             seconds: 0.0,
+            finals: Vec::new(),
         };
         State {
             learners: vec![learner; self.learners.len()],
@@ -310,6 +325,7 @@ impl Experiment {
                 done,
                 tally,
                 places,
+                finals,
             }) = block
             {
                 learner.tally.merge(&tally);
@@ -317,6 +333,7 @@ impl Experiment {
                     sum.add(&places);
                 }
                 learner.done.merge(&done);
+                learner.finals.extend(finals);
             }
             if told.elapsed() < TICK {
                 return;
@@ -360,6 +377,7 @@ impl Experiment {
                 ))?;
             mine.done = done;
             mine.seconds += theirs.seconds;
+            mine.finals.extend(&theirs.finals);
         }
         Ok(())
     }

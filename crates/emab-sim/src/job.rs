@@ -27,6 +27,8 @@ pub(crate) struct Done {
     pub(crate) done: RunSet,
     pub(crate) tally: Tally,
     pub(crate) places: PlaceCounts,
+    /// Each run with its regret at the last checkpoint.
+    pub(crate) finals: Vec<(u64, f64)>,
 }
 
 impl Done {
@@ -36,6 +38,7 @@ impl Done {
             done: RunSet::default(),
             tally: Tally::new(checkpoints),
             places: PlaceCounts::default(),
+            finals: Vec::new(),
         }
     }
 }

@@ -164,6 +164,7 @@ impl Sink<'_> {
     fn done<P: Player>(&mut self, tables: &Tables, run: u64, record: &Run, seat: &Seat<P>) {
         let gathered = &mut self.gathered;
         gathered.tally.add(record);
+        gathered.finals.push((run, record.final_regret()));
         gathered.done.insert(run..run + 1);
         if self.job.by_place {
             gathered.places.add_run(tables, seat);

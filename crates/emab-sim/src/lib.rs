@@ -7,6 +7,7 @@
 //! depends on (seed, run, role) alone and sums are exact ([`emab::ExactSum`]), so neither threads nor shards nor
 //! interruptions leave a trace in the result.
 
+mod arena;
 mod checkpoints;
 mod experiment;
 mod job;
@@ -15,6 +16,7 @@ mod places;
 mod plain;
 mod players;
 mod pool;
+mod roster;
 mod runs;
 mod shard;
 mod tables;
@@ -24,9 +26,11 @@ mod twins;
 mod vector;
 mod verify;
 
+pub use arena::Contest;
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State, Worth};
 pub use places::Places;
+pub use roster::roster;
 pub use runs::RunSet;
 pub use shard::{Shard, ShardError};
 pub use tally::Tally;

@@ -49,6 +49,7 @@ impl RunWorker<'_> {
     ) -> Result<Option<Done>, (u64, SimError)> {
         let mut tally = Tally::new(self.job.experiment.checkpoints.len());
         let mut done = RunSet::default();
+        let mut finals = Vec::new();
         for run in runs {
             if self.job.done_before.contains(run) {
                 continue;
@@ -58,6 +59,7 @@ impl RunWorker<'_> {
                 return Ok(None);
             }
             tally.add(&self.run);
+            finals.push((run, self.run.final_regret()));
             done.insert(run..run + 1);
         }
         let places = self.watch.as_mut().map(PlaceWatch::take);
@@ -65,6 +67,7 @@ impl RunWorker<'_> {
             done,
             tally,
             places: places.unwrap_or_default(),
+            finals,
         }))
     }
 }

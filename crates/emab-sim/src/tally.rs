@@ -28,6 +28,13 @@ pub(crate) struct Run {
     pub(crate) at: Vec<(f64, f64)>,
 }
 
+impl Run {
+    /// Regret at the last checkpoint that was passed.
+    pub(crate) fn final_regret(&self) -> f64 {
+        self.at.last().map_or(0.0, |at| at.0)
+    }
+}
+
 impl Tally {
     /// A tally of no runs, for so many checkpoints.
     pub fn new(checkpoints: usize) -> Tally {

@@ -22,6 +22,7 @@ pub mod learners;
 pub mod oracle;
 pub mod theory;
 
+mod arena;
 mod column;
 mod conditions;
 mod curve;
@@ -43,6 +44,10 @@ mod spec;
 mod width;
 mod world;
 
+pub use arena::{
+    ArenaCell, ArenaEntry, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Measured, REFERENCE,
+    Standing, Tallied,
+};
 pub use column::{Column, Values};
 pub use conditions::{Chance, Conditions, Delay, Drift, Mean, When};
 pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};

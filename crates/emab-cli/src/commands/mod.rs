@@ -1,5 +1,7 @@
 //! One file a command.
 
+mod arena;
+mod arena_cells;
 mod bounds;
 mod check;
 mod checkpoint;
@@ -29,6 +31,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
     match args.command {
         Command::Reproduce(args) => reproduce::reproduce(&args, json),
         Command::Run(args) => run::run(&args, json),
+        Command::Arena(args) => arena::arena(&args, json),
         Command::Sweep(args) => sweep::sweep(&args, json),
         Command::Merge(args) => merge::merge(&args, json),
         Command::Solve(args) => solve::solve(&args.problem, json),

@@ -17,6 +17,7 @@
 //! - its minor ticks do not fit a log axis (`scene`);
 //! - its axes lose values that are very small or very large (`axis`).
 
+mod arena;
 mod axis;
 mod bar;
 mod colour;
@@ -40,6 +41,7 @@ use kuva::render::plots::Plot;
 use kuva::render::render::{Scene, render_multiple};
 use kuva::render::theme::Theme;
 
+pub use self::arena::draw_arena;
 use self::axis::Axis;
 pub use self::family::{Family, draw_family};
 pub use self::heat::{HeatAxis, HeatCell, HeatMap, draw_heat_map, draw_heat_maps};

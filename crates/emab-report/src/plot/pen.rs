@@ -77,6 +77,75 @@ impl Pen {
         });
     }
 
+    /// A line of its own colour and width.
+    pub(super) fn thin(&mut self, from: (f64, f64), to: (f64, f64), ink: Rgb, wide: f64) {
+        self.scene.add(Primitive::Line {
+            x1: from.0,
+            y1: from.1,
+            x2: to.0,
+            y2: to.1,
+            stroke: paint(ink),
+            stroke_width: wide,
+            stroke_dasharray: None,
+        });
+    }
+
+    /// A filled circle, with a white edge so that it stands out from its error bar.
+    pub(super) fn dot(&mut self, at: (f64, f64), radius: f64, ink: Rgb) {
+        self.circle(at, radius, paint(ink), [0xff; 3], 0.8);
+    }
+
+    /// A circle.
+    pub(super) fn ring(&mut self, at: (f64, f64), radius: f64, ink: Rgb) {
+        self.circle(at, radius, Color::None, ink, 1.4);
+    }
+
+    fn circle(&mut self, (cx, cy): (f64, f64), r: f64, fill: Color, edge: Rgb, thick: f64) {
+        self.scene.add(Primitive::Circle {
+            cx,
+            cy,
+            r,
+            fill,
+            fill_opacity: None,
+            stroke: Some(paint(edge)),
+            stroke_width: Some(thick),
+        });
+    }
+
+    /// A hollow diamond.
+    pub(super) fn diamond(&mut self, (x, y): (f64, f64), r: f64, ink: Rgb) {
+        let d = format!(
+            "M{:.2},{y:.2}L{x:.2},{:.2}L{:.2},{y:.2}L{x:.2},{:.2}Z",
+            x - r,
+            y - r,
+            x + r,
+            y + r
+        );
+        self.path(d, [0xff; 3], ink);
+    }
+
+    /// A filled triangle that points to the left (-1) or to the right (1).
+    pub(super) fn arrow(&mut self, (x, y): (f64, f64), way: f64, ink: Rgb) {
+        let (tip, back) = (x + 4.5 * way, x - 3.5 * way);
+        let d = format!(
+            "M{tip:.2},{y:.2}L{back:.2},{:.2}L{back:.2},{:.2}Z",
+            y - 4.0,
+            y + 4.0
+        );
+        self.path(d, ink, ink);
+    }
+
+    fn path(&mut self, d: String, fill: Rgb, stroke: Rgb) {
+        self.scene.add(Primitive::Path(Box::new(PathData {
+            d,
+            fill: Some(paint(fill)),
+            stroke: paint(stroke),
+            stroke_width: 1.2,
+            opacity: None,
+            stroke_dasharray: None,
+        })));
+    }
+
     /// A filled rectangle.
     pub(super) fn rect(&mut self, [x, y, width, height]: [f64; 4], fill: Color) {
         self.scene.add(Primitive::Rect {

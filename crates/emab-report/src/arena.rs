@@ -1,0 +1,205 @@
+//! Learners beside each other: a table a problem, one over all problems, and CSV.
+
+use emab::{ArenaEntry, ArenaProblem, ArenaResult, Column, Measured, Standing, Tallied, Values};
+
+use crate::frame::table_csv;
+use crate::regret::confidence;
+use crate::table::{number, table};
+
+/// All tables: one a problem with who was left out of it, and how each learner stands over all of them.
+pub fn arena_text(result: &ArenaResult, width: usize) -> String {
+    let mut text = format!(
+        "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
+        result.runs, result.episodes, result.seed
+    );
+    for problem in &result.problems {
+        text += &format!("\n{}\n", problem_text(problem, width));
+    }
+    if result.problems.len() > 1 {
+        text += &format!("\n{}\n", summary_text(&result.tallied(), width));
+    }
+    text
+}
+
+/// One problem: what there is to earn, the learners, and who was left out.
+fn problem_text(problem: &ArenaProblem, width: usize) -> String {
+    let ground = &problem.ground;
+    let better = ground
+        .optimal_value
+        .filter(|optimum| *optimum > ground.benchmark_value + 1e-9 * optimum.abs());
+    let earns = match (better, ground.optimal_value) {
+        (Some(optimum), _) => format!(", the optimal policy {}", number(optimum)),
+        (None, Some(_)) => ", as the optimal policy does".into(),
+        (None, None) => "; the optimal policy is not known".into(),
+    };
+    let value = match ground.benchmark_stderr {
+        0.0 => number(ground.benchmark_value),
+        stderr => confidence(ground.benchmark_value, stderr),
+    };
+    let mut header = vec!["learner", "regret"];
+    if better.is_some() {
+        header.push("to optimum");
+    }
+    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
+    let rows: Vec<Vec<String>> = problem
+        .learners
+        .iter()
+        .map(|entry| row(entry, better.is_some()))
+        .collect();
+    let mut text = format!(
+        "{}: the benchmark earns {value} an episode{earns}\n{}",
+        ground.problem,
+        table(&header, &rows, width)
+    );
+    // One line a reason: several settings of one learner are left out for the same.
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for left in &problem.left_out {
+        match told.iter_mut().find(|(why, _)| *why == left.why) {
+            Some((_, labels)) => labels.push(&left.label),
+            None => told.push((&left.why, vec![&left.label])),
+        }
+    }
+    for (why, labels) in told {
+        text += &format!("\nLeft out: {}: {why}", labels.join(", "));
+    }
+    text
+}
+
+fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
+    let measured = |value: Measured| confidence(value.mean, value.stderr);
+    let mut row = vec![entry.label.clone(), measured(entry.regret)];
+    if optimum {
+        let regret = entry.regret_optimal.map(number);
+        row.push(regret.unwrap_or_default());
+    }
+    row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
+    row.push(number(entry.gain.mean));
+    row.push(digits(entry.nanoseconds));
+    let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));
+    row.push(memory.unwrap_or_default());
+    row.push(match entry.standing {
+        Standing::Informed => format!("sees {}", entry.sees),
+        standing => standing.words().into(),
+    });
+    row
+}
+
+/// A number of which two digits are enough.
+fn digits(value: f64) -> String {
+    if value >= 10.0 {
+        number(value.round())
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+/// How each learner stands over all problems.
+fn summary_text(tallied: &[Tallied], width: usize) -> String {
+    let rows: Vec<Vec<String>> = tallied
+        .iter()
+        .map(|one| {
+            let mut row = vec![one.label.clone(), one.played.to_string()];
+            row.push(format!("{:.2}", one.place));
+            for count in [one.best, one.within_noise, one.better, one.worse] {
+                row.push(count.to_string());
+            }
+            row.push(if one.informed { "informed" } else { "" }.into());
+            row
+        })
+        .collect();
+    let header = [
+        "learner",
+        "problems",
+        "place",
+        "best",
+        "within noise",
+        "beats feedbal",
+        "worse",
+        "",
+    ];
+    format!(
+        "Over all problems, by mean place (0 is first everywhere, 1 last); better or worse than feedbal by the 95 % interval of\n\
+         the paired difference, each by itself: of twenty true ties one looks like a difference\n{}",
+        table(&header, &rows, width)
+    )
+}
+
+/// One row a problem and learner, those left out among them with the reason why.
+pub fn arena_csv(result: &ArenaResult) -> String {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for problem in &result.problems {
+        rows.extend(problem.learners.iter().map(|entry| Row {
+            problem,
+            label: &entry.label,
+            entry: Some(entry),
+            note: None,
+        }));
+        rows.extend(problem.left_out.iter().map(|left| Row {
+            problem,
+            label: &left.label,
+            entry: None,
+            note: Some(&left.why),
+        }));
+    }
+    let count = |name: &str, of: &dyn Fn(&Row<'_>) -> Option<u64>| Column {
+        name: name.into(),
+        values: Values::Counts(rows.iter().map(of).collect()),
+    };
+    let text = |name: &str, of: &dyn Fn(&Row<'_>) -> Option<String>| Column {
+        name: name.into(),
+        values: Values::Texts(rows.iter().map(of).collect()),
+    };
+    let mut columns = vec![
+        text("problem", &|row| Some(row.problem.ground.problem.clone())),
+        text("problem_hash", &|row| {
+            Some(row.problem.ground.problem_hash.clone())
+        }),
+        count("episodes", &|_| Some(result.episodes)),
+        count("runs", &|_| Some(result.runs)),
+        count("seed", &|_| Some(result.seed)),
+        text("learner", &|row| Some(row.label.to_owned())),
+        text("sees", &|row| row.entry.map(|entry| entry.sees.clone())),
+    ];
+    let mut number = |name: &str, of: &dyn Fn(&ArenaEntry) -> Option<f64>| {
+        let values = rows.iter().map(|row| row.entry.and_then(of)).collect();
+        columns.push(Column {
+            name: name.into(),
+            values: Values::Numbers(values),
+        });
+    };
+    number("regret", &|entry| Some(entry.regret.mean));
+    number("regret_stderr", &|entry| Some(entry.regret.stderr));
+    number("regret_optimal", &|entry| entry.regret_optimal);
+    type Of = fn(&ArenaEntry) -> Option<Measured>;
+    let pairs: [(&str, Of); 4] = [
+        ("minus_feedbal", |entry| entry.minus_feedbal),
+        ("minus_best", |entry| entry.minus_best),
+        ("over_feedbal", |entry| entry.over_feedbal),
+        ("gain", |entry| Some(entry.gain)),
+    ];
+    for (name, of) in pairs {
+        number(name, &|entry| of(entry).map(|value| value.mean));
+        number(&format!("{name}_stderr"), &|entry| {
+            of(entry).map(|value| value.stderr)
+        });
+    }
+    number("nanoseconds", &|entry| Some(entry.nanoseconds));
+    columns.push(count("memory", &|row| row.entry?.memory));
+    columns.push(count("steps", &|row| row.entry.map(|entry| entry.steps)));
+    columns.push(text("standing", &|row| {
+        Some(match row.entry.map(|entry| entry.standing) {
+            Some(Standing::Worse) => "worse".into(),
+            Some(standing) => standing.words().into(),
+            None => "left out".into(),
+        })
+    }));
+    columns.push(text("note", &|row| row.note.map(str::to_owned)));
+    table_csv(&columns)
+}
+
+struct Row<'a> {
+    problem: &'a ArenaProblem,
+    label: &'a str,
+    entry: Option<&'a ArenaEntry>,
+    note: Option<&'a str>,
+}

@@ -1,0 +1,95 @@
+use std::collections::BTreeMap;
+
+use emab::learners::Sees;
+use emab::{ArenaCell, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Measured};
+
+use super::draw_arena;
+use super::range::{Range, Spot};
+
+fn cell(label: &str, sees: Sees, finals: [f64; 3]) -> (Sees, ArenaCell) {
+    let cell = ArenaCell {
+        learner: label.into(),
+        label: label.into(),
+        parameters: BTreeMap::new(),
+        finals: finals.to_vec(),
+        gain: Measured::default(),
+        steps: 1,
+        nanoseconds: 1.0,
+        memory: None,
+    };
+    (sees, cell)
+}
+
+fn result(feedbal: [f64; 3]) -> ArenaResult {
+    let problem = |name: &str| {
+        let ground = ArenaGround {
+            problem: name.into(),
+            optimal_value: Some(0.0),
+            ..ArenaGround::default()
+        };
+        let cells = [
+            cell("feedbal", Sees::Spec, feedbal),
+            cell("a & <b>", Sees::Spec, [30.0, 35.0, 32.0]),
+            cell("far", Sees::Spec, [1e9, 1e9, 2e9]),
+            cell("optimal", Sees::Problem, [0.0; 3]),
+        ];
+        let left = LeftOut {
+            label: "ucb1".into(),
+            why: "too many".into(),
+        };
+        ArenaProblem::judge(ground, 10, &cells, vec![left])
+    };
+    ArenaResult {
+        version: String::new(),
+        seed: 1,
+        runs: 3,
+        episodes: 10,
+        problems: ["one", "two", "three", "four", "five"].map(problem).into(),
+    }
+}
+
+#[test]
+fn every_learner_has_its_row_and_every_problem_its_panel() {
+    let picture = draw_arena(&result([10.0, 12.0, 11.0])).unwrap();
+    let count = |text: &str| picture.svg.matches(&format!(">{text}</text>")).count();
+    // Five panels stand in two rows, and each row names the learners.
+    for name in ["feedbal", "a &amp; &lt;b&gt;", "far", "ucb1", "optimal"] {
+        assert_eq!(count(name), 2, "{name}");
+    }
+    assert_eq!(count("does not apply"), 5);
+    assert_eq!(count("five"), 1);
+    assert_eq!(picture, draw_arena(&result([10.0, 12.0, 11.0])).unwrap());
+}
+
+#[test]
+fn no_ratio_is_said_and_nothing_at_all_is_refused() {
+    let picture = draw_arena(&result([0.0; 3])).unwrap();
+    assert!(picture.svg.contains("FeedBAL lost nothing"));
+    let nothing = ArenaResult {
+        problems: Vec::new(),
+        ..result([0.0; 3])
+    };
+    assert!(draw_arena(&nothing).is_err());
+}
+
+#[test]
+fn the_axis_has_one_in_it_and_an_end() {
+    let of = |means: &[f64]| {
+        let measured = means.iter().map(|&mean| Measured { mean, stderr: 0.0 });
+        Range::of(measured)
+    };
+    assert_eq!(of(&[]).spot(1.0), Spot::On(0.5));
+    let wide = of(&[0.03, 1e12, 0.0, -4.0]);
+    assert_eq!(wide.spot(1e12), Spot::Above);
+    assert_eq!(wide.spot(0.0), Spot::Below);
+    assert_eq!(wide.spot(f64::NAN), Spot::Below);
+    assert!(matches!(wide.spot(0.03), Spot::On(_)));
+    let texts: Vec<_> = wide.ticks().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["0.1", "1", "10", "100", "1000"]);
+    let near: Vec<_> = of(&[0.7, 1.5])
+        .ticks()
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(near, ["0.5", "1", "2"]);
+}

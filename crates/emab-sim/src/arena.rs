@@ -1,0 +1,114 @@
+//! One learner on one problem, to be compared with others on the same runs.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use emab::learners::LearnerConfig;
+use emab::{ArenaCell, Environment, Learner, Measured, Problem, Role, Stream};
+
+use crate::experiment::{Control, Experiment, Finish, SimError};
+use crate::shard::Shard;
+
+/// A learner on a problem. Whoever is to be compared has the same seed: a run is then the same luck for all of them.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use emab::learners::{LearnerConfig, Learning};
+/// use emab_sim::{Contest, Control};
+///
+/// let problem = emab_problem::ProblemFile::builtin("parity").unwrap().unwrap().problem().unwrap();
+/// let learner = LearnerConfig::parse("random", &Learning::default()).unwrap();
+/// let contest = Contest { problem, learner, episodes: 20, runs: 4, seed: 1 };
+/// let stop = AtomicBool::new(false);
+/// let mut control = Control { threads: 1, stop: &stop, watch: &mut |_, _| {} };
+/// let cell = contest.run(&mut control).unwrap().unwrap();
+/// assert_eq!(cell.finals.len(), 4);
+/// ```
+#[derive(Clone)]
+pub struct Contest {
+    /// The problem.
+    pub problem: Arc<Problem>,
+    /// The learner.
+    pub learner: LearnerConfig,
+    /// Episodes a run.
+    pub episodes: u64,
+    /// Runs.
+    pub runs: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Contest {
+    /// Plays all runs; none if it was stopped before they were over.
+    pub fn run(&self, control: &mut Control<'_>) -> Result<Option<ArenaCell>, SimError> {
+        let experiment = Experiment {
+            problem: self.problem.clone(),
+            learners: vec![self.learner.clone()],
+            episodes: self.episodes,
+            runs: self.runs,
+            seed: self.seed,
+            checkpoints: vec![self.episodes],
+            places: false,
+            shard: Shard::WHOLE,
+        };
+        let mut state = experiment.state();
+        if experiment.run(&mut state, control)? == Finish::Stopped {
+            return Ok(None);
+        }
+        let finals = state.learners.first().and_then(|learner| learner.finals());
+        let result = experiment.results(&state).pop();
+        let (Some(finals), Some(result)) = (finals, result) else {
+            return Ok(None);
+        };
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = match control.threads {
+            0 => processors as u64,
+            // More threads than processors take turns.
+            threads => threads.min(processors) as u64,
+        };
+        let busy = result.seconds * threads.min(self.runs) as f64;
+        let episodes = self.episodes as f64;
+        let last = result.curve.last();
+        Ok(Some(ArenaCell {
+            learner: result.learner,
+            label: result.label,
+            parameters: result.parameters,
+            finals,
+            gain: last.map_or(Measured::default(), |last| Measured {
+                mean: last.gain / episodes,
+                stderr: last.gain_stderr / episodes,
+            }),
+            steps: result.steps,
+            nanoseconds: 1e9 * busy / result.steps.max(1) as f64,
+            memory: None,
+        }))
+    }
+
+    /// The learner after some episodes of the first run, to see what it holds; none if it was stopped before.
+    pub fn played(
+        &self,
+        episodes: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<Box<dyn Learner + Send>>, SimError> {
+        let mut environment = Environment::new(self.problem.clone())?;
+        let spec = self.problem.spec();
+        let mut learner = self.learner.build(spec, Some(&self.problem))?;
+        environment.restart(self.seed, 0);
+        learner.reset(Stream::new(self.seed, 0, Role::Learner));
+        for episode in 1..=episodes {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            environment
+                .play(&mut *learner)
+                .map_err(|error| SimError::Play {
+                    learner: self.learner.label().into(),
+                    run: 0,
+                    episode,
+                    error,
+                })?;
+        }
+        Ok(Some(learner))
+    }
+}
