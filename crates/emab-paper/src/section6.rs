@@ -206,7 +206,7 @@ fn learning(fields: &[Field]) -> Vec<Claim> {
         }
         let named = match lost.as_slice() {
             [] => String::new(),
-            [few @ ..] if few.len() <= 4 => format!(": {}", few.join(", ")),
+            few if few.len() <= 4 => format!(": {}", few.join(", ")),
             [first, second, third, ..] => format!(", such as {first}, {second} and {third}"),
             [..] => String::new(),
         };

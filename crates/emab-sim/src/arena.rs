@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emab::learners::LearnerConfig;
-use emab::{ArenaCell, Environment, Learner, Measured, Problem, Role, Stream};
+use emab::{ArenaCell, Circumstances, Environment, Learner, Measured, Problem, Role, Stream};
 
 use crate::experiment::{Control, Experiment, Finish, SimError};
 use crate::shard::Shard;
@@ -19,7 +19,7 @@ use crate::shard::Shard;
 ///
 /// let problem = emab_problem::ProblemFile::builtin("parity").unwrap().unwrap().problem().unwrap();
 /// let learner = LearnerConfig::parse("random", &Learning::default()).unwrap();
-/// let contest = Contest { problem, learner, episodes: 20, runs: 4, seed: 1 };
+/// let contest = Contest { problem, circumstances: Default::default(), learner, episodes: 20, runs: 4, seed: 1 };
 /// let stop = AtomicBool::new(false);
 /// let mut control = Control { threads: 1, stop: &stop, watch: &mut |_, _| {} };
 /// let cell = contest.run(&mut control).unwrap().unwrap();
@@ -29,6 +29,8 @@ use crate::shard::Shard;
 pub struct Contest {
     /// The problem.
     pub problem: Arc<Problem>,
+    /// What is met around it.
+    pub circumstances: Circumstances,
     /// The learner.
     pub learner: LearnerConfig,
     /// Episodes a run.
@@ -40,10 +42,11 @@ pub struct Contest {
 }
 
 impl Contest {
-    /// Plays all runs; none if it was stopped before they were over.
-    pub fn run(&self, control: &mut Control<'_>) -> Result<Option<ArenaCell>, SimError> {
-        let experiment = Experiment {
+    /// What it comes down to.
+    pub fn experiment(&self) -> Experiment {
+        Experiment {
             problem: self.problem.clone(),
+            circumstances: self.circumstances.clone(),
             learners: vec![self.learner.clone()],
             episodes: self.episodes,
             runs: self.runs,
@@ -51,7 +54,12 @@ impl Contest {
             checkpoints: vec![self.episodes],
             places: false,
             shard: Shard::WHOLE,
-        };
+        }
+    }
+
+    /// Plays all runs; none if it was stopped before they were over.
+    pub fn run(&self, control: &mut Control<'_>) -> Result<Option<ArenaCell>, SimError> {
+        let experiment = self.experiment();
         let mut state = experiment.state();
         if experiment.run(&mut state, control)? == Finish::Stopped {
             return Ok(None);

@@ -62,7 +62,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
     let played = play(&fields, &cells, args.threads.unwrap_or(0).into())?;
     let mut problems = Vec::new();
     for (field, cells) in fields.into_iter().zip(played) {
-        let ground = ground(&field, result.seed)?;
+        let ground = ground(&field, &result)?;
         let left_out = field.left_out;
         problems.push(ArenaProblem::judge(
             ground,
@@ -159,6 +159,7 @@ impl Field {
         learner.build(self.problem.spec(), Some(&self.problem))?;
         Ok(Contest {
             problem: self.problem.clone(),
+            circumstances: self.file.circumstances(),
             learner,
             episodes: result.episodes,
             runs: result.runs,
@@ -259,17 +260,22 @@ fn stopped(finished: usize, all: usize, cells: &Cells<'_>) -> Failure {
 }
 
 /// What is known of a problem without any learner.
-fn ground(field: &Field, seed: u64) -> Result<ArenaGround, Failure> {
-    let failed = |error| Failure::oracle(&field.file, error);
-    let mut environment = Environment::new(field.problem.clone()).map_err(failed)?;
-    let (benchmark_value, benchmark_stderr) = environment.benchmark_value(seed).map_err(failed)?;
+fn ground(field: &Field, result: &ArenaResult) -> Result<ArenaGround, Failure> {
+    // Whoever plays makes no difference to it.
+    let anybody = field
+        .enter("random", result)
+        .map_err(|error| Failure::learner(&field.file, error))?;
+    let worth = anybody
+        .experiment()
+        .worth()
+        .map_err(|error| Failure::simulation(&field.file, error))?;
     Ok(ArenaGround {
         problem: field.file.name().into(),
         problem_hash: field.file.hash().into(),
-        benchmark_value,
-        benchmark_stderr,
-        optimal_value: environment.optimal_value().map_err(failed)?,
-        estimator: environment.estimator().name().into(),
+        benchmark_value: worth.benchmark_value,
+        benchmark_stderr: worth.benchmark_stderr,
+        optimal_value: worth.optimal_value,
+        estimator: worth.estimator.into(),
     })
 }
 
