@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use emab::learners::{LearnerConfig, LearnerError, Sees};
 use emab::{
-    ArenaCell, ArenaGround, ArenaProblem, ArenaResult, Environment, LeftOut, Problem, REFERENCE,
+    ArenaCell, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Problem, REFERENCE,
     Tallied,
 };
 use emab_problem::{BUILTIN, ProblemFile};
