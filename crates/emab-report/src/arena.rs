@@ -6,23 +6,36 @@ use crate::frame::table_csv;
 use crate::regret::confidence;
 use crate::table::{number, table};
 
+/// No table is as wide as this.
+const WIDEST: usize = 1000;
+
 /// All tables: one a problem with who was left out of it, and how each learner stands over all of them.
-pub fn arena_text(result: &ArenaResult, width: usize) -> String {
+///
+/// As wide as they need be: rows whose cells are broken cannot be compared at a glance.
+///
+/// ```
+/// # use emab::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
+/// let left = LeftOut { label: "ucb1".into(), why: "too many sequences".into() };
+/// let problem = ArenaProblem::judge(ArenaGround::default(), 10, &[], vec![left]);
+/// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
+/// assert!(emab_report::arena_text(&result).ends_with("Left out: ucb1: too many sequences\n"));
+/// ```
+pub fn arena_text(result: &ArenaResult) -> String {
     let mut text = format!(
         "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
         result.runs, result.episodes, result.seed
     );
     for problem in &result.problems {
-        text += &format!("\n{}\n", problem_text(problem, width));
+        text += &format!("\n{}\n", problem_text(problem));
     }
     if result.problems.len() > 1 {
-        text += &format!("\n{}\n", summary_text(&result.tallied(), width));
+        text += &format!("\n{}\n", summary_text(&result.tallied()));
     }
     text
 }
 
 /// One problem: what there is to earn, the learners, and who was left out.
-fn problem_text(problem: &ArenaProblem, width: usize) -> String {
+fn problem_text(problem: &ArenaProblem) -> String {
     let ground = &problem.ground;
     let better = ground
         .optimal_value
@@ -49,7 +62,7 @@ fn problem_text(problem: &ArenaProblem, width: usize) -> String {
     let mut text = format!(
         "{}: the benchmark earns {value} an episode{earns}\n{}",
         ground.problem,
-        table(&header, &rows, width)
+        table(&header, &rows, WIDEST)
     );
     // One line a reason: several settings of one learner are left out for the same.
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -94,7 +107,7 @@ fn digits(value: f64) -> String {
 }
 
 /// How each learner stands over all problems.
-fn summary_text(tallied: &[Tallied], width: usize) -> String {
+fn summary_text(tallied: &[Tallied]) -> String {
     let rows: Vec<Vec<String>> = tallied
         .iter()
         .map(|one| {
@@ -113,14 +126,14 @@ fn summary_text(tallied: &[Tallied], width: usize) -> String {
         "place",
         "best",
         "within noise",
-        "beats feedbal",
+        "better than feedbal",
         "worse",
         "",
     ];
     format!(
-        "Over all problems, by mean place (0 is first everywhere, 1 last); better or worse than feedbal by the 95 % interval of\n\
-         the paired difference, each by itself: of twenty true ties one looks like a difference\n{}",
-        table(&header, &rows, width)
+        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired\n\
+         difference, each by itself: of twenty that make no difference one seems to.\n{}",
+        table(&header, &rows, WIDEST)
     )
 }
 

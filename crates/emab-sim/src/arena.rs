@@ -120,3 +120,85 @@ impl Contest {
         Ok(Some(learner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use emab::learners::Learning;
+
+    use super::*;
+    use crate::experiment::{Loop, State};
+    use crate::vector::Level;
+
+    fn experiment() -> Experiment {
+        let file = emab_problem::ProblemFile::builtin("coverage");
+        let read = |text| LearnerConfig::parse(text, &Learning::default()).unwrap();
+        Experiment {
+            problem: file.unwrap().unwrap().problem().unwrap(),
+            learners: ["feedbal", "td-lambda"].map(read).to_vec(),
+            episodes: 50,
+            runs: 7,
+            seed: 3,
+            checkpoints: vec![10, 50],
+            places: false,
+            shard: Shard::WHOLE,
+        }
+    }
+
+    fn run(experiment: &Experiment, threads: usize, by: Loop) -> State {
+        let mut state = experiment.state();
+        let stop = AtomicBool::new(false);
+        let mut control = Control {
+            threads,
+            stop: &stop,
+            watch: &mut |_, _| {},
+        };
+        experiment.run_with(&mut state, &mut control, by).unwrap();
+        state
+    }
+
+    #[test]
+    fn the_last_regret_of_every_run_is_the_same_in_any_loop_and_on_any_threads() {
+        let experiment = experiment();
+        let finals = |state: &State| -> Vec<Vec<f64>> {
+            let all = state
+                .learners
+                .iter()
+                .map(|learner| learner.finals().unwrap());
+            all.collect()
+        };
+        let plain = run(&experiment, 1, Loop::Plain);
+        for threads in [1, 3] {
+            let state = run(&experiment, threads, Loop::Lanes(Level::best()));
+            for (one, other) in finals(&state).iter().zip(&finals(&plain)) {
+                // The fast loop sums from counts.
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * b.abs().max(1.0);
+                assert!(one.len() == 7 && one.iter().zip(other).all(near));
+            }
+            assert_eq!(
+                finals(&state),
+                finals(&run(&experiment, 2, Loop::Lanes(Level::best())))
+            );
+            for (learner, result) in state.learners.iter().zip(experiment.results(&state)) {
+                let measured = Measured::of(learner.finals().unwrap());
+                let last = result.curve.last().unwrap();
+                assert_eq!((measured.mean, measured.stderr), (last.regret, last.stderr));
+            }
+        }
+    }
+
+    #[test]
+    fn shards_have_all_runs_and_a_file_has_none() {
+        let whole = experiment();
+        let part = |shard: &str| Experiment {
+            shard: shard.parse().unwrap(),
+            ..whole.clone()
+        };
+        let by = Loop::Lanes(Level::best());
+        let mut state = run(&part("2/2"), 1, by);
+        whole.merge(&mut state, &run(&part("1/2"), 1, by)).unwrap();
+        let finals = |state: &State| state.learners[1].finals();
+        assert_eq!(finals(&state), finals(&run(&whole, 1, by)));
+        let text = serde_json::to_string(&state).unwrap();
+        assert_eq!(finals(&serde_json::from_str(&text).unwrap()), None);
+    }
+}

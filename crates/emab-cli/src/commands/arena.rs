@@ -22,7 +22,7 @@ use crate::{load, memory, terminal};
 
 /// Episodes and runs, and the same for `--quick`: everything there is takes about half a minute on two processors.
 const FULL: (u64, u64) = (5000, 40);
-const QUICK: (u64, u64) = (500, 20);
+const QUICK: (u64, u64) = (1000, 30);
 /// Episodes after which a learner's memory is looked at, at most.
 const WATCHED: u64 = 2000;
 
@@ -77,7 +77,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
     if json {
         terminal::print_json(&document(&result))?;
     } else {
-        terminal::print(&arena_text(&result, terminal::width()))?;
+        terminal::print(&arena_text(&result))?;
     }
     written.map(|_| ())
 }
@@ -130,7 +130,7 @@ fn fields(args: &Arena, result: &ArenaResult) -> Result<Vec<Field>, Failure> {
                 Err(error) => {
                     field.left_out.push(LeftOut {
                         label: learner.clone(),
-                        why: error.to_string(),
+                        why: why(&error),
                     });
                     if !error.does_not_apply() {
                         wrong.get_or_insert(error);
@@ -150,6 +150,16 @@ fn fields(args: &Arena, result: &ArenaResult) -> Result<Vec<Field>, Failure> {
         field.note_assumed();
     }
     Ok(fields)
+}
+
+/// An error without the name of the learner, which stands before it.
+fn why(error: &LearnerError) -> String {
+    let text = error.to_string();
+    let rest = text.strip_prefix("learner `").and_then(|rest| {
+        let (_, rest) = rest.split_once('`')?;
+        Some(rest.trim_start_matches(':').trim_start().to_owned())
+    });
+    rest.unwrap_or(text)
 }
 
 impl Field {

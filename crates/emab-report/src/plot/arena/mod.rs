@@ -15,11 +15,11 @@ use super::{Picture, PlotError, png};
 const MOST_PANELS: usize = 24;
 const MOST_ROWS: usize = 80;
 
-/// Draws how much each learner lost, as a multiple of what FeedBAL lost, on one log axis for all problems.
+/// Draws how much each learner lost, as a multiple of what FeedBAL lost, on log axes.
 ///
 /// What is lost is regret against the optimal policy, which cannot be negative but by chance and so has a place on a
-/// log axis, or against the benchmark where the optimal policy is not known. Whoever lost nothing, or is off the axis,
-/// is an arrow at its end. Bars are 95 % intervals of the ratio on paired runs, and a colour says whether
+/// log axis, or against the benchmark where the optimal policy is not known. The axes are
+/// those of the learners that see episodes alone; whoever lost nothing, or is off the axis, is an arrow at its end. Bars are 95 % intervals of the ratio on paired runs, and a colour says whether
 /// the paired difference to FeedBAL is noise.
 ///
 /// ```

@@ -72,13 +72,10 @@ impl Mark {
 }
 
 /// Draws a problem; its rows begin below the title.
-pub(super) fn draw(
-    pen: &mut Pen,
-    problem: &ArenaProblem,
-    rows: &[Row],
-    range: Range,
-    (left, top): (f64, f64),
-) {
+pub(super) fn draw(pen: &mut Pen, problem: &ArenaProblem, rows: &[Row], (left, top): (f64, f64)) {
+    let rivals = problem.learners.iter();
+    let rivals = rivals.filter(|entry| entry.standing != Standing::Informed);
+    let range = Range::of(rivals.filter_map(|entry| entry.over_feedbal));
     let title = cut(&problem.ground.problem, WIDE, TITLE);
     pen.text((left, top + 13.0), TITLE, TextAnchor::Start, &title);
     let first = top + ABOVE;

@@ -1,4 +1,4 @@
-//! The log axis that all panels share.
+//! The log axis of a panel.
 
 use emab::Measured;
 
@@ -69,7 +69,7 @@ impl Range {
     /// Share and text of each tick: the powers of ten, and 2 and 5 between them where there are few.
     pub(super) fn ticks(self) -> Vec<(f64, String)> {
         let steps: &[f64] = match (self.hi / self.lo).log10() {
-            decades if decades < 1.7 => &[1.0, 2.0, 5.0],
+            decades if decades < 1.35 => &[1.0, 2.0, 5.0],
             _ => &[1.0],
         };
         let decades = self.lo.log10().floor() as i32..=self.hi.log10().ceil() as i32;

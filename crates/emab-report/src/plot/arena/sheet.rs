@@ -7,7 +7,6 @@ use super::super::legend::flow;
 use super::super::pen::Pen;
 use super::super::words::{cut, width, wrap};
 use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
-use super::range::Range;
 use super::{MOST_PANELS, MOST_ROWS};
 use crate::table::number;
 
@@ -69,8 +68,6 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
     let full = left + (WIDE + GAP) * across as f64 - GAP + MARGIN;
     // Texts need some width, however few panels there are.
     let full = full.max(640.0);
-    let ratios = problems.iter().flat_map(|problem| &problem.learners);
-    let range = Range::of(ratios.filter_map(|entry| entry.over_feedbal));
     let mut pen = Pen::new(full.ceil());
 
     let mut top = MARGIN;
@@ -97,7 +94,7 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
             left + (WIDE + GAP) * column as f64,
             top + (ABOVE + high + BELOW) * line as f64,
         );
-        draw(&mut pen, problem, rows, range, corner);
+        draw(&mut pen, problem, rows, corner);
         if column == 0 {
             for (row, name) in rows.iter().zip(&names) {
                 let y = corner.1 + ABOVE + row.top + HIGH / 2.0 + 4.0;
@@ -120,8 +117,8 @@ fn caption(result: &ArenaResult, drawn: usize) -> String {
         _ => "the optimal policy (the benchmark where that is not known)",
     };
     let mut text = format!(
-        "Regret against {against}, over FeedBAL's, on a log scale: left is better. \
-         {} runs of {} episodes, seed {}, the same for all learners; bars are 95 % intervals.",
+        "Regret against {against}, over FeedBAL's; left is better, and bars are 95 % intervals. \
+         {} runs of {} episodes, seed {}.",
         number(result.runs as f64),
         number(result.episodes as f64),
         result.seed

@@ -1,0 +1,178 @@
+//! `emab arena`: the same runs for all, whatever the threads and interruptions; who does not apply is left out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::place::Place;
+use common::{emab, json, refuses};
+use serde_json::Value;
+
+const SMALL: [&str; 4] = ["--episodes", "60", "--runs", "4"];
+
+/// Everything but the times.
+fn timeless(mut result: Value) -> Value {
+    for problem in result["problems"].as_array_mut().unwrap() {
+        for learner in problem["learners"].as_array_mut().unwrap() {
+            let removed = learner.as_object_mut().unwrap().remove("nanoseconds");
+            assert!(removed.unwrap().as_f64().unwrap() > 0.0);
+        }
+    }
+    result
+}
+
+/// The lines of the CSV without the column of times.
+fn timeless_csv(text: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(text).unwrap();
+    let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let time = names
+        .iter()
+        .position(|name| *name == "nanoseconds")
+        .unwrap();
+    // No label of these tests has a comma in it.
+    let line = |line: &str| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells.remove(time);
+        cells.join(",")
+    };
+    text.lines().map(line).collect()
+}
+
+fn learner<'a>(problem: &'a Value, label: &str) -> &'a Value {
+    let all = problem["learners"].as_array().unwrap();
+    all.iter().find(|one| one["label"] == label).unwrap()
+}
+
+#[test]
+fn all_learners_meet_the_same_runs_on_any_threads() {
+    let args = [&["arena", "resource", "screening", "--json"][..], &SMALL].concat();
+    let one = json(&[&args[..], &["--threads", "1"]].concat());
+    let two = json(&[&args[..], &["--threads", "2"]].concat());
+    assert_eq!(timeless(one.clone()), timeless(two));
+    assert_eq!((&one["runs"], &one["episodes"]), (&4.into(), &60.into()));
+    let catalogue = json(&["learners", "--json"]);
+    let catalogue = catalogue.as_array().unwrap();
+    for problem in one["problems"].as_array().unwrap() {
+        // Every learner is there, or a reason why not.
+        for entry in catalogue {
+            let has = |list: &Value| {
+                let list = list.as_array().unwrap();
+                list.iter().any(|one| one["label"] == entry["name"])
+            };
+            assert!(
+                has(&problem["learners"]) || has(&problem["left_out"]),
+                "{entry}"
+            );
+        }
+        let feedbal = learner(problem, "feedbal");
+        assert_eq!(feedbal["minus_feedbal"]["mean"], 0.0);
+        assert_eq!(feedbal["over_feedbal"]["mean"], 1.0);
+        assert!(feedbal["memory"].as_u64().unwrap() > 1000);
+        assert_eq!(learner(problem, "optimal")["standing"], "informed");
+        let standing = |one: &Value| one["standing"].as_str().unwrap().to_owned();
+        let all = problem["learners"].as_array().unwrap();
+        assert!(all.iter().any(|one| standing(one) == "best"));
+        // The optimum is never less than the benchmark.
+        let [regret, optimal] = [&feedbal["regret"]["mean"], &feedbal["regret_optimal"]];
+        assert!(regret.as_f64().unwrap() <= optimal.as_f64().unwrap() + 1e-9);
+    }
+    // The same runs as those of `emab run`.
+    let run = json(&[&["run", "resource", "--json"][..], &SMALL].concat());
+    let regret = &run["learners"][0]["curve"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()["regret"];
+    let difference = regret.as_f64().unwrap()
+        - learner(&one["problems"][0], "feedbal")["regret"]["mean"]
+            .as_f64()
+            .unwrap();
+    assert!(difference.abs() < 1e-9);
+}
+
+#[test]
+fn who_does_not_apply_is_left_out_with_a_note() {
+    let place = Place::new();
+    let call = "arena screening resource --learner ucb1 --learner random --episodes 20 --runs 2";
+    let problem = place.write(
+        "wide.toml",
+        "name = \"wide\"\nhorizon = 40\nstates = 1\nactions = 2\nfeedbacks = 1\ntransition = 0\n\
+         [model]\nfeedback = 1\ncost = 0.1\nreward = 1\n",
+    );
+    let output = place.with(&format!("{call} {problem}"), emab);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let note = text
+        .lines()
+        .find(|line| line.starts_with("Left out: ucb1: "));
+    assert!(note.unwrap().contains("arms"), "{text}");
+    assert!(text.contains("Over all problems"));
+    // The one it is compared with is there unasked.
+    assert!(text.contains("\n feedbal "), "{text}");
+}
+
+#[test]
+fn a_folder_has_the_table_the_picture_and_what_is_finished() {
+    let place = Place::new();
+    let call =
+        "arena parity --learner feedbal --learner ucb1 --learner best-fixed --episodes 50 --runs 3";
+    place.emab(&format!("{call} --out @/one"));
+    let lines = String::from_utf8(place.read("one/arena.csv")).unwrap();
+    assert_eq!(
+        lines.lines().next().unwrap(),
+        "problem,problem_hash,episodes,runs,seed,learner,sees,regret,regret_stderr,regret_optimal,minus_feedbal,\
+         minus_feedbal_stderr,minus_best,minus_best_stderr,over_feedbal,over_feedbal_stderr,gain,gain_stderr,\
+         nanoseconds,memory,steps,standing,note"
+    );
+    assert_eq!(lines.lines().count(), 4);
+    assert!(place.read("one/arena.svg").starts_with(b"<svg"));
+    assert!(place.read("one/arena.png").starts_with(b"\x89PNG"));
+
+    // Interrupted after the first cell, and in the middle of writing the second.
+    let cells = String::from_utf8(place.read("one/arena.jsonl")).unwrap();
+    let (first, rest) = cells.split_once('\n').unwrap();
+    std::fs::create_dir(place.at("two")).unwrap();
+    place.write("two/arena.jsonl", &format!("{first}\n{}", &rest[..40]));
+    place.emab(&format!("{call} --out @/two"));
+    let resumed = place.read("two/arena.jsonl");
+    assert!(resumed.starts_with(format!("{first}\n").as_bytes()));
+    assert_eq!(resumed.split(|byte| *byte == b'\n').count(), 4);
+    let [one, two] = ["one", "two"].map(|folder| place.read(&format!("{folder}/arena.csv")));
+    assert_eq!(timeless_csv(&one), timeless_csv(&two));
+
+    // Finished cells are not done again: not even their times change.
+    place.emab(&format!("{call} --out @/two"));
+    assert_eq!(place.read("two/arena.csv"), two);
+    // Another seed is another cell.
+    place.emab(&format!("{call} --seed 2 --out @/two"));
+    assert_eq!(
+        place
+            .read("two/arena.jsonl")
+            .split(|byte| *byte == b'\n')
+            .count(),
+        7
+    );
+
+    // What was changed by hand is refused.
+    place.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
+    place.refuses(&format!("{call} --out @/two"), 1, &["damaged"]);
+}
+
+#[test]
+fn wrong_calls() {
+    refuses(
+        &["arena", "--learner", "feedball"],
+        2,
+        &["unknown learner `feedball`", "did you mean"],
+    );
+    refuses(
+        &["arena", "parity", "--learner", "feedbal:delta=2"],
+        2,
+        &["delta"],
+    );
+    refuses(&["arena", "nonsense"], 2, &["unknown problem `nonsense`"]);
+    refuses(&["arena", "parity", "--runs", "1"], 2, &["at least 2"]);
+    let place = Place::new();
+    place.emab("run parity --episodes 5 --runs 2 --out @/run");
+    place.refuses("arena parity --out @/run", 2, &["choose another folder"]);
+}
