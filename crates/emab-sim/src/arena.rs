@@ -134,6 +134,7 @@ mod tests {
         let read = |text| LearnerConfig::parse(text, &Learning::default()).unwrap();
         Experiment {
             problem: file.unwrap().unwrap().problem().unwrap(),
+            circumstances: Default::default(),
             learners: ["feedbal", "td-lambda"].map(read).to_vec(),
             episodes: 50,
             runs: 7,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use emab::learners::{LearnerConfig, LearnerError, Sees};
 use emab::{
-    ArenaCell, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Problem, REFERENCE,
-    Tallied,
+    ArenaCell, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Problem, REFERENCE, Tallied,
 };
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Folder, arena_csv, arena_text, draw_arena};

@@ -65,11 +65,13 @@ impl Settings<'_> {
 
     pub(super) fn spread(&self) -> Result<Spread, LearnerError> {
         if self.value("feedback_spread").is_none() {
-            return Err(self.wrong(ParameterError::new(
-                "feedback_spread",
-                "be known for this width (state it, or `reward_range`, in [learning], or in the call)",
-                "nothing",
-            )));
+            let width = self
+                .value("width")
+                .map_or(String::new(), |width| width.to_string());
+            let rule = format!(
+                "be known for width={width} (state it, or `reward_range`, in [learning], or in the call)"
+            );
+            return Err(self.wrong(ParameterError::new("feedback_spread", rule, "nothing")));
         }
         Spread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
     }
