@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod clock;
 mod commands;
 mod failure;
 mod load;

@@ -17,7 +17,7 @@ use super::run::{CHECKED_FIRST, version};
 use super::stop_on_ctrl_c;
 use crate::args::Arena;
 use crate::failure::Failure;
-use crate::{load, memory, terminal};
+use crate::{clock, load, memory, terminal};
 
 /// Episodes and runs, and the same for `--quick`: everything there is takes about half a minute on two processors.
 const FULL: (u64, u64) = (5000, 40);
@@ -248,9 +248,13 @@ fn one(
     contest: &Contest,
     control: &mut Control<'_>,
 ) -> Result<Option<ArenaCell>, emab_sim::SimError> {
-    let Some(cell) = contest.run(control)? else {
+    let began = clock::processor_seconds();
+    let Some(mut cell) = contest.run(control)? else {
         return Ok(None);
     };
+    if let (Some(began), Some(ended)) = (began, clock::processor_seconds()) {
+        cell.nanoseconds = 1e9 * (ended - began) / cell.steps.max(1) as f64;
+    }
     let played = contest.played(contest.episodes.min(WATCHED), control.stop)?;
     Ok(played.map(|learner| ArenaCell {
         memory: Some(memory::held_by(learner)),

@@ -66,10 +66,11 @@ impl Range {
         }
     }
 
-    /// Share and text of each tick: the powers of ten, and 2 and 5 between them where there are few.
+    /// Share and text of each tick: the powers of ten, and some between them where these are few.
     pub(super) fn ticks(self) -> Vec<(f64, String)> {
         let steps: &[f64] = match (self.hi / self.lo).log10() {
             decades if decades < 1.35 => &[1.0, 2.0, 5.0],
+            decades if decades < 2.3 => &[1.0, 3.0],
             _ => &[1.0],
         };
         let decades = self.lo.log10().floor() as i32..=self.hi.log10().ceil() as i32;

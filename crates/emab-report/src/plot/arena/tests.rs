@@ -92,4 +92,10 @@ fn the_axis_has_one_in_it_and_an_end() {
         .map(|(_, text)| text)
         .collect();
     assert_eq!(near, ["0.5", "1", "2"]);
+    let between: Vec<_> = of(&[0.2, 5.0])
+        .ticks()
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(between, ["0.3", "1", "3"]);
 }
