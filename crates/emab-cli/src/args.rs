@@ -191,6 +191,9 @@ pub struct Arena {
     /// Few and short runs: half a minute for everything, and wider intervals.
     #[arg(long)]
     pub quick: bool,
+    /// What the problems are played under, in place of what their files state; may be repeated, as in `emab run`.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub condition: Vec<String>,
     /// Keep what is finished here, and write arena.csv, arena.json, arena.svg and arena.png; the same call goes on
     /// where it was stopped.
     #[arg(long, value_name = "DIR")]

@@ -80,7 +80,9 @@ pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerC
 
 /// Says so where a learner's confidence does not cover what its problem varies by.
 pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), Failure> {
-    if configs.iter().all(|config| config.promised().is_err()) {
+    // Whoever is told nothing has no premises.
+    let told = |config: &&LearnerConfig| !config.parameters().is_empty();
+    if !configs.iter().any(|config| told(&config)) {
         return Ok(());
     }
     let mut pairs = Pairs::new(file.problem()?).map_err(|error| Failure::oracle(file, error))?;
@@ -91,10 +93,15 @@ pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(),
         ));
         return Ok(());
     };
-    for config in configs.iter().filter(|config| config.promised().is_ok()) {
+    let costs = pairs.iter().flat_map(|pair| {
+        let pairs = &pairs;
+        pairs.allowed(pair).map(move |a| pairs.cost(pair, a))
+    });
+    let least_cost = costs.fold(f64::INFINITY, f64::min);
+    for config in configs.iter().filter(told) {
         let words = match config.feedbal() {
             Ok(told) => soundness_words(&told, &variation, file.spec()),
-            Err(_) => premises_words(config, &variation),
+            Err(_) => premises_words(config, &variation, least_cost),
         };
         if let Some(words) = words {
             terminal::note(&format!("warning: {}: {words}", config.label()));

@@ -176,3 +176,51 @@ fn wrong_calls() {
     place.emab("run parity --episodes 5 --runs 2 --out @/run");
     place.refuses("arena parity --out @/run", 2, &["choose another folder"]);
 }
+
+#[test]
+fn a_problem_of_ones_own_that_tells_nothing_is_played_under_its_conditions() {
+    let place = Place::new();
+    let mine = place.write(
+        "mine.toml",
+        r#"
+        horizon = 3
+        states = 3
+        actions = ["on"]
+        feedbacks = 2
+        transition = "x + f"
+        [model]
+        feedback = [0.5, 0.5]
+        cost = 0.1
+        reward = "x / 2"
+        [conditions]
+        dropout = 0.1
+        "#,
+    );
+    let args = [
+        &["arena", &mine, "--condition", "delay=3", "--json"][..],
+        &SMALL,
+    ]
+    .concat();
+    let result = json(&args);
+    let problem = &result["problems"][0];
+    assert_eq!(problem["conditions"]["delay"], 3);
+    assert_eq!(problem["conditions"]["dropout"], 0.1);
+    // Nobody asked for the one that must be told more: the others play without it.
+    let left_out = problem["left_out"].as_array().unwrap();
+    let sound = left_out
+        .iter()
+        .find(|one| one["label"] == "feedbal:width=sound");
+    let why = sound.unwrap()["why"].as_str().unwrap();
+    assert!(
+        why.contains("`feedback_spread` must be known for width=sound"),
+        "{why}"
+    );
+    assert!(problem["learners"].as_array().unwrap().len() > 20);
+    // Whoever asks for it hears of it.
+    let args = ["arena", &mine, "--learner", "feedbal:width=sound"];
+    refuses(
+        &args,
+        2,
+        &["`feedback_spread` must be known for width=sound"],
+    );
+}

@@ -5,14 +5,17 @@ use emab::oracle::{Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, b
 use emab::{LearnerResult, Mdp};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
+use emab_sim::Verified;
 
 use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::instances;
 use crate::theorems::promise;
 use crate::wording::{broken, exactly, kept, last, show};
 
-/// The rivals that plan on an estimated process, or learn its values, in the form that sees what eMAB reveals.
-const RIVALS: [&str; 6] = ["ucbvi", "ucrl2", "olp", "psrl", "opsrl", "q-learning"];
+/// The rivals that plan on an estimated process, or learn its values: those that are optimistic, and those that sample.
+/// Each is played in two forms: seeing what it earned, and seeing all that eMAB reveals.
+const OPTIMISTIC: [&str; 4] = ["ucbvi", "ucrl2", "olp", "q-learning"];
+const SAMPLING: [&str; 2] = ["psrl", "opsrl"];
 /// Episodes of each run of the comparison.
 const EPISODES: u64 = 2000;
 
@@ -57,7 +60,7 @@ fn run_all(desk: &mut Desk<'_>) -> Result<Vec<Field>, LedgerError> {
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
         let mut learners = vec![learner_of(&file, "feedbal")?];
-        for rival in RIVALS {
+        for rival in OPTIMISTIC.into_iter().chain(SAMPLING) {
             learners.push(learner_of(&file, rival)?);
             learners.push(learner_of(&file, &format!("{rival}:reveal=true"))?);
         }
@@ -142,7 +145,7 @@ fn submodular(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
             show(feedbal)
         ),
         verdict: Verdict::all([
-            exactly(applies == ["coverage"]),
+            exactly(applies.contains(&"coverage") && applies.len() < BUILTIN.len()),
             Verdict::less(oasm, feedbal),
         ]),
     })
@@ -187,7 +190,7 @@ fn translation() -> Result<Claim, LedgerError> {
 
 /// Competing with the benchmark is easier than finding the optimum: optimistic rivals, and those that sample.
 fn learning(fields: &[Field]) -> Vec<Claim> {
-    let sampling = |rival: &LearnerResult| rival.learner.ends_with("psrl");
+    let sampling = |rival: &LearnerResult| SAMPLING.contains(&rival.learner.as_str());
     let claim = |says: &str, of: &dyn Fn(&LearnerResult) -> bool| {
         let (mut ahead, mut behind, mut open) = (0, 0, 0);
         let mut lost: Vec<String> = Vec::new();
@@ -267,22 +270,17 @@ fn computation(fields: &[Field]) -> Result<Claim, LedgerError> {
             how(fields)
         ),
         measured: format!(
-            "{} to {} times as many; UCRL2, which plans seldom, and Q-learning, which does not plan, are no dearer \
-             (`emab arena` has nanoseconds)",
+            "{} to {} times as many (`emab arena` has nanoseconds, and rivals that plan seldom or never)",
             number(least),
             number(most)
         ),
-        verdict: if least > 1.0 {
-            Verdict::HoldsInPart
-        } else {
-            Verdict::Fails
-        },
+        verdict: exactly(least > 1.0),
     })
 }
 
 /// The benchmark as a moderate goal.
 fn moderate() -> Result<Vec<Claim>, LedgerError> {
-    let (mut above, mut ratios) = (true, Vec::new());
+    let (mut below, mut unknown, mut ratios) = (Vec::new(), 0, Vec::new());
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
         let mut benchmark = Benchmark::new(file.problem()?)?;
@@ -290,8 +288,10 @@ fn moderate() -> Result<Vec<Claim>, LedgerError> {
         let start = benchmark.pairs().start();
         let value = benchmark.value(start)?;
         let best = optimal.value(start);
-        if let Some(fixed) = best_fixed(benchmark.pairs(), &optimal, FIXED_WORK) {
-            above &= value >= fixed.value - 1e-12 * value.abs();
+        match best_fixed(benchmark.pairs(), &optimal, FIXED_WORK) {
+            Some(fixed) if value < fixed.value - 1e-12 * value.abs() => below.push(problem.name),
+            Some(_) => {}
+            None => unknown += 1,
         }
         ratios.push(value / best);
     }
@@ -313,9 +313,16 @@ fn moderate() -> Result<Vec<Claim>, LedgerError> {
             "the benchmark outperforms the best fixed sequence and works well in many settings",
             "the shipped problems, solved exactly",
             format!(
-                "it is nowhere below the best fixed sequence and earns at least {least:.4} of the optimum"
+                "it earns less than the best fixed sequence on {} of {} problems ({unknown} unknown), and at least {least:.4} of the \
+                 optimum",
+                below.len(),
+                BUILTIN.len()
             ),
-            exactly(above && least > 0.9),
+            if unknown > 0 {
+                Verdict::Undecided
+            } else {
+                exactly(below.is_empty() && least > 0.9)
+            },
         ),
         claim(
             "it may not always be optimal",
@@ -381,7 +388,7 @@ fn ours(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
         EPISODES,
         watched,
     )?;
-    let coverage = promise(&verified, "Lemma 1");
+    let coverage = promise(&verified, Verified::COVERAGE);
     Ok(vec![
         Claim {
             ours: true,

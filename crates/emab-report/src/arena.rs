@@ -51,7 +51,7 @@ fn problem_text(problem: &ArenaProblem) -> String {
     };
     let mut header = vec!["learner", "regret"];
     if better.is_some() {
-        header.push("to optimum");
+        header.push("vs optimum");
     }
     header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
     let rows: Vec<Vec<String>> = problem
@@ -60,8 +60,16 @@ fn problem_text(problem: &ArenaProblem) -> String {
         .map(|entry| row(entry, better.is_some()))
         .collect();
     let mut text = format!(
-        "{}: the benchmark earns {value} an episode{earns}\n{}",
+        "{}: the benchmark earns {value} an episode{earns}{}{}\n{}",
         ground.problem,
+        match ground.conditions.is_none() {
+            true => String::new(),
+            false => format!("\nunder {}", ground.conditions),
+        },
+        match ground.estimator.as_str() {
+            "paired" => "\nregret is estimated: the benchmark is played beside, on the same draws",
+            _ => "",
+        },
         table(&header, &rows, WIDEST)
     );
     // One line a reason: several settings of one learner are left out for the same.
@@ -82,7 +90,9 @@ fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
     let measured = |value: Measured| confidence(value.mean, value.stderr);
     let mut row = vec![entry.label.clone(), measured(entry.regret)];
     if optimum {
-        let regret = entry.regret_optimal.map(number);
+        // A constant apart from the other: the same error.
+        let stderr = entry.regret.stderr;
+        let regret = entry.regret_optimal.map(|mean| confidence(mean, stderr));
         row.push(regret.unwrap_or_default());
     }
     row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
@@ -173,6 +183,16 @@ pub fn arena_csv(result: &ArenaResult) -> String {
         text("learner", &|row| Some(row.label.to_owned())),
         text("sees", &|row| row.entry.map(|entry| entry.sees.clone())),
     ];
+    if result
+        .problems
+        .iter()
+        .any(|problem| !problem.ground.conditions.is_none())
+    {
+        columns.push(text("conditions", &|row| {
+            let conditions = &row.problem.ground.conditions;
+            (!conditions.is_none()).then(|| conditions.to_string())
+        }));
+    }
     let mut number = |name: &str, of: &dyn Fn(&ArenaEntry) -> Option<f64>| {
         let values = rows.iter().map(|row| row.entry.and_then(of)).collect();
         columns.push(Column {

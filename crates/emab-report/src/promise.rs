@@ -26,11 +26,17 @@ pub fn promises_table(promises: &[Promise], width: usize) -> String {
     let mut text = table(&header, &rows, width);
     let open = promises.iter().find(|p| p.verdict == Kept::NotDecidable);
     if let Some(promise) = open {
-        text += &format!(
-            "\nNot decidable with so few runs: it takes {} without a failure to show that a chance of {} is kept.",
-            number(Promise::runs_needed(promise.promised)),
-            percent(promise.promised)
-        );
+        let needed = number(Promise::runs_needed(promise.promised));
+        let kept = percent(promise.promised);
+        text += &match promise.broken {
+            0 => format!(
+                "\nNot decidable with so few runs: it takes {needed} without a failure to show that a chance of {kept} is kept."
+            ),
+            _ => format!(
+                "\nNot decidable with so few runs: the interval has {kept} in it, and with a failure it takes more than the \
+                 {needed} that would be enough without one."
+            ),
+        };
     }
     text
 }

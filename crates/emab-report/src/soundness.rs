@@ -89,9 +89,13 @@ pub fn told_soundness_words(told: &FeedBalParameters, spread: emab::Spread) -> O
     })
 }
 
-/// What a learner was told that the truth does not keep to, where its widths rest on what it was told and not on a
-/// coefficient: nothing if all is as it was told.
-pub fn premises_words(config: &LearnerConfig, variation: &Variation) -> Option<String> {
+/// What a learner was told that the truth does not keep to, where what it does rests on what it was told and not on a
+/// coefficient: nothing if all is as it was told. `least_cost` is the least expected cost of the problem.
+pub fn premises_words(
+    config: &LearnerConfig,
+    variation: &Variation,
+    least_cost: f64,
+) -> Option<String> {
     let told = |name: &str| {
         let set = config.parameters().iter().find(|(n, _)| *n == name);
         match set {
@@ -106,7 +110,7 @@ pub fn premises_words(config: &LearnerConfig, variation: &Variation) -> Option<S
         ("sigma2_reward", told("sigma2_reward").or(both), reward),
         ("feedback_spread", told("feedback_spread"), variation.spread),
     ];
-    let short: Vec<String> = premises
+    let mut short: Vec<String> = premises
         .into_iter()
         .filter_map(|(name, told, truth)| {
             let told = told.filter(|told| *told < truth * (1.0 - 1e-12))?;
@@ -117,9 +121,35 @@ pub fn premises_words(config: &LearnerConfig, variation: &Variation) -> Option<S
             ))
         })
         .collect();
+    let (low, high) = variation.rewards;
+    let slack = 1e-12 * (high - low).abs();
+    if let Some(most) = told("reward_most") {
+        if most < high - slack {
+            short.push(format!(
+                "`reward_most` is {} and must be at least {}",
+                number(most),
+                number(high)
+            ));
+        }
+        if least_cost < 0.0 {
+            short.push(format!(
+                "costs must not be negative for `reward_most` to bound what can be earned, and one is {}",
+                number(least_cost)
+            ));
+        }
+    }
+    if let Some(least) = told("reward_least")
+        && least > low + slack
+    {
+        short.push(format!(
+            "`reward_least` is {} and must be at most {}",
+            number(least),
+            number(low)
+        ));
+    }
     (!short.is_empty()).then(|| {
         format!(
-            "its widths are not sound for this problem: {}",
+            "what it was told is not true of this problem: {}",
             short.join(", and ")
         )
     })
@@ -247,12 +277,18 @@ mod tests {
         let (variation, _) = variation(0.1, 2.0);
         let words = |text: &str| {
             let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
-            premises_words(&config, &variation)
+            premises_words(&config, &variation, -0.5)
         };
         assert_eq!(words("feedbal-model:sigma2=0.1,feedback_spread=2"), None);
         assert_eq!(
+            words("ucbvi:sigma2=0.1,reward_least=1,reward_most=1").unwrap(),
+            "what it was told is not true of this problem: `reward_most` is 1 and must be at least 2, and costs must not be \
+             negative for `reward_most` to bound what can be earned, and one is -0.5000, and `reward_least` is 1 and must be at \
+             most 0"
+        );
+        assert_eq!(
             words("feedbal-model:sigma2=0.1,sigma2_cost=0.01,feedback_spread=1").unwrap(),
-            "its widths are not sound for this problem: `sigma2_cost` is 0.0100 and must be at least 0.1000, and \
+            "what it was told is not true of this problem: `sigma2_cost` is 0.0100 and must be at least 0.1000, and \
              `feedback_spread` is 1 and must be at least 2"
         );
     }

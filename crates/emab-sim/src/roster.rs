@@ -48,6 +48,12 @@ mod tests {
         for text in &all {
             LearnerConfig::parse(text, &Learning::default()).unwrap();
         }
+        for (name, key, value) in super::VARIANTS {
+            assert!(
+                all.contains(&format!("{name}:{key}={value}")),
+                "{name} {key}"
+            );
+        }
         let count = all.len();
         all.sort();
         all.dedup();

@@ -42,6 +42,7 @@ fn a_million_states_and_fifty_steps() {
 
 #[test]
 fn every_learner_keeps_the_laws_on_every_problem_shipped() {
+    let mut checked = std::collections::BTreeSet::new();
     for builtin in BUILTIN {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         let problem: Arc<_> = file.problem().unwrap();
@@ -56,8 +57,10 @@ fn every_learner_keeps_the_laws_on_every_problem_shipped() {
             emab::conformance::check_learner(&problem, build, 300, 7).unwrap_or_else(|violation| {
                 panic!("{} on {}: {violation}", entry.name, builtin.name)
             });
+            checked.insert(entry.name);
         }
     }
+    assert_eq!(checked.len(), emab::learners::CATALOGUE.len());
 }
 
 /// Paths that never meet again: two to the power of fifty pairs, if they fitted into ten million states.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::Conditions;
+use crate::curve::gap;
 use crate::exact::Moments;
 use crate::learners::{ParameterValue, Sees};
 
@@ -186,6 +188,9 @@ pub struct ArenaGround {
     pub optimal_value: Option<f64>,
     /// How regret was measured: `exact` or `paired`.
     pub estimator: String,
+    /// What it was played under.
+    #[serde(default, skip_serializing_if = "Conditions::is_none")]
+    pub conditions: Conditions,
 }
 
 /// All learners on one problem, the least regret first.
@@ -208,9 +213,8 @@ impl ArenaProblem {
         cells: &[(Sees, ArenaCell)],
         left_out: Vec<LeftOut>,
     ) -> ArenaProblem {
-        let gap = ground
-            .optimal_value
-            .map(|optimum| (optimum - ground.benchmark_value) * episodes as f64);
+        let gap = gap(ground.benchmark_value, ground.optimal_value);
+        let gap = gap.map(|gap| gap * episodes as f64);
         let mean = |cell: &ArenaCell| Measured::of(cell.finals.iter().copied()).mean;
         let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
         let best = cells

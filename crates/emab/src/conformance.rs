@@ -188,6 +188,14 @@ fn real_life() -> Conditions {
     Conditions::default().with(texts).unwrap_or_default()
 }
 
+#[cfg(test)]
+#[test]
+fn real_life_is_not_nothing() {
+    let conditions = real_life();
+    assert!(!conditions.delay.is_none() && !conditions.dropout.is_none());
+    assert!(!conditions.lost.is_none() && !conditions.overrides.is_none());
+}
+
 /// One choice: the episode, the pair and the action.
 type Choice = (u64, usize, usize, Action);
 

@@ -114,7 +114,7 @@ impl LearnerResult {
 
 /// By how much the optimal policy beats the benchmark; exactly 0 where rounding can explain the difference, so that both
 /// regrets are the same number there.
-fn gap(benchmark_value: f64, optimal_value: Option<f64>) -> Option<f64> {
+pub(crate) fn gap(benchmark_value: f64, optimal_value: Option<f64>) -> Option<f64> {
     let optimal = optimal_value?;
     let gap = optimal - benchmark_value;
     Some(if gap > 1e-9 * optimal.abs() { gap } else { 0.0 })

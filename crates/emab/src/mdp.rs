@@ -1,6 +1,6 @@
 //! Any problem as a finite-horizon Markov decision process with an explicit end.
 //!
-//! Section 2 of the paper sets the model beside reinforcement learning; this is the translation. An MDP state is a
+//! Section 6 of the paper sets the model beside reinforcement learning; this is the translation. An MDP state is a
 //! step-state pair, because laws, costs and rewards may change with the step; one more state, `end`, takes in every
 //! episode that is over. Costs are revealed late but are paid for the action alone, so that minus the expected cost is the
 //! reward of going on, and the expected terminal reward that of `stop`. What a policy earns is the same in both

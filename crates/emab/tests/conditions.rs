@@ -679,16 +679,18 @@ fn forgetting_is_asked_for_by_name() {
     };
     assert_eq!(build("feedbal:window=100"), Ok(()));
     assert_eq!(build("feedbal:gamma=0.99"), Ok(()));
+    // What stands in the list of defaults can be written.
+    assert_eq!(build("feedbal:window=all,gamma=1"), Ok(()));
     for (text, said) in [
         (
             "window=0",
-            "`window` must be a whole number of at least 1, got 0",
+            "`window` must be a whole number from 1 to 1e15, got 0",
         ),
         (
             "window=2.5",
-            "`window` must be a whole number of at least 1, got 2.5",
+            "`window` must be a whole number from 1 to 1e15, got 2.5",
         ),
-        ("gamma=1", "`gamma` must lie in (0, 1), got 1"),
+        ("gamma=2", "`gamma` must lie in (0, 1), got 2"),
         ("gamma=old", "`gamma` must be a number, got old"),
         (
             "gamma=0.9,window=3",

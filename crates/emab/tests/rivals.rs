@@ -21,7 +21,7 @@ const SETTINGS: &[&str] = &[
     "o-reps:eta=50,reward_least=1,reward_most=1",
     "o-reps:eta=1e300",
     "psrl:reveal=true,sigma2=0,prior=0.01",
-    "psrl:reward_least=1,reward_most=1",
+    "psrl:reward_least=1,reward_most=1.5",
     "opsrl:reveal=true,eta=0,kappa=9,omega=0.1",
     "opsrl:samples=1,eta=1e9",
     "q-learning:reveal=true,c=0,sigma2=0",
@@ -93,7 +93,22 @@ fn what_cannot_be_set_is_named() {
         ("psrl:prior=0", "`prior` must be more than 0, got 0"),
         ("psrl:prior_sd=-1", "`prior_sd` must be more than 0, got -1"),
         ("opsrl:samples=0", "`samples` must be a whole number from 1"),
-        ("opsrl:samples=1e7", "`samples` must be at most 1e6"),
+        (
+            "opsrl:samples=1e7",
+            "`samples` must be a whole number from 1 to 10000, got 10000000",
+        ),
+        (
+            "psrl:reward_most=0",
+            "`reward_most` must be more than `reward_least`, which is 0, got 0",
+        ),
+        (
+            "q-learning:alpha=0.5",
+            "`alpha` must be left at its default with explore=ucb, got 0.5",
+        ),
+        (
+            "epsilon-greedy:epsilon=0.9",
+            "`epsilon` must be left at its default with schedule=decay, got 0.9",
+        ),
         ("opsrl:eta=-1", "`eta` must be a number from 0"),
         (
             "q-learning:explore=well",

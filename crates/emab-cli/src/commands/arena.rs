@@ -109,10 +109,12 @@ fn fields(args: &Arena, result: &ArenaResult) -> Result<Vec<Field>, Failure> {
 
     let mut fields: Vec<Field> = Vec::new();
     for name in &names {
-        let file = load::problem(name)?;
+        let file = load::under(load::problem(name)?, &args.condition)?;
         let problem = file.problem()?;
         file.check(CHECKED_FIRST)?;
-        if fields.iter().all(|field| field.file.hash() != file.hash()) {
+        if fields.iter().any(|field| field.file.hash() == file.hash()) {
+            terminal::note(&format!("note: {name} is a problem that is there already"));
+        } else {
             fields.push(Field {
                 file,
                 problem,
@@ -137,9 +139,11 @@ fn fields(args: &Arena, result: &ArenaResult) -> Result<Vec<Field>, Failure> {
                 }
             }
         }
-        // What fails everywhere, and not for a problem's sake, was asked for wrongly.
+        // What was asked for and fails everywhere, not for a problem's sake, was asked for wrongly. Nobody asked for
+        // those of the roster: a problem that does not tell what one of them needs goes without it.
         let plays = |field: &Field| field.contests.iter().any(|c| c.learner.label() == learner);
         if let Some(error) = wrong
+            && args.learner.contains(learner)
             && !fields.iter().any(plays)
         {
             return Err(Failure::input(error.to_string()));
@@ -289,6 +293,7 @@ fn ground(field: &Field, result: &ArenaResult) -> Result<ArenaGround, Failure> {
         benchmark_stderr: worth.benchmark_stderr,
         optimal_value: worth.optimal_value,
         estimator: worth.estimator.into(),
+        conditions: field.file.conditions().clone(),
     })
 }
 

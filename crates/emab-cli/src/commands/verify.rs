@@ -74,7 +74,8 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
     }
     if let Some((t, x, a, runs)) = worst {
         text += &format!(
-            "\nThe runs that broke Lemma 1 did so most often at t = {t}, x = {}, a = {a}: in {runs} of them.",
+            "\nThe runs that broke {} did so most often at t = {t}, x = {}, a = {a}: in {runs} of them.",
+            promises.first().map_or("it", |first| &first.statement),
             file.spec().states().name(x)
         );
     }

@@ -50,7 +50,8 @@ impl Truth {
             for a in pairs.allowed(pair) {
                 for (next, _) in pairs.follow(pair, a) {
                     let from = &mut led_by[next.index()];
-                    if !from.contains(&(pair, a)) {
+                    // Pairs and actions come in order: whoever is there already is there last.
+                    if from.last() != Some(&(pair, a)) {
                         from.push((pair, a));
                     }
                 }

@@ -3,7 +3,6 @@
 use super::LearnerError;
 use super::parameter::Parameter;
 use super::settings::Settings;
-use super::tabular::positive;
 
 /// The chance to explore at the first visit.
 pub(super) const EPSILON: Parameter = Parameter::new(
@@ -51,7 +50,7 @@ impl Decay {
 
     /// The step size.
     pub(super) fn alpha(settings: &Settings<'_>) -> Result<Decay, LearnerError> {
-        positive(settings, "alpha")?;
+        settings.positive("alpha")?;
         Ok(Decay {
             first: settings.within("alpha", 0.0, 1.0)?,
             power: settings.within("alpha_decay", 0.0, 1.0)?,

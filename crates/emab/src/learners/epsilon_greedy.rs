@@ -18,7 +18,6 @@ use std::sync::Arc;
 use super::entry::{Entry, Sees};
 use super::gains::Gains;
 use super::parameter::Parameter;
-use super::tabular::positive;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::random::{Role, Stream};
@@ -54,12 +53,14 @@ pub(super) static ENTRY: Entry = Entry {
         ),
     ],
     build: |with| {
-        let (c, d) = (positive(with, "c")?, positive(with, "d")?);
+        let (c, d) = (with.positive("c")?, with.positive("d")?);
         with.within("d", 0.0, 1.0)?;
         let epsilon = with.within("epsilon", 0.0, 1.0)?;
         let schedule = if with.word("schedule", &[("decay", true), ("constant", false)])? {
+            with.refuse_all(&ENTRY, &["epsilon"], "with schedule=decay")?;
             Schedule::Decay(c / (d * d))
         } else {
+            with.refuse_all(&ENTRY, &["c", "d"], "with schedule=constant")?;
             Schedule::Constant(epsilon)
         };
         Ok(Box::new(EpsilonGreedy::new(with.spec.clone(), schedule)))

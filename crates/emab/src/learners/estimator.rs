@@ -138,7 +138,10 @@ impl Estimator {
             None => self.evidence.cost[edge].count,
             Some(direct) => direct[edge].count,
         };
-        let Some(ahead) = self.ahead(edge).filter(|_| n > 0) else {
+        if n == 0 {
+            return Known::NOTHING;
+        }
+        let Some(ahead) = self.ahead(edge) else {
             return Known::NOTHING;
         };
         let mut of_noise = self.sigma2_cost;
@@ -180,8 +183,7 @@ impl Estimator {
         let mut ahead = Ahead::default();
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut second, mut unsure) = (0.0, 0.0);
-        let mut smooth = Sums::default();
-        let mut weights = 0.0;
+        let (mut weights, mut smooth, mut smooth_second) = (0.0, 0.0, 0.0);
         // Squares of what is left after one of the rewards is taken off: those of the rewards themselves would cancel.
         let origin = arrows.clone().find_map(|arrow| {
             let sums = self.evidence.reward[self.chart.next(arrow)];
@@ -211,14 +213,14 @@ impl Estimator {
             // A law smoothed by half a count each has no variance of exactly 0 after a few observations.
             let q = followed + 0.5;
             weights += q;
-            smooth.sum += q * off;
-            smooth.squares += q * off * off;
+            smooth += q * off;
+            smooth_second += q * off * off;
         }
         ahead.most = most;
         if arrows.len() > 1 {
             ahead.spread = (most - least).min(self.told_spread);
-            let center = smooth.sum / weights;
-            ahead.variance = (smooth.squares / weights - center * center).max(0.0);
+            let center = smooth / weights;
+            ahead.variance = (smooth_second / weights - center * center).max(0.0);
             if self.law == Law::Bernstein {
                 let counts = self.evidence.followed[arrows].iter().copied();
                 let b = (self.mixture.log() + law_excess(counts)) / n;

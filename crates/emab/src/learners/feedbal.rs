@@ -95,9 +95,7 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     build: |with| {
         if with.is_word("width", "bernstein") {
-            for name in ["stop_bias", "ties", "window", "gamma"] {
-                with.refuse_set(&ENTRY, name, "with width=bernstein")?;
-            }
+            with.refuse_all(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
             return Ok(Box::new(super::feedbal_model::unpooled(with)?));
         }
         let (spec, parameters) = (with.spec.clone(), with.feedbal()?);

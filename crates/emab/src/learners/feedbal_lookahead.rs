@@ -17,10 +17,10 @@
 use super::LearnerError;
 use super::entry::{Build, Entry, Sees};
 use super::estimator::{Estimator, Law};
-use super::feedbal_model::{EXPLORE, RHO, SIGMA2_COST, SIGMA2_REWARD, TRUST, rule};
+use super::feedbal_model::{EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST, rule};
 use super::parameter::Parameter;
 use super::tabular::{DELTA, LEAST, MOST, SIGMA2, Told};
-use super::trust::{Known, Trust};
+use super::trust::{Known, Rule};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::random::Stream;
@@ -45,6 +45,7 @@ pub(super) static ENTRY: Entry = Entry {
         SIGMA2_REWARD,
         LEAST,
         MOST,
+        RULE,
         TRUST,
         EXPLORE,
         RHO,
@@ -91,7 +92,7 @@ struct Value {
 #[derive(Clone, Debug)]
 struct FeedBalLookahead {
     estimator: Estimator,
-    rule: Trust,
+    rule: Rule,
     depth: usize,
     /// Whether it looks to the end.
     whole: bool,

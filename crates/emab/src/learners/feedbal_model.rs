@@ -29,7 +29,7 @@ use super::entry::{Build, Entry, Sees};
 use super::estimator::{Estimator, Law};
 use super::parameter::Parameter;
 use super::tabular::{DELTA, SIGMA2};
-use super::trust::{Known, Trust};
+use super::trust::{Known, Rule};
 use crate::episode::Episode;
 use crate::learner::{Estimate, Learner};
 use crate::parameter::{Sigma2, Spread};
@@ -59,6 +59,7 @@ pub(super) static ENTRY: Entry = Entry {
             "how far one feedback can move the next expected reward at most; where it was seen to move less, that counts",
         )
         .stated(|learning| learning.spread().map(Spread::get)),
+        RULE,
         TRUST,
         EXPLORE,
         RHO,
@@ -94,6 +95,13 @@ pub(super) const SIGMA2_REWARD: Parameter = Parameter::new(
 .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
 .part_of("sigma2");
 
+/// Who is played.
+pub(super) const RULE: Parameter = Parameter::new(
+    "rule",
+    "trust",
+    "`trust`: the action of the largest modest index where its estimate can be trusted; `boldest`: that of the largest upper bound, always",
+);
+
 /// Of the rule.
 pub(super) const TRUST: Parameter = Parameter::new(
     "trust",
@@ -116,11 +124,12 @@ pub(super) const RHO: Parameter = Parameter::new(
 );
 
 /// The rule as it is set.
-pub(super) fn rule(with: &Build<'_>) -> Result<Trust, LearnerError> {
-    Ok(Trust {
+pub(super) fn rule(with: &Build<'_>) -> Result<Rule, LearnerError> {
+    let trust = Rule::Trust {
         trust: with.within("trust", 1.0, 1e6)?,
         explore: with.within("explore", 0.0, 1e6)?,
-    })
+    };
+    with.word("rule", &[("trust", trust), ("boldest", Rule::Boldest)])
 }
 
 /// `feedbal:width=bernstein`: FeedBAL's own estimates and its own rule, with this width.
@@ -133,7 +142,7 @@ pub(super) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
             Law::Bernstein.bounds(),
             with.spread()?.get(),
         )?,
-        rule: Trust::LARGEST_BOUND,
+        rule: Rule::Boldest,
         known: Vec::new(),
     })
 }
@@ -142,7 +151,7 @@ pub(super) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
 #[derive(Clone, Debug)]
 pub(super) struct FeedBalModel {
     estimator: Estimator,
-    rule: Trust,
+    rule: Rule,
     known: Vec<(usize, Known)>,
 }
 

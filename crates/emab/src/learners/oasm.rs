@@ -241,9 +241,6 @@ impl Oasm {
     /// What an edge could gain: `(p̂ + c) ḡ`.
     fn index(&self, edge: usize) -> f64 {
         let (gain, Item { seen, worked }) = (self.gain[edge], self.items[self.chart.action(edge)]);
-        if gain == 0.0 {
-            return 0.0;
-        }
         if seen == 0 {
             return f64::INFINITY;
         }

@@ -24,13 +24,10 @@
 //!   from the normal posterior that `psrl` has; the best of the samples counts there too.
 //! - Costs and rewards come when an episode is over, so epochs end there.
 
-use std::sync::Arc;
-
 use super::entry::{Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{
-    Chart, Evidence, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, Told, dirichlet,
-    positive, prior_sd,
+    Chart, Evidence, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, Told, dirichlet, prior_sd,
 };
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -74,16 +71,17 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     build: |with| {
         let chart = Chart::new(with.learner, with.spec)?;
-        let psi = with.count("samples", 1)?;
-        if psi > 1_000_000 {
-            let rule = "be at most 1e6; the best of more draws is hardly better";
+        // The best of more draws is hardly better, and takes for ever.
+        let psi = with.number("samples")?;
+        if !(1.0..=10_000.0).contains(&psi) || psi.fract() != 0.0 {
+            let rule = "be a whole number from 1 to 10000";
             return Err(with.wrong(ParameterError::new("samples", rule, psi)));
         }
         let sampling = Sampling {
             psi: psi as usize,
             eta: with.within("eta", 0.0, 1e300)?,
-            omega: positive(with, "omega")?,
-            kappa: positive(with, "kappa")?,
+            omega: with.positive("omega")?,
+            kappa: with.positive("kappa")?,
         };
         let told = Told::new(with)?;
         Ok(Box::new(Opsrl::new(chart, told, sampling, prior_sd(with)?)))
@@ -102,7 +100,7 @@ struct Sampling {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Opsrl {
-    chart: Arc<Chart>,
+    chart: Chart,
     sampling: Sampling,
     sigma2: f64,
     reward_prior: Normal,
@@ -131,7 +129,7 @@ impl Opsrl {
             before: vec![0; chart.all_edges() + chart.pairs()],
             over: true,
             stream: Stream::new(0, 0, Role::Learner),
-            chart: Arc::new(chart),
+            chart,
         }
     }
 
@@ -142,7 +140,7 @@ impl Opsrl {
     }
 
     fn begin_epoch(&mut self) {
-        let (chart, evidence, stream) = (&*self.chart, &self.evidence, &mut self.stream);
+        let (chart, evidence, stream) = (&self.chart, &self.evidence, &mut self.stream);
         let (sampling, sigma2) = (self.sampling, self.sigma2);
         let rewards: Vec<f64> = evidence
             .reward

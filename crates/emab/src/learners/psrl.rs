@@ -18,13 +18,10 @@
 //! - The draw is made when step 1 is asked for. An outcome that arrives within another episode changes the posterior, and
 //!   not the process that the episode is played by.
 
-use std::sync::Arc;
-
 use super::entry::{Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{
-    Chart, Evidence, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, Told, dirichlet,
-    positive, prior_sd,
+    Chart, Evidence, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, Told, dirichlet, prior_sd,
 };
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -53,7 +50,7 @@ pub(super) static ENTRY: Entry = Entry {
     build: |with| {
         let chart = Chart::new(with.learner, with.spec)?;
         let told = Told::new(with)?;
-        let (weight, sd) = (positive(with, "prior")?, prior_sd(with)?);
+        let (weight, sd) = (with.positive("prior")?, prior_sd(with)?);
         Ok(Box::new(Psrl::new(chart, told, weight, sd)))
     },
 };
@@ -61,7 +58,7 @@ pub(super) static ENTRY: Entry = Entry {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Psrl {
-    chart: Arc<Chart>,
+    chart: Chart,
     sigma2: f64,
     /// The weight of an arrow before anything was seen.
     weight: f64,
@@ -106,7 +103,7 @@ impl Psrl {
             plan: Plan::new(&chart, told.most),
             drawn: false,
             stream: Stream::new(0, 0, Role::Learner),
-            chart: Arc::new(chart),
+            chart,
         }
     }
 

@@ -72,12 +72,21 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     build: |with| {
         let told = Told::new(with)?;
-        let c = with.within("c", 0.0, 1e300)?;
+        let c = with.within("c", 0.0, 1e9)?;
         let (epsilon, alpha) = (Decay::epsilon(with)?, Decay::alpha(with)?);
         let initial = with.finite("initial")?;
         let explore = if with.word("explore", &[("ucb", true), ("epsilon", false)])? {
+            let unused = [
+                "epsilon",
+                "epsilon_decay",
+                "alpha",
+                "alpha_decay",
+                "initial",
+            ];
+            with.refuse_all(&ENTRY, &unused, "with explore=ucb")?;
             Explore::Ucb { c }
         } else {
+            with.refuse_all(&ENTRY, &["c"], "with explore=epsilon")?;
             Explore::Epsilon {
                 epsilon,
                 alpha,

@@ -5,6 +5,7 @@ use super::entry::Entry;
 use super::parameter::ParameterValue;
 use super::{FeedBalParameters, Memory, Ties};
 use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
+use crate::spec::plain;
 use crate::width::WidthKind;
 
 /// A learner's parameters by name.
@@ -22,10 +23,15 @@ impl Settings<'_> {
             Some(_) => sigma2(name),
             None => Ok(both),
         };
-        let paper = ("paper", false);
-        let width = if self.word("width", &[paper, ("sound", true)])? {
+        // The third is no width of this form and is built elsewhere; whoever mistypes should hear of it too.
+        let words = [("paper", false), ("sound", true), ("bernstein", false)];
+        let sound = self.word("width", &words)?;
+        // What is given is checked, wanted or not.
+        let spread = self.value("feedback_spread").map(|_| self.spread());
+        let width = if sound {
             WidthKind::Sound(self.spread()?)
         } else {
+            spread.transpose()?;
             WidthKind::Paper
         };
         Ok(FeedBalParameters {
@@ -44,20 +50,18 @@ impl Settings<'_> {
     /// How much of the past counts, where not all of it does.
     pub(super) fn memory(&self) -> Result<Option<Memory>, LearnerError> {
         let wrong = |error| self.wrong(error);
-        let memory = match (self.value("window"), self.value("gamma")) {
+        let window = self
+            .value("window")
+            .filter(|_| !self.is_word("window", "all"));
+        let gamma = self.value("gamma");
+        let gamma = gamma.filter(|gamma| **gamma != ParameterValue::Number(1.0));
+        let memory = match (window, gamma) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
                 let rule = "not be set together with `window`: it forgets in one way or the other";
                 return Err(wrong(ParameterError::new("gamma", rule, "both")));
             }
-            (Some(_), None) => {
-                let window = self.number("window")?;
-                if window.fract() != 0.0 || !(1.0..9e15).contains(&window) {
-                    let rule = "be a whole number of at least 1";
-                    return Err(wrong(ParameterError::new("window", rule, window)));
-                }
-                Memory::window(window as u64)
-            }
+            (Some(_), None) => Memory::window(self.count("window", 1)?),
             (None, Some(_)) => Memory::discount(self.number("gamma")?),
         };
         memory.map(Some).map_err(wrong)
@@ -115,13 +119,20 @@ impl Settings<'_> {
         self.value(name) == Some(&ParameterValue::Word(word.into()))
     }
 
-    /// An error if a parameter is not at its default, where another setting leaves no use for it.
-    pub(super) fn refuse_set(
+    /// An error if one of these parameters is not at its default, where another setting leaves no use for it.
+    pub(super) fn refuse_all(
         &self,
         entry: &Entry,
-        name: &str,
+        names: &[&str],
         why: &str,
     ) -> Result<(), LearnerError> {
+        names
+            .iter()
+            .try_for_each(|name| self.refuse_set(entry, name, why))
+    }
+
+    /// An error if a parameter is not at its default, where another setting leaves no use for it.
+    fn refuse_set(&self, entry: &Entry, name: &str, why: &str) -> Result<(), LearnerError> {
         let default = entry.parameters.iter().find(|p| p.name == name);
         let default = default.map(|parameter| ParameterValue::read(parameter.default));
         match self.value(name) {
@@ -138,6 +149,16 @@ impl Settings<'_> {
         self.word(name, &[("true", true), ("false", false)])
     }
 
+    /// A finite number of more than 0.
+    pub(super) fn positive(&self, name: &str) -> Result<f64, LearnerError> {
+        let number = self.finite(name)?;
+        if number > 0.0 {
+            Ok(number)
+        } else {
+            Err(self.wrong(ParameterError::new(name, "be more than 0", number)))
+        }
+    }
+
     /// A whole number of at least `least`.
     pub(super) fn count(&self, name: &str, least: u64) -> Result<u64, LearnerError> {
         let number = self.number(name)?;
@@ -145,7 +166,7 @@ impl Settings<'_> {
             Ok(number as u64)
         } else {
             let rule = format!("be a whole number from {least} to 1e15");
-            Err(self.wrong(ParameterError::new(name, rule, number)))
+            Err(self.wrong(ParameterError::new(name, rule, plain(number))))
         }
     }
 
@@ -155,8 +176,8 @@ impl Settings<'_> {
         if (least..=most).contains(&number) {
             Ok(number)
         } else {
-            let rule = format!("be a number from {least} to {most}");
-            Err(self.wrong(ParameterError::new(name, rule, number)))
+            let rule = format!("be a number from {} to {}", plain(least), plain(most));
+            Err(self.wrong(ParameterError::new(name, rule, plain(number))))
         }
     }
 

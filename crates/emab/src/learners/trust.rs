@@ -10,7 +10,7 @@
 //! While all bounds hold, the boldest falls short of the best by at most `2 width_a`, as in the paper, and a trusted
 //! action by at most `trust * w_b + width_b`, which shrinks with `N_b` as a width does. So wrong choices are counted as in
 //! the paper's Lemma 2, with the larger of the two coefficients and a factor of about `((1 + trust)/2)^2`
-//! (docs/theory.md). [`Trust::LARGEST_BOUND`] is FeedBAL's rule.
+//! (docs/theory.md). [`Rule::Boldest`] is FeedBAL's rule.
 
 use crate::spec::Action;
 
@@ -49,21 +49,21 @@ impl Known {
 
 /// The rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Trust {
-    pub(crate) trust: f64,
-    pub(crate) explore: f64,
+pub(crate) enum Rule {
+    /// FeedBAL's: the boldest, always.
+    Boldest,
+    /// The modest, if it can be trusted.
+    Trust { trust: f64, explore: f64 },
 }
 
-impl Trust {
-    /// FeedBAL's rule.
-    pub(crate) const LARGEST_BOUND: Trust = Trust {
-        trust: 1.0,
-        explore: 0.0,
-    };
-
+impl Rule {
     /// The action to play, of `stop` and the allowed continuation actions in rising order. As in Algorithm 2 `stop` wins
     /// ties, also that of two infinite bounds, then the lowest index does.
     pub(crate) fn choose(&self, stop: Known, actions: &[(usize, Known)]) -> Action {
+        let (trust, explore) = match *self {
+            Rule::Boldest => (1.0, 0.0),
+            Rule::Trust { trust, explore } => (trust, explore),
+        };
         // The boldest is the action of the largest upper bound, the modest of the largest modest index.
         let (mut boldest, mut modest) = ((Action::Stop, stop), (Action::Stop, stop));
         let mut index = stop.mean;
@@ -71,20 +71,20 @@ impl Trust {
             if known.upper > boldest.1.upper {
                 boldest = (Action::Continue(a), known);
             }
-            if known.mean + self.explore * known.se > index {
+            if known.mean + explore * known.se > index {
                 modest = (Action::Continue(a), known);
-                index = known.mean + self.explore * known.se;
+                index = known.mean + explore * known.se;
             }
         }
         let largest = boldest.1.upper;
-        if largest == f64::INFINITY || *self == Trust::LARGEST_BOUND {
+        if largest == f64::INFINITY || *self == Rule::Boldest {
             return boldest.0;
         }
         // Widths that all have the scale of the boldest one's: an action that is known better for its little noise must
         // not be trusted less for it.
         let scale = (largest - boldest.1.mean) * (boldest.1.count as f64).sqrt();
         let width = (modest.1.upper - modest.1.mean).max(scale / (modest.1.count as f64).sqrt());
-        if modest.1.mean + self.trust * width >= largest {
+        if modest.1.mean + trust * width >= largest {
             modest.0
         } else {
             boldest.0
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_largest_upper_bound() {
-        let rule = Trust::LARGEST_BOUND;
+        let rule = Rule::Boldest;
         let stop = known(0.5, 0.2, 0.0, 100);
         let choice = |mean, width| rule.choose(stop, &[(0, known(mean, width, 9.0, 1))]);
         assert_eq!(choice(0.4, 0.4), Action::Continue(0));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_modest_if_it_can_be_trusted() {
-        let rule = Trust {
+        let rule = Rule::Trust {
             trust: 3.0,
             explore: 1.0,
         };
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn who_is_not_trusted_gives_way_to_the_boldest() {
-        let rule = Trust {
+        let rule = Rule::Trust {
             trust: 2.0,
             explore: 1.0,
         };
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_was_never_tried() {
-        let rule = Trust {
+        let rule = Rule::Trust {
             trust: 4.0,
             explore: 1.0,
         };

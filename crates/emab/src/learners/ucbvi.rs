@@ -19,8 +19,6 @@
 //! - `T` is the number of steps at most played so far, `horizon * episodes`, because nobody tells the learner how many
 //!   episodes there will be.
 
-use std::sync::Arc;
-
 use super::entry::{Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{Chart, DELTA, Evidence, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Told};
@@ -59,7 +57,7 @@ pub(super) static ENTRY: Entry = Entry {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Ucbvi {
-    chart: Arc<Chart>,
+    chart: Chart,
     told: Told,
     bernstein: bool,
     horizon: f64,
@@ -82,7 +80,7 @@ impl Ucbvi {
             q: vec![told.most; chart.all_edges()],
             q_stop: vec![told.most; chart.pairs()],
             stale: true,
-            chart: Arc::new(chart),
+            chart,
             told,
             bernstein,
         }
@@ -90,7 +88,7 @@ impl Ucbvi {
 
     /// `L`.
     fn log(&self) -> f64 {
-        let chart = &*self.chart;
+        let chart = &self.chart;
         let (s, a) = (chart.pairs() as f64, (chart.actions() + 1) as f64);
         let t = self.horizon * self.evidence.episodes.max(1) as f64;
         libm::log(5.0 * s * a * t / self.told.delta)
@@ -98,7 +96,7 @@ impl Ucbvi {
 
     /// `b_h(x,a)` of an edge that was followed `n` times.
     fn bonus(&self, edge: usize, n: f64, log: f64, value: &[f64]) -> f64 {
-        let (chart, h) = (&*self.chart, self.told.span());
+        let (chart, h) = (&self.chart, self.told.span());
         if !self.bernstein {
             return 7.0 * h * log * (1.0 / n).sqrt();
         }

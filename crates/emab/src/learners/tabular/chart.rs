@@ -46,7 +46,7 @@ impl Chart {
         let too_large = || LearnerError::DoesNotApply {
             learner,
             why: format!(
-                "it plans over every step-state pair that may be reached, and there are more than {} of them or {} \
+                "it keeps a table of every step-state pair that may be reached, and there are more than {} of them or {} \
                  outcomes (pair, action, feedback); a coarser state, fewer actions or a shorter horizon helps",
                 Self::LIMIT,
                 10 * Self::LIMIT

@@ -9,8 +9,6 @@ pub(crate) struct Sums {
     /// How many.
     pub(crate) count: u64,
     pub(crate) sum: f64,
-    /// Sum of squares.
-    pub(crate) squares: f64,
 }
 
 impl Sums {
@@ -18,7 +16,6 @@ impl Sums {
     pub(crate) fn add(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;
-        self.squares += value * value;
     }
 
     /// The sample mean; 0 of nothing.

@@ -21,5 +21,5 @@ pub(crate) use chart::Chart;
 pub(crate) use evidence::{Evidence, Sums};
 pub(crate) use flow::Flow;
 pub(crate) use plan::Plan;
-pub(crate) use posterior::{Normal, PRIOR_SD, dirichlet, positive, prior_sd};
+pub(crate) use posterior::{Normal, PRIOR_SD, dirichlet, prior_sd};
 pub(crate) use told::{DELTA, LEAST, MOST, REVEAL, SCALE, SIGMA2, Told};

@@ -18,17 +18,16 @@ pub(crate) const PRIOR_SD: Parameter = Parameter::new(
 
 /// The number that [`PRIOR_SD`] is set to.
 pub(crate) fn prior_sd(settings: &Settings<'_>) -> Result<f64, LearnerError> {
-    positive(settings, "prior_sd")
-}
-
-/// A parameter that must be a finite number of more than 0.
-pub(crate) fn positive(settings: &Settings<'_>, name: &str) -> Result<f64, LearnerError> {
-    let number = settings.finite(name)?;
-    if number > 0.0 {
-        Ok(number)
-    } else {
-        Err(settings.wrong(ParameterError::new(name, "be more than 0", number)))
+    // In lengths of a range that has none it would be 0 whatever it is, and nothing would ever be learned.
+    let (least, most) = (
+        settings.number("reward_least")?,
+        settings.number("reward_most")?,
+    );
+    if most <= least {
+        let rule = format!("be more than `reward_least`, which is {least}");
+        return Err(settings.wrong(ParameterError::new("reward_most", rule, most)));
     }
+    settings.positive("prior_sd")
 }
 
 /// A normal belief about a mean.
