@@ -112,7 +112,7 @@ fn wrong_input_is_refused_in_words() {
         ),
         (
             "feedbal:width=narrow",
-            &["`width` must be `paper` or `sound`, got `narrow`"][..],
+            &["`width` must be `paper`, `sound` or `bernstein`, got `narrow`"][..],
         ),
         (
             "feedbal:delta",

@@ -186,9 +186,15 @@ impl Settings<'_> {
         let found = words.iter().find(|(word, _)| *word == got);
         found.map(|(_, value)| *value).ok_or_else(|| {
             let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+            let known = match known.as_slice() {
+                [first @ .., last] if !first.is_empty() => {
+                    format!("{} or {last}", first.join(", "))
+                }
+                all => all.join(""),
+            };
             self.wrong(ParameterError::new(
                 name,
-                format!("be {}", known.join(" or ")),
+                format!("be {known}"),
                 format!("`{got}`"),
             ))
         })
