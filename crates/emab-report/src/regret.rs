@@ -18,6 +18,12 @@ pub const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
 /// assert_eq!(confidence(0.0, 0.0), "0 ± 0");
 /// ```
 pub fn confidence(mean: f64, stderr: f64) -> String {
+    // Less than rounding can explain is nothing.
+    let stderr = if stderr > 1e-12 * mean.abs() {
+        stderr
+    } else {
+        0.0
+    };
     let half = TWO_SIDED_95 * stderr;
     match decimals(stderr) {
         Some(decimals) => format!("{} ± {}", fixed(mean, decimals), fixed(half, decimals)),

@@ -1,6 +1,8 @@
 //! Tables that fit a terminal.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+};
 
 /// A line under the header and no others.
 const PLAIN: TableStyle =
@@ -44,6 +46,15 @@ pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
     table.set_header(header.iter().enumerate().map(|(i, text)| aligned(i, text)));
     for row in rows {
         table.add_row(row.iter().enumerate().map(|(i, text)| aligned(i, text)));
+    }
+    // What a row is called is not broken within a word: a learner's name with its settings is one.
+    let names = rows.iter().filter_map(|row| row.first());
+    let words = names.flat_map(|name| name.split(' ').map(|word| word.chars().count()));
+    let longest = words.max().unwrap_or(0).min(width / 2) + 2;
+    if let Some(column) = table.column_mut(0) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
+            longest as u16,
+        )));
     }
     // Trailing blanks only make lines wrap.
     let lines: Vec<String> = table

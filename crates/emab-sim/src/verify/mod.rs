@@ -136,7 +136,10 @@ impl Verified {
             self.broken.lemma1,
         );
         let counts = "no action chosen too often";
-        let bound = |bound: f64| format!("regret at most {bound:.1}");
+        let bound = |bound: f64| match bound {
+            b if b < 1e15 => format!("regret at most {b:.1}"),
+            b => format!("regret at most {b:.1e}"),
+        };
         let (lemma2, theorem1) = (self.broken.lemma2, self.broken.theorem1);
         vec![
             lemma1,

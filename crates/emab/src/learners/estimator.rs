@@ -179,7 +179,7 @@ impl Estimator {
     /// were lost).
     fn ahead(&mut self, edge: usize) -> Option<Ahead> {
         let arrows = self.chart.arrows(edge);
-        let n = self.evidence.count(&self.chart, edge) as f64;
+        let n = self.evidence.count(edge) as f64;
         let mut ahead = Ahead::default();
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut second, mut unsure) = (0.0, 0.0);

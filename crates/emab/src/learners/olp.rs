@@ -68,7 +68,7 @@ impl Known {
     /// `p̂` of the arrows of an edge.
     fn law(&self, edge: usize) -> impl Fn(usize) -> f64 {
         let arrows = self.chart.arrows(edge).len() as u64;
-        let all = (arrows + self.evidence.count(&self.chart, edge)) as f64;
+        let all = (arrows + self.evidence.count(edge)) as f64;
         move |arrow| (1 + self.evidence.followed[arrow]) as f64 / all
     }
 
@@ -102,14 +102,14 @@ impl Known {
         let (chart, evidence) = (&self.chart, &self.evidence);
         let enough = log_squared(evidence.visits(chart, pair));
         let stopped = evidence.reward[pair].count;
-        let counts = chart.edges(pair).map(|edge| evidence.count(chart, edge));
+        let counts = chart.edges(pair).map(|edge| evidence.count(edge));
         let none = counts.chain([stopped]).all(|count| (count as f64) < enough);
         let shown = |count: u64| none || count as f64 >= enough;
         if shown(stopped) {
             show(Action::Stop, stopped, self.stop(pair));
         }
         for edge in chart.edges(pair) {
-            let count = evidence.count(chart, edge);
+            let count = evidence.count(edge);
             if shown(count) {
                 let action = Action::Continue(chart.action(edge));
                 show(action, count, self.go(edge, value));
@@ -128,7 +128,7 @@ impl Known {
 
     /// `U` of an edge.
     fn index(&self, edge: usize, log: f64, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
-        let n = self.evidence.count(&self.chart, edge);
+        let n = self.evidence.count(edge);
         let radius = match n {
             0 => f64::INFINITY,
             _ => self.told.scale * (2.0 * log / n as f64).sqrt(),

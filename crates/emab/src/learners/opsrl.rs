@@ -135,7 +135,7 @@ impl Opsrl {
 
     /// How often each action was taken, in the order of `before`.
     fn counts<'a>(chart: &'a Chart, evidence: &'a Evidence) -> impl Iterator<Item = u64> + 'a {
-        let edges = (0..chart.all_edges()).map(|edge| evidence.count(chart, edge));
+        let edges = (0..chart.all_edges()).map(|edge| evidence.count(edge));
         edges.chain(evidence.reward.iter().map(|reward| reward.count))
     }
 

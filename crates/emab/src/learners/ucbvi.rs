@@ -149,7 +149,7 @@ impl Ucbvi {
                 *q
             },
             |edge, value| {
-                let n = self.evidence.count(&self.chart, edge) as f64;
+                let n = self.evidence.count(edge) as f64;
                 if n > 0.0 {
                     let ahead: f64 = self
                         .chart

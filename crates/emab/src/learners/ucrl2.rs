@@ -101,7 +101,7 @@ impl Known {
             Action::Continue(a) => self
                 .chart
                 .edge(pair, a)
-                .map_or(0, |edge| self.evidence.count(&self.chart, edge)),
+                .map_or(0, |edge| self.evidence.count(edge)),
         }
     }
 
@@ -118,7 +118,7 @@ impl Known {
     /// The same of an edge, when what may follow it has these values.
     fn go(&self, edge: usize, radii: Radii, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
         let (chart, evidence) = (&self.chart, &self.evidence);
-        let n = evidence.count(chart, edge) as f64;
+        let n = evidence.count(edge) as f64;
         outcomes.clear();
         outcomes.extend(chart.arrows(edge).map(|arrow| {
             let p = evidence.followed[arrow] as f64 / n.max(1.0);

@@ -83,13 +83,13 @@ impl Evidence {
     }
 
     /// How often an edge was followed.
-    pub(crate) fn count(&self, chart: &Chart, edge: usize) -> u64 {
-        self.followed[chart.arrows(edge)].iter().sum()
+    pub(crate) fn count(&self, edge: usize) -> u64 {
+        self.cost[edge].count
     }
 
     /// How often a pair was visited.
     pub(crate) fn visits(&self, chart: &Chart, pair: usize) -> u64 {
-        let left: u64 = chart.edges(pair).map(|edge| self.count(chart, edge)).sum();
+        let left: u64 = chart.edges(pair).map(|edge| self.count(edge)).sum();
         // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
         let stopped = self.reward[pair].count;
         if self.reveal {
