@@ -5,11 +5,11 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use emab::{Law, Problem};
 use emab_problem::ProblemFile;
-use emab_sim::{Control, Experiment, Finish, Shard, State};
+use emab_sim::{Control, Experiment, Shard, State};
 
 fn under(texts: &[&str], problem: &str, learners: &[&str], runs: u64, episodes: u64) -> Experiment {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
@@ -72,30 +72,7 @@ fn threads_and_shards_leave_no_trace() {
 fn interruptions_leave_no_trace() {
     let experiment = under(&EVERYTHING, "tutoring", &LEARNERS[..2], 12, 20_000);
     let uninterrupted = whole(&experiment, 2);
-    let mut state = experiment.state();
-    let mut stops = 0;
-    loop {
-        let stop = AtomicBool::new(false);
-        let finish = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(60));
-                stop.store(true, Ordering::Relaxed);
-            });
-            let mut control = Control {
-                threads: 2,
-                stop: &stop,
-                watch: &mut |_, _| {},
-            };
-            experiment.run(&mut state, &mut control).unwrap()
-        });
-        if finish == Finish::Complete {
-            break;
-        }
-        stops += 1;
-        assert!(stops < 10_000, "no run ever ends");
-        state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-    }
-    assert!(stops > 0, "it was never interrupted");
+    let state = common::interrupted(&experiment);
     assert_eq!(timeless(state), uninterrupted);
 }
 

@@ -4,10 +4,10 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use common::{experiment, finish};
-use emab_sim::{Control, Experiment, Finish, State};
+use emab_sim::{Control, Experiment, State};
 
 /// All results as text, without the time they took.
 fn bytes(experiment: &Experiment, state: &State) -> String {
@@ -36,31 +36,7 @@ fn threads_leave_no_trace() {
 fn interruptions_leave_no_trace() {
     let experiment = experiment("resource", &["feedbal", "ucb1"], 40, 4000, &[100, 1000]);
     let uninterrupted = whole(&experiment, 2);
-    let mut state = experiment.state();
-    let mut stops = 0;
-    loop {
-        let stop = AtomicBool::new(false);
-        let finish = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(15));
-                stop.store(true, Ordering::Relaxed);
-            });
-            let mut control = Control {
-                threads: 2,
-                stop: &stop,
-                watch: &mut |_, _| {},
-            };
-            experiment.run(&mut state, &mut control).unwrap()
-        });
-        if finish == Finish::Complete {
-            break;
-        }
-        stops += 1;
-        assert!(stops < 10_000, "no run ever ends");
-        // As it would be read from a file.
-        state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-    }
-    assert!(stops > 0, "it was never interrupted");
+    let state = common::interrupted(&experiment);
     assert_eq!(bytes(&experiment, &state), uninterrupted);
 }
 
