@@ -180,9 +180,14 @@ fn translation() -> Result<Claim, LedgerError> {
             BUILTIN.len()
         ),
         measured: format!(
-            "processes of {} to {} states; the three optimal values differ by at most {worst:.0e}",
+            "processes of {} to {} states; the three optimal values {}",
             least.copied().unwrap_or(0),
-            most.copied().unwrap_or(0)
+            most.copied().unwrap_or(0),
+            if worst > 0.0 {
+                format!("differ by at most {worst:.0e}")
+            } else {
+                "are the same".into()
+            }
         ),
         verdict: exactly(agree),
     })
