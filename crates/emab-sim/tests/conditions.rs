@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "common/interrupted.rs"]
+mod interrupted;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -72,7 +74,7 @@ fn threads_and_shards_leave_no_trace() {
 fn interruptions_leave_no_trace() {
     let experiment = under(&EVERYTHING, "tutoring", &LEARNERS[..2], 12, 20_000);
     let uninterrupted = whole(&experiment, 2);
-    let state = common::interrupted(&experiment);
+    let state = interrupted::interrupted(&experiment);
     assert_eq!(timeless(state), uninterrupted);
 }
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "common/interrupted.rs"]
+mod interrupted;
 
 use std::sync::atomic::AtomicBool;
 
@@ -36,7 +38,7 @@ fn threads_leave_no_trace() {
 fn interruptions_leave_no_trace() {
     let experiment = experiment("resource", &["feedbal", "ucb1"], 40, 4000, &[100, 1000]);
     let uninterrupted = whole(&experiment, 2);
-    let state = common::interrupted(&experiment);
+    let state = interrupted::interrupted(&experiment);
     assert_eq!(bytes(&experiment, &state), uninterrupted);
 }
 

@@ -1,6 +1,6 @@
 //! Experiments on the problems that come with the program.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use emab::learners::LearnerConfig;
 use emab_problem::ProblemFile;
@@ -42,36 +42,4 @@ pub fn finish(experiment: &Experiment, state: &mut State, threads: usize) {
         experiment.run(state, &mut control).unwrap(),
         Finish::Complete
     );
-}
-
-/// The state in the end, of an experiment that was interrupted at least once and taken up as from a file.
-#[allow(dead_code)] // Not every file of tests interrupts.
-pub fn interrupted(experiment: &Experiment) -> State {
-    // Whatever the machine: where all was over before the first stop, it comes sooner.
-    for milliseconds in [60, 30, 15, 7, 3, 1] {
-        let mut state = experiment.state();
-        for stops in 0..10_000 {
-            let stop = AtomicBool::new(false);
-            let finish = std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
-                    stop.store(true, Ordering::Relaxed);
-                });
-                let mut control = Control {
-                    threads: 2,
-                    stop: &stop,
-                    watch: &mut |_, _| {},
-                };
-                experiment.run(&mut state, &mut control).unwrap()
-            });
-            if finish == Finish::Complete {
-                if stops > 0 {
-                    return state;
-                }
-                break;
-            }
-            state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-        }
-    }
-    panic!("it was never interrupted, or no run ever ended")
 }
