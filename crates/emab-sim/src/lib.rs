@@ -10,6 +10,7 @@
 mod arena;
 mod checkpoints;
 mod experiment;
+mod field;
 mod job;
 mod lanes;
 mod places;
@@ -29,6 +30,7 @@ mod verify;
 pub use arena::Contest;
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State, Worth};
+pub use field::{Field, Rounds, enter};
 pub use places::Places;
 pub use roster::roster;
 pub use runs::RunSet;

@@ -1,15 +1,12 @@
 //! `emab arena`: learners on problems, on the same runs, beside each other.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use emab::learners::{LearnerConfig, LearnerError, Sees};
-use emab::{
-    ArenaCell, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Problem, REFERENCE, Tallied,
-};
+use emab::learners::Sees;
+use emab::{ArenaCell, ArenaProblem, ArenaResult, Tallied};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Folder, arena_csv, arena_text, draw_arena};
-use emab_sim::{Contest, Control, roster};
+use emab_sim::{Contest, Control, Field, Rounds, enter};
 use serde::Serialize;
 
 use super::arena_cells::Cells;
@@ -24,14 +21,6 @@ const FULL: (u64, u64) = (5000, 40);
 const QUICK: (u64, u64) = (1000, 30);
 /// Episodes after which a learner's memory is looked at, at most.
 const WATCHED: u64 = 2000;
-
-/// One problem and who plays on it.
-struct Field {
-    file: ProblemFile,
-    problem: Arc<Problem>,
-    contests: Vec<Contest>,
-    left_out: Vec<LeftOut>,
-}
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -55,20 +44,23 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
             "--runs: one run has no error to compare by; ask for at least 2",
         ));
     }
-    let fields = fields(args, &result)?;
+    let rounds = Rounds {
+        episodes: result.episodes,
+        runs: result.runs,
+        seed: result.seed,
+    };
+    let (files, fields) = grounds(args, rounds)?;
     let folder = args.out.as_deref().map(Folder::create).transpose()?;
     let cells = Cells::open(folder.as_ref())?;
-    let played = play(&fields, &cells, args.threads.unwrap_or(0).into())?;
+    let played = play(&files, &fields, &cells, args.threads.unwrap_or(0).into())?;
     let mut problems = Vec::new();
-    for (field, cells) in fields.into_iter().zip(played) {
-        let ground = ground(&field, &result)?;
-        let left_out = field.left_out;
-        problems.push(ArenaProblem::judge(
-            ground,
-            result.episodes,
-            &cells,
-            left_out,
-        ));
+    for ((file, field), cells) in files.iter().zip(fields).zip(played) {
+        let ground = field.ground(file.name(), file.hash());
+        let ground = ground.map_err(|error| Failure::simulation(file, error))?;
+        problems
+            .extend(ground.map(|ground| {
+                ArenaProblem::judge(ground, result.episodes, &cells, field.left_out)
+            }));
     }
     let result = ArenaResult { problems, ..result };
     // Whatever becomes of the files, the result is shown.
@@ -89,117 +81,51 @@ fn document(result: &ArenaResult) -> Document<'_> {
 }
 
 /// Every problem with its learners; those that do not apply are left out of it.
-fn fields(args: &Arena, result: &ArenaResult) -> Result<Vec<Field>, Failure> {
+fn grounds(args: &Arena, rounds: Rounds) -> Result<(Vec<ProblemFile>, Vec<Field>), Failure> {
     let names = match args.problem.is_empty() {
         true => BUILTIN.iter().map(|builtin| builtin.name.into()).collect(),
         false => args.problem.clone(),
     };
-    let mut learners = match args.learner.is_empty() {
-        true => roster(),
-        false => args.learner.clone(),
-    };
-    for learner in &mut learners {
-        *learner = learner.trim().to_owned();
-    }
-    if !learners.iter().any(|learner| learner == REFERENCE) {
-        learners.insert(0, REFERENCE.into());
-    }
-    let mut seen = BTreeSet::new();
-    learners.retain(|learner| seen.insert(learner.clone()));
-
-    let mut fields: Vec<Field> = Vec::new();
+    let mut files: Vec<ProblemFile> = Vec::new();
+    let mut fields = Vec::new();
     for name in &names {
         let file = load::under(load::problem(name)?, &args.condition)?;
         let problem = file.problem()?;
         file.check(CHECKED_FIRST)?;
-        if fields.iter().any(|field| field.file.hash() == file.hash()) {
+        if files.iter().any(|other| other.hash() == file.hash()) {
             terminal::note(&format!("note: {name} is a problem that is there already"));
-        } else {
-            fields.push(Field {
-                file,
-                problem,
-                contests: Vec::new(),
-                left_out: Vec::new(),
-            });
+            continue;
         }
+        let (circumstances, learning) = (file.circumstances(), *file.learning());
+        fields.push(Field::new(problem, circumstances, learning, rounds));
+        files.push(file);
     }
-    for learner in &learners {
-        let mut wrong = None;
-        for field in &mut fields {
-            match field.enter(learner, result) {
-                Ok(contest) => field.contests.push(contest),
-                Err(error) => {
-                    field.left_out.push(LeftOut {
-                        label: learner.clone(),
-                        why: why(&error),
-                    });
-                    if !error.does_not_apply() {
-                        wrong.get_or_insert(error);
-                    }
-                }
-            }
-        }
-        // What was asked for and fails everywhere, not for a problem's sake, was asked for wrongly. Nobody asked for
-        // those of the roster: a problem that does not tell what one of them needs goes without it.
-        let plays = |field: &Field| field.contests.iter().any(|c| c.learner.label() == learner);
-        if let Some(error) = wrong
-            && args.learner.contains(learner)
-            && !fields.iter().any(plays)
-        {
-            return Err(Failure::input(error.to_string()));
-        }
+    enter(&mut fields, &args.learner).map_err(|error| Failure::input(error.to_string()))?;
+    for (file, field) in files.iter().zip(&fields) {
+        note_assumed(file, field);
     }
-    for field in &fields {
-        field.note_assumed();
-    }
-    Ok(fields)
+    Ok((files, fields))
 }
 
-/// An error without the name of the learner, which stands before it.
-fn why(error: &LearnerError) -> String {
-    let text = error.to_string();
-    let rest = text.strip_prefix("learner `").and_then(|rest| {
-        let (_, rest) = rest.split_once('`')?;
-        Some(rest.trim_start_matches(':').trim_start().to_owned())
-    });
-    rest.unwrap_or(text)
-}
-
-impl Field {
-    fn enter(&self, learner: &str, result: &ArenaResult) -> Result<Contest, LearnerError> {
-        let learner =
-            LearnerConfig::parse(learner, self.file.learning())?.for_episodes(result.episodes)?;
-        learner.build(self.problem.spec(), Some(&self.problem))?;
-        Ok(Contest {
-            problem: self.problem.clone(),
-            circumstances: self.file.circumstances(),
-            learner,
-            episodes: result.episodes,
-            runs: result.runs,
-            seed: result.seed,
-        })
-    }
-
-    /// Says once what most learners assume where the problem does not state it.
-    fn note_assumed(&self) {
-        let names: BTreeSet<&str> = self
-            .contests
-            .iter()
-            .flat_map(|contest| contest.learner.assumed().iter().copied())
-            .collect();
-        if !names.is_empty() {
-            let names: Vec<&str> = names.into_iter().collect();
-            terminal::note(&format!(
-                "note: {}: [learning] does not state `{}`; learners assume their defaults",
-                self.file.name(),
-                names.join("`, `")
-            ));
-        }
+/// Says once what most learners assume where the problem does not state it.
+fn note_assumed(file: &ProblemFile, field: &Field) {
+    let contests = field.contests.iter();
+    let names: BTreeSet<&str> = contests
+        .flat_map(|contest| contest.learner.assumed().iter().copied())
+        .collect();
+    if !names.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
+        terminal::note(&format!(
+            "note: {}: [learning] does not state `{}`; learners assume their defaults",
+            file.name(),
+            names.join("`, `")
+        ));
     }
 }
 
 /// Plays every cell that is not finished; one list a problem.
 fn play(
+    files: &[ProblemFile],
     fields: &[Field],
     cells: &Cells<'_>,
     threads: usize,
@@ -211,11 +137,11 @@ fn play(
     let bar = terminal::progress(contests.map(each).fold(0, u64::saturating_add));
     let (mut finished, mut before) = (0, 0_u64);
     let mut played = Vec::new();
-    for field in fields {
+    for (file, field) in files.iter().zip(fields) {
         let mut here = Vec::new();
         for contest in &field.contests {
             let sees = contest.learner.entry().sees;
-            let cell = match cells.find(field.file.hash(), contest) {
+            let cell = match cells.find(file.hash(), contest) {
                 Some(cell) => cell,
                 None => {
                     bar.set_message(format!("{} of {all}", finished + 1));
@@ -227,12 +153,12 @@ fn play(
                         },
                     };
                     let cell = one(contest, &mut control)
-                        .map_err(|error| Failure::simulation(&field.file, error))?;
+                        .map_err(|error| Failure::simulation(file, error))?;
                     let Some(cell) = cell else {
                         bar.finish_and_clear();
                         return Err(stopped(finished, all, cells));
                     };
-                    cells.keep(field.file.hash(), contest, &cell)?;
+                    cells.keep(file.hash(), contest, &cell)?;
                     cell
                 }
             };
@@ -274,27 +200,6 @@ fn stopped(finished: usize, all: usize, cells: &Cells<'_>) -> Failure {
     Failure::Work(format!(
         "stopped after {finished} of {all} learners on problems; {next}"
     ))
-}
-
-/// What is known of a problem without any learner.
-fn ground(field: &Field, result: &ArenaResult) -> Result<ArenaGround, Failure> {
-    // Whoever plays makes no difference to it.
-    let anybody = field
-        .enter("random", result)
-        .map_err(|error| Failure::learner(&field.file, error))?;
-    let worth = anybody
-        .experiment()
-        .worth()
-        .map_err(|error| Failure::simulation(&field.file, error))?;
-    Ok(ArenaGround {
-        problem: field.file.name().into(),
-        problem_hash: field.file.hash().into(),
-        benchmark_value: worth.benchmark_value,
-        benchmark_stderr: worth.benchmark_stderr,
-        optimal_value: worth.optimal_value,
-        estimator: worth.estimator.into(),
-        conditions: field.file.conditions().clone(),
-    })
 }
 
 fn write(folder: &Folder, result: &ArenaResult) -> Result<(), Failure> {

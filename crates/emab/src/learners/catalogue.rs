@@ -152,7 +152,7 @@ impl LearnerConfig {
             learner,
             values: &self.values,
         };
-        if learner != "feedbal" || settings.is_word("width", "bernstein") {
+        if learner != "feedbal" {
             return Err(LearnerError::NoBounds { learner });
         }
         if settings.memory()?.is_some() {
@@ -168,15 +168,11 @@ impl LearnerConfig {
             learner,
             values: &self.values,
         };
-        match self.feedbal() {
-            Ok(told) => return Ok(told.delta),
-            Err(error @ LearnerError::Forgets { .. }) => return Err(error),
-            Err(_) => {}
-        }
-        let promises = learner == "feedbal-model"
-            || (learner == "feedbal" && settings.is_word("width", "bernstein"));
-        if !promises {
+        if !self.entry.promises {
             return Err(LearnerError::NoPromise { learner });
+        }
+        if settings.memory()?.is_some() {
+            return Err(LearnerError::Forgets { learner });
         }
         Delta::new(settings.number("delta")?).map_err(|error| settings.wrong(error))
     }

@@ -51,6 +51,8 @@ pub struct Entry {
     pub reference: &'static str,
     /// What it gets to see.
     pub sees: Sees,
+    /// Whether its estimates are promised to stay within their widths, up to its `delta`; what `emab verify` counts.
+    pub promises: bool,
     /// What can be set.
     pub parameters: &'static [Parameter],
     pub(super) build: fn(&Build<'_>) -> Result<Box<dyn Learner + Send>, LearnerError>,

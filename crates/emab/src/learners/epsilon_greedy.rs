@@ -30,6 +30,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "the largest mean gain by step and state, and with a small chance any action",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "schedule",

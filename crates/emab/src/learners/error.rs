@@ -120,6 +120,25 @@ pub enum LearnerError {
 }
 
 impl LearnerError {
+    /// What is wrong, for whoever has named the learner already.
+    ///
+    /// ```
+    /// use emab::learners::{LearnerConfig, Learning};
+    /// let spec = emab::Spec::new(2, emab::Names::Count(1, ""), emab::Names::Count(1, ""), emab::Names::Count(1, ""));
+    /// let config = LearnerConfig::parse("psrl:prior=0", &Learning::default()).unwrap();
+    /// let error = config.build(&std::sync::Arc::new(spec.unwrap()), None).err().unwrap();
+    /// assert_eq!(error.reason(), "`prior` must be more than 0, got 0");
+    /// ```
+    pub fn reason(&self) -> String {
+        match self {
+            LearnerError::Parameter { error, .. } => error.to_string(),
+            LearnerError::Arms { error, .. } => error.to_string(),
+            LearnerError::Oracle { error, .. } => error.to_string(),
+            LearnerError::DoesNotApply { why, .. } => why.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the problem is the reason, and not the call: another problem would do.
     pub fn does_not_apply(&self) -> bool {
         matches!(

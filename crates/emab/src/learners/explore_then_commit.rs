@@ -30,6 +30,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "every action a number of times by step and state, then for ever that of the largest mean gain",
     reference: "Lattimore, Szepesvári 2020, Bandit Algorithms, Chapter 6",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[Parameter::new(
         "m",
         "10",

@@ -31,6 +31,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "upper confidence bounds on the gain of each action, by step and state",
     reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
     sees: Sees::Spec,
+    promises: true,
     parameters: &[
         Parameter::new(
             "sigma2",

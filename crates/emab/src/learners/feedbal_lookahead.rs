@@ -33,6 +33,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "FeedBAL on the gain of the best several steps ahead; with depth = horizon it competes with the optimal policy",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "depth",

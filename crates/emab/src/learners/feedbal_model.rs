@@ -43,6 +43,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "FeedBAL with the gain through the estimated law and rewards pooled over all that reached a pair",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
     sees: Sees::Spec,
+    promises: true,
     parameters: &[
         SIGMA2,
         DELTA,

@@ -46,6 +46,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "knows the law: after every episode the nearest policy, by relative entropy, that loses less",
     reference: "Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search",
     sees: Sees::Law,
+    promises: false,
     parameters: &[
         Parameter::new(
             "eta",

@@ -43,6 +43,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "for items that work or fail and a known reward: greedy with optimistic chances, pooled over all steps",
     reference: "Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting",
     sees: Sees::Rewards,
+    promises: false,
     parameters: &[SCALE],
     build: |with| {
         let problem = with.problem()?;

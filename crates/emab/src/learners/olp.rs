@@ -43,6 +43,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "values of the estimated process, and at each step the action that could best lead on to them",
     reference: "Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
     build: |with| {
         let chart = Chart::new(with.learner, with.spec)?;

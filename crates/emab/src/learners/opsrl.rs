@@ -42,6 +42,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "the best of several draws from the posterior of each action, anew when some count has doubled",
     reference: "Agrawal, Jia 2017, Optimistic posterior sampling for reinforcement learning: worst-case regret bounds",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "samples",

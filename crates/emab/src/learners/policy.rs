@@ -25,6 +25,7 @@ pub(super) static BENCHMARK: Entry = Entry {
     about: "always takes the best next step",
     reference: "Tekin, van der Schaar, Algorithm 1",
     sees: Sees::Problem,
+    promises: false,
     parameters: &[],
     build: |with| {
         let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
@@ -39,6 +40,7 @@ pub(super) static OPTIMAL: Entry = Entry {
     about: "plays the optimal policy",
     reference: "backward induction",
     sees: Sees::Problem,
+    promises: false,
     parameters: &[],
     build: |with| {
         let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
@@ -53,6 +55,7 @@ pub(super) static BEST_FIXED: Entry = Entry {
     about: "plays the best sequence that looks at no feedback",
     reference: "Tekin, van der Schaar, Section 2",
     sees: Sees::Problem,
+    promises: false,
     parameters: &[],
     build: |with| {
         let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;

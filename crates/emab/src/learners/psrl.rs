@@ -35,6 +35,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "draws a process from the posterior before every episode and plays its optimal policy",
     reference: "Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         SIGMA2,
         Parameter::new(

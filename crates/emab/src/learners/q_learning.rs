@@ -44,6 +44,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Watkins 1989, Learning from Delayed Rewards; Jin, Allen-Zhu, Bubeck, Jordan 2018, Is Q-learning Provably \
                 Efficient?",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "explore",

@@ -18,6 +18,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "any allowed action or stop, each with the same chance",
     reference: "none",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[],
     build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
 };

@@ -23,9 +23,15 @@ impl Settings<'_> {
             Some(_) => sigma2(name),
             None => Ok(both),
         };
-        // The third is no width of this form and is built elsewhere; whoever mistypes should hear of it too.
-        let words = [("paper", false), ("sound", true), ("bernstein", false)];
+        // The third has no coefficient; whoever mistypes should hear of it too.
+        let words = [
+            ("paper", Some(false)),
+            ("sound", Some(true)),
+            ("bernstein", None),
+        ];
+        let learner = self.learner;
         let sound = self.word("width", &words)?;
+        let sound = sound.ok_or(LearnerError::NoBounds { learner })?;
         // What is given is checked, wanted or not.
         let spread = self.value("feedback_spread").map(|_| self.spread());
         let width = if sound {

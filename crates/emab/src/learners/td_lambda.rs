@@ -36,6 +36,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "temporal differences with traces: values of actions learned from all that follows them",
     reference: "Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "lambda",

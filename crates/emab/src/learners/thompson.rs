@@ -34,6 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "draws the gain of each action from its posterior, by step and state, and takes the largest",
     reference: "Agrawal, Goyal 2013, Further Optimal Regret Bounds for Thompson Sampling",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         SIGMA2,
         Parameter::new(

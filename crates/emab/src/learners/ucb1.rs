@@ -35,6 +35,7 @@ pub(super) static UCB1: Entry = Entry {
     about: "one arm for each sequence of actions; updates the arm it played",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[],
     build: |with| build(with, false),
 };
@@ -46,6 +47,7 @@ pub(super) static UCB1V: Entry = Entry {
     about: "UCB1 that updates every prefix of the sequence it played",
     reference: "Tekin, van der Schaar, Section 5",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[],
     build: |with| build(with, true),
 };

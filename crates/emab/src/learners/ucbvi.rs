@@ -34,6 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "optimistic backward induction on the estimated process, before every episode",
     reference: "Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "bonus",

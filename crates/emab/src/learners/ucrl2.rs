@@ -41,6 +41,7 @@ pub(super) static ENTRY: Entry = Entry {
     about: "the best policy of the best plausible process, until some count has doubled",
     reference: "Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning",
     sees: Sees::Spec,
+    promises: false,
     parameters: &[
         Parameter::new(
             "outcomes",
