@@ -1,0 +1,2 @@
+//! The decision service: people in the loop, nothing lost.
+#![forbid(unsafe_code)]
