@@ -8,7 +8,15 @@
 //! request → [`command`] → [`board`] (the rules, pure) → event → [`store`] → decision → answer
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod case;
+pub mod command;
+pub mod decision;
 pub mod event;
+pub mod json;
+pub mod lesson;
+pub mod mind;
 pub mod refusal;
 pub mod store;
+pub mod study;
+pub mod work;

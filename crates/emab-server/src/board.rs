@@ -1,0 +1,348 @@
+//! The rules of a study, as one pure step: an event and the episode it is about, in; the episode as it then is, out.
+//!
+//! The live service, a replay and an import all go through [`Board::advance`], so that what is recomputed is what happened.
+
+use emab::Episode;
+
+use crate::case::{Case, End, Outcome, Step};
+use crate::decision::Decision;
+use crate::event::{Event, GENESIS, Opened, Shadow, What};
+use crate::json::Name;
+use crate::mind::Mind;
+use crate::refusal::Refusal;
+use crate::store::Head;
+use crate::study::Study;
+
+/// A study as it stands after some event.
+pub struct Board {
+    /// What it is.
+    pub study: std::sync::Arc<Study>,
+    /// Where its log is.
+    pub head: Head,
+    /// What it has learned.
+    pub mind: Mind,
+    /// Whether what had been learned was changed: the mind has to be taught anew before it is asked.
+    pub stale: bool,
+}
+
+/// What an event did.
+#[derive(Debug, Default)]
+pub struct Advance {
+    /// The episode that it is about, as it now is.
+    pub case: Option<Case>,
+    /// The episode that was learned, with its place.
+    pub lesson: Option<(u64, Episode)>,
+}
+
+/// An event that cannot follow what was there.
+pub type Misfit = String;
+
+impl Board {
+    /// A study before its first event.
+    pub fn new(study: std::sync::Arc<Study>) -> Result<Board, Refusal> {
+        Ok(Board {
+            mind: Mind::new(&study)?,
+            head: Head {
+                key: 0,
+                name: study.name.clone(),
+                spec: study.canonical.clone(),
+                spec_hash: study.hash.clone(),
+                seq: 0,
+                hash: GENESIS.into(),
+                closed: false,
+                episodes: 0,
+                open: 0,
+                learned: 0,
+                missing: 0,
+                relearned: 0,
+            },
+            study,
+            stale: false,
+        })
+    }
+
+    /// The decision of a step of an episode, and what the shadow learners would have said.
+    pub fn decide(&mut self, episode: &str, t: usize, x: usize) -> (Decision, Vec<Shadow>) {
+        let decision = Decision::make(&self.study, &self.head, &mut self.mind, episode, t, x);
+        let actions = self.mind.shadows(t, x);
+        let named = self.study.shadows.iter().zip(actions);
+        let shadows = named.map(|(config, action)| Shadow {
+            learner: config.label().into(),
+            action: self.study.spec.action_name(action).into_owned(),
+        });
+        (decision, shadows.collect())
+    }
+
+    /// Takes in the next event, with the hash of its line and the episode it is about as it was before.
+    pub fn advance(
+        &mut self,
+        event: &Event,
+        hash: &str,
+        case: Option<Case>,
+    ) -> Result<Advance, Misfit> {
+        if event.seq != self.head.seq + 1 {
+            return Err(format!("it has number {}, after {}", event.seq, self.head.seq));
+        }
+        if event.previous != self.head.hash {
+            return Err("it does not name the hash of the event before it".into());
+        }
+        let was_open = case.as_ref().is_some_and(|case| case.end.is_none());
+        let was_missing = case.as_ref().is_some_and(Case::is_missing);
+        let was_there = case.is_some();
+        let mut case = self.case_after(&event.what, case)?;
+        let mut lesson = None;
+        if let Some(case) = &mut case {
+            if !was_there {
+                case.opened = event.seq;
+                self.head.episodes += 1;
+            }
+            case.touched = event.seq;
+            if case.is_settled() && changes_outcome(&event.what) {
+                lesson = Some(self.place(case, event.seq));
+            }
+            self.head.open = self.head.open + u64::from(case.end.is_none()) - u64::from(was_open);
+            self.head.missing =
+                self.head.missing + u64::from(case.is_missing()) - u64::from(was_missing);
+        }
+        if matches!(event.what, What::Closed(_)) {
+            self.head.closed = true;
+        }
+        self.head.seq = event.seq;
+        self.head.hash = hash.into();
+        Ok(Advance { case, lesson })
+    }
+
+    /// Learns from a settled episode: at the end of the order, or at the place that it has.
+    fn place(&mut self, case: &mut Case, seq: u64) -> (u64, Episode) {
+        let episode = case.episode();
+        let place = match case.place {
+            Some(place) => {
+                self.head.relearned = seq;
+                self.stale = true;
+                place
+            }
+            None => {
+                let place = self.head.learned;
+                self.head.learned += 1;
+                if !self.stale {
+                    self.mind.learn(&episode);
+                }
+                place
+            }
+        };
+        case.place = Some(place);
+        (place, episode)
+    }
+
+    /// The episode after an event.
+    fn case_after(&self, what: &What, case: Option<Case>) -> Result<Option<Case>, Misfit> {
+        let spec = &self.study.spec;
+        let episode = what.episode();
+        let there = || match &case {
+            Some(case) => Ok(case.clone()),
+            None => Err(format!(
+                "there is no episode `{}` before it",
+                episode.unwrap_or("")
+            )),
+        };
+        match what {
+            What::Created(created) => {
+                if self.head.seq != 0 || created.spec_hash != self.study.hash {
+                    return Err("it creates what was created before".into());
+                }
+                return Ok(None);
+            }
+            What::Closed(_) => return Ok(None),
+            What::Opened(_) | What::Imported(_) if case.is_some() => {
+                return Err(format!("episode `{}` is there before it", episode.unwrap_or("")));
+            }
+            _ if self.head.seq == 0 => return Err("nothing was created before it".into()),
+            _ => {}
+        }
+        let case = match what {
+            What::Created(_) | What::Closed(_) => return Ok(None),
+            What::Opened(opened) => Case {
+                recommended: self.recommended(opened)?,
+                ..new_case(&opened.episode, spec.start())
+            },
+            What::Told(told) => {
+                let mut case = there()?;
+                let name = |text: &str| Name::Text(text.into());
+                let action = self.study.action(&name(&told.action)).map_err(detail)?;
+                let feedback = self.study.feedback(&name(&told.feedback)).map_err(detail)?;
+                if case.end.is_some() || told.step != case.step() {
+                    return Err(format!("it tells step {} of an episode elsewhere", told.step));
+                }
+                let next = step(&self.study, &case, action, feedback).map_err(detail)?;
+                case.states.push(next);
+                case.steps.push(Step {
+                    action,
+                    feedback,
+                    overridden: told.overridden,
+                    reason: told.reason.clone(),
+                });
+                let decision = told.decision.get();
+                case.recommended = self.action_of(decision)?;
+                case
+            }
+            What::Stopped(stopped) => ended(
+                there()?,
+                stopped.step,
+                End {
+                    abandoned: false,
+                    overridden: stopped.overridden,
+                    reason: stopped.reason.clone(),
+                },
+            )?,
+            What::Abandoned(abandoned) => ended(
+                there()?,
+                abandoned.step,
+                End {
+                    abandoned: true,
+                    overridden: false,
+                    reason: Some(abandoned.reason.clone()),
+                },
+            )?,
+            What::Revealed(revealed) => {
+                let mut case = there()?;
+                merge(&mut case.outcome.costs, &revealed.costs)?;
+                merge(&mut case.outcome.rewards, &revealed.rewards)?;
+                case.outcome.last |= revealed.last;
+                case
+            }
+            What::Amended(amended) => {
+                let mut case = there()?;
+                merge(&mut case.outcome.costs, &amended.costs)?;
+                merge(&mut case.outcome.rewards, &amended.rewards)?;
+                case
+            }
+            What::Imported(past) => {
+                let mut case = new_case(&past.episode, spec.start());
+                for (action, feedback) in past.actions.iter().zip(&past.feedbacks) {
+                    let name = |text: &str| Name::Text(text.into());
+                    let action = self.study.action(&name(action)).map_err(detail)?;
+                    let feedback = self.study.feedback(&name(feedback)).map_err(detail)?;
+                    let next = step(&self.study, &case, action, feedback).map_err(detail)?;
+                    case.states.push(next);
+                    case.steps.push(Step {
+                        action,
+                        feedback,
+                        overridden: false,
+                        reason: None,
+                    });
+                }
+                case.imported = true;
+                let at = case.step();
+                let mut case = ended(
+                    case,
+                    at,
+                    End {
+                        abandoned: false,
+                        overridden: false,
+                        reason: None,
+                    },
+                )?;
+                merge(&mut case.outcome.costs, &past.costs)?;
+                merge(&mut case.outcome.rewards, &past.rewards)?;
+                case.outcome.last = true;
+                case
+            }
+        };
+        Ok(Some(case))
+    }
+
+    fn recommended(&self, opened: &Opened) -> Result<Option<usize>, Misfit> {
+        self.action_of(opened.decision.get())
+    }
+
+    /// What a decision recommends; none is `stop`.
+    fn action_of(&self, decision: &str) -> Result<Option<usize>, Misfit> {
+        #[derive(serde::Deserialize)]
+        struct Action<'a> {
+            #[serde(borrow)]
+            action: std::borrow::Cow<'a, str>,
+        }
+        let Action { action } =
+            serde_json::from_str(decision).map_err(|error| format!("its decision: {error}"))?;
+        if action == "stop" {
+            return Ok(None);
+        }
+        let name = Name::Text(action.into_owned());
+        self.study.action(&name).map(Some).map_err(detail)
+    }
+}
+
+fn detail(refusal: Refusal) -> Misfit {
+    refusal.detail
+}
+
+fn changes_outcome(what: &What) -> bool {
+    matches!(
+        what,
+        What::Revealed(_) | What::Amended(_) | What::Imported(_)
+    )
+}
+
+fn new_case(id: &str, start: usize) -> Case {
+    Case {
+        id: id.into(),
+        states: vec![start],
+        steps: Vec::new(),
+        recommended: None,
+        end: None,
+        outcome: Outcome::default(),
+        place: None,
+        opened: 0,
+        touched: 0,
+        imported: false,
+    }
+}
+
+fn ended(mut case: Case, step: usize, end: End) -> Result<Case, Misfit> {
+    if case.end.is_some() || step != case.step() {
+        return Err(format!("it ends an episode elsewhere than at step {step}"));
+    }
+    case.end = Some(end);
+    case.recommended = None;
+    case.outcome.costs = vec![None; step - 1];
+    case.outcome.rewards = vec![None; step];
+    Ok(case)
+}
+
+/// Puts what is given over what was there.
+fn merge(known: &mut [Option<f64>], given: &[Option<f64>]) -> Result<(), Misfit> {
+    if known.len() != given.len() {
+        return Err(format!("it gives {} values for {}", given.len(), known.len()));
+    }
+    for (known, given) in known.iter_mut().zip(given) {
+        *known = given.or(*known);
+    }
+    Ok(())
+}
+
+/// The state that a step of an episode leads to, where that action may be taken.
+pub fn step(study: &Study, case: &Case, action: usize, feedback: usize) -> Result<usize, Refusal> {
+    next(study, case.step(), case.state(), action, feedback)
+}
+
+/// The same from a step and a state.
+pub fn next(study: &Study, t: usize, x: usize, action: usize, feedback: usize) -> Result<usize, Refusal> {
+    let spec = &study.spec;
+    if t >= spec.horizon() {
+        return Err(Refusal::impossible(format!(
+            "step {t} is the last of this study: all that can be done there is to stop"
+        ))
+        .at("/step"));
+    }
+    let wrong = |error: emab::PointError| Refusal::impossible(error.to_string()).at("/action");
+    if !spec.check_allowed(t, x, action).map_err(wrong)? {
+        return Err(Refusal::impossible(format!(
+            "`{}` may not be taken at step {t} in state `{}`",
+            spec.actions().name(action),
+            spec.states().name(x)
+        ))
+        .at("/action"));
+    }
+    let next = spec.next(t, x, action, feedback);
+    next.map_err(|error| Refusal::impossible(error.to_string()).at("/feedback"))
+}

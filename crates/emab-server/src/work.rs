@@ -1,0 +1,790 @@
+//! Carrying out commands on one study, inside a transaction: checked first, then recorded as events.
+//!
+//! A command is either refused and has changed nothing, or was carried out before and is answered as it was then, or
+//! becomes one event (an import: one for each line).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::value::to_raw_value;
+
+use crate::board::{Board, step};
+use crate::case::{Case, Outcome};
+use crate::command::{Abandon, Amend, Body, Command, Past, Reply, Reveal, Stop, Tell};
+use crate::decision::Decision;
+use crate::event::{
+    Abandoned, Amended, Closed, Created, Event, Imported, Opened, Record, Revealed, Shadow,
+    Stopped, Told, What,
+};
+use crate::json::{Whole, short};
+use crate::lesson::{pack, unpack};
+use crate::mind::Place;
+use crate::refusal::Refusal;
+use crate::store::{Answer, Changes, Lesson, Store, StoreError};
+use crate::study::{NAME_RULE, Study, is_name};
+
+/// The longest reason.
+pub const MAX_REASON: usize = 2_000;
+/// Costs and rewards beyond this are refused: sums over many episodes must stay finite.
+const LARGEST: f64 = 1e100;
+/// How many learned episodes are read at once.
+const PAGE: usize = 4_096;
+
+/// Why a command was not carried out.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It cannot be.
+    Refused(Refusal),
+    /// The store failed: nothing of the transaction stands.
+    Store(StoreError),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Trouble {
+        Trouble::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Trouble {
+        Trouble::Store(error)
+    }
+}
+
+fn broken(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Refused(Refusal::internal(error.to_string()))
+}
+
+/// What commands do to one study in one transaction.
+pub struct Work<'a> {
+    board: &'a mut Board,
+    store: &'a mut dyn Store,
+    at: &'a str,
+    cases: HashMap<String, Case>,
+    touched: BTreeSet<String>,
+    events: Vec<Record>,
+    answers: Vec<Answer>,
+    lessons: BTreeMap<u64, Vec<u8>>,
+    counted: BTreeSet<Place>,
+}
+
+impl<'a> Work<'a> {
+    /// Work on a study whose row is locked, at this time, with these episodes at hand.
+    pub fn new(
+        board: &'a mut Board,
+        store: &'a mut dyn Store,
+        at: &'a str,
+        cases: Vec<Case>,
+    ) -> Work<'a> {
+        Work {
+            board,
+            store,
+            at,
+            cases: cases.into_iter().map(|c| (c.id.clone(), c)).collect(),
+            touched: BTreeSet::new(),
+            events: Vec::new(),
+            answers: Vec::new(),
+            lessons: BTreeMap::new(),
+            counted: BTreeSet::new(),
+        }
+    }
+
+    /// Carries out a command for somebody.
+    pub fn carry_out(&mut self, command: &Command, by: &str) -> Result<Reply, Trouble> {
+        match command {
+            Command::Create(study) => self.create(study, by),
+            Command::Close => self.close(by),
+            Command::Open(id) => self.open(id.as_deref(), by),
+            Command::Tell(id, tell) => self.tell(id, tell, by),
+            Command::Stop(id, stop) => self.stop(id, stop, by),
+            Command::Abandon(id, abandon) => self.abandon(id, abandon, by),
+            Command::Reveal(id, reveal) => self.reveal(id, reveal, by),
+            Command::Amend(id, amend) => self.amend(id, amend, by),
+            Command::Import(past) => self.import(past, by),
+            Command::Restore(records) => self.restore(records),
+        }
+    }
+
+    /// Writes everything that changed.
+    pub fn write(mut self) -> Result<(), Trouble> {
+        if self.events.is_empty() {
+            return Ok(());
+        }
+        self.refresh()?;
+        let mind = &self.board.mind;
+        let cells = self.counted.iter().map(|&place| mind.cell(place));
+        let changes = Changes {
+            cells: cells.filter(|cell| cell.count > 0).collect(),
+            events: self.events,
+            cases: self
+                .touched
+                .iter()
+                .filter_map(|id| self.cases.remove(id))
+                .collect(),
+            answers: self.answers,
+            lessons: self
+                .lessons
+                .into_iter()
+                .map(|(place, bytes)| Lesson { place, bytes })
+                .collect(),
+        };
+        Ok(self.store.write(&self.board.head, &changes)?)
+    }
+
+    fn create(&mut self, study: &Study, by: &str) -> Result<Reply, Trouble> {
+        let new = self.board.head.seq == 0;
+        if new {
+            let spec = serde_json::value::RawValue::from_string(study.canonical.clone());
+            self.record(
+                What::Created(Created {
+                    study: study.name.clone(),
+                    spec: spec.map_err(broken)?,
+                    spec_hash: study.hash.clone(),
+                }),
+                by,
+            )?;
+        } else if self.board.head.spec_hash != study.hash {
+            return Err(Refusal::conflict(format!(
+                "study `{}` was created from another specification (hash {}, this is {}); a study never changes: create \
+                 one with another name",
+                study.name, self.board.head.spec_hash, study.hash
+            ))
+            .into());
+        }
+        Ok(self.study_reply(new))
+    }
+
+    fn close(&mut self, by: &str) -> Result<Reply, Trouble> {
+        let new = !self.board.head.closed;
+        if new {
+            self.record(What::Closed(Closed {}), by)?;
+        }
+        Ok(self.study_reply(new))
+    }
+
+    fn study_reply(&self, new: bool) -> Reply {
+        Reply {
+            new,
+            body: Body::Study(Box::new(self.board.head.clone())),
+        }
+    }
+
+    fn open(&mut self, id: Option<&str>, by: &str) -> Result<Reply, Trouble> {
+        let made_up;
+        let id = match id {
+            Some(id) if is_name(id) => id,
+            Some(id) => {
+                return Err(Refusal::impossible(format!(
+                    "`{}` cannot be the name of an episode: {NAME_RULE}",
+                    short(id)
+                ))
+                .at("/id")
+                .into());
+            }
+            None => {
+                made_up = make_up_name()?;
+                &made_up
+            }
+        };
+        if let Some(case) = self.cases.get(id) {
+            if case.imported {
+                return Err(Refusal::conflict(format!(
+                    "episode `{id}` was imported whole; it was never open"
+                ))
+                .into());
+            }
+            return self.repeat(id, 1);
+        }
+        self.accepts_episodes()?;
+        let start = self.board.study.spec.start();
+        let (decision, shadow) = self.decide(id, 1, start)?;
+        let what = What::Opened(Opened {
+            episode: id.into(),
+            decision: to_raw_value(&decision).map_err(broken)?,
+            shadow,
+        });
+        self.record(what, by)?;
+        answered(&decision)
+    }
+
+    fn accepts_episodes(&self) -> Result<(), Refusal> {
+        if self.board.head.closed {
+            let name = &self.board.head.name;
+            return Err(Refusal::conflict(format!(
+                "study `{name}` is closed: it takes no new episodes"
+            )));
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, id: &str, tell: &Tell, by: &str) -> Result<Reply, Trouble> {
+        let study = self.board.study.clone();
+        let case = self.case(id)?.clone();
+        let (Whole(at), now) = (tell.step, case.step());
+        if at > 0 && at < now as u64 {
+            // Told before: the same again is answered as it was, whatever has happened since.
+            let was = &case.steps[at as usize - 1];
+            let same = study.action(&tell.action) == Ok(was.action)
+                && study.feedback(&tell.feedback) == Ok(was.feedback)
+                && (tell.reason.is_none() || tell.reason == was.reason);
+            if same && !case.imported {
+                return self.repeat(id, now.min(at as usize + 1));
+            }
+            return Err(Refusal::conflict(format!(
+                "step {at} of episode `{id}` was told before, with action `{}` and feedback `{}`; it is now at step {now}",
+                study.spec.actions().name(was.action),
+                study.spec.feedbacks().name(was.feedback)
+            ))
+            .current(now)
+            .into());
+        }
+        still_open(&case)?;
+        right_step(&case, tell.step)?;
+        let action = study.action(&tell.action)?;
+        let feedback = study.feedback(&tell.feedback)?;
+        let next = step(&study, &case, action, feedback)?;
+        let overridden = case.recommended != Some(action);
+        let reason = reason_for(tell.reason.as_deref(), overridden, || {
+            let recommended = case.recommended.map_or(emab::Action::Stop, emab::Action::Continue);
+            format!(
+                "`{}` was recommended and `{}` was done",
+                study.spec.action_name(recommended),
+                study.spec.actions().name(action)
+            )
+        })?;
+        let (decision, shadow) = self.decide(id, now + 1, next)?;
+        let what = What::Told(Told {
+            episode: id.into(),
+            step: now,
+            action: study.spec.actions().name(action).into_owned(),
+            feedback: study.spec.feedbacks().name(feedback).into_owned(),
+            overridden,
+            reason,
+            decision: to_raw_value(&decision).map_err(broken)?,
+            shadow,
+        });
+        self.record(what, by)?;
+        answered(&decision)
+    }
+
+    fn stop(&mut self, id: &str, stop: &Stop, by: &str) -> Result<Reply, Trouble> {
+        let case = self.case(id)?;
+        if let Some(end) = &case.end {
+            let same = !end.abandoned
+                && !case.imported
+                && stop.step == Whole(case.step() as u64)
+                && (stop.reason.is_none() || stop.reason == end.reason);
+            if same {
+                return Ok(self.case_reply(id, false)?);
+            }
+        }
+        still_open(case)?;
+        right_step(case, stop.step)?;
+        let overridden = case.recommended.is_some();
+        let reason = reason_for(stop.reason.as_deref(), overridden, || {
+            let action = case.recommended.map_or(emab::Action::Stop, emab::Action::Continue);
+            let name = self.board.study.spec.action_name(action);
+            format!("`{name}` was recommended, not `stop`")
+        })?;
+        let step = case.step();
+        let what = What::Stopped(Stopped {
+            episode: id.into(),
+            step,
+            overridden,
+            reason,
+        });
+        self.record(what, by)?;
+        Ok(self.case_reply(id, true)?)
+    }
+
+    fn abandon(&mut self, id: &str, abandon: &Abandon, by: &str) -> Result<Reply, Trouble> {
+        let case = self.case(id)?;
+        if let Some(end) = &case.end
+            && end.abandoned
+            && end.reason.as_deref() == Some(&*abandon.reason)
+        {
+            return Ok(self.case_reply(id, false)?);
+        }
+        still_open(case)?;
+        let what = What::Abandoned(Abandoned {
+            episode: id.into(),
+            step: case.step(),
+            reason: required_reason(&abandon.reason)?,
+        });
+        self.record(what, by)?;
+        Ok(self.case_reply(id, true)?)
+    }
+
+    fn reveal(&mut self, id: &str, reveal: &Reveal, by: &str) -> Result<Reply, Trouble> {
+        let case = self.case(id)?;
+        let given = given(case, &reveal.costs, &reveal.rewards)?;
+        let known = &case.outcome;
+        for (field, known, given) in [
+            ("costs", &known.costs, &given.costs),
+            ("rewards", &known.rewards, &given.rewards),
+        ] {
+            for (i, (known, given)) in known.iter().zip(given).enumerate() {
+                let Some(given) = given else { continue };
+                let pointer = format!("/{field}/{i}");
+                match known {
+                    Some(known) if known == given => {}
+                    Some(known) => {
+                        return Err(Refusal::conflict(format!(
+                            "{known} was given before, and now {given}; a correction goes to POST …/outcome:amend, with \
+                             its reason"
+                        ))
+                        .at(pointer)
+                        .into());
+                    }
+                    None if case.outcome.last => {
+                        return Err(Refusal::conflict(
+                            "the outcome was said to be final; what came after it goes to POST …/outcome:amend, with the \
+                             reason",
+                        )
+                        .at(pointer)
+                        .into());
+                    }
+                    None => {}
+                }
+            }
+        }
+        let something = adds(&known.costs, &given.costs) || adds(&known.rewards, &given.rewards);
+        // After the last value there is nothing more to be final about.
+        let ends = reveal.last && !known.last && !known.is_whole();
+        if !something && !ends {
+            return Ok(self.case_reply(id, false)?);
+        }
+        let what = What::Revealed(Revealed {
+            episode: id.into(),
+            costs: given.costs,
+            rewards: given.rewards,
+            last: reveal.last,
+        });
+        self.record(what, by)?;
+        Ok(self.case_reply(id, true)?)
+    }
+
+    fn amend(&mut self, id: &str, amend: &Amend, by: &str) -> Result<Reply, Trouble> {
+        let case = self.case(id)?;
+        let given = given(case, &amend.costs, &amend.rewards)?;
+        let reason = required_reason(&amend.reason)?;
+        let known = &case.outcome;
+        let differs = |known: &[Option<f64>], given: &[Option<f64>]| {
+            let mut pairs = known.iter().zip(given);
+            pairs.any(|(known, given)| given.is_some() && known != given)
+        };
+        if !differs(&known.costs, &given.costs) && !differs(&known.rewards, &given.rewards) {
+            return Ok(self.case_reply(id, false)?);
+        }
+        let what = What::Amended(Amended {
+            episode: id.into(),
+            costs: given.costs,
+            rewards: given.rewards,
+            reason,
+        });
+        self.record(what, by)?;
+        Ok(self.case_reply(id, true)?)
+    }
+
+    fn import(&mut self, list: &[(u64, Past)], by: &str) -> Result<Reply, Trouble> {
+        let (mut new, mut repeated) = (0, 0);
+        for (line, past) in list {
+            let there = self.cases.get(&past.id);
+            match check_past(&self.board.study, past, there) {
+                Ok(None) => repeated += 1,
+                Ok(Some(imported)) => {
+                    self.accepts_episodes()?;
+                    self.record(What::Imported(imported), by)?;
+                    new += 1;
+                }
+                Err(mut refusal) => {
+                    refusal.detail = format!("line {line}: {}", refusal.detail);
+                    return Err(refusal.into());
+                }
+            }
+        }
+        Ok(Reply {
+            new: new > 0,
+            body: Body::Taken { new, repeated },
+        })
+    }
+
+    /// Events of an exported study, as they are: same numbers, same hashes.
+    fn restore(&mut self, records: &[Record]) -> Result<Reply, Trouble> {
+        let (mut new, mut repeated) = (0, 0);
+        for record in records {
+            let wrong = |what: &str| {
+                Refusal::conflict(format!("event {}: {what}", record.seq))
+            };
+            if !record.is_intact() {
+                return Err(wrong("its hash is not that of its line: it was changed").into());
+            }
+            if record.seq <= self.board.head.seq {
+                let there = self.store.events(self.board.head.key, record.seq - 1, 1)?;
+                let there = there.first().or_else(|| {
+                    // Written in this very transaction.
+                    self.events.iter().find(|event| event.seq == record.seq)
+                });
+                if there.is_none_or(|there| there.hash != record.hash) {
+                    return Err(wrong("the study has another event of this number").into());
+                }
+                repeated += 1;
+                continue;
+            }
+            let event = record
+                .read()
+                .map_err(|error| Refusal::impossible(format!("event {}: {error}", record.seq)))?;
+            if let Some(id) = event.what.episode()
+                && !self.cases.contains_key(id)
+            {
+                for case in self.store.cases(self.board.head.key, &[id])? {
+                    self.cases.insert(case.id.clone(), case);
+                }
+            }
+            if matches!(event.what, What::Opened(_) | What::Told(_)) {
+                self.refresh()?;
+            }
+            self.take(&event, record.clone())?;
+            new += 1;
+        }
+        Ok(Reply {
+            new: new > 0,
+            body: Body::Taken { new, repeated },
+        })
+    }
+
+    /// The episode, which must be there.
+    fn case(&self, id: &str) -> Result<&Case, Refusal> {
+        self.cases.get(id).ok_or_else(|| {
+            let study = &self.board.head.name;
+            Refusal::not_found(format!("study `{study}` has no episode `{}`", short(id)))
+        })
+    }
+
+    fn case_reply(&self, id: &str, new: bool) -> Result<Reply, Refusal> {
+        let case = Box::new(self.case(id)?.clone());
+        Ok(Reply {
+            new,
+            body: Body::Case(case),
+        })
+    }
+
+    /// The answer to what was asked before: the decision that was given then.
+    fn repeat(&mut self, id: &str, step: usize) -> Result<Reply, Trouble> {
+        let written = self
+            .answers
+            .iter()
+            .find(|answer| answer.episode == id && answer.step == step as u32);
+        let text = match written {
+            Some(answer) => answer.text.clone(),
+            None => {
+                let key = self.board.head.key;
+                let answer = self.store.answer(key, id, Some(step as u32))?;
+                let missing = || StoreError::Damaged(format!("decision {step} of `{id}` is missing"));
+                answer.ok_or_else(missing)?.text
+            }
+        };
+        Ok(Reply {
+            new: false,
+            body: Body::Decision(text),
+        })
+    }
+
+    fn decide(&mut self, id: &str, t: usize, x: usize) -> Result<(Decision, Vec<Shadow>), Trouble> {
+        self.refresh()?;
+        Ok(self.board.decide(id, t, x))
+    }
+
+    /// Makes an event of it.
+    fn record(&mut self, what: What, by: &str) -> Result<(), Trouble> {
+        let event = Event {
+            seq: self.board.head.seq + 1,
+            at: self.at.into(),
+            by: by.into(),
+            previous: self.board.head.hash.clone(),
+            what,
+        };
+        let record = event.record().map_err(broken)?;
+        self.take(&event, record)
+    }
+
+    fn take(&mut self, event: &Event, record: Record) -> Result<(), Trouble> {
+        let case = event.what.episode().and_then(|id| self.cases.get(id));
+        let advance = self
+            .board
+            .advance(event, &record.hash, case.cloned())
+            .map_err(|misfit| Refusal::conflict(format!("event {}: {misfit}", event.seq)))?;
+        if let What::Opened(Opened { episode, decision, .. })
+        | What::Told(Told { episode, decision, .. }) = &event.what
+        {
+            self.answers.push(Answer {
+                episode: episode.clone(),
+                step: advance.case.as_ref().map_or(1, |case| case.step() as u32),
+                text: decision.get().into(),
+            });
+        }
+        if let Some((place, episode)) = advance.lesson {
+            self.counted.extend(self.board.mind.places(&episode));
+            self.lessons.insert(place, pack(&episode));
+        }
+        if let Some(case) = advance.case {
+            self.touched.insert(case.id.clone());
+            self.cases.insert(case.id.clone(), case);
+        }
+        self.events.push(record);
+        Ok(())
+    }
+
+    /// Teaches the mind anew if what it was taught has changed.
+    fn refresh(&mut self) -> Result<(), Trouble> {
+        if self.board.stale {
+            teach_anew(self.board, self.store, &self.lessons)?;
+        }
+        Ok(())
+    }
+}
+
+/// Teaches the mind of a board everything that was learned, in order; what is not yet in the store comes from `pending`.
+pub fn teach_anew(
+    board: &mut Board,
+    store: &mut dyn Store,
+    pending: &BTreeMap<u64, Vec<u8>>,
+) -> Result<(), Trouble> {
+    board.mind = crate::mind::Mind::new(&board.study)?;
+    catch_up(board, store, pending)?;
+    board.stale = false;
+    Ok(())
+}
+
+/// Teaches the mind of a board what was learned since.
+pub fn catch_up(
+    board: &mut Board,
+    store: &mut dyn Store,
+    pending: &BTreeMap<u64, Vec<u8>>,
+) -> Result<(), Trouble> {
+    let (key, end) = (board.head.key, board.head.learned);
+    while board.mind.taught < end {
+        let from = board.mind.taught;
+        let page = store.lessons(key, from, PAGE.min((end - from) as usize))?;
+        let stored = page.iter().map(|lesson| (lesson.place, &lesson.bytes));
+        let mut lessons: BTreeMap<u64, &Vec<u8>> = stored.collect();
+        let last = match page.last() {
+            Some(lesson) => lesson.place + 1,
+            None => end,
+        };
+        lessons.extend(pending.range(from..last).map(|(place, bytes)| (*place, bytes)));
+        for (place, bytes) in lessons {
+            let episode = unpack(bytes).filter(|_| place == board.mind.taught);
+            let episode = episode.ok_or_else(|| {
+                let taught = board.mind.taught;
+                StoreError::Damaged(format!("learned episode {taught} is missing or unreadable"))
+            })?;
+            board.mind.learn(&episode);
+        }
+        if board.mind.taught == from {
+            return Err(StoreError::Damaged(format!("learned episode {from} is missing")).into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks a past episode: what is to be recorded, or none if the very same is there.
+pub fn check_past(
+    study: &Study,
+    past: &Past,
+    there: Option<&Case>,
+) -> Result<Option<Imported>, Refusal> {
+    if !is_name(&past.id) {
+        return Err(Refusal::impossible(format!(
+            "`{}` cannot be the name of an episode: {NAME_RULE}",
+            short(&past.id)
+        ))
+        .at("/id"));
+    }
+    if past.actions.len() != past.feedbacks.len() {
+        return Err(Refusal::impossible(format!(
+            "{} actions and {} feedbacks: there is one feedback for each action",
+            past.actions.len(),
+            past.feedbacks.len()
+        ))
+        .at("/feedbacks"));
+    }
+    let (mut x, mut names) = (study.spec.start(), (Vec::new(), Vec::new()));
+    let mut indices = Vec::new();
+    for (i, (action, feedback)) in past.actions.iter().zip(&past.feedbacks).enumerate() {
+        let inside = |refusal: Refusal| {
+            let pointer = match refusal.pointer.as_deref() {
+                Some("/feedback") => format!("/feedbacks/{i}"),
+                _ => format!("/actions/{i}"),
+            };
+            refusal.at(pointer)
+        };
+        let action = study.action(action).map_err(inside)?;
+        let feedback = study.feedback(feedback).map_err(inside)?;
+        if i + 1 >= study.spec.horizon() {
+            return Err(Refusal::impossible(format!(
+                "{} actions: at most {} fit before the horizon",
+                past.actions.len(),
+                study.spec.horizon() - 1
+            ))
+            .at("/actions"));
+        }
+        x = crate::board::next(study, i + 1, x, action, feedback).map_err(inside)?;
+        names.0.push(study.spec.actions().name(action).into_owned());
+        names.1.push(study.spec.feedbacks().name(feedback).into_owned());
+        indices.push((action, feedback));
+    }
+    let steps = past.actions.len() + 1;
+    let costs = values("costs", &past.costs, steps - 1)?;
+    let rewards = values("rewards", &past.rewards, steps)?;
+    if let Some(case) = there {
+        let told = case.steps.iter().map(|step| (step.action, step.feedback));
+        let same = case.imported
+            && told.eq(indices)
+            && case.outcome.costs == costs
+            && case.outcome.rewards == rewards;
+        return if same {
+            Ok(None)
+        } else {
+            Err(Refusal::conflict(format!(
+                "there is an episode `{}` already, and it is another one",
+                past.id
+            ))
+            .at("/id"))
+        };
+    }
+    Ok(Some(Imported {
+        episode: past.id.clone(),
+        actions: names.0,
+        feedbacks: names.1,
+        costs,
+        rewards,
+    }))
+}
+
+fn answered(decision: &Decision) -> Result<Reply, Trouble> {
+    let text = serde_json::to_string(decision).map_err(broken)?;
+    Ok(Reply {
+        new: true,
+        body: Body::Decision(text),
+    })
+}
+
+fn still_open(case: &Case) -> Result<(), Refusal> {
+    match &case.end {
+        None => Ok(()),
+        Some(end) => Err(Refusal::conflict(format!(
+            "episode `{}` has ended: it was {} at step {}",
+            case.id,
+            if end.abandoned { "abandoned" } else { "stopped" },
+            case.step()
+        ))
+        .current(case.step())),
+    }
+}
+
+fn right_step(case: &Case, Whole(step): Whole) -> Result<(), Refusal> {
+    let now = case.step();
+    if step == now as u64 {
+        return Ok(());
+    }
+    Err(Refusal::wrong_step(format!(
+        "step {step} was told, and episode `{}` is at step {now}",
+        case.id
+    ))
+    .at("/step")
+    .current(now))
+}
+
+/// The reason as it is kept; required where something was done against the recommendation.
+fn reason_for(
+    reason: Option<&str>,
+    overridden: bool,
+    what: impl Fn() -> String,
+) -> Result<Option<String>, Refusal> {
+    match reason {
+        Some(reason) => required_reason(reason).map(Some),
+        None if overridden => Err(Refusal::impossible(format!(
+            "{}: an override needs a `reason`",
+            what()
+        ))
+        .at("/reason")),
+        None => Ok(None),
+    }
+}
+
+fn required_reason(reason: &str) -> Result<String, Refusal> {
+    if reason.trim().is_empty() || reason.chars().count() > MAX_REASON {
+        return Err(Refusal::impossible(format!(
+            "a `reason` has 1 to {MAX_REASON} characters, this one has {}",
+            reason.trim().chars().count()
+        ))
+        .at("/reason"));
+    }
+    Ok(reason.into())
+}
+
+/// What a request gives of the outcome of an episode that has ended.
+fn given(
+    case: &Case,
+    costs: &Option<Vec<Option<f64>>>,
+    rewards: &Option<Vec<Option<f64>>>,
+) -> Result<Outcome, Refusal> {
+    if case.end.is_none() {
+        return Err(Refusal::conflict(format!(
+            "episode `{}` is open at step {}: its outcome comes after it has ended (POST …:stop)",
+            case.id,
+            case.step()
+        ))
+        .current(case.step()));
+    }
+    let list = |field: &str, given: &Option<Vec<Option<f64>>>, expected: usize| match given {
+        None => Ok(vec![None; expected]),
+        Some(given) => values(field, given, expected),
+    };
+    Ok(Outcome {
+        costs: list("costs", costs, case.step() - 1)?,
+        rewards: list("rewards", rewards, case.step())?,
+        last: false,
+    })
+}
+
+/// Values that can be learned from, as they are kept.
+fn values(
+    field: &str,
+    given: &[Option<f64>],
+    expected: usize,
+) -> Result<Vec<Option<f64>>, Refusal> {
+    if given.len() != expected {
+        let steps = match field {
+            "costs" => "one for each action taken",
+            _ => "one for each step passed, the last included",
+        };
+        return Err(Refusal::impossible(format!(
+            "`{field}` has {} values and the episode {expected}: {steps}",
+            given.len()
+        ))
+        .at(format!("/{field}")));
+    }
+    let value = |(i, value): (usize, &Option<f64>)| match value {
+        Some(value) if value.is_nan() || value.abs() > LARGEST => Err(Refusal::impossible(format!(
+            "{} is too large: at most 1e100 in size",
+            emab::plain(*value)
+        ))
+        .at(format!("/{field}/{i}"))),
+        // There is one zero.
+        Some(value) => Ok(Some(value + 0.0)),
+        None => Ok(None),
+    };
+    given.iter().enumerate().map(value).collect()
+}
+
+fn adds(known: &[Option<f64>], given: &[Option<f64>]) -> bool {
+    let mut pairs = known.iter().zip(given);
+    pairs.any(|(known, given)| known.is_none() && given.is_some())
+}
+
+fn make_up_name() -> Result<String, Trouble> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(broken)?;
+    Ok(format!("e{:016x}", u64::from_le_bytes(bytes)))
+}
