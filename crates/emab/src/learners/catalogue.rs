@@ -125,6 +125,14 @@ impl LearnerConfig {
         &self.assumed
     }
 
+    /// The same with their ranges checked.
+    pub(super) fn settings(&self) -> Settings<'_> {
+        Settings {
+            learner: self.entry.name,
+            values: &self.values,
+        }
+    }
+
     /// The same for a run of so many episodes: `delta=1/n` becomes a number.
     pub fn for_episodes(mut self, episodes: u64) -> Result<LearnerConfig, LearnerError> {
         let delta = self.values.iter_mut().find(|(name, _)| *name == "delta");
@@ -147,11 +155,7 @@ impl LearnerConfig {
     /// FeedBAL's parameters, if that is what it is, with a width of the paper's form and nothing forgotten: what its theory
     /// is evaluated with.
     pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
-        let learner = self.entry.name;
-        let settings = Settings {
-            learner,
-            values: &self.values,
-        };
+        let (learner, settings) = (self.entry.name, self.settings());
         if learner != "feedbal" {
             return Err(LearnerError::NoBounds { learner });
         }
@@ -163,11 +167,7 @@ impl LearnerConfig {
 
     /// The chance that all of its confidence bounds hold up to, if it promises that they hold.
     pub fn promised(&self) -> Result<Delta, LearnerError> {
-        let learner = self.entry.name;
-        let settings = Settings {
-            learner,
-            values: &self.values,
-        };
+        let (learner, settings) = (self.entry.name, self.settings());
         if !self.entry.promises {
             return Err(LearnerError::NoPromise { learner });
         }
@@ -194,10 +194,7 @@ impl LearnerConfig {
         build: impl Fn(&Build<'_>) -> Result<L, LearnerError>,
     ) -> Result<L, LearnerError> {
         build(&Build {
-            settings: Settings {
-                learner: self.entry.name,
-                values: &self.values,
-            },
+            settings: self.settings(),
             spec,
             problem: problem.filter(|_| self.entry.sees != Sees::Spec),
         })

@@ -39,6 +39,35 @@ impl Sees {
     }
 }
 
+/// What a choice rests on, beside the step and the state it is made in and the episodes that were learned from.
+///
+/// A simulation plays one episode after another and need not care. Whoever has many open at once, asks when cases come
+/// and not when the learner expects it, and must be able to say later why something was chosen, needs [`Chooses::Tables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chooses {
+    /// Nothing: whoever learned the same episodes in the same order chooses the same, asked before or not.
+    Tables,
+    /// Draws of its own.
+    Draws,
+    /// What it decided at the first step of the episode, so that only one can be open at a time.
+    Plan,
+    /// When it was asked before: it makes up its mind at a question, and that stays.
+    Asked,
+}
+
+impl Chooses {
+    /// In words, of a learner.
+    pub fn words(self) -> &'static str {
+        match self {
+            Chooses::Tables => "it chooses from its tables alone",
+            Chooses::Draws => "it draws",
+            Chooses::Plan => "it decides at the first step of an episode what to do in all of it",
+            Chooses::Asked => "what it chooses depends on when it was asked before",
+        }
+    }
+}
+
 /// One learner of the catalogue.
 pub struct Entry {
     /// Its name on the command line.
@@ -53,6 +82,9 @@ pub struct Entry {
     pub sees: Sees,
     /// Whether its estimates are promised to stay within their widths, up to its `delta`; what `emab verify` counts.
     pub promises: bool,
+    /// What its choices rest on beside what it learned, unless a setting changes that:
+    /// [`LearnerConfig::chooses_from_tables`](super::LearnerConfig::chooses_from_tables).
+    pub chooses: Chooses,
     /// What can be set.
     pub parameters: &'static [Parameter],
     pub(super) build: fn(&Build<'_>) -> Result<Box<dyn Learner + Send>, LearnerError>,

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::gains::Gains;
 use super::parameter::Parameter;
 use crate::episode::Episode;
@@ -31,6 +31,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[
         Parameter::new(
             "schedule",

@@ -103,6 +103,16 @@ pub enum LearnerError {
         /// The learner.
         learner: &'static str,
     },
+    /// Its choices do not follow from what it learned.
+    #[error("learner `{learner}` does not choose from what it learned alone: {why}; {remedy}")]
+    BeyondTables {
+        /// The learner.
+        learner: &'static str,
+        /// What else its choices rest on.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The problem lacks what the learner is made for.
     #[error("learner `{learner}` does not apply: {why}")]
     DoesNotApply {

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::gains::Gains;
 use super::parameter::Parameter;
 use crate::episode::Episode;
@@ -31,6 +31,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Lattimore, Szepesvári 2020, Bandit Algorithms, Chapter 6",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Asked,
     parameters: &[Parameter::new(
         "m",
         "10",

@@ -13,7 +13,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::forgetting::Forgetting;
 use super::parameter::Parameter;
 use crate::episode::Episode;
@@ -32,6 +32,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
     sees: Sees::Spec,
     promises: true,
+    chooses: Chooses::Tables,
     parameters: &[
         Parameter::new(
             "sigma2",
@@ -80,7 +81,8 @@ pub(super) static ENTRY: Entry = Entry {
             "ties",
             "lowest",
             "who wins a tie among continuation actions: `lowest` or `random`",
-        ),
+        )
+        .draws_with("random"),
         Parameter::new(
             "window",
             "all",

@@ -15,7 +15,7 @@
 //! could be taken, it is tried.
 
 use super::LearnerError;
-use super::entry::{Build, Entry, Sees};
+use super::entry::{Build, Chooses, Entry, Sees};
 use super::estimator::{Estimator, Law};
 use super::feedbal_model::{EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST, rule};
 use super::parameter::Parameter;
@@ -34,6 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[
         Parameter::new(
             "depth",

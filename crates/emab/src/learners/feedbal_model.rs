@@ -25,7 +25,7 @@
 //! - The choice is by `trust.rs`. docs/theory.md has the proofs.
 
 use super::LearnerError;
-use super::entry::{Build, Entry, Sees};
+use super::entry::{Build, Chooses, Entry, Sees};
 use super::estimator::{Estimator, Law};
 use super::parameter::Parameter;
 use super::tabular::{DELTA, SIGMA2};
@@ -44,6 +44,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
     sees: Sees::Spec,
     promises: true,
+    chooses: Chooses::Tables,
     parameters: &[
         SIGMA2,
         DELTA,

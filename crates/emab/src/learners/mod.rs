@@ -25,6 +25,7 @@ mod q_learning;
 mod random;
 mod rows;
 mod settings;
+mod tables;
 mod tabular;
 mod td_lambda;
 mod thompson;
@@ -35,7 +36,7 @@ mod ucbvi;
 mod ucrl2;
 
 pub use catalogue::{CATALOGUE, LearnerConfig, nearest};
-pub use entry::{Entry, Sees};
+pub use entry::{Chooses, Entry, Sees};
 pub use error::LearnerError;
 pub use feedbal::{FeedBal, FeedBalParameters, Ties};
 pub use forgetting::{Forgetting, Memory};

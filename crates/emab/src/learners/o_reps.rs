@@ -30,7 +30,7 @@
 //! - Solving costs some hundred passes over the process after every episode, so there is a limit on its size.
 
 use super::LearnerError;
-use super::entry::{Build, Entry, Sees};
+use super::entry::{Build, Chooses, Entry, Sees};
 use super::parameter::{Parameter, ParameterValue};
 use super::tabular::{Chart, Flow, LEAST, MOST, REVEAL, Told};
 use crate::episode::Episode;
@@ -47,6 +47,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search",
     sees: Sees::Law,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[
         Parameter::new(
             "eta",

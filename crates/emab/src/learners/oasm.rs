@@ -27,7 +27,7 @@
 use std::collections::HashMap;
 
 use super::LearnerError;
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::tabular::{Chart, SCALE, Told};
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -44,6 +44,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting",
     sees: Sees::Rewards,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[SCALE],
     build: |with| {
         let problem = with.problem()?;

@@ -27,7 +27,7 @@
 //! - `t` counts steps, `stop` included, but nothing is learned within an episode. `N(i, stop)` are the rewards seen in
 //!   `i`; with `reveal=true` they are as many as the visits, and `stop` is always in `D`.
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::tabular::{
     Chart, Evidence, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, Told, best_near,
 };
@@ -44,6 +44,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
     build: |with| {
         let chart = Chart::new(with.learner, with.spec)?;

@@ -24,7 +24,7 @@
 //!   from the normal posterior that `psrl` has; the best of the samples counts there too.
 //! - Costs and rewards come when an episode is over, so epochs end there.
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{
     Chart, Evidence, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, Told, dirichlet, prior_sd,
@@ -43,6 +43,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Agrawal, Jia 2017, Optimistic posterior sampling for reinforcement learning: worst-case regret bounds",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[
         Parameter::new(
             "samples",

@@ -18,6 +18,9 @@ pub struct Parameter {
     stated: Option<fn(&Learning) -> Option<f64>>,
     #[serde(skip)]
     kind: Kind,
+    /// The setting with which the learner draws what it does not draw otherwise.
+    #[serde(skip)]
+    draws: Option<&'static str>,
 }
 
 /// What becomes of a parameter that nobody sets.
@@ -45,6 +48,7 @@ impl Parameter {
             about,
             stated: None,
             kind: Kind::Whole,
+            draws: None,
         }
     }
 
@@ -71,6 +75,17 @@ impl Parameter {
     pub(super) const fn optional(mut self) -> Parameter {
         self.kind = Kind::Optional;
         self
+    }
+
+    /// With this setting the learner draws what it does not draw otherwise.
+    pub(super) const fn draws_with(mut self, word: &'static str) -> Parameter {
+        self.draws = Some(word);
+        self
+    }
+
+    /// Whether it has the learner draw, set like this.
+    pub(super) fn draws(&self, value: &ParameterValue) -> bool {
+        matches!((self.draws, value), (Some(draws), ParameterValue::Word(word)) if draws == word)
     }
 
     fn in_file(&self, learning: &Learning) -> Option<ParameterValue> {

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::LearnerError;
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -26,6 +26,7 @@ pub(super) static BENCHMARK: Entry = Entry {
     reference: "Tekin, van der Schaar, Algorithm 1",
     sees: Sees::Problem,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[],
     build: |with| {
         let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
@@ -41,6 +42,7 @@ pub(super) static OPTIMAL: Entry = Entry {
     reference: "backward induction",
     sees: Sees::Problem,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[],
     build: |with| {
         let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
@@ -56,6 +58,7 @@ pub(super) static BEST_FIXED: Entry = Entry {
     reference: "Tekin, van der Schaar, Section 2",
     sees: Sees::Problem,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[],
     build: |with| {
         let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;

@@ -18,7 +18,7 @@
 //! - The draw is made when step 1 is asked for. An outcome that arrives within another episode changes the posterior, and
 //!   not the process that the episode is played by.
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{
     Chart, Evidence, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, Told, dirichlet, prior_sd,
@@ -36,6 +36,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[
         SIGMA2,
         Parameter::new(

@@ -27,7 +27,7 @@
 use std::sync::Arc;
 
 use super::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::parameter::Parameter;
 use super::rows::Rows;
 use super::tabular::{DELTA, LEAST, MOST, REVEAL, SIGMA2, Told};
@@ -45,12 +45,14 @@ pub(super) static ENTRY: Entry = Entry {
                 Efficient?",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Tables,
     parameters: &[
         Parameter::new(
             "explore",
             "ucb",
             "`ucb` (a bonus, Jin et al.) or `epsilon` (any choice with a small chance, Watkins)",
-        ),
+        )
+        .draws_with("epsilon"),
         Parameter::new(
             "c",
             "0.1",

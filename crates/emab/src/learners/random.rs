@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::random::{Role, Stream};
@@ -19,6 +19,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "none",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[],
     build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
 };

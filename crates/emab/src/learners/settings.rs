@@ -191,18 +191,21 @@ impl Settings<'_> {
         let got = self.value(name).map_or(String::new(), ToString::to_string);
         let found = words.iter().find(|(word, _)| *word == got);
         found.map(|(_, value)| *value).ok_or_else(|| {
-            let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-            let known = match known.as_slice() {
-                [first @ .., last] if !first.is_empty() => {
-                    format!("{} or {last}", first.join(", "))
-                }
-                all => all.join(""),
-            };
+            let known = listed(words.iter().map(|(word, _)| *word), "or");
             self.wrong(ParameterError::new(
                 name,
                 format!("be {known}"),
                 format!("`{got}`"),
             ))
         })
+    }
+}
+
+/// Names in a row, such as `a`, `b` and `c`.
+pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>, last: &str) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [first @ .., end] if !first.is_empty() => format!("{} {last} {end}", first.join(", ")),
+        all => all.join(""),
     }
 }

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::parameter::Parameter;
 use super::rows::Rows;
 use super::tabular::REVEAL;
@@ -37,6 +37,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[
         Parameter::new(
             "lambda",

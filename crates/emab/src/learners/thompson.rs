@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::gains::Gains;
 use super::parameter::Parameter;
 use super::tabular::{LEAST, MOST, Normal, PRIOR_SD, SIGMA2, Told, prior_sd};
@@ -35,6 +35,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Agrawal, Goyal 2013, Further Optimal Regret Bounds for Thompson Sampling",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Draws,
     parameters: &[
         SIGMA2,
         Parameter::new(

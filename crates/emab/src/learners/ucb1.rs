@@ -21,7 +21,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::LearnerError;
-use super::entry::{Build, Entry, Sees};
+use super::entry::{Build, Chooses, Entry, Sees};
 use super::tournament::Tournament;
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -36,6 +36,7 @@ pub(super) static UCB1: Entry = Entry {
     reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Plan,
     parameters: &[],
     build: |with| build(with, false),
 };
@@ -48,6 +49,7 @@ pub(super) static UCB1V: Entry = Entry {
     reference: "Tekin, van der Schaar, Section 5",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Plan,
     parameters: &[],
     build: |with| build(with, true),
 };

@@ -19,7 +19,7 @@
 //! - `T` is the number of steps at most played so far, `horizon * episodes`, because nobody tells the learner how many
 //!   episodes there will be.
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{Chart, DELTA, Evidence, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Told};
 use crate::episode::Episode;
@@ -35,6 +35,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Asked,
     parameters: &[
         Parameter::new(
             "bonus",

@@ -24,7 +24,7 @@
 //! - Costs and rewards are shown after an episode, so counts change between episodes only. No pair is met twice in one,
 //!   so no doubling is missed. With `reveal=true` a reward that was seen counts as if `stop` had been taken.
 
-use super::entry::{Entry, Sees};
+use super::entry::{Chooses, Entry, Sees};
 use super::parameter::Parameter;
 use super::tabular::{
     Chart, DELTA, Evidence, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Told, best_near,
@@ -42,6 +42,7 @@ pub(super) static ENTRY: Entry = Entry {
     reference: "Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning",
     sees: Sees::Spec,
     promises: false,
+    chooses: Chooses::Asked,
     parameters: &[
         Parameter::new(
             "outcomes",

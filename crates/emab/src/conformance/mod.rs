@@ -1,5 +1,7 @@
 //! Laws that any [`Problem`] and any [`Learner`] must keep, to be called from anybody's tests.
 
+mod tables;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use crate::model::Problem;
 use crate::random::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
 use crate::world::{Circumstances, World, WorldError};
+
+pub use tables::check_tables;
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -45,6 +49,20 @@ pub enum Violation {
         first: Action,
         /// The second.
         second: Action,
+    },
+    /// An estimate of the learner's is not what it must be.
+    #[error("after {episodes} episodes the estimate of {action:?} at t = {t}, x = {x} {what}")]
+    Estimate {
+        /// What is wrong with it.
+        what: &'static str,
+        /// How many episodes were learned.
+        episodes: usize,
+        /// The step.
+        t: usize,
+        /// The state.
+        x: usize,
+        /// The action.
+        action: Action,
     },
 }
 

@@ -1,0 +1,152 @@
+//! The law of learners that choose from their tables alone.
+
+use std::sync::Arc;
+
+use super::{Violation, real_life};
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::Random;
+use crate::model::Problem;
+use crate::random::{Role, Stream};
+use crate::spec::{Action, Spec};
+use crate::world::{Circumstances, World};
+
+/// How often the learner is held against others that were never asked, and about how many pairs each time.
+const TIMES: usize = 8;
+const PAIRS: usize = 8;
+
+/// Checks that what a learner chooses in a pair is a function of the episodes it learned and of nothing else, over what
+/// arrives of `episodes` episodes that chance has played.
+///
+/// One learner is asked about pairs in any order, again and again, while it learns. Beside it stand others that have
+/// learned the same and were never asked anything; each is asked one question, and has other randomness. All must answer
+/// the same, estimates to the bit.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBal, FeedBalParameters, Random};
+/// use emab::{Model, Names, Problem, Spec, conformance::check_tables};
+/// let spec = Spec::new(3, Names::Count(2, ""), Names::Count(2, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, _x, _a, f| f as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| (t * x) as f64);
+/// let problem = Arc::new(Problem::new("coin", spec, model));
+/// let told = FeedBalParameters::new(0.1, 0.1).unwrap();
+/// assert!(check_tables(&problem, || FeedBal::new(problem.spec().clone(), told), 50, 1).is_ok());
+/// assert!(check_tables(&problem, || Random::new(problem.spec().clone()), 50, 1).is_err());
+/// ```
+pub fn check_tables<L: Learner>(
+    problem: &Arc<Problem>,
+    mut make: impl FnMut() -> L,
+    episodes: u64,
+    seed: u64,
+) -> Result<(), Violation> {
+    let spec = problem.spec();
+    let episodes = arrived(problem, episodes, seed)?;
+    let mut chance = Stream::new(seed, 1, Role::Learner);
+    let mut any_pair = || {
+        (
+            1 + chance.below(spec.horizon()),
+            chance.below(spec.states().len()),
+        )
+    };
+    let mut run = 2;
+    let mut new = || {
+        let mut learner = make();
+        // A learner that draws must not do so alike every time.
+        learner.reset(Stream::new(seed, run, Role::Learner));
+        run += 1;
+        learner
+    };
+    let mut asked = new();
+    for (n, episode) in episodes.iter().enumerate() {
+        for _ in 0..PAIRS {
+            let (t, x) = any_pair();
+            asked.choose(t, x);
+        }
+        asked.learn(episode);
+        if (n + 1) % episodes.len().div_ceil(TIMES) != 0 {
+            continue;
+        }
+        for _ in 0..PAIRS {
+            let pair = any_pair();
+            let mut silent = new();
+            for episode in &episodes[..=n] {
+                silent.learn(episode);
+            }
+            same_answers(spec, &mut silent, &mut asked, pair, n + 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// What arrives of the episodes of somebody who does anything, under everything that may stand in between.
+fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episode>, Violation> {
+    let circumstances = Circumstances {
+        conditions: real_life(),
+        laws: Vec::new(),
+    };
+    let mut world = World::new(problem.clone(), &circumstances, episodes)?;
+    world.restart(seed, 0);
+    let mut kept = Kept {
+        player: Random::new(problem.spec().clone()),
+        episodes: Vec::new(),
+    };
+    kept.reset(Stream::new(seed, 0, Role::Learner));
+    for episode in 1..=episodes {
+        let played = world.play(&mut kept);
+        played.map_err(|error| Violation::Play { episode, error })?;
+    }
+    Ok(kept.episodes)
+}
+
+/// Asks both about a pair, the first for the first time.
+fn same_answers(
+    spec: &Spec,
+    silent: &mut impl Learner,
+    asked: &mut impl Learner,
+    (t, x): (usize, usize),
+    episodes: usize,
+) -> Result<(), Violation> {
+    let (first, second) = (silent.choose(t, x), asked.choose(t, x));
+    if first != second {
+        return Err(Violation::Differs {
+            what: "what was asked before",
+            episode: episodes as u64,
+            t,
+            x,
+            first,
+            second,
+        });
+    }
+    let actions = (0..spec.actions().len()).map(Action::Continue);
+    for action in actions.chain([Action::Stop]) {
+        if silent.estimate(t, x, action) != asked.estimate(t, x, action) {
+            return Err(Violation::Estimate {
+                what: "is another where nothing was asked before",
+                episodes,
+                t,
+                x,
+                action,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Writes down what it is told, and does anything.
+struct Kept {
+    player: Random,
+    episodes: Vec<Episode>,
+}
+
+impl Learner for Kept {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        self.player.choose(t, x)
+    }
+    fn learn(&mut self, episode: &Episode) {
+        self.episodes.push(episode.clone());
+    }
+    fn reset(&mut self, stream: Stream) {
+        self.player.reset(stream);
+    }
+}
