@@ -81,7 +81,10 @@ impl Board {
         case: Option<Case>,
     ) -> Result<Advance, Misfit> {
         if event.seq != self.head.seq + 1 {
-            return Err(format!("it has number {}, after {}", event.seq, self.head.seq));
+            return Err(format!(
+                "it has number {}, after {}",
+                event.seq, self.head.seq
+            ));
         }
         if event.previous != self.head.hash {
             return Err("it does not name the hash of the event before it".into());
@@ -154,7 +157,10 @@ impl Board {
             }
             What::Closed(_) => return Ok(None),
             What::Opened(_) | What::Imported(_) if case.is_some() => {
-                return Err(format!("episode `{}` is there before it", episode.unwrap_or("")));
+                return Err(format!(
+                    "episode `{}` is there before it",
+                    episode.unwrap_or("")
+                ));
             }
             _ if self.head.seq == 0 => return Err("nothing was created before it".into()),
             _ => {}
@@ -171,7 +177,10 @@ impl Board {
                 let action = self.study.action(&name(&told.action)).map_err(detail)?;
                 let feedback = self.study.feedback(&name(&told.feedback)).map_err(detail)?;
                 if case.end.is_some() || told.step != case.step() {
-                    return Err(format!("it tells step {} of an episode elsewhere", told.step));
+                    return Err(format!(
+                        "it tells step {} of an episode elsewhere",
+                        told.step
+                    ));
                 }
                 let next = step(&self.study, &case, action, feedback).map_err(detail)?;
                 case.states.push(next);
@@ -312,7 +321,11 @@ fn ended(mut case: Case, step: usize, end: End) -> Result<Case, Misfit> {
 /// Puts what is given over what was there.
 fn merge(known: &mut [Option<f64>], given: &[Option<f64>]) -> Result<(), Misfit> {
     if known.len() != given.len() {
-        return Err(format!("it gives {} values for {}", given.len(), known.len()));
+        return Err(format!(
+            "it gives {} values for {}",
+            given.len(),
+            known.len()
+        ));
     }
     for (known, given) in known.iter_mut().zip(given) {
         *known = given.or(*known);
@@ -326,7 +339,13 @@ pub fn step(study: &Study, case: &Case, action: usize, feedback: usize) -> Resul
 }
 
 /// The same from a step and a state.
-pub fn next(study: &Study, t: usize, x: usize, action: usize, feedback: usize) -> Result<usize, Refusal> {
+pub fn next(
+    study: &Study,
+    t: usize,
+    x: usize,
+    action: usize,
+    feedback: usize,
+) -> Result<usize, Refusal> {
     let spec = &study.spec;
     if t >= spec.horizon() {
         return Err(Refusal::impossible(format!(

@@ -65,7 +65,14 @@ pub struct Advice {
 
 impl Decision {
     /// The decision of a step, from what is known at the head of the log.
-    pub fn make(study: &Study, head: &Head, mind: &mut Mind, episode: &str, t: usize, x: usize) -> Decision {
+    pub fn make(
+        study: &Study,
+        head: &Head,
+        mind: &mut Mind,
+        episode: &str,
+        t: usize,
+        x: usize,
+    ) -> Decision {
         let spec = &study.spec;
         let action = mind.choose(t, x);
         let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));

@@ -245,7 +245,11 @@ mod tests {
     fn whole() {
         assert_eq!(read::<Whole>(b"2.0").unwrap(), Whole(2));
         for wrong in ["2.5", "-1", "1e300", "\"2\"", "null", "NaN", "1e999", "2 3"] {
-            assert_eq!(read::<Whole>(wrong.as_bytes()).unwrap_err().status, 400, "{wrong}");
+            assert_eq!(
+                read::<Whole>(wrong.as_bytes()).unwrap_err().status,
+                400,
+                "{wrong}"
+            );
         }
         assert_eq!(read::<Name>(b"1.0").unwrap(), Name::Index(1));
         assert_eq!(read::<Name>(b"\"1\"").unwrap(), Name::Text("1".into()));

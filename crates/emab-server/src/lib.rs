@@ -10,13 +10,16 @@
 
 pub mod board;
 pub mod case;
+pub mod clerk;
 pub mod command;
 pub mod decision;
 pub mod event;
 pub mod json;
 pub mod lesson;
+pub mod metrics;
 pub mod mind;
 pub mod refusal;
+pub mod replay;
 pub mod store;
 pub mod study;
 pub mod work;

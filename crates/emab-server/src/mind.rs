@@ -105,7 +105,13 @@ impl Mind {
     pub fn cell(&self, place: Place) -> Cell {
         let (count, sum) = self.tally.get(&place).copied().unwrap_or((0, 0.0));
         let (t, x, a) = place;
-        Cell { t, x, a, count, sum }
+        Cell {
+            t,
+            x,
+            a,
+            count,
+            sum,
+        }
     }
 
     /// Everything that was counted, in order.

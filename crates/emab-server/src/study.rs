@@ -67,9 +67,10 @@ impl Study {
     pub fn read(name: &str, body: &[u8]) -> Result<Study, Refusal> {
         let Strict(value) = crate::json::read(body)?;
         let Value::Object(fields) = value else {
-            return Err(
-                Refusal::malformed("a study is a JSON object: a problem without `model`, and `learner`").at(""),
-            );
+            return Err(Refusal::malformed(
+                "a study is a JSON object: a problem without `model`, and `learner`",
+            )
+            .at(""));
         };
         Study::from_fields(name, fields)
     }
@@ -82,8 +83,14 @@ impl Study {
             )));
         }
         for (field, why) in [
-            ("model", "a live study has no `model`: the truth is what it is about to learn"),
-            ("conditions", "`conditions` are for simulations; in a live study they happen"),
+            (
+                "model",
+                "a live study has no `model`: the truth is what it is about to learn",
+            ),
+            (
+                "conditions",
+                "`conditions` are for simulations; in a live study they happen",
+            ),
         ] {
             if fields.contains_key(field) {
                 return Err(Refusal::impossible(why).at(format!("/{field}")));
@@ -117,10 +124,8 @@ impl Study {
             None => false,
             Some(Value::Bool(value)) => value,
             Some(_) => {
-                return Err(
-                    Refusal::malformed("`missing_at_random` is true or false")
-                        .at("/missing_at_random"),
-                );
+                return Err(Refusal::malformed("`missing_at_random` is true or false")
+                    .at("/missing_at_random"));
             }
         };
         fields.entry("name").or_insert_with(|| name.into());
@@ -133,7 +138,8 @@ impl Study {
                 }
             }
             let place = error.span.as_ref().map(|span| span.start);
-            Refusal::impossible(detail).at(place.map_or(String::new(), |at| pointer_at(&source, at)))
+            Refusal::impossible(detail)
+                .at(place.map_or(String::new(), |at| pointer_at(&source, at)))
         };
         let file = ProblemFile::parse_as(Format::Json, name, &source).map_err(wrong)?;
         let spec = file.spec().clone();
@@ -149,7 +155,7 @@ impl Study {
         let config = |text: &str, pointer: String| {
             let read = || {
                 let config = LearnerConfig::parse(text, file.learning())?;
-                config.decides_from_tables()?;
+                config.chooses_from_tables()?;
                 config.build(&spec, None)?;
                 Ok(config)
             };
@@ -178,7 +184,7 @@ impl Study {
             "problem": problem,
         })
         .to_string();
-        let unsound = learner.premises(&spec).err().map(|why| why.to_string());
+        let unsound = learner.promised().err().map(|why| why.to_string());
         let index = |names: &emab::Names| {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
             names.collect()
@@ -210,7 +216,9 @@ impl Study {
         if study.canonical == canonical {
             Ok(study)
         } else {
-            Err(broken("its specification is not what it was written as".into()))
+            Err(broken(
+                "its specification is not what it was written as".into(),
+            ))
         }
     }
 

@@ -244,7 +244,9 @@ impl<'a> Work<'a> {
         let next = step(&study, &case, action, feedback)?;
         let overridden = case.recommended != Some(action);
         let reason = reason_for(tell.reason.as_deref(), overridden, || {
-            let recommended = case.recommended.map_or(emab::Action::Stop, emab::Action::Continue);
+            let recommended = case
+                .recommended
+                .map_or(emab::Action::Stop, emab::Action::Continue);
             format!(
                 "`{}` was recommended and `{}` was done",
                 study.spec.action_name(recommended),
@@ -281,7 +283,9 @@ impl<'a> Work<'a> {
         right_step(case, stop.step)?;
         let overridden = case.recommended.is_some();
         let reason = reason_for(stop.reason.as_deref(), overridden, || {
-            let action = case.recommended.map_or(emab::Action::Stop, emab::Action::Continue);
+            let action = case
+                .recommended
+                .map_or(emab::Action::Stop, emab::Action::Continue);
             let name = self.board.study.spec.action_name(action);
             format!("`{name}` was recommended, not `stop`")
         })?;
@@ -412,9 +416,7 @@ impl<'a> Work<'a> {
     fn restore(&mut self, records: &[Record]) -> Result<Reply, Trouble> {
         let (mut new, mut repeated) = (0, 0);
         for record in records {
-            let wrong = |what: &str| {
-                Refusal::conflict(format!("event {}: {what}", record.seq))
-            };
+            let wrong = |what: &str| Refusal::conflict(format!("event {}: {what}", record.seq));
             if !record.is_intact() {
                 return Err(wrong("its hash is not that of its line: it was changed").into());
             }
@@ -439,9 +441,6 @@ impl<'a> Work<'a> {
                 for case in self.store.cases(self.board.head.key, &[id])? {
                     self.cases.insert(case.id.clone(), case);
                 }
-            }
-            if matches!(event.what, What::Opened(_) | What::Told(_)) {
-                self.refresh()?;
             }
             self.take(&event, record.clone())?;
             new += 1;
@@ -479,7 +478,8 @@ impl<'a> Work<'a> {
             None => {
                 let key = self.board.head.key;
                 let answer = self.store.answer(key, id, Some(step as u32))?;
-                let missing = || StoreError::Damaged(format!("decision {step} of `{id}` is missing"));
+                let missing =
+                    || StoreError::Damaged(format!("decision {step} of `{id}` is missing"));
                 answer.ok_or_else(missing)?.text
             }
         };
@@ -513,8 +513,12 @@ impl<'a> Work<'a> {
             .board
             .advance(event, &record.hash, case.cloned())
             .map_err(|misfit| Refusal::conflict(format!("event {}: {misfit}", event.seq)))?;
-        if let What::Opened(Opened { episode, decision, .. })
-        | What::Told(Told { episode, decision, .. }) = &event.what
+        if let What::Opened(Opened {
+            episode, decision, ..
+        })
+        | What::Told(Told {
+            episode, decision, ..
+        }) = &event.what
         {
             self.answers.push(Answer {
                 episode: episode.clone(),
@@ -571,7 +575,11 @@ pub fn catch_up(
             Some(lesson) => lesson.place + 1,
             None => end,
         };
-        lessons.extend(pending.range(from..last).map(|(place, bytes)| (*place, bytes)));
+        lessons.extend(
+            pending
+                .range(from..last)
+                .map(|(place, bytes)| (*place, bytes)),
+        );
         for (place, bytes) in lessons {
             let episode = unpack(bytes).filter(|_| place == board.mind.taught);
             let episode = episode.ok_or_else(|| {
@@ -630,7 +638,9 @@ pub fn check_past(
         }
         x = crate::board::next(study, i + 1, x, action, feedback).map_err(inside)?;
         names.0.push(study.spec.actions().name(action).into_owned());
-        names.1.push(study.spec.feedbacks().name(feedback).into_owned());
+        names
+            .1
+            .push(study.spec.feedbacks().name(feedback).into_owned());
         indices.push((action, feedback));
     }
     let steps = past.actions.len() + 1;
@@ -675,7 +685,11 @@ fn still_open(case: &Case) -> Result<(), Refusal> {
         Some(end) => Err(Refusal::conflict(format!(
             "episode `{}` has ended: it was {} at step {}",
             case.id,
-            if end.abandoned { "abandoned" } else { "stopped" },
+            if end.abandoned {
+                "abandoned"
+            } else {
+                "stopped"
+            },
             case.step()
         ))
         .current(case.step())),
@@ -766,11 +780,13 @@ fn values(
         .at(format!("/{field}")));
     }
     let value = |(i, value): (usize, &Option<f64>)| match value {
-        Some(value) if value.is_nan() || value.abs() > LARGEST => Err(Refusal::impossible(format!(
-            "{} is too large: at most 1e100 in size",
-            emab::plain(*value)
-        ))
-        .at(format!("/{field}/{i}"))),
+        Some(value) if value.is_nan() || value.abs() > LARGEST => {
+            Err(Refusal::impossible(format!(
+                "{} is too large: at most 1e100 in size",
+                emab::plain(*value)
+            ))
+            .at(format!("/{field}/{i}")))
+        }
         // There is one zero.
         Some(value) => Ok(Some(value + 0.0)),
         None => Ok(None),

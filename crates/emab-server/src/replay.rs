@@ -1,0 +1,163 @@
+//! Going through a log from its beginning, recomputing everything: what time travel, audit and import of a study rest on.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::board::{Board, step};
+use crate::case::Case;
+use crate::decision::Decision;
+use crate::event::{Event, Opened, Record, Shadow, Told, What};
+use crate::json::Name;
+use crate::lesson::{pack, unpack};
+use crate::mind::Mind;
+use crate::study::Study;
+
+/// A log as far as it was read.
+#[derive(Default)]
+pub struct Replay {
+    /// The study after the last event; none before the first.
+    pub board: Option<Board>,
+    /// All episodes.
+    pub cases: HashMap<String, Case>,
+    /// What was learned, by place.
+    pub lessons: Vec<Vec<u8>>,
+}
+
+/// A decision that is not what the log leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// The event that records it.
+    pub seq: u64,
+    /// As recorded.
+    pub recorded: String,
+    /// As recomputed.
+    pub recomputed: String,
+}
+
+impl Replay {
+    /// Takes in the next event of a log: its hash, its place in the chain, and whether it can follow what was there; an
+    /// error says what is wrong with it. A decision in it is recomputed, and given back where it differs.
+    pub fn feed(&mut self, record: &Record) -> Result<Option<Mismatch>, String> {
+        if !record.is_intact() {
+            return Err("its hash is not that of its line: it was changed".into());
+        }
+        let event = record.read().map_err(|error| error.to_string())?;
+        if let (None, What::Created(created)) = (&self.board, &event.what) {
+            let study = Study::from_canonical(&created.study, created.spec.get());
+            let study = study.map_err(|refusal| refusal.detail)?;
+            let board = Board::new(Arc::new(study)).map_err(|refusal| refusal.detail)?;
+            self.board = Some(board);
+        }
+        let mismatch = match self.recompute(&event)? {
+            Some((decision, shadows)) => compare(&event, &decision, &shadows)?,
+            None => None,
+        };
+        let Some(board) = &mut self.board else {
+            return Err("nothing was created before it".into());
+        };
+        let case = event.what.episode().and_then(|id| self.cases.get(id));
+        let advance = board.advance(&event, &record.hash, case.cloned())?;
+        if let Some((place, episode)) = advance.lesson {
+            let bytes = pack(&episode);
+            match self.lessons.get_mut(place as usize) {
+                Some(there) => *there = bytes,
+                None => self.lessons.push(bytes),
+            }
+        }
+        if let Some(case) = advance.case {
+            self.cases.insert(case.id.clone(), case);
+        }
+        Ok(mismatch)
+    }
+
+    /// The decision that an event should record, if it is one that records a decision.
+    pub fn recompute(&mut self, event: &Event) -> Result<Option<(Decision, Vec<Shadow>)>, String> {
+        let (id, t, x) = match (&event.what, &self.board) {
+            (What::Opened(opened), Some(board)) => (&opened.episode, 1, board.study.spec.start()),
+            (What::Told(told), Some(board)) => {
+                let missing = || format!("there is no episode `{}` before it", told.episode);
+                let case = self.cases.get(&told.episode).ok_or_else(missing)?;
+                let name = |text: &String| Name::Text(text.clone());
+                let next = board.study.action(&name(&told.action)).and_then(|action| {
+                    let feedback = board.study.feedback(&name(&told.feedback))?;
+                    step(&board.study, case, action, feedback)
+                });
+                let next = next.map_err(|refusal| refusal.detail)?;
+                (&told.episode, case.step() + 1, next)
+            }
+            _ => return Ok(None),
+        };
+        self.refresh()?;
+        Ok(self.board.as_mut().map(|board| board.decide(id, t, x)))
+    }
+
+    /// Teaches the mind anew if what it was taught has changed.
+    pub fn refresh(&mut self) -> Result<(), String> {
+        let Some(board) = self.board.as_mut().filter(|board| board.stale) else {
+            return Ok(());
+        };
+        board.mind = Mind::new(&board.study).map_err(|refusal| refusal.detail)?;
+        for bytes in &self.lessons {
+            board.mind.learn(&unpack(bytes).unwrap_or_default());
+        }
+        board.stale = false;
+        Ok(())
+    }
+
+    /// The decisions of all episodes as their events record them, for an audit that has the log at hand.
+    pub fn decision_of(event: &Event) -> Option<(&str, u32, &str)> {
+        match &event.what {
+            What::Opened(Opened {
+                episode, decision, ..
+            }) => Some((episode, 1, decision.get())),
+            What::Told(Told {
+                episode,
+                step,
+                decision,
+                ..
+            }) => Some((episode, *step as u32 + 1, decision.get())),
+            _ => None,
+        }
+    }
+
+    /// The episodes, in the order of their names.
+    pub fn cases_in_order(&self) -> BTreeMap<&str, &Case> {
+        self.cases
+            .iter()
+            .map(|(id, case)| (id.as_str(), case))
+            .collect()
+    }
+}
+
+fn compare(
+    event: &Event,
+    decision: &Decision,
+    shadows: &[Shadow],
+) -> Result<Option<Mismatch>, String> {
+    let (recorded, logged) = match &event.what {
+        What::Opened(Opened {
+            decision, shadow, ..
+        })
+        | What::Told(Told {
+            decision, shadow, ..
+        }) => (decision.get(), shadow),
+        _ => return Ok(None),
+    };
+    let text = |value: Result<String, serde_json::Error>| value.map_err(|error| error.to_string());
+    let recomputed = text(serde_json::to_string(decision))?;
+    if recorded != recomputed {
+        return Ok(Some(Mismatch {
+            seq: event.seq,
+            recorded: recorded.into(),
+            recomputed,
+        }));
+    }
+    if logged.as_slice() != shadows {
+        return Ok(Some(Mismatch {
+            seq: event.seq,
+            recorded: text(serde_json::to_string(logged))?,
+            recomputed: text(serde_json::to_string(shadows))?,
+        }));
+    }
+    Ok(None)
+}
