@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 pub struct Refusal {
     /// What kind of problem it is; stable, made for programs.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: &'static str,
     /// The same for people.
-    pub title: String,
+    pub title: &'static str,
     /// The HTTP status.
     pub status: u16,
     /// What was found, what was expected, and what to do.
@@ -32,8 +32,8 @@ macro_rules! kinds {
         impl Refusal {
             $($(#[$doc])* pub fn $name(detail: impl Into<String>) -> Refusal {
                 Refusal {
-                    kind: concat!("urn:emab:", $kind).into(),
-                    title: $title.into(),
+                    kind: concat!("urn:emab:", $kind),
+                    title: $title,
                     status: $status,
                     detail: detail.into(),
                     pointer: None,
