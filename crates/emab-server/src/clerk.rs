@@ -69,7 +69,6 @@ impl Clerk {
             {
                 group.push(job);
             }
-            self.metrics.taken(group.len());
             self.serve(group);
         }
     }
@@ -134,12 +133,14 @@ impl Clerk {
         let mut results: Vec<Option<Result<Reply, Refusal>>> = Vec::new();
         results.resize_with(group.len(), || None);
         self.store.begin()?;
+        let mut events = 0;
         for (name, jobs) in by_study {
-            self.study(name, &jobs, group, &now, &mut results)?;
+            events += self.study(name, &jobs, group, &now, &mut results)?;
         }
         let begun = Instant::now();
         self.store.commit()?;
-        self.metrics.committed(group.len(), begun.elapsed());
+        self.metrics
+            .commit(group.len() as u64, events, begun.elapsed());
         let lost = || Err(Refusal::internal("the request was not carried out"));
         Ok(results
             .into_iter()
@@ -147,7 +148,7 @@ impl Clerk {
             .collect())
     }
 
-    /// Carries out what concerns one study.
+    /// Carries out what concerns one study; the number of its new events.
     fn study(
         &mut self,
         name: &str,
@@ -155,7 +156,7 @@ impl Clerk {
         group: &[Job],
         now: &str,
         results: &mut [Option<Result<Reply, Refusal>>],
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
         let mut jobs = jobs.iter().copied().peekable();
         let mut board = match self.store.lock(name)? {
             Some(head) => {
@@ -167,13 +168,13 @@ impl Clerk {
                         for i in jobs {
                             results[i] = Some(Err(refusal.clone()));
                         }
-                        return Ok(());
+                        return Ok(0);
                     }
                 }
             }
             // Nothing can be done before it is created.
             None => loop {
-                let Some(&i) = jobs.peek() else { return Ok(()) };
+                let Some(&i) = jobs.peek() else { return Ok(0) };
                 match creation(name, &group[i].command) {
                     Ok(study) => break self.create(study)?,
                     Err(refusal) => {
@@ -209,9 +210,9 @@ impl Clerk {
             Err(Trouble::Store(error)) => return Err(error),
             Err(Trouble::Refused(refusal)) => return Err(StoreError::Damaged(refusal.detail)),
         }
-        self.metrics.appended(board.head.seq - before);
+        let events = board.head.seq - before;
         self.boards.insert(name.into(), (board, self.groups));
-        Ok(())
+        Ok(events)
     }
 
     fn create(&mut self, study: Arc<Study>) -> Result<Board, StoreError> {

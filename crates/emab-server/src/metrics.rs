@@ -4,8 +4,10 @@
 pub struct Metrics;
 #[allow(missing_docs)]
 impl Metrics {
-    pub fn taken(&self, _n: usize) {}
-    pub fn committed(&self, _n: usize, _d: std::time::Duration) {}
-    pub fn appended(&self, _n: u64) {}
+    pub fn commit(&self, _writes: u64, _events: u64, _took: std::time::Duration) {}
     pub fn store_error(&self) {}
+    pub fn queue(&self, _length: usize) {}
+    pub fn encode(&self) -> String {
+        String::new()
+    }
 }

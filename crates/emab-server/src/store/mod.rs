@@ -161,6 +161,14 @@ pub trait Store: Send {
     ) -> Result<Vec<Cell>, StoreError>;
 }
 
+/// What connections come from.
+pub trait Backend: Send + Sync {
+    /// The connection of the one who writes.
+    fn writer(&self) -> Result<Box<dyn Store>, StoreError>;
+    /// A connection to read with.
+    fn reader(&self) -> Result<Box<dyn Store>, StoreError>;
+}
+
 /// Where a store is, as it is written on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {

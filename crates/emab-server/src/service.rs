@@ -1,0 +1,191 @@
+//! The service without its HTTP: commands go to the one who writes, questions to a few who read.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::board::Board;
+use crate::clerk::{Clerk, Job, at_hand, refuse_read};
+use crate::command::{Command, Reply};
+use crate::metrics::Metrics;
+use crate::refusal::Refusal;
+use crate::replay::Replay;
+use crate::store::{Backend, Head, Store, StoreError};
+use crate::work::Trouble;
+
+/// Commands that wait for the writer, at most.
+const QUEUE: usize = 4_096;
+/// Connections that read.
+const READERS: usize = 4;
+/// Whole logs that are gone through at the same time, at most.
+const REPLAYS: usize = 2;
+/// Studies whose minds are kept at hand for reading.
+const VIEWS: usize = 16;
+/// How many events are read at once.
+pub const PAGE: usize = 1_000;
+
+/// The service.
+pub struct Service {
+    jobs: Mutex<Option<SyncSender<Job>>>,
+    clerk: Mutex<Option<JoinHandle<()>>>,
+    backend: Arc<dyn Backend>,
+    readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
+    reading: Semaphore,
+    replaying: Semaphore,
+    views: Mutex<HashMap<String, Board>>,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is inside is whole whenever the lock is let go of.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Service {
+    /// Starts the writer over a store.
+    pub fn start(backend: Arc<dyn Backend>, metrics: Metrics) -> Result<Arc<Service>, StoreError> {
+        let (sender, jobs) = sync_channel(QUEUE);
+        let clerk = Clerk::new(backend.writer()?, metrics);
+        let thread = std::thread::Builder::new()
+            .name("clerk".into())
+            .spawn(move || clerk.run(&jobs))
+            .map_err(|error| StoreError::Gone(format!("no thread to write with: {error}")))?;
+        Ok(Arc::new(Service {
+            jobs: Mutex::new(Some(sender)),
+            clerk: Mutex::new(Some(thread)),
+            readers: Arc::default(),
+            backend,
+            reading: Semaphore::new(READERS),
+            replaying: Semaphore::new(REPLAYS),
+            views: Mutex::default(),
+        }))
+    }
+
+    /// Takes no more commands, and waits until those that were taken are answered.
+    pub fn finish(&self) {
+        held(&self.jobs).take();
+        if let Some(thread) = held(&self.clerk).take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer had panicked");
+        }
+    }
+
+    /// Has a command carried out; answers once it is on disk.
+    pub async fn submit(&self, study: &str, command: Command, by: &str) -> Result<Reply, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        let job = Job {
+            study: study.into(),
+            command,
+            by: by.into(),
+            reply,
+        };
+        let stopping = || Refusal::unavailable("the service is stopping").retry(5);
+        match held(&self.jobs).as_ref() {
+            None => return Err(stopping()),
+            Some(jobs) => jobs.try_send(job).map_err(|error| match error {
+                TrySendError::Full(_) => {
+                    Refusal::unavailable(format!("{QUEUE} requests are waiting to be written"))
+                        .retry(1)
+                }
+                TrySendError::Disconnected(_) => stopping(),
+            })?,
+        }
+        answer.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    /// Asks the store something, on a thread that may wait for it.
+    pub async fn read<T, F>(&self, ask: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn Store) -> Result<T, Trouble> + Send + 'static,
+    {
+        let stopping = |_| Refusal::unavailable("the service is stopping").retry(5);
+        let _permit = self.reading.acquire().await.map_err(stopping)?;
+        let (pool, backend) = (self.readers.clone(), self.backend.clone());
+        let asked = tokio::task::spawn_blocking(move || {
+            let idle = held(&pool).pop();
+            let mut store = match idle {
+                Some(store) => store,
+                None => backend.reader()?,
+            };
+            let answer = ask(&mut *store);
+            held(&pool).push(store);
+            answer
+        });
+        match asked.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Trouble::Refused(refusal))) => Err(refusal),
+            Ok(Err(Trouble::Store(error))) => {
+                tracing::warn!(%error, "reading failed");
+                Err(refuse_read(&error))
+            }
+            Err(_) => Err(Refusal::internal("reading failed")),
+        }
+    }
+
+    /// The study, which must be there.
+    pub async fn head(&self, study: &str) -> Result<Head, Refusal> {
+        let name = study.to_owned();
+        self.read(move |store| Ok(head(store, &name)?)).await
+    }
+
+    /// Asks what a study knows now.
+    pub async fn now<T, F>(self: &Arc<Self>, study: &str, ask: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Board) -> T + Send + 'static,
+    {
+        let (name, service) = (study.to_owned(), self.clone());
+        self.read(move |store| {
+            let head = head(store, &name)?;
+            let known = held(&service.views).remove(&name);
+            let mut board = at_hand(known, head, store)?;
+            let answer = ask(&mut board);
+            let mut views = held(&service.views);
+            if views.len() >= VIEWS {
+                views.clear();
+            }
+            views.insert(name, board);
+            Ok(answer)
+        })
+        .await
+    }
+
+    /// Goes through the log of a study up to an event and asks what was known then. Only a few at a time.
+    pub async fn then<T, F>(&self, study: &str, seq: u64, ask: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Replay, &mut dyn Store, &Head) -> Result<T, Trouble> + Send + 'static,
+    {
+        let busy = |_| Refusal::too_many("other logs are being gone through").retry(2);
+        let _permit = self.replaying.try_acquire().map_err(busy)?;
+        let name = study.to_owned();
+        self.read(move |store| {
+            let head = head(store, &name)?;
+            let mut replay = Replay::default();
+            let mut at = 0;
+            while at < seq {
+                let page = store.events(head.key, at, PAGE.min((seq - at) as usize))?;
+                let Some(last) = page.last() else { break };
+                at = last.seq;
+                for record in &page {
+                    replay.feed(record).map_err(|what| {
+                        StoreError::Damaged(format!("event {}: {what}", record.seq))
+                    })?;
+                }
+            }
+            replay.refresh().map_err(StoreError::Damaged)?;
+            ask(&mut replay, store, &head)
+        })
+        .await
+    }
+}
+
+/// The study, which must be there.
+pub fn head(store: &mut dyn Store, study: &str) -> Result<Head, Trouble> {
+    let head = store.head(study)?;
+    Ok(head.ok_or_else(|| Refusal::not_found(format!("there is no study `{study}`")))?)
+}
