@@ -14,6 +14,7 @@ pub mod clerk;
 pub mod command;
 pub mod decision;
 pub mod event;
+pub mod http;
 pub mod json;
 pub mod lesson;
 pub mod metrics;

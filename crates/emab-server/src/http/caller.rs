@@ -1,0 +1,91 @@
+//! Who calls, and whether they may.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+
+use super::App;
+use crate::listen::Peer;
+use crate::refusal::Refusal;
+use crate::tokens::{Permission, Role, Token};
+
+/// Whoever showed a valid token.
+pub struct Caller(Arc<Token>);
+
+impl Caller {
+    /// Their token, by its id.
+    pub fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    /// Whether they must not compare.
+    pub fn is_blinded(&self) -> bool {
+        self.0.role() == Role::Blinded
+    }
+
+    /// Whether they may do this anywhere.
+    pub fn has(&self, permission: Permission) -> bool {
+        self.0.role().may(permission)
+    }
+
+    /// Whether their token is for this study, too.
+    pub fn sees(&self, study: &str) -> bool {
+        self.0.may_see(study)
+    }
+
+    /// Lets them go on if they may do this at all.
+    pub fn may(&self, permission: Permission) -> Result<(), Refusal> {
+        if self.has(permission) {
+            return Ok(());
+        }
+        let role = self.0.role();
+        Err(Refusal::forbidden(format!(
+            "a token of role `{role}` may not do this; `emab token new` makes others"
+        )))
+    }
+
+    /// Lets them go on if they may do this in a study.
+    pub fn may_in(&self, permission: Permission, study: &str) -> Result<(), Refusal> {
+        self.may(permission)?;
+        if self.sees(study) {
+            return Ok(());
+        }
+        Err(Refusal::forbidden(format!(
+            "this token is not for study `{}`",
+            crate::json::short(study)
+        )))
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Caller, Refusal> {
+        let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let slow = |seconds: u64| {
+            app.metrics.rate_limited();
+            Refusal::too_many("too many requests").retry(seconds)
+        };
+        app.rate.may_try(peer).map_err(slow)?;
+        let value = parts.headers.get(header::AUTHORIZATION);
+        let text = value.and_then(|value| value.to_str().ok());
+        let bearer = text.and_then(|text| {
+            let (scheme, secret) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
+        });
+        let Some(bearer) = bearer else {
+            return Err(Refusal::unauthorized(
+                "send `Authorization: Bearer TOKEN`; `emab token new` makes a token",
+            ));
+        };
+        let Ok(token) = app.tokens.check(bearer) else {
+            app.metrics.refused_token();
+            app.rate.failed(peer);
+            return Err(Refusal::unauthorized("this token is not known, or was revoked"));
+        };
+        app.rate.take(token.id()).map_err(slow)?;
+        Ok(Caller(token))
+    }
+}
