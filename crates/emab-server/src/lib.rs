@@ -17,6 +17,7 @@ pub mod event;
 pub mod http;
 pub mod json;
 pub mod lesson;
+pub mod listen;
 pub mod metrics;
 pub mod mind;
 pub mod refusal;
