@@ -184,7 +184,7 @@ impl Study {
             "problem": problem,
         })
         .to_string();
-        let unsound = learner.promised().err().map(|why| why.to_string());
+        let unsound = learner.certified(&spec).err().map(|why| why.to_string());
         let index = |names: &emab::Names| {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
             names.collect()

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
 
 use super::App;
 use crate::listen::Peer;
+use crate::rate::network;
 use crate::refusal::Refusal;
-use crate::tokens::{Permission, Role, Token};
+use crate::tokens::{Permission, Token, bearer};
 
 /// Whoever showed a valid token.
 pub struct Caller(Arc<Token>);
@@ -22,7 +22,7 @@ impl Caller {
 
     /// Whether they must not compare.
     pub fn is_blinded(&self) -> bool {
-        self.0.role() == Role::Blinded
+        !self.has(Permission::Compare)
     }
 
     /// Whether they may do this anywhere.
@@ -63,29 +63,25 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Caller, Refusal> {
-        let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
         let slow = |seconds: u64| {
             app.metrics.rate_limited();
             Refusal::too_many("too many requests").retry(seconds)
         };
-        app.rate.may_try(peer).map_err(slow)?;
-        let value = parts.headers.get(header::AUTHORIZATION);
-        let text = value.and_then(|value| value.to_str().ok());
-        let bearer = text.and_then(|text| {
-            let (scheme, secret) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
-        });
-        let Some(bearer) = bearer else {
-            return Err(Refusal::unauthorized(
-                "send `Authorization: Bearer TOKEN`; `emab token new` makes a token",
-            ));
-        };
-        let Ok(token) = app.tokens.check(bearer) else {
+        let denied = |detail: &str| {
             app.metrics.refused_token();
-            app.rate.failed(peer);
-            return Err(Refusal::unauthorized("this token is not known, or was revoked"));
+            // Whoever guesses is slowed down.
+            if let Some(Peer(peer)) = parts.extensions.get() {
+                app.rates.failures.check(network(*peer)).map_err(slow)?;
+            }
+            Err(Refusal::unauthorized(detail))
         };
-        app.rate.take(token.id()).map_err(slow)?;
+        let Some(secret) = bearer(&parts.headers) else {
+            return denied("send `Authorization: Bearer TOKEN`; `emab token new` makes a token");
+        };
+        let Ok(token) = app.tokens.check(secret) else {
+            return denied("this token is not known, or was revoked");
+        };
+        app.rates.calls.check(token.id().to_owned()).map_err(slow)?;
         Ok(Caller(token))
     }
 }

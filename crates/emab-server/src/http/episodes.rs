@@ -286,7 +286,7 @@ pub async fn amend(
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
+    caller.may_in(Permission::Amend, &study)?;
     let amend: Amend = body::json(&headers, body, MOST).await?;
     act(&app, &caller, &study, Command::Amend(episode, amend)).await
 }

@@ -10,6 +10,7 @@ mod query;
 mod studies;
 pub mod view;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
 use crate::metrics::Metrics;
-use crate::rate::RateLimiter;
+use crate::rate::Rate;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::tokens::Tokens;
@@ -41,9 +42,9 @@ pub struct App {
     /// The service.
     pub service: Arc<Service>,
     /// Who may call.
-    pub tokens: Arc<Tokens>,
+    pub tokens: Tokens,
     /// How often.
-    pub rate: Arc<RateLimiter>,
+    pub rates: Arc<Rates>,
     /// What is counted.
     pub metrics: Metrics,
     /// Event streams that may be open.
@@ -52,18 +53,36 @@ pub struct App {
     imports: Arc<Semaphore>,
 }
 
+/// How often somebody may call.
+pub struct Rates {
+    /// By token.
+    pub calls: Rate<String>,
+    /// Failed authentications, by peer.
+    pub failures: Rate<IpAddr>,
+}
+
+impl Rates {
+    /// So many calls a second for each token; 0 is no limit.
+    pub fn new(per_second: u32) -> Rates {
+        Rates {
+            calls: Rate::new(per_second, per_second),
+            failures: Rate::new(10, 20),
+        }
+    }
+}
+
 impl App {
     /// The parts together.
     pub fn new(
         service: Arc<Service>,
-        tokens: Arc<Tokens>,
-        rate: Arc<RateLimiter>,
+        tokens: Tokens,
+        rates: Rates,
         metrics: Metrics,
     ) -> App {
         App {
             service,
             tokens,
-            rate,
+            rates: Arc::new(rates),
             metrics,
             streams: Arc::new(Semaphore::new(64)),
             imports: Arc::new(Semaphore::new(2)),
@@ -188,13 +207,10 @@ fn split_verb(request: &mut Request<Body>) {
 async fn watch(State(app): State<App>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or("", |path| path.as_str())
-        .to_owned();
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map(|path| path.as_str().replace("/~", ":"));
     // An import takes as long as its sender does; it has limits of its own.
-    let limit = if route.ends_with("/~import") {
+    let limit = if route.as_deref().is_some_and(|route| route.ends_with(":import")) {
         Duration::from_secs(24 * 3600)
     } else {
         TIMEOUT
@@ -208,7 +224,7 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     let answer = answer.await.unwrap_or_else(|_| late());
     let (status, took) = (answer.status(), begun.elapsed());
     app.metrics
-        .request(&route.replace("/~", ":"), &method, status, took);
+        .request(route.as_deref(), &method, status, took);
     let ms = took.as_millis() as u64;
     if status.is_server_error() {
         tracing::warn!(%method, route, status = status.as_u16(), ms, "request");

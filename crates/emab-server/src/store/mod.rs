@@ -179,6 +179,16 @@ pub enum Address {
     Postgres(String),
 }
 
+impl Address {
+    /// Opens the store there.
+    pub fn open(&self) -> Result<std::sync::Arc<dyn Backend>, StoreError> {
+        match self {
+            Address::Sqlite(file) => Ok(std::sync::Arc::new(sqlite::Sqlite::open(file)?)),
+            Address::Postgres(_) => Err(StoreError::Gone("not yet".into())),
+        }
+    }
+}
+
 impl std::str::FromStr for Address {
     type Err = String;
 
