@@ -77,7 +77,10 @@ impl Study {
         checked.map_err(|error| wrong(&error, &source))?;
         let shadows = study.shadows.iter().enumerate();
         let shadows = shadows.map(|(i, config)| (format!("/shadow/{i}"), config));
-        for (pointer, config) in [("/learner".into(), &study.learner)].into_iter().chain(shadows) {
+        for (pointer, config) in [("/learner".into(), &study.learner)]
+            .into_iter()
+            .chain(shadows)
+        {
             let built = config.build(&study.spec, None);
             built.map_err(|error| Refusal::impossible(error.to_string()).at(pointer))?;
         }

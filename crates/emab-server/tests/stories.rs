@@ -39,24 +39,46 @@ async fn an_ordinary_patient() {
     let tell = r#"{"step": 1, "action": "blood", "feedback": "positive"}"#;
     let refused = clinic.post(&format!("{PATIENT}:tell"), tell).await.is(422);
     assert_eq!(refused.at("/pointer"), "/reason");
-    let tell = r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "family history"}"#;
+    let tell =
+        r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "family history"}"#;
     let second = clinic.post(&format!("{PATIENT}:tell"), tell).await.is(200);
-    assert_eq!((second.at("/step"), second.at("/state")), (2.into(), "suspect".into()));
+    assert_eq!(
+        (second.at("/step"), second.at("/state")),
+        (2.into(), "suspect".into())
+    );
     let again = clinic.post(&format!("{PATIENT}:tell"), tell).await.is(200);
     assert_eq!(again.text, second.text);
     let other = r#"{"step": 1, "action": "scan", "feedback": "positive", "reason": "x"}"#;
     let conflict = clinic.post(&format!("{PATIENT}:tell"), other).await.is(409);
     assert_eq!(conflict.at("/current_step"), 2);
 
-    clinic.post(&format!("{PATIENT}:stop"), r#"{"step": 2}"#).await.is(200);
+    clinic
+        .post(&format!("{PATIENT}:stop"), r#"{"step": 2}"#)
+        .await
+        .is(200);
     assert_eq!(clinic.known("clinic", 1, "unknown", "blood").await, None);
     let outcome = r#"{"costs": [0.25], "rewards": [0, 1]}"#;
-    let done = clinic.put(&format!("{PATIENT}/outcome"), outcome).await.is(200);
+    let done = clinic
+        .put(&format!("{PATIENT}/outcome"), outcome)
+        .await
+        .is(200);
     assert_eq!(done.at("/status"), "learned");
     // The learner learned from the action taken.
-    assert_eq!(clinic.known("clinic", 1, "unknown", "blood").await, Some((1, 0.75)));
-    assert_eq!(clinic.known("clinic", 1, "unknown", "stop").await, Some((1, 0.0)));
-    assert_eq!(clinic.known("clinic", 2, "suspect", "stop").await, Some((1, 1.0)));
-    let replay = clinic.get(&format!("{PATIENT}/decisions/2:replay")).await.is(200);
+    assert_eq!(
+        clinic.known("clinic", 1, "unknown", "blood").await,
+        Some((1, 0.75))
+    );
+    assert_eq!(
+        clinic.known("clinic", 1, "unknown", "stop").await,
+        Some((1, 0.0))
+    );
+    assert_eq!(
+        clinic.known("clinic", 2, "suspect", "stop").await,
+        Some((1, 1.0))
+    );
+    let replay = clinic
+        .get(&format!("{PATIENT}/decisions/2:replay"))
+        .await
+        .is(200);
     assert_eq!(replay.at("/equal"), true);
 }

@@ -176,12 +176,7 @@ pub async fn ask(
     answer::decision(StatusCode::OK, asked.await?, caller.is_blinded())
 }
 
-async fn act(
-    app: &App,
-    caller: &Caller,
-    study: &str,
-    command: Command,
-) -> Answer {
+async fn act(app: &App, caller: &Caller, study: &str, command: Command) -> Answer {
     let reply = app.service.submit(study, command, caller.id()).await?;
     match reply.body {
         Said::Decision(text) => answer::decision(StatusCode::OK, text, caller.is_blinded()),
@@ -323,7 +318,9 @@ pub async fn replay(
     let view = app.service.then(&study, as_of, move |replay, store, head| {
         let damaged = |what: String| StoreError::Damaged(format!("event {}: {what}", as_of + 1));
         let next = store.events(head.key, as_of, 1)?;
-        let record = next.first().ok_or_else(|| damaged("it is missing".into()))?;
+        let record = next
+            .first()
+            .ok_or_else(|| damaged("it is missing".into()))?;
         let event = record.read().map_err(|error| damaged(error.to_string()))?;
         let logged = Replay::decision_of(&event);
         if logged.is_none_or(|(id, at, _)| id != episode || at != step) {
@@ -359,7 +356,12 @@ fn walk(one: &Value, other: &Value, at: String, pointers: &mut Vec<String>) {
             for key in keys {
                 let (a, b) = (a.get(key), b.get(key));
                 let at = format!("{at}/{key}");
-                walk(a.unwrap_or(&Value::Null), b.unwrap_or(&Value::Null), at, pointers);
+                walk(
+                    a.unwrap_or(&Value::Null),
+                    b.unwrap_or(&Value::Null),
+                    at,
+                    pointers,
+                );
             }
         }
         (a, b) if a != b => pointers.push(at),

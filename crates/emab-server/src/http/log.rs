@@ -69,9 +69,13 @@ pub async fn events(
     let most = i64::MAX as u64;
     let after = query::within("after", which.after, 0, most, 0)?;
     let limit = query::within("limit", which.limit, 1, 10_000, PAGE as u64)? as usize;
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
     if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
-        let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+        let last = headers
+            .get("last-event-id")
+            .and_then(|value| value.to_str().ok());
         let last = last.and_then(|value| value.parse().ok());
         return follow(app, study, last.unwrap_or(after)).await;
     }
@@ -102,7 +106,9 @@ async fn follow(app: App, study: String, after: u64) -> Answer {
         let (mut at, mut quiet) = (after, 0_u32);
         loop {
             let from = at;
-            let page = app.service.read(move |store| Ok(store.events(key, from, PAGE)?));
+            let page = app
+                .service
+                .read(move |store| Ok(store.events(key, from, PAGE)?));
             // The store may come back; whoever listens hears that we are still here.
             let page = page.await.unwrap_or_default();
             let mut text = String::new();
@@ -214,7 +220,13 @@ pub async fn import(
 ) -> Answer {
     caller.may_in(Permission::Import, &study)?;
     let kind = media_type(&headers);
-    if !["application/x-ndjson", "application/jsonl", "application/json"].contains(&&*kind) {
+    if ![
+        "application/x-ndjson",
+        "application/jsonl",
+        "application/json",
+    ]
+    .contains(&&*kind)
+    {
         return Err(Refusal::media_type(format!(
             "the body is said to be `{}`; this call takes `{LINES}`",
             crate::json::short(&kind)
@@ -245,7 +257,9 @@ pub async fn import(
     }
     import.take(batch).await?;
     if lines.number == 0 {
-        return Err(Refusal::malformed("the body is empty; it has one JSON object a line"));
+        return Err(Refusal::malformed(
+            "the body is empty; it has one JSON object a line",
+        ));
     }
     json(StatusCode::OK, &import.report)
 }
@@ -276,9 +290,9 @@ impl Import {
         let mut records = Vec::with_capacity(batch.len());
         for (number, line) in batch {
             let record = Record::from_line(&line);
-            records.push(record.map_err(|error| {
-                Refusal::malformed(format!("line {number}: {error}"))
-            })?);
+            records.push(
+                record.map_err(|error| Refusal::malformed(format!("line {number}: {error}")))?,
+            );
         }
         if self.report.dry_run {
             for record in &records {
@@ -331,7 +345,10 @@ impl Import {
             let there = store.cases(head.key, &ids)?;
             let check = |(number, past): &(u64, Past)| {
                 let there = there.iter().find(|case| case.id == past.id);
-                (*number, check_past(&study, past, there).map(|new| new.is_some()))
+                (
+                    *number,
+                    check_past(&study, past, there).map(|new| new.is_some()),
+                )
             };
             Ok(list.iter().map(check).collect::<Vec<_>>())
         });
@@ -384,7 +401,9 @@ impl Lines {
     /// The next line that is not blank, with its number from 1.
     async fn next(&mut self) -> Result<Option<(u64, String)>, Refusal> {
         loop {
-            let found = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
+            let found = self.buffer[self.searched..]
+                .iter()
+                .position(|&byte| byte == b'\n');
             let line = match found {
                 Some(at) => {
                     let mut line = self.buffer.split_to(self.searched + at + 1);

@@ -73,12 +73,7 @@ impl Rates {
 
 impl App {
     /// The parts together.
-    pub fn new(
-        service: Arc<Service>,
-        tokens: Tokens,
-        rates: Rates,
-        metrics: Metrics,
-    ) -> App {
+    pub fn new(service: Arc<Service>, tokens: Tokens, rates: Rates, metrics: Metrics) -> App {
         App {
             service,
             tokens,
@@ -210,21 +205,25 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map(|path| path.as_str().replace("/~", ":"));
     // An import takes as long as its sender does; it has limits of its own.
-    let limit = if route.as_deref().is_some_and(|route| route.ends_with(":import")) {
+    let limit = if route
+        .as_deref()
+        .is_some_and(|route| route.ends_with(":import"))
+    {
         Duration::from_secs(24 * 3600)
     } else {
         TIMEOUT
     };
     let late = || {
-        Refusal::unavailable("it took too long; it may or may not have been recorded: the same request is harmless")
-            .retry(1)
-            .into_response()
+        Refusal::unavailable(
+            "it took too long; it may or may not have been recorded: the same request is harmless",
+        )
+        .retry(1)
+        .into_response()
     };
     let answer = tokio::time::timeout(limit, next.run(request));
     let answer = answer.await.unwrap_or_else(|_| late());
     let (status, took) = (answer.status(), begun.elapsed());
-    app.metrics
-        .request(route.as_deref(), &method, status, took);
+    app.metrics.request(route.as_deref(), &method, status, took);
     let ms = took.as_millis() as u64;
     if status.is_server_error() {
         tracing::warn!(%method, route, status = status.as_u16(), ms, "request");

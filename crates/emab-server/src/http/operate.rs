@@ -74,7 +74,10 @@ pub fn finish(document: &mut OpenApi) {
     components
         .schemas
         .insert(Refusal::name().into(), Refusal::schema());
-    document.security = Some(vec![SecurityRequirement::new("token", Vec::<String>::new())]);
+    document.security = Some(vec![SecurityRequirement::new(
+        "token",
+        Vec::<String>::new(),
+    )]);
     let refusals = [
         (400, "The request cannot be read"),
         (401, "No valid token"),

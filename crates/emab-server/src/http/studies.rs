@@ -108,10 +108,7 @@ fn study_reply(reply: Reply, new: StatusCode, caller: &Caller) -> Answer {
         return Err(Refusal::internal("another answer was expected"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
-    json(
-        status,
-        &StudyView::new(&head, caller.has(Permission::Log))?,
-    )
+    json(status, &StudyView::new(&head, caller.has(Permission::Log))?)
 }
 
 /// Read a study

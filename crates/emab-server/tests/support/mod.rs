@@ -28,6 +28,7 @@ pub const CLINIC: &str = r#"{
 }"#;
 
 /// A service and who may call it.
+#[allow(dead_code)] // each test file uses what it needs
 pub struct Clinic {
     pub folder: TempDir,
     pub service: Arc<Service>,
@@ -73,7 +74,12 @@ impl Clinic {
         let tokens = TokenFile::at(folder.path().join("tokens.json"));
         let admin = match tokens.create_first_admin().unwrap() {
             Some(secret) => secret.reveal().to_owned(),
-            None => tokens.new_token("again", Role::Admin, None).unwrap().1.reveal().to_owned(),
+            None => tokens
+                .new_token("again", Role::Admin, None)
+                .unwrap()
+                .1
+                .reveal()
+                .to_owned(),
         };
         let metrics = Metrics::new();
         let service = Service::start(backend, metrics.clone()).unwrap();
@@ -89,7 +95,13 @@ impl Clinic {
     }
 
     /// A call with a token.
-    pub async fn call_as(&self, token: &str, method: &str, path: &str, body: Option<&str>) -> Answer {
+    pub async fn call_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Answer {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
@@ -126,12 +138,25 @@ impl Clinic {
     }
 
     /// What is known of an action: (count, mean).
-    pub async fn known(&self, study: &str, step: u64, state: &str, action: &str) -> Option<(u64, f64)> {
-        let estimates = self.get(&format!("/v1/studies/{study}/estimates")).await.is(200);
+    pub async fn known(
+        &self,
+        study: &str,
+        step: u64,
+        state: &str,
+        action: &str,
+    ) -> Option<(u64, f64)> {
+        let estimates = self
+            .get(&format!("/v1/studies/{study}/estimates"))
+            .await
+            .is(200);
         let rows = estimates.at("/estimates");
-        let row = rows.as_array().unwrap().iter().find(|row| {
-            row["step"] == step && row["state"] == state && row["action"] == action
-        })?;
-        Some((row["count"].as_u64().unwrap(), row["mean"].as_f64().unwrap()))
+        let row =
+            rows.as_array().unwrap().iter().find(|row| {
+                row["step"] == step && row["state"] == state && row["action"] == action
+            })?;
+        Some((
+            row["count"].as_u64().unwrap(),
+            row["mean"].as_f64().unwrap(),
+        ))
     }
 }
