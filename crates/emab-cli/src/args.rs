@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, value_parser};
 use clap_complete::Shell;
+use emab_server::tokens::Role;
 use emab_sim::Shard;
 
 /// Episodic multi-armed bandits: FeedBAL, its benchmark and its rivals, on any problem you can state.
@@ -57,6 +59,8 @@ pub enum Command {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Make, list and revoke the tokens that let people and programs into the decision service.
+    Token(Token),
     /// Print the JSON schema of a problem file.
     Schema,
     /// Print completions for a shell.
@@ -64,6 +68,42 @@ pub enum Command {
         /// The shell.
         shell: Shell,
     },
+}
+
+#[derive(clap::Args)]
+pub struct Token {
+    #[command(subcommand)]
+    pub action: TokenAction,
+    /// The token file; tokens.json in $EMAB_DATA, $XDG_DATA_HOME/emab or ~/.local/share/emab when left out.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub tokens: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum TokenAction {
+    /// Make a token and print its secret, once.
+    New {
+        /// Whose it is, in words.
+        name: String,
+        /// What it may do: everything, act on episodes, read, or act without seeing how actions compare.
+        #[arg(long, value_parser = role())]
+        role: Role,
+        /// A study that it may see; may be repeated. All of them when left out.
+        #[arg(long = "study", value_name = "STUDY")]
+        studies: Vec<String>,
+    },
+    /// List the tokens, the revoked ones too.
+    List,
+    /// Revoke a token; a running service notices within about a second.
+    Revoke {
+        /// The token.
+        #[arg(value_name = "ID|NAME")]
+        token: String,
+    },
+}
+
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|name| name.parse::<Role>())
 }
 
 #[derive(clap::Args)]

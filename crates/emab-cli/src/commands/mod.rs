@@ -16,6 +16,7 @@ mod run;
 mod sealed;
 mod solve;
 mod sweep;
+mod token;
 mod verify;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +43,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Plot(args) => plot::plot(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
         Command::Learners { names } => learners::learners(&names, json),
+        Command::Token(args) => token::token(args, json),
         Command::Schema => terminal::print(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();
