@@ -3,6 +3,8 @@
 //! The trait is blocking: one thread writes, in groups, and a few read. Each has a connection, that is a [`Store`], of
 //! its own.
 
+pub mod conformance;
+
 use thiserror::Error;
 
 use crate::case::Case;
