@@ -12,6 +12,7 @@ mod stale;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tempfile::TempDir;
 
@@ -45,7 +46,20 @@ impl Server {
         Server::make(false)
     }
 
-    /// The same with TLS offered, for the names `localhost` and `127.0.0.1`; [`Server::authority`] is whom to trust.
+    /// A server for all tests of this process that run at the same time: it is made for the first, and goes with the last.
+    pub fn shared() -> Result<Arc<Server>, String> {
+        static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+        // A test that failed to start it leaves nothing half done.
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = shared.upgrade() {
+            return Ok(server);
+        }
+        let server = Arc::new(Server::start()?);
+        *shared = Arc::downgrade(&server);
+        Ok(server)
+    }
+
+    /// A server of one's own with TLS offered, for the names `localhost` and `127.0.0.1`; [`Server::authority`] is whom to trust.
     pub fn start_tls() -> Result<Server, String> {
         Server::make(true)
     }

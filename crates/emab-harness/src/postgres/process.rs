@@ -1,7 +1,7 @@
 //! The server's process: it ends when it is told, and with us.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const STARTING: Duration = Duration::from_secs(60);
 /// PostgreSQL itself gives its children five seconds.
 const STOPPING: Duration = Duration::from_secs(15);
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// A command that is stopped at once when the thread that started it ends. Linux can do that, if `setpriv` is there.
 pub fn dying_with_us(program: &Path) -> Command {
@@ -34,7 +35,6 @@ pub struct Process {
     /// The thread that started the process and waits for it. It is one of its own, since the kernel's "parent" is a
     /// thread: a test that started a server for others would take it along when it ends.
     keeper: Option<JoinHandle<()>>,
-    ended: mpsc::Receiver<Option<ExitStatus>>,
     log: PathBuf,
 }
 
@@ -49,25 +49,23 @@ impl Process {
             .map_err(wrong)?;
         let copy = file.try_clone().map_err(wrong)?;
         command.stdin(Stdio::null()).stdout(copy).stderr(file);
-        let (tell_start, started) = mpsc::channel();
-        let (tell_end, ended) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
         let keeper = std::thread::spawn(move || match command.spawn() {
             Ok(mut child) => {
-                let _ = tell_start.send(Ok(child.id()));
-                let _ = tell_end.send(child.wait().ok());
+                let _ = tell.send(Ok(child.id()));
+                let _ = child.wait();
             }
             Err(error) => {
-                let _ = tell_start.send(Err(format!("{command:?}: {error}")));
+                let _ = tell.send(Err(format!("{command:?}: {error}")));
             }
         });
-        let id = started
+        let id = told
             .recv()
             .map_err(|_| "the thread that starts the server is gone".to_string())??;
         let id = i32::try_from(id).ok().and_then(Pid::from_raw);
         Ok(Process {
             id: id.ok_or("a process without a number")?,
             keeper: Some(keeper),
-            ended,
             log,
         })
     }
@@ -76,13 +74,13 @@ impl Process {
     pub fn wait_until(&self, ready: impl Fn() -> bool) -> Result<(), String> {
         let end = Instant::now() + STARTING;
         while !ready() {
-            let why = match self.ended.recv_timeout(Duration::from_millis(20)) {
-                Ok(status) => match status {
-                    Some(status) => format!("the server ended: {status}"),
-                    None => "the server ended".into(),
-                },
-                Err(_) if Instant::now() < end => continue,
-                Err(_) => format!("the server is not ready after {STARTING:?}"),
+            let why = match Instant::now() < end {
+                _ if self.has_ended() => "the server ended".into(),
+                true => {
+                    std::thread::sleep(MOMENT);
+                    continue;
+                }
+                false => format!("the server is not ready after {STARTING:?}"),
             };
             let log = std::fs::read_to_string(&self.log).unwrap_or_default();
             return Err(format!("{why}; it said:\n{log}"));
@@ -95,21 +93,23 @@ impl Process {
         self.end()
     }
 
+    fn has_ended(&self) -> bool {
+        self.keeper.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     fn end(&mut self) -> Result<(), String> {
-        let Some(keeper) = self.keeper.take() else {
-            return Ok(());
-        };
         for signal in [Signal::QUIT, Signal::KILL] {
-            // It may have ended by itself; its number is not given away while the keeper has not waited for it.
-            if !keeper.is_finished() {
+            // Its number is not given to another process while the keeper has not waited for it.
+            if !self.has_ended() {
                 let _ = kill_process(self.id, signal);
             }
-            if let Ok(_) | Err(mpsc::RecvTimeoutError::Disconnected) =
-                self.ended.recv_timeout(STOPPING)
-            {
-                return keeper
-                    .join()
-                    .map_err(|_| "the thread that keeps the server is gone".into());
+            let end = Instant::now() + STOPPING;
+            while Instant::now() < end {
+                if self.has_ended() {
+                    self.keeper = None;
+                    return Ok(());
+                }
+                std::thread::sleep(MOMENT);
             }
         }
         Err(format!("the server {:?} does not end", self.id))

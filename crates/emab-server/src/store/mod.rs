@@ -4,6 +4,7 @@
 //! its own.
 
 pub mod conformance;
+pub mod postgres;
 
 use thiserror::Error;
 
@@ -162,12 +163,22 @@ pub trait Store: Send {
 }
 
 /// Where a store is, as it is written on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Address {
     /// `sqlite:FILE`.
     Sqlite(std::path::PathBuf),
     /// `postgres://…`, a URL or a string of the PostgreSQL library.
     Postgres(String),
+}
+
+/// Without what may be a password.
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
+            Address::Postgres(_) => f.debug_tuple("Postgres").finish_non_exhaustive(),
+        }
+    }
 }
 
 impl std::str::FromStr for Address {
@@ -177,6 +188,8 @@ impl std::str::FromStr for Address {
     /// use emab_server::store::Address;
     /// assert_eq!("sqlite:a.db".parse(), Ok(Address::Sqlite("a.db".into())));
     /// assert!("mysql://x".parse::<Address>().is_err());
+    /// let address: Address = "postgres://emab:secret@localhost/emab".parse().unwrap();
+    /// assert!(!format!("{address:?}").contains("secret"));
     /// ```
     fn from_str(text: &str) -> Result<Address, String> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -184,9 +197,10 @@ impl std::str::FromStr for Address {
         }
         match text.strip_prefix("sqlite:") {
             Some(file) if !file.is_empty() => Ok(Address::Sqlite(file.into())),
-            _ => Err(format!(
-                "a store is `sqlite:FILE` or `postgres://USER@HOST/DATABASE`, got `{text}`"
-            )),
+            // What was got is not told: it may hold a password.
+            _ => Err(
+                "a store is `sqlite:FILE` or `postgres://USER@HOST/DATABASE`, got neither".into(),
+            ),
         }
     }
 }
