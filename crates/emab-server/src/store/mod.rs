@@ -5,6 +5,7 @@
 
 pub mod conformance;
 pub mod postgres;
+pub mod sqlite;
 
 use thiserror::Error;
 
