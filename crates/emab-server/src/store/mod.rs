@@ -4,6 +4,7 @@
 //! its own.
 
 pub mod conformance;
+pub mod sqlite;
 
 use thiserror::Error;
 

@@ -1,0 +1,216 @@
+//! SQLite: one file, inside of the process, nothing to start.
+//!
+//! One [`Sqlite`] owns the file, by a lock on a file beside it, and gives out connections: one writes, in groups, and
+//! some read. A commit is on disk when it returns (write-ahead log, `synchronous=FULL`).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use self::fault::fault;
+use self::link::Link;
+use self::place::Place;
+use super::{Store, StoreError};
+
+mod fault;
+mod link;
+mod place;
+#[cfg(test)]
+mod tests;
+
+/// Before it, a write-ahead log could corrupt the file.
+const LEAST_LIBRARY: i32 = 3_051_003;
+
+/// The version of `sqlite.sql`.
+const VERSION: i64 = 1;
+
+/// "emab" in ASCII, in the file's header.
+const APPLICATION: i64 = 0x656d_6162;
+
+/// How long a writer waits for another of this process before it is told to try again.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A SQLite file that this process owns. The lock is held until this and all connections are dropped.
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    place: Arc<Place>,
+}
+
+/// What a connection may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Read and write.
+    Write,
+    /// Read, and tidy up when it is the last one to close.
+    Read,
+    /// Read a file that another process may own.
+    Inspect,
+}
+
+impl Sqlite {
+    /// Opens the file, creating it and its folders if need be, and takes it for this process.
+    ///
+    /// ```
+    /// use emab_server::store::sqlite::Sqlite;
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let file = folder.path().join("new/studies.db");
+    /// let owner = Sqlite::open(&file).unwrap();
+    /// assert!(owner.reader().unwrap().heads("", 10).unwrap().is_empty());
+    /// let error = Sqlite::open(&file).unwrap_err();
+    /// assert!(error.to_string().contains("served by another process"));
+    /// ```
+    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
+        check_library()?;
+        let place = Arc::new(Place::own(path)?);
+        let connection = connect(&place, Role::Write)?;
+        prepare(&connection).map_err(|error| named(&place, error))?;
+        Ok(Sqlite { place })
+    }
+
+    /// Opens a file to read it, whether or not a process owns it. The file is neither created nor changed.
+    ///
+    /// Where no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`.
+    pub fn inspect(path: &Path) -> Result<Box<dyn Store>, StoreError> {
+        check_library()?;
+        let place = Arc::new(Place::visit(path)?);
+        let connection = connect(&place, Role::Inspect)?;
+        let known = check(&connection).and_then(|found| match found {
+            Found::Known => Ok(()),
+            Found::Nothing => Err(StoreError::Damaged("it is empty".into())),
+        });
+        known.map_err(|error| named(&place, error))?;
+        Ok(Box::new(Link::new(place, connection, Role::Inspect)))
+    }
+
+    /// A connection that writes. There is one transaction at a time: a second writer waits a little, then has to try
+    /// again.
+    pub fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
+        self.link(Role::Write)
+    }
+
+    /// A connection that reads what is committed; it neither waits for writers nor do they wait for it.
+    pub fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
+        self.link(Role::Read)
+    }
+
+    /// Where the file is: absolute, without links.
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    fn link(&self, role: Role) -> Result<Box<dyn Store>, StoreError> {
+        let connection = connect(&self.place, role)?;
+        Ok(Box::new(Link::new(self.place.clone(), connection, role)))
+    }
+}
+
+fn check_library() -> Result<(), StoreError> {
+    if rusqlite::version_number() >= LEAST_LIBRARY {
+        return Ok(());
+    }
+    Err(StoreError::Gone(format!(
+        "SQLite {} is linked, and before 3.51.3 it can corrupt its files",
+        rusqlite::version()
+    )))
+}
+
+/// The same failure with the file's name.
+fn named(place: &Place, error: StoreError) -> StoreError {
+    let with = |text| format!("`{}`: {text}", place.path().display());
+    match error {
+        StoreError::Gone(text) => StoreError::Gone(with(text)),
+        StoreError::Full(text) => StoreError::Full(with(text)),
+        StoreError::Again(text) => StoreError::Again(with(text)),
+        StoreError::Damaged(text) => StoreError::Damaged(with(text)),
+    }
+}
+
+/// Opens a connection with its settings.
+fn connect(place: &Place, role: Role) -> Result<Connection, StoreError> {
+    let flags = match role {
+        Role::Inspect => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Role::Read | Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    };
+    Connection::open_with_flags(place.path(), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .and_then(|connection| {
+            settle(&connection, role)?;
+            Ok(connection)
+        })
+        .map_err(|error| named(place, fault(error)))
+}
+
+/// The settings of a connection. Those of cache and map are measured: see `tests::timing`.
+fn settle(connection: &Connection, role: Role) -> rusqlite::Result<()> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // A no-op but on macOS, where without it a sync does not reach the disk.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -65536)?;
+    connection.pragma_update(None, "query_only", role != Role::Write)
+}
+
+/// What a file holds.
+enum Found {
+    Nothing,
+    Known,
+}
+
+/// Whether the file is ours, and of a version that is known.
+fn check(connection: &Connection) -> Result<Found, StoreError> {
+    let number = |sql: &str| -> Result<i64, StoreError> {
+        connection
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(fault)
+    };
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    match (application, version) {
+        (0, 0) if tables == 0 => Ok(Found::Nothing),
+        (APPLICATION, VERSION) => Ok(Found::Known),
+        (APPLICATION, newer) if newer > VERSION => Err(StoreError::Gone(format!(
+            "it has version {newer} of the tables, and this program knows {VERSION}: a newer one wrote it"
+        ))),
+        _ => Err(StoreError::Damaged(
+            "it is a SQLite file, but not one of this service's".into(),
+        )),
+    }
+}
+
+/// Makes the file a store, if it is none yet.
+fn prepare(connection: &Connection) -> Result<(), StoreError> {
+    let run = |sql: &str| connection.execute_batch(sql).map_err(fault);
+    let Found::Nothing = check(connection)? else {
+        return log_ahead(connection);
+    };
+    // The first has no effect but in a new file.
+    connection
+        .pragma_update(None, "page_size", 4096)
+        .map_err(fault)?;
+    log_ahead(connection)?;
+    run("BEGIN IMMEDIATE")?;
+    let made = run(include_str!("sqlite.sql")).and_then(|()| run("COMMIT"));
+    if made.is_err() && !connection.is_autocommit() {
+        run("ROLLBACK")?;
+    }
+    made
+}
+
+/// Switches the write-ahead log on; the file remembers it.
+fn log_ahead(connection: &Connection) -> Result<(), StoreError> {
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(fault)?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    Err(StoreError::Gone(format!(
+        "the file system allows no write-ahead log, only `{mode}`"
+    )))
+}

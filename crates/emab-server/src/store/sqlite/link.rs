@@ -1,0 +1,428 @@
+//! A connection: the statements of a [`Store`].
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, Params, Row, params};
+
+use super::super::{Answer, Cell, Changes, Head, Lesson, Store, StoreError};
+use super::fault::{added, fault, fits};
+use super::place::Place;
+use super::{Role, connect};
+use crate::case::Case;
+use crate::event::Record;
+
+/// Above this length the log is emptied in any case, even if a reader has to be waited for.
+const LONG_LOG: u64 = 64 << 20;
+
+pub(super) struct Link {
+    connection: Connection,
+    place: Arc<Place>,
+    role: Role,
+    /// The length at which the log is emptied next.
+    long: u64,
+}
+
+impl Link {
+    pub(super) fn new(place: Arc<Place>, connection: Connection, role: Role) -> Link {
+        Link {
+            connection,
+            place,
+            role,
+            long: LONG_LOG,
+        }
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    fn run(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute(params)
+    }
+
+    /// The rows that a statement finds.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = || -> rusqlite::Result<Vec<T>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params, read)?.collect()
+        };
+        rows().map_err(fault)
+    }
+
+    /// The row that a statement finds, of one at most.
+    fn row<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.rows(sql, params, read).map(|mut rows| rows.pop())
+    }
+
+    /// Refuses to write outside of a transaction. SQLite ends one by itself after some failures, and what is written
+    /// then would stay.
+    fn inside(&self) -> Result<(), StoreError> {
+        if self.connection.is_autocommit() {
+            return Err(StoreError::Gone("no transaction has begun".into()));
+        }
+        Ok(())
+    }
+
+    /// Empties a log that has become long.
+    ///
+    /// Every so many pages a commit moves what it can into the file, and then the log is written from its start again,
+    /// unless somebody still reads from it. Under readers that never pause this would be never. Here they are waited for,
+    /// if not for long: a log that cannot be emptied now is tried again when it has grown by as much.
+    fn shorten_log(&mut self) {
+        let length = std::fs::metadata(self.place.wal()).map_or(0, |found| found.len());
+        if length < self.long {
+            return;
+        }
+        let emptied = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        self.long = match emptied {
+            Ok(0_i64) => LONG_LOG,
+            _ => length.saturating_add(LONG_LOG),
+        };
+    }
+
+    fn write_head(&self, head: &Head) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE studies SET hash = ?2, closed = ?3, seq = ?4, episodes = ?5, open = ?6, learned = ?7, \
+                           missing = ?8, relearned = ?9 WHERE key = ?1";
+        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        let Head {
+            key, hash, closed, ..
+        } = head;
+        let values = params![
+            key, hash, closed, seq, episodes, open, learned, missing, relearned
+        ];
+        if self.run(SQL, values).map_err(fault)? == 1 {
+            return Ok(());
+        }
+        Err(StoreError::Damaged(format!(
+            "study `{}` is not there by its key {key}",
+            head.name
+        )))
+    }
+
+    fn write_events(&self, head: &Head, events: &[Record]) -> Result<(), StoreError> {
+        for event in events {
+            let seq = fits(event.seq, "the sequence number")?;
+            self.run(
+                "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)",
+                params![head.key, seq, event.text, event.hash],
+            )
+            .map_err(|error| added(error, || format!("event {seq} in study `{}`", head.name)))?;
+        }
+        Ok(())
+    }
+
+    fn write_cases(&self, study: i64, cases: &[Case]) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5) \
+                           ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, \
+                           body = excluded.body";
+        for case in cases {
+            let step = fits(case.step() as u64, "the step")?;
+            let body = serde_json::to_string(case)
+                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
+            self.run(SQL, params![study, case.id, step, case.end.is_none(), body])
+                .map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_answers(&self, head: &Head, answers: &[Answer]) -> Result<(), StoreError> {
+        for Answer {
+            episode,
+            step,
+            text,
+        } in answers
+        {
+            self.run(
+                "INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)",
+                params![head.key, episode, step, text],
+            )
+            .map_err(|error| {
+                added(error, || {
+                    format!(
+                        "a decision of step {step} of episode `{episode}` in study `{}`",
+                        head.name
+                    )
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_lessons(&self, study: i64, lessons: &[Lesson]) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO lessons (study, place, bytes) VALUES (?1, ?2, ?3) \
+                           ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
+        for lesson in lessons {
+            let place = fits(lesson.place, "the place")?;
+            self.run(SQL, params![study, place, lesson.bytes])
+                .map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_cells(&self, study: i64, cells: &[Cell]) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO cells (study, t, x, a, count, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                           ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
+        for cell in cells {
+            let count = fits(cell.count, "the count")?;
+            let bits = cell.sum.to_bits().cast_signed();
+            self.run(SQL, params![study, cell.t, cell.x, cell.a, count, bits])
+                .map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    /// The episodes whose JSON a statement finds.
+    fn bodies(&self, sql: &str, params: impl Params) -> Result<Vec<Case>, StoreError> {
+        let bodies = self.rows(sql, params, |row| {
+            let body = row.get_ref(0)?.as_str()?;
+            Ok(serde_json::from_str(body).map_err(|error| (error, body.to_string())))
+        })?;
+        let wrong = |(error, body)| StoreError::Damaged(format!("not an episode: {error}: {body}"));
+        bodies
+            .into_iter()
+            .map(|body: Result<_, _>| body.map_err(wrong))
+            .collect()
+    }
+}
+
+/// The numbers of a study as SQLite's integers.
+fn counts(head: &Head) -> Result<[i64; 6], StoreError> {
+    Ok([
+        fits(head.seq, "the sequence number")?,
+        fits(head.episodes, "the number of episodes")?,
+        fits(head.open, "the number of open episodes")?,
+        fits(head.learned, "the number of learned episodes")?,
+        fits(head.missing, "the number of missing outcomes")?,
+        fits(head.relearned, "the sequence number")?,
+    ])
+}
+
+/// The columns of [`read_head`].
+const HEADS: &str = "SELECT key, name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned \
+                     FROM studies";
+
+fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    Ok(Head {
+        key: row.get(0)?,
+        name: row.get(1)?,
+        spec: row.get(2)?,
+        spec_hash: row.get(3)?,
+        seq: natural(row, 4)?,
+        hash: row.get(5)?,
+        closed: row.get(6)?,
+        episodes: natural(row, 7)?,
+        open: natural(row, 8)?,
+        learned: natural(row, 9)?,
+        missing: natural(row, 10)?,
+        relearned: natural(row, 11)?,
+    })
+}
+
+fn read_answer(row: &Row<'_>) -> rusqlite::Result<Answer> {
+    Ok(Answer {
+        episode: row.get(0)?,
+        step: row.get(1)?,
+        text: row.get(2)?,
+    })
+}
+
+/// A count; a negative one was not written by us.
+fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+/// A limit as SQLite takes it.
+fn at_most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+impl Store for Link {
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if self.role != Role::Write {
+            return Err(StoreError::Gone("this connection only reads".into()));
+        }
+        self.place.is_in_place()?;
+        // Not when the first row is written: then somebody else might have written since it was read.
+        self.run("BEGIN IMMEDIATE", []).map_err(fault)?;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.inside()?;
+        self.run("COMMIT", []).map_err(fault)?;
+        self.shorten_log();
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        if self.connection.is_autocommit() {
+            return;
+        }
+        let _ = self.connection.execute_batch("ROLLBACK");
+        // A connection that cannot even do that is replaced; dropping it takes everything back.
+        if !self.connection.is_autocommit()
+            && let Ok(connection) = connect(&self.place, self.role)
+        {
+            self.connection = connection;
+        }
+    }
+
+    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
+        const SQL: &str = "INSERT INTO studies (name, spec, spec_hash, hash, closed, seq, episodes, open, learned, \
+                           missing, relearned) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+                           ON CONFLICT (name) DO NOTHING RETURNING key";
+        self.inside()?;
+        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        let Head {
+            name,
+            spec,
+            spec_hash,
+            hash,
+            closed,
+            ..
+        } = head;
+        let values = params![
+            name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned
+        ];
+        self.row(SQL, values, |row| row.get(0))
+    }
+
+    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        // There is one transaction at a time, and it has begun: nobody else can write.
+        self.inside()?;
+        self.head(name)
+    }
+
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+        self.inside()?;
+        self.write_head(head)?;
+        self.write_events(head, &changes.events)?;
+        self.write_cases(head.key, &changes.cases)?;
+        self.write_answers(head, &changes.answers)?;
+        self.write_lessons(head.key, &changes.lessons)?;
+        self.write_cells(head.key, &changes.cells)
+    }
+
+    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        self.row(&format!("{HEADS} WHERE name = ?1"), [name], read_head)
+    }
+
+    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let sql = format!("{HEADS} WHERE name > ?1 ORDER BY name LIMIT ?2");
+        self.rows(&sql, params![after, at_most(limit)], read_head)
+    }
+
+    fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<Case>, StoreError> {
+        let mut episodes = episodes.to_vec();
+        episodes.sort_unstable();
+        episodes.dedup();
+        let mut found = Vec::with_capacity(episodes.len());
+        for id in episodes {
+            let sql = "SELECT body FROM cases WHERE study = ?1 AND id = ?2";
+            found.extend(self.bodies(sql, params![study, id])?);
+        }
+        Ok(found)
+    }
+
+    fn cases_after(
+        &mut self,
+        study: i64,
+        after: &str,
+        open: bool,
+        limit: usize,
+    ) -> Result<Vec<Case>, StoreError> {
+        let sql = if open {
+            "SELECT body FROM cases INDEXED BY cases_open WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3"
+        } else {
+            "SELECT body FROM cases WHERE study = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
+        };
+        self.bodies(sql, params![study, after, at_most(limit)])
+    }
+
+    fn answer(
+        &mut self,
+        study: i64,
+        episode: &str,
+        step: Option<u32>,
+    ) -> Result<Option<Answer>, StoreError> {
+        match step {
+            Some(step) => self.row(
+                "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 AND step = ?3",
+                params![study, episode, step],
+                read_answer,
+            ),
+            None => self.row(
+                "SELECT answers.episode, answers.step, answers.text FROM cases CROSS JOIN answers \
+                 ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step \
+                 WHERE cases.study = ?1 AND cases.id = ?2",
+                params![study, episode],
+                read_answer,
+            ),
+        }
+    }
+
+    fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
+        let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 ORDER BY step";
+        self.rows(sql, params![study, episode], read_answer)
+    }
+
+    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let Ok(after) = i64::try_from(after) else {
+            return Ok(Vec::new());
+        };
+        let sql = "SELECT seq, text, hash FROM events WHERE study = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        self.rows(sql, params![study, after, at_most(limit)], |row| {
+            Ok(Record {
+                seq: natural(row, 0)?,
+                text: row.get(1)?,
+                hash: row.get(2)?,
+            })
+        })
+    }
+
+    fn lessons(&mut self, study: i64, from: u64, limit: usize) -> Result<Vec<Lesson>, StoreError> {
+        let Ok(from) = i64::try_from(from) else {
+            return Ok(Vec::new());
+        };
+        let sql = "SELECT place, bytes FROM lessons WHERE study = ?1 AND place >= ?2 ORDER BY place LIMIT ?3";
+        self.rows(sql, params![study, from, at_most(limit)], |row| {
+            Ok(Lesson {
+                place: natural(row, 0)?,
+                bytes: row.get(1)?,
+            })
+        })
+    }
+
+    fn cells(
+        &mut self,
+        study: i64,
+        after: Option<(u32, u32, u32)>,
+        limit: usize,
+    ) -> Result<Vec<Cell>, StoreError> {
+        let sql = "SELECT t, x, a, count, sum FROM cells WHERE study = ?1 AND (t, x, a) > (?2, ?3, ?4) \
+                   ORDER BY t, x, a LIMIT ?5";
+        let (t, x, a) = after.map_or((-1_i64, 0_i64, 0_i64), |(t, x, a)| {
+            (t.into(), x.into(), a.into())
+        });
+        self.rows(sql, params![study, t, x, a, at_most(limit)], |row| {
+            let bits: i64 = row.get(4)?;
+            Ok(Cell {
+                t: row.get(0)?,
+                x: row.get(1)?,
+                a: row.get(2)?,
+                count: natural(row, 3)?,
+                sum: f64::from_bits(bits.cast_unsigned()),
+            })
+        })
+    }
+}
