@@ -20,6 +20,7 @@ pub mod metrics;
 pub mod mind;
 pub mod refusal;
 pub mod replay;
+pub mod rules;
 pub mod service;
 pub mod store;
 pub mod study;

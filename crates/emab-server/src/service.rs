@@ -129,7 +129,7 @@ impl Service {
     /// The study, which must be there.
     pub async fn head(&self, study: &str) -> Result<Head, Refusal> {
         let name = study.to_owned();
-        self.read(move |store| Ok(head(store, &name)?)).await
+        self.read(move |store| head(store, &name)).await
     }
 
     /// Asks what a study knows now.
