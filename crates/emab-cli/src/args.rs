@@ -1,10 +1,15 @@
 //! The command line, as plain values.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, value_parser};
 use clap_complete::Shell;
+use emab_server::store::Address;
+use emab_server::tokens::Role;
 use emab_sim::Shard;
+use tracing::Level;
 
 /// Episodic multi-armed bandits: FeedBAL, its benchmark and its rivals, on any problem you can state.
 #[derive(Parser)]
@@ -46,6 +51,8 @@ pub enum Command {
     Check(ProblemArg),
     /// Draw what a folder of `emab run --out` or `emab sweep --out` holds.
     Plot(Plot),
+    /// Serve recommendations on real cases over HTTP, and keep a log of everything.
+    Serve(Serve),
     /// List the problems that come with the program, or print the file of one.
     Problems {
         /// Print this problem's file.
@@ -57,6 +64,8 @@ pub enum Command {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Make, list and revoke the tokens that let people and programs into the decision service.
+    Token(Token),
     /// Print the JSON schema of a problem file.
     Schema,
     /// Print completions for a shell.
@@ -64,6 +73,71 @@ pub enum Command {
         /// The shell.
         shell: Shell,
     },
+}
+
+#[derive(clap::Args)]
+pub struct Serve {
+    /// Where everything is kept: `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; `studies.db` in the user's data folder
+    /// when left out.
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<Address>,
+    /// The address to listen on; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420")]
+    pub listen: SocketAddr,
+    /// The file of tokens that `emab token` keeps; `tokens.json` in the user's data folder when left out.
+    #[arg(long, value_name = "FILE")]
+    pub tokens: Option<PathBuf>,
+    /// The certificate chain, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// A proxy in front of it does the encryption: listen elsewhere than on this machine without TLS.
+    #[arg(long)]
+    pub behind_proxy: bool,
+    /// Calls a second for each token; 0 is no limit.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub rate: u32,
+    /// What is logged, as one JSON object a line on standard error: `error`, `warn`, `info` or `debug` (every request).
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log: Level,
+}
+
+#[derive(clap::Args)]
+pub struct Token {
+    #[command(subcommand)]
+    pub action: TokenAction,
+    /// The token file; tokens.json in $EMAB_DATA, $XDG_DATA_HOME/emab or ~/.local/share/emab when left out.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub tokens: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum TokenAction {
+    /// Make a token and print its secret, once.
+    New {
+        /// Whose it is, in words.
+        name: String,
+        /// What it may do: everything, act on episodes, read, or act without seeing how actions compare.
+        #[arg(long, value_parser = role())]
+        role: Role,
+        /// A study that it may see; may be repeated. All of them when left out.
+        #[arg(long = "study", value_name = "STUDY")]
+        studies: Vec<String>,
+    },
+    /// List the tokens, the revoked ones too.
+    List,
+    /// Revoke a token; a running service notices within about a second.
+    Revoke {
+        /// The token.
+        #[arg(value_name = "ID|NAME")]
+        token: String,
+    },
+}
+
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|name| name.parse::<Role>())
 }
 
 #[derive(clap::Args)]

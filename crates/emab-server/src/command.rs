@@ -143,8 +143,8 @@ pub struct Reply {
 pub enum Body {
     /// A decision, byte for byte.
     Decision(String),
-    /// The episode as it now is.
-    Case(Box<Case>),
+    /// The episode as it now is, and the study it is of.
+    Case(Box<Case>, Arc<Study>),
     /// The study as it now is.
     Study(Box<Head>),
     /// How many lines were taken, and how many had been there before.

@@ -88,7 +88,10 @@ impl Decision {
             .rev()
             .max_by(|a, b| a.index.total_cmp(&b.index));
         let certificate = match chosen {
-            Some(chosen) => certificate(study, head, chosen, &candidates),
+            Some(chosen) => {
+                let shortfall = mind.shortfall(spec, t, x, action);
+                certificate(study, head, &chosen, shortfall)
+            }
             None => Err("the learner keeps no estimates".into()),
         };
         let estimate = |c: &Candidate| {
@@ -126,14 +129,14 @@ impl Decision {
 
 /// How far the chosen action can be from the best one, or why that cannot be said.
 ///
-/// Corollary 1: FeedBAL plays the largest upper confidence bound, so where all bounds hold, what it plays is within the two
-/// widths around its own estimate. A learner that plays another action than that of the largest bound is measured by the
-/// largest bound, too.
+/// FeedBAL plays the largest upper confidence bound, so where all bounds hold, what it plays is within the two widths
+/// around its own estimate. For a learner that plays another action than that of the largest bound, what it falls short of
+/// that bound counts as well.
 fn certificate(
     study: &Study,
     head: &Head,
-    chosen: Candidate,
-    candidates: &[Candidate],
+    chosen: &Candidate,
+    shortfall: Option<f64>,
 ) -> Result<f64, String> {
     if let Some(why) = &study.unsound {
         return Err(why.clone());
@@ -145,21 +148,9 @@ fn certificate(
             head.missing, head.episodes
         ));
     }
-    let name = |c: &Candidate| study.spec.action_name(c.action).into_owned();
-    let untried = |c: &&Candidate| c.count == 0 || !c.upper().is_finite();
-    if let Some(untried) = Some(&chosen)
-        .filter(untried)
-        .or_else(|| candidates.iter().find(untried))
-    {
-        return Err(format!("`{}` has not been observed here", name(untried)));
-    }
-    let largest = candidates
-        .iter()
-        .map(Candidate::upper)
-        .fold(f64::NEG_INFINITY, f64::max);
-    if chosen.upper() >= largest {
-        Ok(2.0 * chosen.width)
-    } else {
-        Ok(largest - chosen.lower())
+    let within = shortfall.map(|shortfall| shortfall.max(2.0 * chosen.width));
+    match within.filter(|within| within.is_finite()) {
+        Some(within) => Ok(within),
+        None => Err("not every action has been observed here".into()),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use emab::{Action, Episode, Learner};
+use emab::learners::shortfall;
+use emab::{Action, Episode, Learner, Spec};
 
 use crate::refusal::Refusal;
 use crate::store::Cell;
@@ -99,6 +100,11 @@ impl Mind {
             width: known.width,
             index: known.index,
         })
+    }
+
+    /// How far an action can fall short of the best one there, while all widths hold; none if that cannot be said.
+    pub fn shortfall(&mut self, spec: &Spec, t: usize, x: usize, action: Action) -> Option<f64> {
+        shortfall(&mut self.learner, spec, t, x, action)
     }
 
     /// What was counted at a place.

@@ -72,10 +72,25 @@ impl Study {
             )
             .at(""));
         };
-        Study::from_fields(name, fields)
+        let (study, file, source) = Study::from_fields(name, fields)?;
+        let checked = file.check(CHECKED_PAIRS);
+        checked.map_err(|error| wrong(&error, &source))?;
+        let shadows = study.shadows.iter().enumerate();
+        let shadows = shadows.map(|(i, config)| (format!("/shadow/{i}"), config));
+        for (pointer, config) in [("/learner".into(), &study.learner)]
+            .into_iter()
+            .chain(shadows)
+        {
+            let built = config.build(&study.spec, None);
+            built.map_err(|error| Refusal::impossible(error.to_string()).at(pointer))?;
+        }
+        Ok(study)
     }
 
-    fn from_fields(name: &str, mut fields: Map<String, Value>) -> Result<Study, Refusal> {
+    fn from_fields(
+        name: &str,
+        mut fields: Map<String, Value>,
+    ) -> Result<(Study, ProblemFile, String), Refusal> {
         if !is_name(name) {
             return Err(Refusal::impossible(format!(
                 "`{}` cannot be the name of a study: {NAME_RULE}",
@@ -130,18 +145,8 @@ impl Study {
         };
         fields.entry("name").or_insert_with(|| name.into());
         let source = Value::Object(fields).to_string();
-        let wrong = |error: emab_problem::ReadError| {
-            let mut detail = error.message.clone();
-            for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
-                if !more.is_empty() {
-                    detail = format!("{detail}; {more}");
-                }
-            }
-            let place = error.span.as_ref().map(|span| span.start);
-            Refusal::impossible(detail)
-                .at(place.map_or(String::new(), |at| pointer_at(&source, at)))
-        };
-        let file = ProblemFile::parse_as(Format::Json, name, &source).map_err(wrong)?;
+        let file = ProblemFile::parse_as(Format::Json, name, &source)
+            .map_err(|error| wrong(&error, &source))?;
         let spec = file.spec().clone();
         if spec.horizon() > MAX_STEPS {
             return Err(Refusal::impossible(format!(
@@ -150,13 +155,11 @@ impl Study {
             ))
             .at("/horizon"));
         }
-        file.check(CHECKED_PAIRS).map_err(wrong)?;
 
         let config = |text: &str, pointer: String| {
             let read = || {
                 let config = LearnerConfig::parse(text, file.learning())?;
                 config.chooses_from_tables()?;
-                config.build(&spec, None)?;
                 Ok(config)
             };
             read().map_err(|error: emab::learners::LearnerError| {
@@ -184,12 +187,12 @@ impl Study {
             "problem": problem,
         })
         .to_string();
-        let unsound = learner.promised().err().map(|why| why.to_string());
+        let unsound = learner.certified(&spec).err().map(|why| why.to_string());
         let index = |names: &emab::Names| {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
             names.collect()
         };
-        Ok(Study {
+        let study = Study {
             name: name.into(),
             actions: index(spec.actions()),
             feedbacks: index(spec.feedbacks()),
@@ -200,7 +203,8 @@ impl Study {
             shadows,
             missing_at_random,
             unsound,
-        })
+        };
+        Ok((study, file, source))
     }
 
     /// The study of a canonical text, as it is stored.
@@ -212,7 +216,7 @@ impl Study {
             return Err(broken("its specification has no `problem`".into()));
         };
         problem.extend(fields);
-        let study = Study::from_fields(name, problem)?;
+        let (study, _, _) = Study::from_fields(name, problem)?;
         if study.canonical == canonical {
             Ok(study)
         } else {
@@ -237,6 +241,18 @@ impl Study {
     pub fn feedback(&self, name: &Name) -> Result<usize, Refusal> {
         find(name, &self.feedbacks, self.spec.feedbacks(), "feedback")
     }
+}
+
+/// A mistake in the problem, with its place in this text.
+fn wrong(error: &emab_problem::ReadError, source: &str) -> Refusal {
+    let mut detail = error.message.clone();
+    for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
+        if !more.is_empty() {
+            detail = format!("{detail}; {more}");
+        }
+    }
+    let place = error.span.as_ref().map(|span| span.start);
+    Refusal::impossible(detail).at(place.map_or(String::new(), |at| pointer_at(source, at)))
 }
 
 fn find(

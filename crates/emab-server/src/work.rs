@@ -464,7 +464,7 @@ impl<'a> Work<'a> {
         let case = Box::new(self.case(id)?.clone());
         Ok(Reply {
             new,
-            body: Body::Case(case),
+            body: Body::Case(case, self.board.study.clone()),
         })
     }
 

@@ -5,6 +5,9 @@
 /// `states` and `rewards` have `T` entries, `actions`, `feedbacks` and `costs` one less: at step `T` the action was
 /// `stop`, which has neither feedback nor cost.
 ///
+/// Told to a learner, some of it may not be known, now or ever: a cost or a reward that is NaN, or that is missing at the
+/// end of its list, is not known. [`Episode::known_reward`], [`Episode::known_cost`] and [`Episode::known_gain`] tell.
+///
 /// ```
 /// use emab::Episode;
 /// let mut episode = Episode::default();
@@ -23,9 +26,9 @@ pub struct Episode {
     pub actions: Vec<usize>,
     /// `f_1 … f_{T-1}`.
     pub feedbacks: Vec<usize>,
-    /// `C_1 … C_{T-1}`.
+    /// `C_1 … C_{T-1}`; NaN where one is not known.
     pub costs: Vec<f64>,
-    /// `R_1 … R_T`: the terminal reward of every step that was passed; empty to a learner where the outcome is unknown.
+    /// `R_1 … R_T`: the terminal reward of every step that was passed; NaN where one is not known, empty where none is.
     pub rewards: Vec<f64>,
 }
 
@@ -56,6 +59,50 @@ impl Episode {
     /// `T`: the number of steps, that of `stop` included.
     pub fn steps(&self) -> usize {
         self.states.len()
+    }
+
+    /// `R_t`, if it is known. Steps count from 1.
+    ///
+    /// ```
+    /// use emab::Episode;
+    /// let mut episode = Episode { states: vec![0, 1], actions: vec![0], feedbacks: vec![1], ..Episode::default() };
+    /// assert_eq!(episode.known_reward(2), None);
+    /// episode.rewards.extend([f64::NAN, 2.0]);
+    /// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (None, Some(2.0)));
+    /// assert_eq!(episode.known_gain(1), None);
+    /// episode.costs.push(0.5);
+    /// assert_eq!(episode.known_gain(1), Some(1.5));
+    /// ```
+    #[inline]
+    pub fn known_reward(&self, t: usize) -> Option<f64> {
+        self.rewards
+            .get(t.wrapping_sub(1))
+            .copied()
+            .filter(|r| !r.is_nan())
+    }
+
+    /// `C_t`, if it is known.
+    #[inline]
+    pub fn known_cost(&self, t: usize) -> Option<f64> {
+        self.costs
+            .get(t.wrapping_sub(1))
+            .copied()
+            .filter(|c| !c.is_nan())
+    }
+
+    /// `R_{t+1} - C_t`, an observation of the gain of the action at step `t`, if both are known.
+    #[inline]
+    pub fn known_gain(&self, t: usize) -> Option<f64> {
+        let gain = self.rewards.get(t)? - self.costs.get(t.wrapping_sub(1))?;
+        // What is not a number stays none whatever is done with it: one look is enough for both.
+        (!gain.is_nan()).then_some(gain)
+    }
+
+    /// Whether all of its costs and rewards are known.
+    pub fn is_known(&self) -> bool {
+        let all =
+            |values: &[f64], n: usize| values.len() >= n && !values.iter().any(|v| v.is_nan());
+        all(&self.rewards, self.states.len()) && all(&self.costs, self.actions.len())
     }
 
     /// What the episode earned: the terminal reward of its last step less its costs.

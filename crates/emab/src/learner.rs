@@ -45,9 +45,13 @@ pub trait Learner {
 
     /// Takes in what an episode revealed. The actions in it count, whoever chose them.
     ///
-    /// It may come late, after others were begun that chose without it, and it may never come. Its `rewards` are empty
-    /// where the outcome is unknown, because the person left: what is known of the episode may be learned from, no
-    /// reward may be made up.
+    /// It may come late, after others were begun that chose without it, and it may never come. Of its `costs` and
+    /// `rewards` those that are NaN are not known, and `rewards` are empty where the whole outcome is unknown, because the
+    /// person left: what is known of the episode may be learned from, nothing may be made up, and no NaN may come into
+    /// a table.
+    ///
+    /// A learner cannot tell *why* something is not known. Its estimates are right where that has nothing to do with the
+    /// value, nor, for a gain, with the feedback before it.
     ///
     /// The episode must be one that the specification allows; learners may panic otherwise.
     fn learn(&mut self, episode: &Episode);

@@ -63,6 +63,7 @@ fn document(entry: &Entry) -> Value {
         "about": entry.about,
         "reference": entry.reference,
         "sees": entry.sees,
+        "chooses": entry.chooses,
         "parameters": entry.parameters,
     })
 }

@@ -14,8 +14,10 @@ mod problems;
 mod reproduce;
 mod run;
 mod sealed;
+mod serve;
 mod solve;
 mod sweep;
+mod token;
 mod verify;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,8 +42,10 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Check(args) => check::check(&args.problem, json),
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
+        Command::Serve(args) => serve::serve(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
         Command::Learners { names } => learners::learners(&names, json),
+        Command::Token(args) => token::token(args, json),
         Command::Schema => terminal::print(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -186,12 +186,32 @@ pub trait Backend: Send + Sync {
 }
 
 /// Where a store is, as it is written on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Address {
     /// `sqlite:FILE`.
     Sqlite(std::path::PathBuf),
     /// `postgres://…`, a URL or a string of the PostgreSQL library.
     Postgres(String),
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Sqlite(file) => write!(out, "sqlite:{}", file.display()),
+            // There may be a password in it.
+            Address::Postgres(_) => out.write_str("postgres://…"),
+        }
+    }
+}
+
+impl Address {
+    /// Opens the store there.
+    pub fn open(&self) -> Result<std::sync::Arc<dyn Backend>, StoreError> {
+        match self {
+            Address::Sqlite(file) => Ok(std::sync::Arc::new(sqlite::Sqlite::open(file)?)),
+            Address::Postgres(_) => Err(StoreError::Gone("not yet".into())),
+        }
+    }
 }
 
 impl std::str::FromStr for Address {

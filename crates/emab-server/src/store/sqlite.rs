@@ -214,3 +214,12 @@ fn log_ahead(connection: &Connection) -> Result<(), StoreError> {
         "the file system allows no write-ahead log, only `{mode}`"
     )))
 }
+
+impl super::Backend for Sqlite {
+    fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
+        Sqlite::writer(self)
+    }
+    fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
+        Sqlite::reader(self)
+    }
+}

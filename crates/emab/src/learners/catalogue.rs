@@ -55,6 +55,7 @@ pub struct LearnerConfig {
     text: String,
     values: Vec<(&'static str, ParameterValue)>,
     assumed: Vec<&'static str>,
+    learning: Learning,
 }
 
 impl LearnerConfig {
@@ -102,6 +103,7 @@ impl LearnerConfig {
             text: text.trim().into(),
             values,
             assumed,
+            learning: *learning,
         })
     }
 
@@ -120,12 +122,17 @@ impl LearnerConfig {
         &self.values
     }
 
-    /// `sigma2` and `delta`, where neither the call nor the problem file gave them.
+    /// What neither the call nor the problem file gave, though a file could have: `sigma2`, `delta` and such.
     pub fn assumed(&self) -> &[&'static str] {
         &self.assumed
     }
 
-    /// The same with their ranges checked.
+    /// What the problem file states, used or not.
+    pub(super) fn learning(&self) -> &Learning {
+        &self.learning
+    }
+
+    /// All parameters, to be read with their ranges checked.
     pub(super) fn settings(&self) -> Settings<'_> {
         Settings {
             learner: self.entry.name,

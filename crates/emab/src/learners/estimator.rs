@@ -88,21 +88,22 @@ impl Estimator {
     /// Takes in an episode.
     pub(super) fn learn(&mut self, episode: &Episode) {
         let Some(direct) = &mut self.direct else {
+            // A law and rewards that were not seen together are put together by the estimate itself: each takes what it
+            // can get.
             self.evidence.learn(&self.chart, episode);
             return;
         };
-        // The law that bounds a mean must be that of the observations in it.
-        if episode.rewards.len() < episode.states.len() {
-            return;
-        }
-        self.evidence.learn(&self.chart, episode);
-        let taken = episode.actions.iter().zip(&episode.costs);
-        for (i, ((&a, cost), pair)) in taken.zip(episode.rewards.windows(2)).enumerate() {
-            let from = self.chart.find(i + 1, episode.states[i]);
-            if let Some(edge) = from.and_then(|from| self.chart.edge(from, a)) {
-                direct[edge].add(pair[1] - cost);
+        // The law that bounds a mean must be that of the observations in it: feedback counts where the gain was seen.
+        // Rewards of pairs are bounded by themselves, and count wherever they are known.
+        self.evidence.learn_edges(&self.chart, episode, |edge, t| {
+            match episode.known_gain(t) {
+                Some(gain) => {
+                    direct[edge].add(gain);
+                    true
+                }
+                None => false,
             }
-        }
+        });
     }
 
     /// Forgets everything.

@@ -5,6 +5,8 @@
 //! whenever the pair was passed, so its count is `N_{t,x}`; that of a continuation action is the mean of
 //! `R_{t+1} - C_t` over the `N_{t,x,a}` times it was taken.
 //!
+//! - What is not known is no observation: `stop` is observed where `R_t` is known, an action where both `C_t` and
+//!   `R_{t+1}` are.
 //! - At count 0 the bound is infinite. `stop` wins every tie it is part of, so a pair never seen before is stopped at.
 //! - Ties among continuation actions go to the lowest index, or are drawn (`ties=random`).
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
@@ -303,15 +305,14 @@ impl Learner for FeedBal {
 
     #[inline]
     fn learn(&mut self, episode: &Episode) {
-        for (i, (&x, &reward)) in episode.states.iter().zip(&episode.rewards).enumerate() {
+        for (i, &x) in episode.states.iter().enumerate() {
             let first = self.row(i + 1, x);
-            self.cells[first + self.actions].observe(reward, &mut self.stop_index);
-            if let (Some(&a), Some(&cost), Some(&next_reward)) = (
-                episode.actions.get(i),
-                episode.costs.get(i),
-                episode.rewards.get(i + 1),
-            ) {
-                self.cells[first + a].observe(next_reward - cost, &mut self.action_index);
+            // Each of the two is an observation by itself: a gain needs its own cost and the next reward, not this one.
+            if let Some(reward) = episode.known_reward(i + 1) {
+                self.cells[first + self.actions].observe(reward, &mut self.stop_index);
+            }
+            if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
+                self.cells[first + a].observe(gain, &mut self.action_index);
             }
         }
     }

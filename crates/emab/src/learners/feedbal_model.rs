@@ -14,6 +14,9 @@
 //! `sqrt((sigma_c^2 + D^2/4) (N + rho)/N^2 + sum_j p̂_j^2 sigma_r^2 (M_j + rho)/M_j^2)
 //!  * sqrt(2 log(K'/delta) + log(1 + N/rho) + sum_j log(1 + M_j/rho))`.
 //!
+//! - What is not known is no observation: a reward where `R_t` is known, cost and feedback where `C_t` is. Where rewards
+//!   are lost more often after one feedback than after another, `p̂` and each `r̂_j` stay right, and so does `ĝ`; the mean of
+//!   `R_{t+1} - C_t` would not.
 //! - `D` is not known: it is at most what the confidence bounds of the rewards leave open, and what the learner was told.
 //! - No feedback leads to more than the best that may follow: the upper bound is also at most `max_j (r̂_j + conf_j) - ĉ`
 //!   and the width of `ĉ`.
@@ -266,6 +269,42 @@ mod tests {
         assert!((estimate.mean - 6.4 / 3.0).abs() < 1e-12);
         let noise = (0.3 * 4.0 / 9.0 * (2.0 * log + 4.0_f64.ln())).sqrt();
         assert!((estimate.width - noise - law(1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_unknown_in_part_by_hand() {
+        let taught = |text: &str| {
+            let mut learner = build(text);
+            learner.learn(&after(&[(0, 1)], &[0.1], &[f64::NAN, 1.0]));
+            learner.learn(&after(&[(0, 1)], &[0.3], &[0.7, f64::NAN]));
+            learner.learn(&after(&[(0, 0)], &[f64::NAN], &[0.6, 4.0]));
+            learner
+        };
+        let told = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,delta=0.1";
+        let mut pooled = taught(&format!("feedbal-model:rho=3,{told}"));
+        let stop = pooled.estimate(1, 0, Action::Stop).unwrap();
+        assert_eq!(stop.count, 2);
+        assert!((stop.mean - 0.65).abs() < 1e-12);
+        // Two costs, and both led to state 1, whose reward was seen once: p̂ = (0, 1), r̂ = (4, 1), ĉ = 0.2.
+        let estimate = pooled.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!(estimate.count, 2);
+        assert!((estimate.mean - 0.8).abs() < 1e-12);
+        let spreads: f64 = (0.1 + 1.0) * 5.0 / 4.0 + 0.2 * 4.0;
+        let logs = 2.0 * 110.0_f64.ln() + (5.0_f64 / 3.0).ln() + 2.0 * (4.0_f64 / 3.0).ln();
+        assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
+        // FeedBAL's own estimate has one gain in it, 1 - 0.1, and so the law has one feedback: KT(0, 1) = 1/2.
+        let mut direct = taught(&format!("feedbal:width=bernstein,{told}"));
+        let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!(estimate.count, 1);
+        assert!((estimate.mean - 0.9).abs() < 1e-12);
+        let log = 140.0_f64.ln();
+        let b = log + 2.0_f64.ln();
+        let noise = |proxy: f64| (proxy * 2.0 * (2.0 * log + 2.0_f64.ln())).sqrt();
+        let law = (2.0 * b).sqrt() * noise(0.2) + 7.0 / 3.0 * 2.0 * b;
+        assert!((estimate.width - noise(0.3) - law).abs() < 1e-12);
+        // Its rewards are all that are known, as before.
+        assert_eq!(direct.estimate(1, 0, Action::Stop).unwrap().count, 2);
+        assert_eq!(direct.estimate(2, 0, Action::Stop).unwrap().count, 1);
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //! What is adapted: an arm is an action in a step-state pair, `stop` among them, and an observation is a gain as FeedBAL
 //! has it. Time is counted in episodes that the learner was told of, for all pairs alike, so that a pair that is
 //! seldom met forgets as fast as the rest. The width is FeedBAL's `conf(N)` at the count that is left, in place of
-//! `c_t`: with nothing forgotten the learner is FeedBAL, choice by choice. An episode whose outcome is unknown shows
-//! nothing, and time passes all the same. Where all is forgotten, indices are infinite again, and `stop` wins the tie.
+//! `c_t`: with nothing forgotten the learner is FeedBAL, choice by choice. What is unknown of an episode shows
+//! nothing, as in FeedBAL, and time passes all the same. Where all is forgotten, indices are infinite again, and `stop` wins the tie.
 //!
 //! No theorem of the paper covers it: its confidence holds for sample means of one law.
 
@@ -264,15 +264,13 @@ impl Learner for Forgetting {
     fn learn(&mut self, episode: &Episode) {
         self.pass_time();
         let before = self.seen.len();
-        for (i, (&x, &reward)) in episode.states.iter().zip(&episode.rewards).enumerate() {
+        for (i, &x) in episode.states.iter().enumerate() {
             let first = self.row(i + 1, x);
-            self.observe(first + self.actions, reward);
-            if let (Some(&a), Some(&cost), Some(&next_reward)) = (
-                episode.actions.get(i),
-                episode.costs.get(i),
-                episode.rewards.get(i + 1),
-            ) {
-                self.observe(first + a, next_reward - cost);
+            if let Some(reward) = episode.known_reward(i + 1) {
+                self.observe(first + self.actions, reward);
+            }
+            if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
+                self.observe(first + a, gain);
             }
         }
         if let Kept::Window(window) = self.memory.0 {
@@ -345,6 +343,29 @@ mod tests {
         });
         let first = learner.row(1, 0);
         close(learner.index(first, 1), 5.5 + conf(1.0));
+    }
+
+    #[test]
+    fn what_is_unknown_in_part_by_hand() {
+        let taught = |memory| {
+            let mut learner = learner(memory);
+            learner.learn(&went(0, [f64::NAN, 2.0]));
+            learner.learn(&went(1, [3.0, f64::NAN]));
+            learner
+        };
+        let mut window = taught(Memory::window(2).unwrap());
+        let first = window.row(1, 0);
+        close(window.index(first, 0), 1.5 + conf(1.0));
+        assert_eq!(window.index(first, 1), f64::INFINITY);
+        close(window.index(first, 2), 3.0 + conf(1.0));
+        window.learn(&went(1, [4.0, 6.0])); // the first is out, and all that it showed
+        assert_eq!(window.index(first, 0), f64::INFINITY);
+        close(window.index(first, 1), 5.5 + conf(1.0));
+        close(window.index(first, 2), 3.5 + conf(2.0));
+        let mut discount = taught(Memory::discount(0.5).unwrap());
+        close(discount.index(first, 0), 1.5 + conf(0.5));
+        assert_eq!(discount.index(first, 1), f64::INFINITY);
+        close(discount.index(first, 2), 3.0 + conf(1.0));
     }
 
     #[test]

@@ -41,18 +41,16 @@ impl Gains {
         Rows::new(spec, Gain::default())
     }
 
-    /// Takes in an episode, as far as its outcome is known.
+    /// Takes in an episode as far as it is known.
     pub(super) fn learn(&mut self, episode: &Episode) {
-        for (i, (&x, &reward)) in episode.states.iter().zip(&episode.rewards).enumerate() {
+        for (i, &x) in episode.states.iter().enumerate() {
             let row = self.of(i + 1, x);
             let stop = self.stop(row);
-            self.cells[stop].add(reward);
-            if let (Some(&a), Some(&cost), Some(&next_reward)) = (
-                episode.actions.get(i),
-                episode.costs.get(i),
-                episode.rewards.get(i + 1),
-            ) {
-                self.cells[row + a].add(next_reward - cost);
+            if let Some(reward) = episode.known_reward(i + 1) {
+                self.cells[stop].add(reward);
+            }
+            if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
+                self.cells[row + a].add(gain);
             }
         }
     }

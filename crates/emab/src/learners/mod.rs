@@ -3,6 +3,7 @@
 //! Each is usable by itself; [`LearnerConfig`] builds one from a line such as `feedbal:sigma2=0.05,delta=0.01`.
 
 mod catalogue;
+mod certificate;
 mod decay;
 mod entry;
 mod epsilon_greedy;
@@ -36,6 +37,7 @@ mod ucbvi;
 mod ucrl2;
 
 pub use catalogue::{CATALOGUE, LearnerConfig, nearest};
+pub use certificate::{Withheld, shortfall};
 pub use entry::{Chooses, Entry, Sees};
 pub use error::LearnerError;
 pub use feedbal::{FeedBal, FeedBalParameters, Ties};

@@ -26,7 +26,7 @@
 //!   each time with `eta` for as many as are to come (the doubling trick: 1/(1 - 1/sqrt 2), or 3.4, times the bound).
 //! - With `reveal=true` the reward of every pair that was passed is seen, whatever was done there: its loss is divided by
 //!   the chance of coming to the pair.
-//! - An episode without rewards or costs (its outcome is unknown) is left out: what is not seen would count as no loss.
+//! - An episode of which some cost or reward is unknown is left out: what is not seen would count as no loss.
 //! - Solving costs some hundred passes over the process after every episode, so there is a limit on its size.
 
 use super::LearnerError;
@@ -206,14 +206,7 @@ impl Learner for OReps {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        let Episode {
-            states,
-            actions,
-            costs,
-            rewards,
-            ..
-        } = episode;
-        if rewards.len() < states.len() || costs.len() < actions.len() {
+        if !episode.is_known() {
             return;
         }
         let eta = self.eta();

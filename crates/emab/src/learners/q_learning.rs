@@ -209,14 +209,14 @@ impl Learner for QLearning {
                 self.visits.resize(number + 1, 0);
             }
             self.visits[number] += 1;
-            if let Some(&reward) = episode.rewards.get(i)
+            if let Some(reward) = episode.known_reward(t)
                 && (self.told.reveal || t == steps)
             {
                 self.update(self.rows.stop(row), reward, 0.0, iota);
             }
-            if let (Some(&a), Some(&cost), Some(&next)) = (
+            if let (Some(&a), Some(cost), Some(&next)) = (
                 episode.actions.get(i),
-                episode.costs.get(i),
+                episode.known_cost(t),
                 episode.states.get(t),
             ) {
                 let target = self.value(t + 1, next) - cost;

@@ -141,11 +141,11 @@ impl Learner for TdLambda {
             }
             self.visits[number] += 1;
             let stop = self.rows.stop(row);
-            let reward = episode.rewards.get(i).copied();
+            let reward = episode.known_reward(i + 1);
             let (cell, target) = if i + 1 == steps {
                 (stop, reward)
             } else {
-                let cost = episode.costs.get(i).zip(ahead);
+                let cost = episode.known_cost(i + 1).zip(ahead);
                 let cell = episode.actions.get(i).map_or(stop, |&a| row + a);
                 (cell, cost.map(|(cost, ahead): (_, f64)| ahead - cost))
             };

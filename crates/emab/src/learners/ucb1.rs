@@ -242,7 +242,7 @@ impl Learner for Ucb1 {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        if episode.rewards.is_empty() {
+        if !episode.is_known() {
             return; // nobody knows what it gained
         }
         let steps = episode.actions.len();

@@ -57,15 +57,25 @@ impl Evidence {
         }
     }
 
-    /// Takes in an episode; one without rewards (its outcome is unknown) as far as it goes.
+    /// Takes in an episode as far as it is known.
     pub(crate) fn learn(&mut self, chart: &Chart, episode: &Episode) {
+        self.learn_edges(chart, episode, |_, _| true);
+    }
+
+    /// The same, but of the edges only those that count, asked with the step at which it was followed.
+    pub(crate) fn learn_edges(
+        &mut self,
+        chart: &Chart,
+        episode: &Episode,
+        mut counts: impl FnMut(usize, usize) -> bool,
+    ) {
         self.episodes += 1;
         let steps = episode.states.len();
         for (i, &x) in episode.states.iter().enumerate() {
             let Some(pair) = chart.find(i + 1, x) else {
                 return;
             };
-            if let Some(&reward) = episode.rewards.get(i)
+            if let Some(reward) = episode.known_reward(i + 1)
                 && (self.reveal || i + 1 == steps)
             {
                 self.reward[pair].add(reward);
@@ -73,8 +83,12 @@ impl Evidence {
             if let (Some(&a), Some(&f)) = (episode.actions.get(i), episode.feedbacks.get(i))
                 && let Some(edge) = chart.edge(pair, a)
             {
-                // Both or neither: costs and feedback of an edge have the same count.
-                if let (Some(&cost), Some(arrow)) = (episode.costs.get(i), chart.arrow(edge, f)) {
+                // Both or neither: costs and feedback of an edge have the same count. Widths rest on that, since they
+                // bound the sum of what both do; so feedback without its cost is left out. A reward needs neither: it
+                // is that of its pair, whatever led there.
+                if let (Some(cost), Some(arrow)) = (episode.known_cost(i + 1), chart.arrow(edge, f))
+                    && counts(edge, i + 1)
+                {
                     self.cost[edge].add(cost);
                     self.followed[arrow] += 1;
                 }

@@ -1,0 +1,65 @@
+//! `emab serve`: the decision service.
+
+use emab_server::folder::{data_folder, token_file};
+use emab_server::serve::{Options, Ready, ServeError, serve as run};
+use emab_server::store::Address;
+use serde_json::json;
+
+use crate::args::Serve;
+use crate::failure::Failure;
+use crate::terminal;
+
+pub fn serve(args: &Serve, as_json: bool) -> Result<(), Failure> {
+    tracing_subscriber::fmt()
+        .json()
+        .with_max_level(args.log)
+        .with_writer(std::io::stderr)
+        .init();
+    let folder = |error: emab_server::folder::NoFolder| Failure::Input(error.to_string());
+    let store = match &args.store {
+        Some(store) => store.clone(),
+        None => Address::Sqlite(data_folder().map_err(folder)?.join("studies.db")),
+    };
+    let options = Options {
+        listen: args.listen,
+        tokens: match &args.tokens {
+            Some(file) => file.clone(),
+            None => token_file().map_err(folder)?,
+        },
+        tokens_named: args.tokens.is_some(),
+        tls: args.tls_cert.clone().zip(args.tls_key.clone()),
+        behind_proxy: args.behind_proxy,
+        rate: args.rate,
+    };
+    let backend = store.open().map_err(|error| failure(error.into()))?;
+    run(backend, &options, |ready| greet(ready, &options, as_json)).map_err(failure)
+}
+
+/// What is said once it listens: on standard output, so that a script can wait for it.
+fn greet(ready: &Ready, options: &Options, as_json: bool) {
+    let scheme = if ready.tls { "https" } else { "http" };
+    let address = format!("{scheme}://{}", ready.address);
+    let first = ready.first.as_ref().map(|secret| secret.reveal());
+    // Whoever started us may not listen; the service goes on.
+    let _ = if as_json {
+        terminal::print_json(&json!({ "address": address, "admin_token": first }))
+    } else {
+        let mut text = format!("listening on {address}  (docs: {address}/docs)\n");
+        if let Some(first) = first {
+            let file = options.tokens.display();
+            text += &format!(
+                "\nThe first start made an admin token. It is shown this once; {file} keeps only its hash.\n\n    {first}\n\n"
+            );
+        }
+        terminal::print(&text)
+    };
+}
+
+fn failure(error: ServeError) -> Failure {
+    match error {
+        ServeError::Listen(_) | ServeError::Tokens(_) => Failure::Input(error.to_string()),
+        ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_) => {
+            Failure::Work(error.to_string())
+        }
+    }
+}

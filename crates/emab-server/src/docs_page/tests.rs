@@ -1,0 +1,205 @@
+//! The page says what the document says, and nothing in a document can break out of it.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn sample() -> Value {
+    serde_json::from_str(include_str!("../../tests/data/openapi.json")).unwrap()
+}
+
+#[track_caller]
+fn has(page: &str, text: &str) {
+    assert!(page.contains(text), "{text:?} is not in\n{page}");
+}
+
+/// Every tag that is opened is closed, in order.
+fn balanced(page: &str) {
+    let mut open = Vec::new();
+    for part in page.split('<').skip(1) {
+        let tag = part.split(['>', ' ']).next().unwrap();
+        if let Some(tag) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(tag), "{part}");
+        } else if !["!doctype", "meta", "link"].contains(&tag) {
+            open.push(tag);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn everything_is_on_the_page() {
+    let page = page(&sample());
+    for text in [
+        "<title>Decision service</title>",
+        "version 0.1.0",
+        "<h2 id=\"tag-Studies\">Studies</h2>",
+        "<article id=\"call-openEpisode\">",
+        "<b class=\"method post\">POST</b><code>/v1/studies/<i>{study}</i>/episodes</code>",
+        "<a href=\"#schema-Decision\">Decision</a>",
+        "<article id=\"schema-Decision\">",
+        "<code>study</code><small>path</small></th>",
+        "<small class=\"must\">required</small>",
+        "<b class=\"status s4\">409</b>",
+        "<small>≥ 0</small>",
+        "<small>1 to 128 characters</small>",
+        // As a shell must have it within single quotes.
+        "patient&#39;\\&#39;&#39;s wish",
+        "array of number or null",
+        "Authorization: Bearer $TOKEN",
+        "<span class=\"k\">&quot;reason&quot;</span>",
+        "<code>&quot;open&quot;</code> <code>&quot;stopped&quot;</code>",
+    ] {
+        has(&page, text);
+    }
+    balanced(&page);
+    // Every link leads somewhere.
+    for link in page.split("href=\"#").skip(1) {
+        let anchor = link.split('"').next().unwrap();
+        has(&page, &format!("id=\"{anchor}\""));
+    }
+    // And nothing is fetched.
+    for word in ["<script", "http-equiv", " src=", "url(", "@import"] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn groups_follow_the_tags_and_calls_without_one_are_shown_too() {
+    let page = page(&json!({
+        "tags": [{"name": "second", "description": "About it."}, {"name": "empty"}],
+        "paths": {
+            "/a": {"get": {"tags": ["first"]}, "delete": {"summary": "Bare"}},
+            "/b": {"parameters": [{"name": "p", "in": "query", "required": true}],
+                   "get": {"tags": ["second"], "parameters": [{"name": "p", "in": "query", "description": "Own."}]}},
+        },
+    }));
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(at("<h2 id=\"tag-second\"") < at("<h2 id=\"tag-first\""));
+    has(&page, "<h2 id=\"tag-Calls\">");
+    has(&page, "<p>About it.</p>");
+    assert!(!page.contains("empty"));
+    has(&page, "<p>Own.</p>");
+    assert_eq!(page.matches("<code>p</code>").count(), 1);
+    balanced(&page);
+}
+
+#[test]
+fn references_in_circles_end() {
+    let page = page(&json!({
+        "paths": {"/a": {"post": {
+            "requestBody": {"$ref": "#/components/requestBodies/Loop"},
+            "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}}},
+        }}},
+        "components": {
+            "requestBodies": {"Loop": {"$ref": "#/components/requestBodies/Loop"}},
+            "schemas": {
+                "Tree": {"type": "object", "properties": {
+                    "left": {"$ref": "#/components/schemas/Tree"},
+                    "right": {"anyOf": [{"$ref": "#/components/schemas/Tree"}, {"type": "null"}]},
+                    "nowhere": {"$ref": "#/components/schemas/None"},
+                }},
+                "Self": {"$ref": "#/components/schemas/Self"},
+            },
+        },
+    }));
+    has(&page, "<a href=\"#schema-Tree\">Tree</a> or null");
+    balanced(&page);
+}
+
+#[test]
+fn nothing_in_a_document_becomes_markup() {
+    // Every string of the sample, name or value, with something nasty in it.
+    fn spoil(value: &Value) -> Value {
+        const NASTY: &str = "\"'><script>alert(1)</script>&{";
+        match value {
+            Value::String(text) if text.starts_with("#/") => value.clone(),
+            Value::String(text) => format!("{text}{NASTY}").into(),
+            Value::Array(list) => list.iter().map(spoil).collect(),
+            Value::Object(map) => {
+                let known = ["get", "put", "post", "type", "schemas"];
+                let mut out: serde_json::Map<_, _> = map
+                    .iter()
+                    .map(|(key, item)| (key.clone(), spoil(item)))
+                    .collect();
+                for (key, item) in map.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+                    out.insert(format!("{key}{NASTY}"), spoil(item));
+                }
+                Value::Object(out)
+            }
+            other => other.clone(),
+        }
+    }
+    let page = page(&spoil(&sample()));
+    assert!(page.contains("&lt;script&gt;") && !page.contains("<script"));
+    balanced(&page);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let words = prop::sample::select(vec![
+        "paths",
+        "/a",
+        "get",
+        "post",
+        "parameters",
+        "requestBody",
+        "content",
+        "schema",
+        "properties",
+        "items",
+        "type",
+        "object",
+        "array",
+        "oneOf",
+        "allOf",
+        "required",
+        "enum",
+        "example",
+        "examples",
+        "$ref",
+        "#/paths",
+        "#",
+        "tags",
+        "info",
+        "title",
+        "description",
+        "components",
+        "schemas",
+        "responses",
+        "200",
+        "headers",
+        "additionalProperties",
+        "*a `b",
+        "- [c](d",
+        "prefixItems",
+        "security",
+        "é<",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        words.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(7, 200, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(words.clone().prop_map(String::from), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_document_is_too_odd(info in any_json(), call in any_json(), body in any_json(), schema in any_json()) {
+        let document = json!({
+            "info": info,
+            "paths": {"/a": {"get": call, "post": {"requestBody": body, "responses": {"200": body}, "parameters": [schema]}}},
+            "components": {"schemas": {"S": schema, "T": {"properties": schema, "allOf": [schema]}}},
+        });
+        balanced(&page(&document));
+        balanced(&page(&document["info"]));
+    }
+}

@@ -1,0 +1,68 @@
+//! The part of an address after `?`.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+
+use crate::refusal::Refusal;
+
+/// Parameters of a call; what cannot be read is refused like a body that cannot.
+pub struct Query<T>(pub T);
+
+impl<T> std::ops::Deref for Query<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, Refusal> {
+        axum::extract::Query::try_from_uri(&parts.uri)
+            .map(|query| Query(query.0))
+            .map_err(|error| Refusal::malformed(error.body_text()))
+    }
+}
+
+/// A whole number in an address; `2.0` is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number(pub u64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Number, D::Error> {
+        let text = String::deserialize(from)?;
+        if let Ok(number) = text.parse() {
+            return Ok(Number(number));
+        }
+        match text.parse::<f64>() {
+            Ok(value) if value >= 0.0 && value.fract() == 0.0 && value < 9e15 => {
+                Ok(Number(value as u64))
+            }
+            _ => Err(D::Error::custom(format!(
+                "expected a whole number from 0 on, got `{}`",
+                crate::json::short(&text)
+            ))),
+        }
+    }
+}
+
+/// A number that has to lie in a range.
+pub fn within(
+    name: &str,
+    given: Option<Number>,
+    least: u64,
+    most: u64,
+    default: u64,
+) -> Result<u64, Refusal> {
+    match given {
+        None => Ok(default),
+        Some(Number(value)) if (least..=most).contains(&value) => Ok(value),
+        Some(Number(value)) => Err(Refusal::malformed(format!(
+            "`{name}` must be from {least} to {most}, got {value}"
+        ))),
+    }
+}

@@ -1,0 +1,83 @@
+//! Who may reach the service: this machine, unless whoever asks is known and nobody listens in.
+
+use std::net::SocketAddr;
+
+use super::ListenError;
+
+/// Whether the service may listen there.
+///
+/// This machine's own addresses are fine. Any other needs a token file, and TLS or the word that a proxy in front has it.
+pub fn check_address(
+    addr: SocketAddr,
+    has_token_file: bool,
+    has_tls: bool,
+    behind_proxy: bool,
+) -> Result<(), ListenError> {
+    // An IPv4 address may come dressed as an IPv6 one.
+    if addr.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    let mut missing = Vec::new();
+    if !has_token_file {
+        missing.push("a token file (`--tokens FILE`)");
+    }
+    if !has_tls && !behind_proxy {
+        missing.push(
+            "TLS (`--tls-cert FILE --tls-key FILE`, or `--behind-proxy` where a proxy in front has it)",
+        );
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(ListenError::Exposed {
+        addr,
+        missing: missing.join(" and "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(addr: &str, tokens: bool, tls: bool, proxy: bool) -> Option<String> {
+        let result = check_address(addr.parse().unwrap(), tokens, tls, proxy);
+        result.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn this_machine_needs_nothing() {
+        for addr in [
+            "127.0.0.1:1",
+            "127.9.9.9:1",
+            "[::1]:1",
+            "[::ffff:127.0.0.1]:1",
+        ] {
+            assert_eq!(words(addr, false, false, false), None, "{addr}");
+        }
+    }
+
+    #[test]
+    fn others_need_tokens_and_encryption() {
+        for addr in [
+            "0.0.0.0:8080",
+            "[::]:8080",
+            "10.1.2.3:8080",
+            "[::ffff:10.1.2.3]:80",
+        ] {
+            for bits in 0..8 {
+                let (tokens, tls, proxy) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
+                let said = words(addr, tokens, tls, proxy);
+                assert_eq!(said.is_none(), tokens && (tls || proxy), "{addr} {bits}");
+                let Some(said) = said else { continue };
+                assert!(said.contains(addr), "{said}");
+                assert_eq!(said.contains("--tokens FILE"), !tokens, "{said}");
+                assert_eq!(
+                    said.contains("--tls-cert FILE --tls-key FILE"),
+                    !tls && !proxy,
+                    "{said}"
+                );
+                assert_eq!(said.contains("--behind-proxy"), !tls && !proxy, "{said}");
+            }
+        }
+    }
+}

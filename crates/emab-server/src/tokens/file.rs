@@ -1,0 +1,447 @@
+//! The token file: read whole, written whole, by one at a time.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::secret::{Hash, Secret};
+use super::token::Token;
+use super::{Role, TokenError};
+
+/// Whoever holds the lock writes some kilobytes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A token file, there or yet to be made. It holds no secret, only hashes.
+#[derive(Clone, Debug)]
+pub struct TokenFile {
+    path: PathBuf,
+}
+
+impl TokenFile {
+    /// The file of this name. Nothing is read or made before one of the other calls.
+    pub fn at(path: impl Into<PathBuf>) -> TokenFile {
+        TokenFile { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the file with one token, of role admin, if there is no file; the secret is to be shown to whoever did it.
+    pub fn create_first_admin(&self) -> Result<Option<Secret>, TokenError> {
+        self.make_folder()?;
+        let _lock = self.lock()?;
+        match self.read() {
+            Err(TokenError::Missing { .. }) => {}
+            Ok(_) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let (token, secret) = make(&[], "admin", Role::Admin, None)?;
+        self.write(&[token])?;
+        Ok(Some(secret))
+    }
+
+    /// A new token, in the file once this returns; makes the file if there is none. `studies` is `None` for all.
+    pub fn new_token(
+        &self,
+        name: &str,
+        role: Role,
+        studies: Option<Vec<String>>,
+    ) -> Result<(Token, Secret), TokenError> {
+        self.make_folder()?;
+        let _lock = self.lock()?;
+        let mut tokens = match self.read() {
+            Err(TokenError::Missing { .. }) => Vec::new(),
+            read => read?.0,
+        };
+        let (token, secret) = make(&tokens, name, role, studies)?;
+        tokens.push(token.clone());
+        self.write(&tokens)?;
+        Ok((token, secret))
+    }
+
+    /// All tokens in the order they were made, the revoked ones too.
+    pub fn list(&self) -> Result<Vec<Token>, TokenError> {
+        self.read().map(|(tokens, _)| tokens)
+    }
+
+    /// Revokes the token of this id or name; one that was revoked before keeps its time.
+    pub fn revoke(&self, id_or_name: &str) -> Result<Token, TokenError> {
+        // Before the lock, which would leave a file beside nothing.
+        self.read()?;
+        let _lock = self.lock()?;
+        let (mut tokens, _) = self.read()?;
+        let at = find(&tokens, id_or_name, &self.path)?;
+        tokens[at].revoke();
+        self.write(&tokens)?;
+        Ok(tokens.swap_remove(at))
+    }
+
+    /// The tokens, and what the file was when they were read.
+    pub(super) fn read(&self) -> Result<(Vec<Token>, Metadata), TokenError> {
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::NotFound => TokenError::Missing {
+                path: self.path.clone(),
+            },
+            _ => TokenError::Read {
+                path: self.path.clone(),
+                error,
+            },
+        };
+        let mut file = File::open(&self.path).map_err(failed)?;
+        // Of what was opened, not of what may have taken its place since.
+        let meta = file.metadata().map_err(failed)?;
+        if meta.mode() & 0o022 != 0 {
+            return Err(TokenError::Writable {
+                path: self.path.clone(),
+                mode: meta.mode() & 0o777,
+            });
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let tokens = parse(&text).map_err(|what| TokenError::Broken {
+            path: self.path.clone(),
+            what,
+        })?;
+        Ok((tokens, meta))
+    }
+
+    fn make_folder(&self) -> Result<(), TokenError> {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(self.folder());
+        made.map_err(|error| self.failed(error))
+    }
+
+    fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
+    /// One writer at a time, or the second would write back what it read before the first. It ends with the file.
+    fn lock(&self) -> Result<File, TokenError> {
+        // Not the token file itself: it is replaced, and a lock on what was replaced keeps nobody out.
+        let path = beside(&self.path, ".lock");
+        let mut options = OpenOptions::new();
+        let options = options.create(true).write(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(|error| self.failed(error))?;
+        hand_over(&file, &fs::metadata(self.folder()).ok()).ok();
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(self.failed(error)),
+                Err(TryLockError::WouldBlock) if start.elapsed() > PATIENCE => {
+                    return Err(TokenError::Busy { path });
+                }
+                Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// All or nothing, also if the machine stops in the middle: a new file, on disk, takes the place of the old one.
+    fn write(&self, tokens: &[Token]) -> Result<(), TokenError> {
+        self.replace(tokens).map_err(|error| self.failed(error))
+    }
+
+    fn replace(&self, tokens: &[Token]) -> io::Result<()> {
+        let mut text = serde_json::to_string_pretty(tokens)?;
+        text.push('\n');
+        // Through a link, the file it points to is the one to replace.
+        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let new = beside(&target, ".new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&new)?;
+        match fs::metadata(&target) {
+            // The service may run as another user than whoever makes tokens, and must still be able to read them.
+            Ok(old) => {
+                hand_over(&file, &Some(old.clone()))?;
+                file.set_permissions(Permissions::from_mode(old.mode() & 0o755))?;
+            }
+            Err(_) => hand_over(&file, &fs::metadata(self.folder()).ok()).unwrap_or_default(),
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &target)?;
+        let folder = target
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    }
+
+    fn failed(&self, error: io::Error) -> TokenError {
+        TokenError::Write {
+            path: self.path.clone(),
+            error,
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Token>, String> {
+    let tokens: Vec<Token> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    for (i, token) in tokens.iter().enumerate() {
+        let place = |what: &dyn std::fmt::Display| format!("token {} of the list: {what}", i + 1);
+        token.check().map_err(|error| place(&error))?;
+        if tokens[..i].iter().any(|other| other.id() == token.id()) {
+            return Err(place(&format!("the id `{}` is there twice", token.id())));
+        }
+    }
+    Ok(tokens)
+}
+
+fn make(
+    tokens: &[Token],
+    name: &str,
+    role: Role,
+    studies: Option<Vec<String>>,
+) -> Result<(Token, Secret), TokenError> {
+    let of_name = |token: &&Token| token.name() == name && token.revoked().is_none();
+    if let Some(token) = tokens.iter().find(of_name) {
+        return Err(TokenError::Taken {
+            name: name.into(),
+            id: token.id().into(),
+        });
+    }
+    loop {
+        let secret = Secret::new()?;
+        let Some(hash) = Hash::of(secret.reveal()) else {
+            return Err(TokenError::Random("a secret came out malformed".into()));
+        };
+        let token = Token::new(name, role, studies.clone(), hash)?;
+        // One in four billion, and an id would no longer say which.
+        if tokens.iter().all(|other| other.id() != token.id()) {
+            return Ok((token, secret));
+        }
+    }
+}
+
+/// The place of a token: by its id, by its name among those that work, or among those that were revoked.
+fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenError> {
+    let at = |is: &dyn Fn(&Token) -> bool| -> Vec<usize> {
+        let all = tokens.iter().enumerate();
+        all.filter(|(_, token)| is(token)).map(|(i, _)| i).collect()
+    };
+    let mut found = at(&|token| token.id() == id_or_name);
+    if found.is_empty() {
+        found = at(&|token| token.name() == id_or_name && token.revoked().is_none());
+    }
+    if found.is_empty() {
+        found = at(&|token| token.name() == id_or_name);
+        found.drain(..found.len().saturating_sub(1));
+    }
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(TokenError::Unknown {
+            what: id_or_name.into(),
+            path: path.into(),
+        }),
+        _ => {
+            let ids: Vec<&str> = found.iter().map(|i| tokens[*i].id()).collect();
+            Err(TokenError::Ambiguous {
+                name: id_or_name.into(),
+                ids: ids.join(", "),
+            })
+        }
+    }
+}
+
+/// Gives a file the owner of another, where that is somebody else.
+fn hand_over(file: &File, like: &Option<Metadata>) -> io::Result<()> {
+    let Some(like) = like else { return Ok(()) };
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(like.uid()), Some(like.gid()))
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::thread;
+
+    use super::*;
+
+    fn fresh() -> (tempfile::TempDir, TokenFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile::at(folder.path().join("deep/er/tokens.json"));
+        (folder, file)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn tokens_are_kept_without_their_secrets() {
+        let (_folder, file) = fresh();
+        assert!(matches!(file.list(), Err(TokenError::Missing { .. })));
+        let (token, secret) = file.new_token("ward", Role::Operator, None).unwrap();
+        let studies = Some(vec!["one".into()]);
+        let (other, _) = file.new_token("nurse", Role::Blinded, studies).unwrap();
+        assert_eq!(file.list().unwrap(), [token.clone(), other]);
+        assert_eq!(mode(file.path()), 0o600);
+        assert_eq!(mode(file.folder()), 0o700);
+        let text = fs::read_to_string(file.path()).unwrap();
+        assert!(!text.contains(secret.reveal()) && !text.contains(&secret.reveal()[5..]));
+        assert!(text.contains("\"role\": \"operator\"") && text.contains("\"studies\": null"));
+        assert!(!format!("{token:?} {secret:?} {file:?}").contains(&secret.reveal()[5..13]));
+        let left: Vec<_> = fs::read_dir(file.folder()).unwrap().collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+    }
+
+    #[test]
+    fn the_first_admin_is_made_once() {
+        let (_folder, file) = fresh();
+        assert!(file.create_first_admin().unwrap().is_some());
+        let tokens = file.list().unwrap();
+        assert_eq!((tokens.len(), tokens[0].role()), (1, Role::Admin));
+        assert!(file.create_first_admin().unwrap().is_none());
+        assert_eq!(file.list().unwrap(), tokens);
+        // A broken file is no reason to start anew.
+        fs::write(file.path(), "").unwrap();
+        assert!(matches!(
+            file.create_first_admin(),
+            Err(TokenError::Broken { .. })
+        ));
+        assert_eq!(fs::read(file.path()).unwrap(), b"");
+    }
+
+    #[test]
+    fn revoking_is_by_id_or_name_and_may_be_repeated() {
+        let (_folder, file) = fresh();
+        assert!(matches!(file.revoke("a"), Err(TokenError::Missing { .. })));
+        let (a, _) = file.new_token("a", Role::Viewer, None).unwrap();
+        let error = file.new_token("a", Role::Viewer, None).unwrap_err();
+        assert!(error.to_string().contains(a.id()), "{error}");
+        let revoked = file.revoke("a").unwrap();
+        assert_eq!(revoked.id(), a.id());
+        assert!(revoked.revoked().is_some());
+        assert_eq!(file.revoke("a").unwrap(), revoked);
+        // The name is free again, and means the one that works.
+        let (b, _) = file.new_token("a", Role::Viewer, None).unwrap();
+        assert_eq!(file.revoke("a").unwrap().id(), b.id());
+        let (c, _) = file.new_token("c", Role::Viewer, None).unwrap();
+        assert_eq!(file.revoke(c.id()).unwrap().id(), c.id());
+        assert!(file.list().unwrap().iter().all(|t| t.revoked().is_some()));
+        let error = file.revoke("nobody").unwrap_err().to_string();
+        assert!(
+            error.contains("`nobody`") && error.contains("tokens.json"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_broken_file_is_an_error_and_stays_as_it_is() {
+        let (_folder, file) = fresh();
+        let (token, _) = file.new_token("a", Role::Viewer, None).unwrap();
+        let good = fs::read_to_string(file.path()).unwrap();
+        let one = good.trim().trim_start_matches('[').trim_end_matches(']');
+        let twice = format!("[{one},{one}]");
+        for (bad, words) in [
+            ("".to_owned(), "line 1"),
+            ("{}".to_owned(), "line 1"),
+            (good[..good.len() / 2].to_owned(), "EOF"),
+            (good.replace("viewer", "visitor"), "`visitor`"),
+            (good.replace("\"name\"", "\"nam\""), "`nam`"),
+            (good.replace("\"id\": \"", "\"id\": \"0"), "`id`"),
+            (
+                good.replace("\"revoked\": null", "\"revoked\": \"soon\""),
+                "`soon`",
+            ),
+            (
+                good.replace("\"studies\": null", "\"studies\": []"),
+                "`studies`",
+            ),
+            (good.replace("\"studies\": null,", ""), "`studies`"),
+            (good.replace("sha256:", "sha1:"), "64 hexadecimal digits"),
+            (twice, "twice"),
+        ] {
+            fs::write(file.path(), &bad).unwrap();
+            for result in [
+                file.list().map(|_| ()),
+                file.new_token("b", Role::Viewer, None).map(|_| ()),
+                file.revoke("a").map(|_| ()),
+            ] {
+                let error = result.unwrap_err().to_string();
+                assert!(
+                    error.contains("tokens.json") && error.contains(words),
+                    "{error}"
+                );
+            }
+            assert_eq!(fs::read_to_string(file.path()).unwrap(), bad);
+        }
+        fs::write(file.path(), &good).unwrap();
+        assert_eq!(file.list().unwrap(), [token]);
+    }
+
+    #[test]
+    fn a_file_that_others_may_write_is_refused() {
+        let (_folder, file) = fresh();
+        file.new_token("a", Role::Viewer, None).unwrap();
+        let set = |mode| fs::set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
+        for bad in [0o660, 0o602, 0o666] {
+            set(bad);
+            let error = file.list().unwrap_err().to_string();
+            assert!(error.contains("chmod"), "{error}");
+        }
+        // Whoever lets a group read it wants that to last.
+        set(0o640);
+        file.new_token("b", Role::Viewer, None).unwrap();
+        assert_eq!(mode(file.path()), 0o640);
+    }
+
+    #[test]
+    fn two_writers_lose_nothing() {
+        let (_folder, file) = fresh();
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                let file = file.clone();
+                scope.spawn(move || {
+                    for i in 0..10 {
+                        let name = format!("{writer}-{i}");
+                        file.new_token(&name, Role::Viewer, None).unwrap();
+                        if i % 2 == 0 {
+                            file.revoke(&name).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let tokens = file.list().unwrap();
+        assert_eq!(tokens.len(), 40);
+        assert_eq!(tokens.iter().filter(|t| t.revoked().is_some()).count(), 20);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let (folder, file) = fresh();
+        file.new_token("a", Role::Viewer, None).unwrap();
+        let link = folder.path().join("link.json");
+        symlink(file.path(), &link).unwrap();
+        TokenFile::at(&link)
+            .new_token("b", Role::Viewer, None)
+            .unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(file.list().unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,147 @@
+//! The secret half of a token, and what is kept of it.
+
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+
+use super::TokenError;
+
+const PREFIX: &str = "emab_";
+const BYTES: usize = 32;
+const ALGORITHM: &str = "sha256:";
+
+/// What the owner of a token sends: shown once, kept nowhere.
+pub struct Secret(String);
+
+impl Secret {
+    /// 256 bits from the system's generator.
+    pub(super) fn new() -> Result<Secret, TokenError> {
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
+        Ok(Secret(format!("{PREFIX}{}", hex(&bytes))))
+    }
+
+    /// The text itself, to be shown to its owner and to nobody else.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(not shown)")
+    }
+}
+
+/// What a token's secret is known by. One round is enough: 256 random bits cannot be guessed, unlike a password.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hash([u8; BYTES]);
+
+impl Hash {
+    /// The hash of what somebody sent, if it looks like a secret at all.
+    pub(super) fn of(secret: &str) -> Option<Hash> {
+        let digits = secret.strip_prefix(PREFIX)?;
+        let proper = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        let proper = digits.len() == 2 * BYTES && digits.bytes().all(proper);
+        proper.then(|| Hash(Sha256::digest(secret.as_bytes()).into()))
+    }
+
+    /// A short name for it, which tells nothing of the secret.
+    pub(super) fn id(&self) -> String {
+        hex(&self.0[..4])
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hash({}…)", self.id())
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{ALGORITHM}{}", hex(&self.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.strip_prefix(ALGORITHM).unwrap_or_default();
+        // What is there instead is not repeated: it may be a secret, put there by mistake.
+        let wrong = "`hash` must be `sha256:` and 64 hexadecimal digits";
+        unhex(digits)
+            .map(Hash)
+            .ok_or_else(|| D::Error::custom(wrong))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(digits: &str) -> Option<[u8; BYTES]> {
+    if digits.len() != 2 * BYTES || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut bytes = [0; BYTES];
+    for (byte, at) in bytes.iter_mut().zip((0..digits.len()).step_by(2)) {
+        *byte = u8::from_str_radix(&digits[at..at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_long_different_and_never_in_debug_output() {
+        let (a, b) = (Secret::new().unwrap(), Secret::new().unwrap());
+        assert_ne!(a.reveal(), b.reveal());
+        assert_eq!(a.reveal().len(), 5 + 64);
+        assert_eq!(format!("{a:?}"), "Secret(not shown)");
+        let hash = Hash::of(a.reveal()).unwrap();
+        assert_ne!(hash, Hash::of(b.reveal()).unwrap());
+        assert!(!format!("{hash:?}").contains(&a.reveal()[5..13]));
+    }
+
+    #[test]
+    fn what_does_not_look_like_a_secret_has_no_hash() {
+        let zeros = "0".repeat(64);
+        assert!(Hash::of(&format!("emab_{zeros}")).is_some());
+        for odd in [
+            String::new(),
+            zeros.clone(),
+            format!("emab_{zeros}0"),
+            format!("emab_{}", "A".repeat(64)),
+            format!("emab_{}", "é".repeat(32)),
+            format!("Emab_{zeros}"),
+            format!("emab_{zeros} "),
+        ] {
+            assert!(Hash::of(&odd).is_none(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_sha_256_of_the_whole_text() {
+        // printf 'emab_%064d' 0 | sha256sum
+        let hash = Hash::of(&format!("emab_{}", "0".repeat(64))).unwrap();
+        let json = serde_json::to_string(&hash).unwrap();
+        let sum = "a82566c415bfdd32be85d374a10b9c174d04cb50d0a9f07baa40b6a308b5eb92";
+        assert_eq!(json, format!("\"sha256:{sum}\""));
+        assert_eq!(serde_json::from_str::<Hash>(&json).unwrap(), hash);
+        for wrong in [
+            "\"\"",
+            "\"sha256:00\"",
+            "\"sha512:00\"",
+            "7",
+            "\"emab_shown_by_mistake\"",
+        ] {
+            let error = serde_json::from_str::<Hash>(wrong).unwrap_err().to_string();
+            assert!(!error.contains("mistake"), "{error}");
+        }
+    }
+}
