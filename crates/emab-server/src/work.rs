@@ -19,6 +19,7 @@ use crate::json::{Whole, short};
 use crate::lesson::{pack, unpack};
 use crate::mind::Place;
 use crate::refusal::Refusal;
+use crate::replay::Replay;
 use crate::store::{Answer, Changes, Lesson, Store, StoreError};
 use crate::study::{NAME_RULE, Study, is_name};
 
@@ -427,6 +428,14 @@ impl<'a> Work<'a> {
                     // Written in this very transaction.
                     self.events.iter().find(|event| event.seq == record.seq)
                 });
+            if let Some((id, step, text)) = Replay::decision_of(&event) {
+                // Whether it is what the log leads to is for an audit to say; here it is enough that it can be shown.
+                let advice = serde_json::from_str::<Decision>(text).map(|decision| decision.advice);
+                let advice = advice.map_err(|error| wrong(&format!("its decision: {error}")))?;
+                if advice.episode != id || advice.step != step as usize {
+                    return Err(wrong("its decision is one of another step").into());
+                }
+            }
                 if there.is_none_or(|there| there.hash != record.hash) {
                     return Err(wrong("the study has another event of this number").into());
                 }
