@@ -164,15 +164,17 @@ pub async fn estimates(
     caller.may_in(Permission::Estimates, &study)?;
     let head = app.service.head(&study).await?;
     let seq = query::within("as_of", when.as_of, 1, head.seq, head.seq)?;
-    let estimates = if seq == head.seq {
-        app.service.now(&study, Estimates::of).await?
-    } else {
-        let then = app.service.then(&study, seq, |replay, _, _| {
-            let board = replay.board.as_mut();
-            let board = board.ok_or_else(|| Refusal::not_found("the log is empty"))?;
-            Ok(Estimates::of(board))
-        });
-        then.await?
-    };
-    json(StatusCode::OK, &estimates)
+    if seq == head.seq {
+        let estimates = app.service.now(&study, Estimates::of).await?;
+        // Whoever named the event wants what was known then, though others have come meanwhile.
+        if when.as_of.is_none() || estimates.as_of == seq {
+            return json(StatusCode::OK, &estimates);
+        }
+    }
+    let then = app.service.then(&study, seq, |replay, _, _| {
+        let board = replay.board.as_mut();
+        let board = board.ok_or_else(|| Refusal::not_found("the log is empty"))?;
+        Ok(Estimates::of(board))
+    });
+    json(StatusCode::OK, &then.await?)
 }
