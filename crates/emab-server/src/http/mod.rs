@@ -7,6 +7,7 @@ mod episodes;
 mod log;
 mod operate;
 mod query;
+mod path;
 mod studies;
 pub mod view;
 

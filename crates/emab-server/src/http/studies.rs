@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -11,11 +11,13 @@ use utoipa::IntoParams;
 use super::answer::{Answer, json};
 use super::body::{self, MOST_STUDY};
 use super::caller::Caller;
+use super::path::{NewName, Path};
+use super::query::NoQuery;
 use super::view::{Estimates, StudyList, StudyView};
 use super::{App, query};
 use crate::command::{Body as Said, Command, Reply};
 use crate::refusal::Refusal;
-use crate::study::Study;
+use crate::study::{NAME_RULE, Study, is_name};
 use crate::tokens::Permission;
 
 /// The most studies or episodes in one answer.
@@ -28,6 +30,7 @@ const LIST: usize = 1_000;
 pub struct Part {
     /// Begin after this name.
     #[serde(default)]
+    #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     pub after: String,
     /// At most so many, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
@@ -35,6 +38,16 @@ pub struct Part {
 }
 
 impl Part {
+    /// A name, or nothing.
+    pub fn after(&self) -> Result<&str, Refusal> {
+        if self.after.is_empty() || is_name(&self.after) {
+            return Ok(&self.after);
+        }
+        Err(Refusal::malformed(format!(
+            "`after` is a name: {NAME_RULE}"
+        )))
+    }
+
     pub fn limit(&self) -> Result<usize, Refusal> {
         query::within("limit", self.limit, 1, LIST as u64, 100).map(|limit| limit as usize)
     }
@@ -85,7 +98,8 @@ pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Par
 pub async fn create(
     State(app): State<App>,
     caller: Caller,
-    Path(study): Path<String>,
+    NewName(study): NewName,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -117,7 +131,12 @@ fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Ans
 #[utoipa::path(get, path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "The study", body = StudyView)))]
-pub async fn read(State(app): State<App>, caller: Caller, Path(study): Path<String>) -> Answer {
+pub async fn read(
+    State(app): State<App>,
+    caller: Caller,
+    Path(study): Path<String>,
+    _: NoQuery,
+) -> Answer {
     caller.may_in(Permission::ReadStudy, &study)?;
     let head = app.service.head(&study).await?;
     let study = app.service.study(&head)?;
@@ -131,7 +150,14 @@ pub async fn read(State(app): State<App>, caller: Caller, Path(study): Path<Stri
 #[utoipa::path(post, path = "/v1/studies/{study}:close", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "The study", body = StudyView)))]
-pub async fn close(State(app): State<App>, caller: Caller, Path(study): Path<String>) -> Answer {
+pub async fn close(
+    State(app): State<App>,
+    caller: Caller,
+    Path(study): Path<String>,
+    _: NoQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
     caller.may_in(Permission::CloseStudy, &study)?;
     let command = Command::Close;
     let reply = app.service.submit(&study, command, caller.id()).await?;
@@ -147,6 +173,7 @@ pub struct When {
     #[param(value_type = Option<u64>, minimum = 1)]
     pub as_of: Option<query::Number>,
 }
+    body::none(&headers, body).await?;
 
 /// What a study knows
 ///
