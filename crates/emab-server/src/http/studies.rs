@@ -60,16 +60,30 @@ impl Part {
     responses((status = 200, description = "The studies", body = StudyList)))]
 pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Part>) -> Answer {
     caller.may(Permission::ReadStudy)?;
-    let limit = part.limit()?;
-    let after = part.0.after;
-    let heads = app
-        .service
-        .read(move |store| Ok(store.heads(&after, limit)?))
-        .await?;
+    let (limit, after) = (part.limit()?, part.after()?.to_owned());
+    let only = caller.studies().map(<[String]>::to_vec);
+    let heads = app.service.read(move |store| match only {
+        None => Ok(store.heads(&after, limit)?),
+        // Of others neither the names nor the number is told.
+        Some(mut names) => {
+            names.retain(|name| *name > after);
+            names.sort_unstable();
+            names.dedup();
+            let mut heads = Vec::new();
+            for name in names {
+                heads.extend(store.head(&name)?);
+                if heads.len() == limit {
+                    break;
+                }
+            }
+            Ok(heads)
+        }
+    });
+    let heads = heads.await?;
     let next = (heads.len() == limit).then(|| heads.last().map(|head| head.name.clone()));
-    let shown = heads.iter().filter(|head| caller.sees(&head.name));
     let shadows = caller.has(Permission::Log);
-    let studies = shown
+    let studies = heads
+        .iter()
         .map(|head| StudyView::new(&*app.service.study(head)?, head, shadows))
         .collect::<Result<_, _>>()?;
     json(
@@ -159,6 +173,7 @@ pub async fn close(
     body: Body,
 ) -> Answer {
     caller.may_in(Permission::CloseStudy, &study)?;
+    body::none(&headers, body).await?;
     let command = Command::Close;
     let reply = app.service.submit(&study, command, caller.id()).await?;
     study_reply(&app, reply, StatusCode::OK, &caller)
@@ -173,7 +188,6 @@ pub struct When {
     #[param(value_type = Option<u64>, minimum = 1)]
     pub as_of: Option<query::Number>,
 }
-    body::none(&headers, body).await?;
 
 /// What a study knows
 ///
