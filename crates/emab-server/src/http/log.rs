@@ -67,7 +67,7 @@ pub async fn events(
             .get("last-event-id")
             .and_then(|value| value.to_str().ok());
         let last = last.and_then(|value| value.parse().ok());
-        return follow(app, study, last.unwrap_or(after)).await;
+        return follow(app, caller.token(), study, last.unwrap_or(after)).await;
     }
     let lines = app.service.read(move |store| {
         let head = head(store, &study)?;
@@ -85,8 +85,8 @@ fn lines(events: &[Record]) -> String {
     })
 }
 
-/// Events as they come.
-async fn follow(app: App, study: String, after: u64) -> Answer {
+/// Events as they come, for as long as the token works.
+async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answer {
     let key = app.service.head(&study).await?.key;
     let busy = |_| Refusal::too_many("too many streams are open").retry(10);
     let permit = app.streams.clone().try_acquire_owned().map_err(busy)?;
@@ -113,7 +113,7 @@ async fn follow(app: App, study: String, after: u64) -> Answer {
             if !text.is_empty() && sender.send(Ok(text.into())).await.is_err() {
                 return;
             }
-            if sender.is_closed() {
+            if sender.is_closed() || !app.tokens.is_still_good(&token) {
                 return;
             }
             if page.len() < PAGE {
