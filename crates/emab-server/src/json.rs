@@ -183,7 +183,8 @@ pub fn pointer_at(text: &str, byte: usize) -> String {
     }
     let bytes = text.as_bytes();
     let (mut levels, mut at) = (Vec::new(), 0);
-    while at < bytes.len() && at <= byte {
+    // A key that begins there is meant; a list or an object that does is meant as a whole.
+    while at < bytes.len() && (at < byte || (at == byte && bytes[at] == b'"')) {
         match bytes[at] {
             b'[' => levels.push(Level::List(0)),
             b'{' => levels.push(Level::Map(None)),
@@ -197,6 +198,8 @@ pub fn pointer_at(text: &str, byte: usize) -> String {
             },
             b'"' => {
                 let start = at;
+/// assert_eq!(pointer_at(text, text.find("[1").unwrap()), "/a");
+/// assert_eq!(pointer_at(text, text.find("\"b/c").unwrap()), "/a/1/b~1c");
                 at += 1;
                 while at < bytes.len() && bytes[at] != b'"' {
                     at += if bytes[at] == b'\\' { 2 } else { 1 };
