@@ -57,7 +57,7 @@ pub async fn json<T: DeserializeOwned>(
     if bytes.is_empty() {
         return Err(Refusal::malformed("the body is empty; this call takes a JSON object").at(""));
     }
-    crate::json::read(&bytes)
+    crate::json::object(&bytes)
 }
 
 /// No body, or one that says nothing: `null` or `{}`, as some clients send it.
@@ -67,7 +67,7 @@ pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), Refusal> {
     struct Nothing {}
     let bytes = bytes(headers, body, MOST).await?;
     if !bytes.is_empty() {
-        crate::json::read::<Option<Nothing>>(&bytes)?;
+        crate::json::object_or_null::<Nothing>(&bytes)?;
     }
     Ok(())
 }

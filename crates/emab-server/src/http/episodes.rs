@@ -51,7 +51,7 @@ pub async fn open(
     let Open { id } = if bytes.is_empty() {
         Open::default()
     } else {
-        crate::json::read::<Option<Open>>(&bytes)?.unwrap_or_default()
+        crate::json::object_or_null::<Open>(&bytes)?.unwrap_or_default()
     };
     let command = Command::Open(id);
     let reply = app.service.submit(&study, command, caller.id()).await?;

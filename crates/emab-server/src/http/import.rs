@@ -127,9 +127,7 @@ pub async fn import(
     import.take(batch).await?;
     end?;
     if lines.number == 0 {
-        return Err(Refusal::malformed(
-            "the body is empty; it has one JSON object a line",
-        ));
+        return Err(Refusal::malformed("the body is empty; it has one JSON object a line").at(""));
     }
     json(StatusCode::OK, &import.report)
 }
@@ -174,7 +172,7 @@ impl Import {
 
     async fn take_episodes(&mut self, batch: Vec<(u64, String)>) -> Result<(), Refusal> {
         let lines = batch.into_iter().map(|(number, line)| {
-            let read = crate::json::read::<Past>(line.as_bytes());
+            let read = crate::json::object::<Past>(line.as_bytes());
             (number, read.map_err(|refusal| in_line(number, refusal)))
         });
         if self.dry_run.is_some() {

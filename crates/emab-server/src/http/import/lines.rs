@@ -57,7 +57,7 @@ impl Lines {
             self.number += 1;
             let number = self.number;
             let text = std::str::from_utf8(&line).map_err(|error| {
-                Refusal::malformed(format!("line {number} is not UTF-8: {error}"))
+                Refusal::malformed(format!("line {number} is not UTF-8: {error}")).at("")
             })?;
             if !text.trim().is_empty() {
                 return Ok(Some((number, text.trim().to_owned())));
