@@ -49,6 +49,8 @@ enum Role {
     Read,
     /// Read a file that another process may own.
     Inspect,
+    /// Read a file that nobody can change.
+    InspectFixed,
 }
 
 impl Sqlite {
@@ -73,17 +75,30 @@ impl Sqlite {
 
     /// Opens a file to read it, whether or not a process owns it. The file is neither created nor changed.
     ///
-    /// Where no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`.
+    /// Where no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`; on a disk that
+    /// cannot be written it does without, unless there is a log to be read.
     pub fn inspect(path: &Path) -> Result<Box<dyn Store>, StoreError> {
         check_library()?;
         let place = Arc::new(Place::visit(path)?);
-        let connection = connect(&place, Role::Inspect)?;
-        let known = check(&connection).and_then(|found| match found {
-            Found::Known => Ok(()),
-            Found::Nothing => Err(StoreError::Damaged("it is empty".into())),
-        });
-        known.map_err(|error| named(&place, error))?;
-        Ok(Box::new(Link::new(place, connection, Role::Inspect)))
+        let look = |role| {
+            let connection = connect(&place, role)?;
+            match check(&connection) {
+                Ok(Found::Known) => Ok(Link::new(place.clone(), connection, role)),
+                Ok(Found::Nothing) => Err(StoreError::Damaged("it is empty".into())),
+                Err(error) => Err(error),
+            }
+            .map_err(|error| named(&place, error))
+        };
+        match look(Role::Inspect) {
+            // Nobody can write there, and so nobody changes it while it is read.
+            Err(StoreError::Gone(_)) if place.is_unwritable() && place.log_length() == 0 => {
+                Ok(Box::new(look(Role::InspectFixed)?))
+            }
+            Err(StoreError::Gone(text)) if place.is_unwritable() => Err(StoreError::Gone(format!(
+                "{text}; its log cannot be read where nothing can be written: copy both files to another folder"
+            ))),
+            result => Ok(Box::new(result?)),
+        }
     }
 
     /// A connection that writes. There is one transaction at a time: a second writer waits a little, then has to try
@@ -131,11 +146,17 @@ fn named(place: &Place, error: StoreError) -> StoreError {
 
 /// Opens a connection with its settings.
 fn connect(place: &Place, role: Role) -> Result<Connection, StoreError> {
-    let flags = match role {
-        Role::Inspect => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        Role::Read | Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | match role {
+            Role::Read | Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Role::Inspect => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Role::InspectFixed => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        };
+    let name = match role {
+        Role::InspectFixed => place.fixed_uri().into(),
+        _ => place.path().to_path_buf(),
     };
-    Connection::open_with_flags(place.path(), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    Connection::open_with_flags(name, flags)
         .and_then(|connection| {
             settle(&connection, role)?;
             Ok(connection)

@@ -79,7 +79,7 @@ impl Link {
     /// unless somebody still reads from it: under readers that never pause, hardly ever. Here they are waited for, if not
     /// for long.
     fn shorten_log(&mut self) {
-        let length = std::fs::metadata(self.place.wal()).map_or(0, |found| found.len());
+        let length = self.place.log_length();
         if length < LONG_LOG {
             self.long = LONG_LOG;
         }

@@ -262,6 +262,40 @@ fn looking_at_a_file_leaves_it_as_it_is() {
     Sqlite::open(&file).unwrap();
 }
 
+/// A copy on a disk that cannot be written, under a name that is strange to a URI.
+#[test]
+#[ignore = "mounts a folder: root only"]
+fn a_file_is_read_where_nothing_can_be_written() {
+    let (folder, file) = new_file();
+    let strange = folder.path().join("a %2f?b#c é.db");
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    study(&mut *store, 5);
+    let log = fs::read(beside(&file, "-wal")).unwrap();
+    let early = fs::read(&file).unwrap();
+    drop((store, owner));
+    fs::copy(&file, &strange).unwrap();
+    let crashed = folder.path().join("crashed.db");
+    fs::write(&crashed, early).unwrap();
+    fs::write(beside(&crashed, "-wal"), log).unwrap();
+    let mount = |arguments: &[&str]| {
+        let mut command = Command::new(arguments[0]);
+        let command = command.args(&arguments[1..]).arg(folder.path());
+        assert!(command.status().unwrap().success());
+    };
+    let path = folder.path().to_str().unwrap();
+    mount(&["mount", "--bind", path]);
+    mount(&["mount", "-o", "remount,ro,bind"]);
+    let found = Sqlite::inspect(&strange).map(|mut store| count(&mut *store));
+    let error = Sqlite::inspect(&crashed).map(drop);
+    mount(&["umount"]);
+    assert_eq!(found.unwrap(), (5, 5));
+    let error = refused(error).to_string();
+    assert!(error.contains("copy both files"), "{error}");
+    assert!(!beside(&strange, "-shm").exists());
+    assert_eq!(count(&mut *Sqlite::inspect(&crashed).unwrap()), (5, 5));
+}
+
 #[test]
 fn readers_do_not_write() {
     let (_folder, file) = new_file();
