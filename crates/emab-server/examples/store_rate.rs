@@ -1,5 +1,7 @@
-//! How fast a SQLite store is here: events in groups with everything that belongs to them, then the decision of an
-//! episode, then both at once. `cargo run --release --example store_rate -- FILE [EVENTS] [GROUP]`; FILE must be new.
+//! How fast a SQLite store is here: events in groups, alone and with everything that belongs to them, then the decision
+//! of an episode, then both at once, then opening it again.
+//!
+//! `cargo run --release -p emab-server --example store_rate -- FILE [EVENTS] [GROUP]`; FILE must be new.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -33,9 +35,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let owner = Sqlite::open(&file)?;
     let mut writer = owner.writer()?;
-    let mut load = Load::new(&mut *writer)?;
 
-    println!("{events} events in groups of {group}");
+    // The log alone, to compare with others.
+    let mut bare = Load::new(&mut *writer, "bare")?;
+    let few = events / 10;
+    let mut times = Times::default();
+    let start = Instant::now();
+    while bare.head.seq < few {
+        times.note(|| bare.group(&mut *writer, group))?;
+    }
+    report("write the log alone", few, start.elapsed(), &mut times);
+
+    let mut load = Load::new(&mut *writer, "rate")?;
     let mut times = Times::default();
     let start = Instant::now();
     let mut longest = 0;
@@ -43,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         times.note(|| load.group(&mut *writer, group))?;
         longest = longest.max(length(&beside(&file, "-wal")));
     }
-    report("write", events, start.elapsed(), &mut times);
+    report("write everything", events, start.elapsed(), &mut times);
     println!(
         "  file {} MB, log at most {} MB",
         length(&file) >> 20,
@@ -98,14 +109,14 @@ fn both(
     let mut longest = 0;
     let start = Instant::now();
     std::thread::scope(|scope| -> Result<(), Box<dyn Error>> {
-        let asked = load.head.seq;
+        let (study, asked) = (load.head.key, load.head.seq);
         let handles = readers.map(|mut reader| {
             let done = &done;
             scope.spawn(move || {
                 let mut reads = 0_u64;
                 while !done.load(Ordering::Relaxed) {
                     let id = id((reads * 7919 % (asked / 10 + 1)) as usize);
-                    black_box(reader.answer(1, &id, None).ok());
+                    black_box(reader.answer(study, &id, None).ok());
                     reads += 1;
                 }
                 reads
@@ -149,11 +160,11 @@ fn id(number: usize) -> String {
 }
 
 impl Load {
-    fn new(store: &mut dyn Store) -> Result<Load, Box<dyn Error>> {
+    fn new(store: &mut dyn Store, name: &str) -> Result<Load, Box<dyn Error>> {
         let spec = "{}".repeat(1000);
         let mut head = Head {
             key: 0,
-            name: "rate".into(),
+            name: name.into(),
             spec_hash: sha256(spec.as_bytes()),
             spec,
             seq: 0,
@@ -195,13 +206,20 @@ impl Load {
         let mut changes = Changes::default();
         let mut touched = std::collections::BTreeSet::new();
         store.begin()?;
-        self.head = store.lock("rate")?.ok_or("the study is gone")?;
+        self.head = store.lock(&self.head.name)?.ok_or("the study is gone")?;
         while changes.events.len() < size {
             let place = self.draw(OPEN);
             if !touched.insert(place) {
                 continue;
             }
             self.event(place, &mut changes);
+        }
+        if self.head.name == "bare" {
+            let events = changes.events;
+            changes = Changes {
+                events,
+                ..Changes::default()
+            };
         }
         store.write(&self.head, &changes)?;
         store.commit()?;
