@@ -4,6 +4,7 @@
 //! its own.
 
 pub mod conformance;
+pub mod postgres;
 pub mod sqlite;
 
 use thiserror::Error;
@@ -171,7 +172,7 @@ pub trait Backend: Send + Sync {
 }
 
 /// Where a store is, as it is written on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Address {
     /// `sqlite:FILE`.
     Sqlite(std::path::PathBuf),
@@ -184,7 +185,17 @@ impl Address {
     pub fn open(&self) -> Result<std::sync::Arc<dyn Backend>, StoreError> {
         match self {
             Address::Sqlite(file) => Ok(std::sync::Arc::new(sqlite::Sqlite::open(file)?)),
-            Address::Postgres(_) => Err(StoreError::Gone("not yet".into())),
+            Address::Postgres(url) => Ok(std::sync::Arc::new(postgres::Postgres::open(url)?)),
+        }
+    }
+}
+
+/// Without what may be a password.
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
+            Address::Postgres(_) => f.debug_tuple("Postgres").finish_non_exhaustive(),
         }
     }
 }
@@ -196,6 +207,8 @@ impl std::str::FromStr for Address {
     /// use emab_server::store::Address;
     /// assert_eq!("sqlite:a.db".parse(), Ok(Address::Sqlite("a.db".into())));
     /// assert!("mysql://x".parse::<Address>().is_err());
+    /// let address: Address = "postgres://emab:secret@localhost/emab".parse().unwrap();
+    /// assert!(!format!("{address:?}").contains("secret"));
     /// ```
     fn from_str(text: &str) -> Result<Address, String> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -203,9 +216,10 @@ impl std::str::FromStr for Address {
         }
         match text.strip_prefix("sqlite:") {
             Some(file) if !file.is_empty() => Ok(Address::Sqlite(file.into())),
-            _ => Err(format!(
-                "a store is `sqlite:FILE` or `postgres://USER@HOST/DATABASE`, got `{text}`"
-            )),
+            // What was got is not told: it may hold a password.
+            _ => Err(
+                "a store is `sqlite:FILE` or `postgres://USER@HOST/DATABASE`, got neither".into(),
+            ),
         }
     }
 }

@@ -1,0 +1,306 @@
+//! Statements, and what goes into rows and comes out of them.
+//!
+//! All rows of a kind go in one statement, as one array a column.
+
+use tokio_postgres::types::{FromSql, ToSql};
+use tokio_postgres::{Client, Error, Row, Statement};
+
+use super::super::{Answer, Cell, Changes, Head, Lesson, StoreError};
+use super::fault::{fits, said};
+use super::session::Tools;
+use crate::case::Case;
+use crate::event::Record;
+
+macro_rules! statements {
+    ($($name:ident: $sql:expr;)*) => {
+        /// The statements of a connection.
+        pub(super) struct Statements {
+            $(pub(super) $name: Statement,)*
+        }
+
+        impl Statements {
+            /// Prepares all, in one round trip.
+            pub(super) async fn prepare(client: &Client) -> Result<Statements, Error> {
+                let ($($name,)*) = tokio::try_join!($(client.prepare($sql),)*)?;
+                Ok(Statements { $($name,)* })
+            }
+        }
+    };
+}
+
+macro_rules! heads {
+    ($rest:literal) => {
+        concat!(
+            "SELECT key, name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned \
+             FROM studies ",
+            $rest
+        )
+    };
+}
+
+statements! {
+    create: "INSERT INTO studies (name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (name) DO NOTHING RETURNING key";
+    lock: heads!("WHERE name = $1 FOR UPDATE");
+    head: heads!("WHERE name = $1");
+    heads: heads!("WHERE name > $1 ORDER BY name LIMIT $2");
+
+    write_head: "UPDATE studies SET seq = $2, hash = $3, closed = $4, episodes = $5, open = $6, learned = $7, \
+                 missing = $8, relearned = $9 WHERE key = $1";
+    write_events: "INSERT INTO events (study, seq, text, hash) \
+                   SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::TEXT[], $4::TEXT[])";
+    write_cases: "INSERT INTO cases (study, id, step, open, body) \
+                  SELECT $1::BIGINT, * FROM UNNEST($2::TEXT[], $3::BIGINT[], $4::BOOLEAN[], $5::TEXT[]) \
+                  ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
+    write_answers: "INSERT INTO answers (study, episode, step, text) \
+                    SELECT $1::BIGINT, * FROM UNNEST($2::TEXT[], $3::BIGINT[], $4::TEXT[])";
+    write_lessons: "INSERT INTO lessons (study, place, bytes) \
+                    SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BYTEA[]) \
+                    ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
+    write_cells: "INSERT INTO cells (study, t, x, a, count, sum) \
+                  SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[]) \
+                  ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
+
+    cases: "SELECT body FROM cases WHERE study = $1 AND id = ANY($2)";
+    cases_after: "SELECT body FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
+    cases_open: "SELECT body FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
+    answer: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 AND step = $3";
+    answer_now: "SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers \
+                 ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step \
+                 WHERE cases.study = $1 AND cases.id = $2";
+    answers: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 ORDER BY step";
+    events: "SELECT seq, text, hash FROM events WHERE study = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+    lessons: "SELECT place, bytes FROM lessons WHERE study = $1 AND place >= $2 ORDER BY place LIMIT $3";
+    cells: "SELECT t, x, a, count, sum FROM cells WHERE study = $1 AND (t, x, a) > ($2, $3, $4) \
+            ORDER BY t, x, a LIMIT $5";
+    last_seq: "SELECT seq FROM studies WHERE key = $1";
+}
+
+/// Checked counts of a head, in the order of their columns: sequence number, episodes, open, learned, missing, relearned.
+pub(super) fn counts(head: &Head) -> Result<[i64; 6], StoreError> {
+    Ok([
+        fits(head.seq, "the sequence number")?,
+        fits(head.episodes, "the number of episodes")?,
+        fits(head.open, "the number of open episodes")?,
+        fits(head.learned, "the number of learned episodes")?,
+        fits(head.missing, "the number of missing outcomes")?,
+        fits(head.relearned, "the sequence number of the last change")?,
+    ])
+}
+
+/// What a write sends: arrays, in the order of the columns.
+pub(super) struct Columns<'a> {
+    head: &'a Head,
+    counts: [i64; 6],
+    events: (Vec<i64>, Vec<&'a str>, Vec<&'a str>),
+    cases: (Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>),
+    answers: (Vec<&'a str>, Vec<i64>, Vec<&'a str>),
+    lessons: (Vec<i64>, Vec<&'a [u8]>),
+    cells: Cells,
+}
+
+type Cells = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
+
+impl<'a> Columns<'a> {
+    /// Nothing is sent where something does not fit.
+    pub(super) fn of(head: &'a Head, changes: &'a Changes) -> Result<Columns<'a>, StoreError> {
+        let event = |event: &'a Record| {
+            let seq = fits(event.seq, "the sequence number")?;
+            Ok((seq, event.text.as_str(), event.hash.as_str()))
+        };
+        let case = |case: &'a Case| {
+            let body = serde_json::to_string(case)
+                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
+            let step = fits(case.step() as u64, "the step")?;
+            Ok((case.id.as_str(), step, case.end.is_none(), body))
+        };
+        let answer = |answer: &'a Answer| {
+            let step = i64::from(answer.step);
+            (answer.episode.as_str(), step, answer.text.as_str())
+        };
+        let lesson = |lesson: &'a Lesson| {
+            let place = fits(lesson.place, "the place")?;
+            Ok((place, lesson.bytes.as_slice()))
+        };
+        let cell = |cell: &Cell| {
+            let count = fits(cell.count, "the count")?;
+            let sum = cell.sum.to_bits().cast_signed();
+            let [t, x, a] = [cell.t, cell.x, cell.a].map(i64::from);
+            Ok((t, x, a, count, sum))
+        };
+        Ok(Columns {
+            head,
+            counts: counts(head)?,
+            events: changes
+                .events
+                .iter()
+                .map(event)
+                .collect::<Result<_, StoreError>>()?,
+            cases: changes
+                .cases
+                .iter()
+                .map(case)
+                .collect::<Result<_, StoreError>>()?,
+            answers: changes.answers.iter().map(answer).collect(),
+            lessons: changes
+                .lessons
+                .iter()
+                .map(lesson)
+                .collect::<Result<_, StoreError>>()?,
+            cells: changes
+                .cells
+                .iter()
+                .map(cell)
+                .collect::<Result<_, StoreError>>()?,
+        })
+    }
+
+    /// Sends all of it in one round trip, and says how many studies there are of that key.
+    ///
+    /// Events go first: where a database has let go of a lock, it is they that meet another writer's.
+    pub(super) async fn send(&self, tools: &Tools) -> Result<u64, Error> {
+        let Statements {
+            write_head,
+            write_events,
+            write_cases,
+            write_answers,
+            write_lessons,
+            write_cells,
+            ..
+        } = &tools.statements;
+        let Head {
+            key, hash, closed, ..
+        } = self.head;
+        let put = async |rows: usize, statement: &Statement, params: Params<'_>| match rows {
+            0 => Ok(0),
+            _ => tools.client.execute(statement, params).await,
+        };
+        let events = async {
+            let (seq, text, hash) = &self.events;
+            put(seq.len(), write_events, &[key, seq, text, hash]).await
+        };
+        let cases = async {
+            let (id, step, open, body) = &self.cases;
+            put(id.len(), write_cases, &[key, id, step, open, body]).await
+        };
+        let answers = async {
+            let (episode, step, text) = &self.answers;
+            put(step.len(), write_answers, &[key, episode, step, text]).await
+        };
+        let lessons = async {
+            let (place, bytes) = &self.lessons;
+            put(place.len(), write_lessons, &[key, place, bytes]).await
+        };
+        let cells = async {
+            let (t, x, a, count, sum) = &self.cells;
+            put(t.len(), write_cells, &[key, t, x, a, count, sum]).await
+        };
+        let head = async {
+            let [seq, episodes, open, learned, missing, relearned] = &self.counts;
+            let values: Params<'_> = &[
+                key, seq, hash, closed, episodes, open, learned, missing, relearned,
+            ];
+            put(1, write_head, values).await
+        };
+        // In this order they are sent, and the first that fails is the one whose failure is told.
+        let sent = tokio::try_join!(biased; events, cases, answers, lessons, cells, head)?;
+        Ok(sent.5)
+    }
+}
+
+/// The values of a statement.
+pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A value as it was written, or the store is damaged.
+fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
+    row.try_get(column)
+        .map_err(|error| StoreError::Damaged(said(&error)))
+}
+
+/// A count: none that was written is negative, or larger than its type.
+fn count<T: TryFrom<i64>>(row: &Row, column: usize) -> Result<T, StoreError> {
+    let found: i64 = value(row, column)?;
+    T::try_from(found).map_err(|_| {
+        let name = row.columns().get(column).map_or("?", |it| it.name());
+        StoreError::Damaged(format!("`{name}` is {found}"))
+    })
+}
+
+/// Something that a row holds.
+pub(super) trait Stored: Sized {
+    fn read(row: &Row) -> Result<Self, StoreError>;
+}
+
+impl Stored for i64 {
+    fn read(row: &Row) -> Result<i64, StoreError> {
+        value(row, 0)
+    }
+}
+
+impl Stored for Head {
+    fn read(row: &Row) -> Result<Head, StoreError> {
+        Ok(Head {
+            key: value(row, 0)?,
+            name: value(row, 1)?,
+            spec: value(row, 2)?,
+            spec_hash: value(row, 3)?,
+            seq: count(row, 4)?,
+            hash: value(row, 5)?,
+            closed: value(row, 6)?,
+            episodes: count(row, 7)?,
+            open: count(row, 8)?,
+            learned: count(row, 9)?,
+            missing: count(row, 10)?,
+            relearned: count(row, 11)?,
+        })
+    }
+}
+
+impl Stored for Case {
+    fn read(row: &Row) -> Result<Case, StoreError> {
+        let body: &str = value(row, 0)?;
+        serde_json::from_str(body)
+            .map_err(|error| StoreError::Damaged(format!("not an episode: {error}: {body}")))
+    }
+}
+
+impl Stored for Answer {
+    fn read(row: &Row) -> Result<Answer, StoreError> {
+        Ok(Answer {
+            episode: value(row, 0)?,
+            step: count(row, 1)?,
+            text: value(row, 2)?,
+        })
+    }
+}
+
+impl Stored for Record {
+    fn read(row: &Row) -> Result<Record, StoreError> {
+        Ok(Record {
+            seq: count(row, 0)?,
+            text: value(row, 1)?,
+            hash: value(row, 2)?,
+        })
+    }
+}
+
+impl Stored for Lesson {
+    fn read(row: &Row) -> Result<Lesson, StoreError> {
+        Ok(Lesson {
+            place: count(row, 0)?,
+            bytes: value(row, 1)?,
+        })
+    }
+}
+
+impl Stored for Cell {
+    fn read(row: &Row) -> Result<Cell, StoreError> {
+        Ok(Cell {
+            t: count(row, 0)?,
+            x: count(row, 1)?,
+            a: count(row, 2)?,
+            count: count(row, 3)?,
+            sum: f64::from_bits(value::<i64>(row, 4)?.cast_unsigned()),
+        })
+    }
+}

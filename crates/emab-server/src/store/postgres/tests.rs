@@ -1,0 +1,358 @@
+//! On a real server.
+
+mod hostile;
+mod rates;
+mod secret;
+
+use std::sync::Arc;
+
+use emab_harness::postgres::Server;
+use tokio_postgres::Error;
+
+use super::link::Link;
+use super::session::Tools;
+use super::*;
+use crate::event::{GENESIS, Record};
+use crate::store::conformance::check_store;
+use crate::store::{Changes, Head};
+
+fn server() -> Arc<Server> {
+    Server::shared().unwrap()
+}
+
+/// Waits of a test's length.
+const SHORT: Timeouts = Timeouts {
+    connect: Duration::from_secs(10),
+    answer: Duration::from_secs(10),
+    statement: Duration::from_secs(8),
+    lock: Duration::from_millis(200),
+    idle: Duration::from_millis(600),
+};
+
+fn new_head(name: &str) -> Head {
+    Head {
+        key: 0,
+        name: name.into(),
+        spec: "{}".into(),
+        spec_hash: "0".into(),
+        seq: 0,
+        hash: GENESIS.into(),
+        closed: false,
+        episodes: 0,
+        open: 0,
+        learned: 0,
+        missing: 0,
+        relearned: 0,
+    }
+}
+
+fn create(store: &mut dyn Store, name: &str) -> Head {
+    let mut head = new_head(name);
+    store.begin().unwrap();
+    head.key = store.create(&head).unwrap().unwrap();
+    store.commit().unwrap();
+    head
+}
+
+/// Adds the next event, which names the hash of the one before it, up to the commit.
+fn write_next(store: &mut dyn Store, name: &str) -> Result<Head, StoreError> {
+    store.begin()?;
+    let mut head = store.lock(name)?.unwrap();
+    head.seq += 1;
+    let event = Record::new(head.seq, format!("{} {}", head.seq, head.hash));
+    head.hash = event.hash.clone();
+    let changes = Changes {
+        events: vec![event],
+        ..Changes::default()
+    };
+    store.write(&head, &changes)?;
+    Ok(head)
+}
+
+/// The same, committed, after as many tries as it takes.
+fn append(store: &mut dyn Store, name: &str) {
+    loop {
+        match write_next(store, name).and_then(|_| store.commit()) {
+            Ok(()) => return,
+            Err(StoreError::Again(_)) => store.rollback(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// The hash after these events, if they are a chain from the genesis without a gap.
+fn chained(events: &[Record]) -> String {
+    let mut hash = GENESIS.to_string();
+    for (place, event) in events.iter().enumerate() {
+        assert_eq!(event.seq, place as u64 + 1);
+        assert_eq!(event.text, format!("{} {hash}", event.seq));
+        hash.clone_from(&event.hash);
+    }
+    hash
+}
+
+fn link(store: &Postgres) -> Link {
+    store.link(Role::Write).unwrap()
+}
+
+fn say(link: &mut Link, sql: &str) -> Result<(), StoreError> {
+    link.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
+}
+
+fn ask(link: &mut Link, sql: &str) -> String {
+    let ask = async |tools: &Tools| -> Result<String, Error> {
+        let rows = tools.client.query(sql, &[]).await?;
+        rows[0].try_get(0)
+    };
+    link.call(&ask).unwrap()
+}
+
+#[test]
+fn the_laws_are_kept_in_a_database_with_a_language() {
+    let server = server();
+    // Where `a` < `B` < `é` < `z`, if it were not for the collation of the columns.
+    server
+        .execute(
+            "CREATE DATABASE laws TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en'",
+        )
+        .or_else(|_| server.execute("CREATE DATABASE laws"))
+        .unwrap();
+    let store = Postgres::open(&server.url_of("laws")).unwrap();
+    check_store(&mut || store.writer().unwrap());
+}
+
+#[test]
+fn copies_that_contend_leave_no_gap_and_readers_see_none() {
+    const EACH: usize = 150;
+    let server = server();
+    let url = server.database("contend").unwrap();
+    let copies: Vec<Postgres> = (0..2).map(|_| Postgres::open(&url).unwrap()).collect();
+    let head = create(&mut *copies[0].writer().unwrap(), "hot");
+    std::thread::scope(|scope| {
+        for copy in &copies {
+            scope.spawn(|| {
+                let mut store = copy.writer().unwrap();
+                for _ in 0..EACH {
+                    append(&mut *store, "hot");
+                }
+            });
+        }
+        scope.spawn(|| {
+            let mut store = copies[0].reader().unwrap();
+            let mut seen: Vec<Record> = Vec::new();
+            while seen.len() < 2 * EACH {
+                // What comes is what follows: numbers are in the order of commits.
+                seen.extend(store.events(head.key, seen.len() as u64, 7).unwrap());
+                chained(&seen);
+            }
+        });
+    });
+    let mut store = copies[1].reader().unwrap();
+    let events = store.events(head.key, 0, usize::MAX).unwrap();
+    assert_eq!(events.len(), 2 * EACH);
+    let head = store.head("hot").unwrap().unwrap();
+    assert_eq!(head.hash, chained(&events));
+}
+
+#[test]
+fn many_copies_start_at_once_on_an_empty_database() {
+    let server = server();
+    for round in 0..6 {
+        let url = server.database(&format!("empty{round}")).unwrap();
+        let barrier = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for copy in 0..8 {
+                let (url, barrier) = (&url, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let store = Postgres::open(url).unwrap();
+                    create(&mut *store.writer().unwrap(), &format!("of-{copy}"));
+                });
+            }
+        });
+        let heads = Postgres::open(&url)
+            .unwrap()
+            .reader()
+            .unwrap()
+            .heads("", 99);
+        assert_eq!(heads.unwrap().len(), 8);
+    }
+}
+
+#[test]
+fn tables_that_are_not_ours_are_refused() {
+    let server = server();
+    let url = server.database("newer").unwrap();
+    let store = Postgres::open(&url).unwrap();
+    let mut running = link(&store);
+    assert_eq!(ask(&mut running, "SELECT 'a'"), "a");
+    say(&mut running, "UPDATE meta SET version = 7").unwrap();
+    let why = Postgres::open(&url).unwrap_err().to_string();
+    assert!(
+        why.contains("version 7") && why.contains("knows 1"),
+        "{why}"
+    );
+    // Also when a copy that was there before connects again.
+    let mut late = store.reader().unwrap();
+    assert!(matches!(late.heads("", 1), Err(StoreError::Gone(why)) if why.contains("version 7")));
+    say(&mut running, "UPDATE meta SET version = 0").unwrap();
+    assert!(matches!(Postgres::open(&url), Err(StoreError::Damaged(_))));
+    say(&mut running, "DROP TABLE meta; CREATE TABLE meta (a INT)").unwrap();
+    let why = Postgres::open(&url).unwrap_err().to_string();
+    assert!(why.contains("database of its own"), "{why}");
+    // A database that was emptied under a running service is not one that is new.
+    say(&mut running, "DROP TABLE meta").unwrap();
+    let mut late = store.reader().unwrap();
+    assert!(matches!(late.heads("", 1), Err(StoreError::Damaged(why)) if why.contains("gone")));
+}
+
+#[test]
+fn databases_that_cannot_keep_it_are_refused() {
+    let server = server();
+    server
+        .execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'")
+        .unwrap();
+    let why = Postgres::open(&server.url_of("latin")).unwrap_err();
+    assert!(why.to_string().contains("LATIN1"), "{why}");
+
+    let url = server.database("reading").unwrap();
+    server
+        .execute("ALTER DATABASE reading SET default_transaction_read_only = on")
+        .unwrap();
+    let why = Postgres::open(&url).unwrap_err();
+    assert!(
+        matches!(&why, StoreError::Gone(text) if text.contains("does not allow writes")),
+        "{why}"
+    );
+
+    let url = server.database("strict").unwrap();
+    server
+        .execute(
+            "CREATE ROLE poor LOGIN PASSWORD 'poor'; REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+        )
+        .unwrap();
+    let poor = url.replace(&format!("emab:{}", server.password()), "poor:poor");
+    let why = Postgres::open(&poor).unwrap_err();
+    assert!(
+        matches!(&why, StoreError::Gone(text) if text.contains("GRANT CREATE")),
+        "{why}"
+    );
+}
+
+#[test]
+fn commits_are_synchronous_whatever_the_database_is_set_to() {
+    let server = server();
+    let url = server.database("lax").unwrap();
+    for (set, used) in [
+        ("off", "on"),
+        ("local", "on"),
+        ("on", "on"),
+        ("remote_apply", "remote_apply"),
+    ] {
+        server
+            .execute(&format!(
+                "ALTER DATABASE lax SET synchronous_commit = {set}"
+            ))
+            .unwrap();
+        let mut link = link(&Postgres::open(&url).unwrap());
+        assert_eq!(ask(&mut link, "SHOW synchronous_commit"), set);
+        link.begin().unwrap();
+        assert_eq!(ask(&mut link, "SHOW synchronous_commit"), used);
+        assert_eq!(
+            ask(&mut link, "SHOW transaction_isolation"),
+            "read committed"
+        );
+        assert_eq!(ask(&mut link, "SHOW lock_timeout"), "5s");
+        link.commit().unwrap();
+        assert_eq!(ask(&mut link, "SHOW lock_timeout"), "0");
+    }
+}
+
+#[test]
+fn an_event_that_is_there_means_somebody_was_faster_or_damage() {
+    let server = server();
+    let store = Postgres::open(&server.database("faster").unwrap()).unwrap();
+    let (mut one, mut other) = (store.writer().unwrap(), store.writer().unwrap());
+    let stale = create(&mut *one, "a");
+    append(&mut *other, "a");
+    // Without the lock, with a head from before.
+    let next = Head {
+        seq: 1,
+        ..stale.clone()
+    };
+    let changes = Changes {
+        events: vec![Record::new(1, "mine".into())],
+        ..Changes::default()
+    };
+    one.begin().unwrap();
+    let result = one.write(&next, &changes);
+    assert!(matches!(result, Err(StoreError::Again(_))), "{result:?}");
+    assert!(one.commit().is_err());
+    one.rollback();
+    append(&mut *one, "a");
+    let events = one.events(stale.key, 0, 9).unwrap();
+    assert_eq!(events.len(), 2);
+    chained(&events);
+    // Under the lock, where the log is ahead of the head.
+    one.begin().unwrap();
+    one.lock("a").unwrap();
+    one.write(&stale, &Changes::default()).unwrap();
+    one.commit().unwrap();
+    let result = write_next(&mut *one, "a");
+    assert!(matches!(result, Err(StoreError::Damaged(_))), "{result:?}");
+}
+
+#[test]
+fn names_with_a_nul_are_refused_and_nothing_breaks() {
+    let server = server();
+    let store = Postgres::open(&server.database("nul").unwrap()).unwrap();
+    let mut store = store.writer().unwrap();
+    assert!(store.head("a\0b").is_err());
+    assert!(store.cases(1, &["a\0b"]).is_err());
+    store.begin().unwrap();
+    let why = store.create(&new_head("a\0b")).unwrap_err().to_string();
+    assert!(why.contains("0x00"), "{why}");
+    store.rollback();
+    create(&mut *store, "ab");
+}
+
+#[test]
+fn what_has_failed_is_not_committed() {
+    let server = server();
+    let store = Postgres::open(&server.database("failed").unwrap()).unwrap();
+    let mut link = link(&store);
+    assert!(matches!(link.commit(), Err(StoreError::Gone(_))));
+    assert!(matches!(link.lock("a"), Err(StoreError::Gone(_))));
+    let head = create(&mut link, "a");
+    assert!(store.reader().unwrap().begin().is_err());
+    write_next(&mut link, "a").unwrap();
+    assert!(say(&mut link, "SELECT 1 / 0").is_err());
+    assert!(link.head("a").is_err());
+    assert!(link.commit().is_err());
+    assert!(link.begin().is_err());
+    link.rollback();
+    assert_eq!(link.head("a").unwrap(), Some(head));
+    append(&mut link, "a");
+}
+
+#[test]
+fn failures_are_told_apart() {
+    let server = server();
+    let store = Postgres::open(&server.database("codes").unwrap()).unwrap();
+    let mut link = link(&store);
+    for (kind, codes) in [
+        (
+            "Gone",
+            "08006 08003 53300 57P01 57P02 57P03 57014 25006 25P03 40003 XX000 42501 58030",
+        ),
+        ("Full", "53100 53200"),
+        ("Again", "40001 40P01 55P03"),
+        ("Damaged", "XX001 XX002 23505 22021 42P01"),
+    ] {
+        for code in codes.split(' ') {
+            let sql = format!("DO $$ BEGIN RAISE SQLSTATE '{code}'; END $$");
+            let text = format!("{:?}", say(&mut link, &sql).unwrap_err());
+            assert!(text.starts_with(kind) && text.contains(code), "{text}");
+        }
+    }
+}
