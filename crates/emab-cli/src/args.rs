@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use emab_server::store::Address;
+use emab_server::tokens::Role;
 use emab_sim::Shard;
 use tracing::Level;
 
@@ -62,6 +64,8 @@ pub enum Command {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Make, list and revoke the tokens that let people and programs into the decision service.
+    Token(Token),
     /// Print the JSON schema of a problem file.
     Schema,
     /// Print completions for a shell.
@@ -98,6 +102,42 @@ pub struct Serve {
     /// What is logged, as one JSON object a line on standard error: `error`, `warn`, `info` or `debug` (every request).
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log: Level,
+}
+
+#[derive(clap::Args)]
+pub struct Token {
+    #[command(subcommand)]
+    pub action: TokenAction,
+    /// The token file; tokens.json in $EMAB_DATA, $XDG_DATA_HOME/emab or ~/.local/share/emab when left out.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub tokens: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum TokenAction {
+    /// Make a token and print its secret, once.
+    New {
+        /// Whose it is, in words.
+        name: String,
+        /// What it may do: everything, act on episodes, read, or act without seeing how actions compare.
+        #[arg(long, value_parser = role())]
+        role: Role,
+        /// A study that it may see; may be repeated. All of them when left out.
+        #[arg(long = "study", value_name = "STUDY")]
+        studies: Vec<String>,
+    },
+    /// List the tokens, the revoked ones too.
+    List,
+    /// Revoke a token; a running service notices within about a second.
+    Revoke {
+        /// The token.
+        #[arg(value_name = "ID|NAME")]
+        token: String,
+    },
+}
+
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|name| name.parse::<Role>())
 }
 
 #[derive(clap::Args)]

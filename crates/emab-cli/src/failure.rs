@@ -5,6 +5,8 @@ use emab::oracle::OracleError;
 use emab::{PlayError, PointError};
 use emab_problem::{ProblemFile, ReadError};
 use emab_report::{FileError, PlotError};
+use emab_server::folder::NoFolder;
+use emab_server::tokens::TokenError;
 use emab_sim::{CheckpointError, SimError};
 
 /// A failure: what to say and how to exit.
@@ -87,5 +89,33 @@ impl From<PlotError> for Failure {
 impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Failure {
         Failure::Input(format!("--checkpoints: {error}"))
+    }
+}
+
+impl From<NoFolder> for Failure {
+    fn from(error: NoFolder) -> Failure {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Failure {
+        let message = error.to_string();
+        match error {
+            // The system's doing.
+            TokenError::Read { .. }
+            | TokenError::Write { .. }
+            | TokenError::Busy { .. }
+            | TokenError::Random(_) => Failure::Work(message),
+            // Something to be put right.
+            TokenError::Missing { .. }
+            | TokenError::Broken { .. }
+            | TokenError::Writable { .. }
+            | TokenError::Rule(_)
+            | TokenError::Role(_)
+            | TokenError::Taken { .. }
+            | TokenError::Unknown { .. }
+            | TokenError::Ambiguous { .. } => Failure::Input(message),
+        }
     }
 }

@@ -14,6 +14,7 @@ use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::replay::Replay;
 use crate::store::{Backend, Head, Store, StoreError};
+use crate::study::Study;
 use crate::work::Trouble;
 
 /// Commands that wait for the writer, at most.
@@ -24,6 +25,8 @@ const READERS: usize = 4;
 const REPLAYS: usize = 2;
 /// Studies whose minds are kept at hand for reading.
 const VIEWS: usize = 16;
+/// Studies that are kept at hand as they were read.
+const STUDIES: usize = 1_024;
 /// How many events are read at once.
 pub const PAGE: usize = 1_000;
 
@@ -36,6 +39,7 @@ pub struct Service {
     reading: Semaphore,
     replaying: Semaphore,
     views: Mutex<HashMap<String, Board>>,
+    studies: Mutex<HashMap<String, Arc<Study>>>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -60,6 +64,7 @@ impl Service {
             reading: Semaphore::new(READERS),
             replaying: Semaphore::new(REPLAYS),
             views: Mutex::default(),
+            studies: Mutex::default(),
         }))
     }
 
@@ -129,7 +134,22 @@ impl Service {
     /// The study, which must be there.
     pub async fn head(&self, study: &str) -> Result<Head, Refusal> {
         let name = study.to_owned();
-        self.read(move |store| Ok(head(store, &name)?)).await
+        self.read(move |store| head(store, &name)).await
+    }
+
+    /// What a study was created from, read once: it never changes.
+    pub fn study(&self, head: &Head) -> Result<Arc<Study>, Refusal> {
+        let known = held(&self.studies).get(&head.name).cloned();
+        if let Some(study) = known.filter(|study| study.hash == head.spec_hash) {
+            return Ok(study);
+        }
+        let study = Arc::new(Study::from_canonical(&head.name, &head.spec)?);
+        let mut studies = held(&self.studies);
+        if studies.len() >= STUDIES {
+            studies.clear();
+        }
+        studies.insert(head.name.clone(), study.clone());
+        Ok(study)
     }
 
     /// Asks what a study knows now.

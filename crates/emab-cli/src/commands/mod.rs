@@ -17,6 +17,7 @@ mod sealed;
 mod serve;
 mod solve;
 mod sweep;
+mod token;
 mod verify;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +45,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Serve(args) => serve::serve(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
         Command::Learners { names } => learners::learners(&names, json),
+        Command::Token(args) => token::token(args, json),
         Command::Schema => terminal::print(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -19,7 +19,6 @@ use crate::refusal::Refusal;
 use crate::replay::Replay;
 use crate::service::head;
 use crate::store::StoreError;
-use crate::study::Study;
 use crate::tokens::Permission;
 
 /// An episode to open.
@@ -103,9 +102,10 @@ pub async fn list(
     let Which { open, after, limit } = which.0;
     let part = Part { after, limit };
     let limit = part.limit()?;
+    let service = app.service.clone();
     let list = app.service.read(move |store| {
         let head = head(store, &study)?;
-        let study = Study::from_canonical(&head.name, &head.spec)?;
+        let study = service.study(&head)?;
         let cases = store.cases_after(head.key, &part.after, open, limit)?;
         let next = (cases.len() == limit).then(|| cases.last().map(|case| case.id.clone()));
         let episodes = cases.iter().map(|case| EpisodeView::brief(&study, case));
@@ -136,13 +136,13 @@ pub async fn read(
     Path((study, episode)): Path<(String, String)>,
 ) -> Answer {
     caller.may_in(Permission::ReadEpisode, &study)?;
-    let blinded = caller.is_blinded();
+    let (blinded, service) = (caller.is_blinded(), app.service.clone());
     let view = app.service.read(move |store| {
         let head = head(store, &study)?;
         let cases = store.cases(head.key, &[&episode])?;
         let case = cases.first().ok_or_else(|| no_episode(&study, &episode))?;
         let answers = store.answers(head.key, &episode)?;
-        let study = Study::from_canonical(&head.name, &head.spec)?;
+        let study = service.study(&head)?;
         Ok(EpisodeView::whole(&study, case, answers, blinded)?)
     });
     json(StatusCode::OK, &view.await?)

@@ -23,7 +23,6 @@ use crate::event::Record;
 use crate::refusal::Refusal;
 use crate::replay::Replay;
 use crate::service::{PAGE, Service, head};
-use crate::study::Study;
 use crate::tokens::Permission;
 use crate::work::check_past;
 
@@ -337,10 +336,10 @@ impl Import {
         if !self.report.dry_run {
             return self.submit(Command::Import(list)).await;
         }
-        let study = self.study.clone();
+        let (study, service) = (self.study.clone(), self.service.clone());
         let checked = self.service.read(move |store| {
             let head = head(store, &study)?;
-            let study = Study::from_canonical(&head.name, &head.spec)?;
+            let study = service.study(&head)?;
             let ids: Vec<&str> = list.iter().map(|(_, past)| past.id.as_str()).collect();
             let there = store.cases(head.key, &ids)?;
             let check = |(number, past): &(u64, Past)| {

@@ -1,5 +1,7 @@
 //! Calls for operators and tools.
 
+use std::sync::LazyLock;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::json as object;
@@ -48,17 +50,24 @@ pub async fn metrics(State(app): State<App>, caller: Caller) -> Answer {
 #[utoipa::path(get, path = "/openapi.json", tag = "operate", security(()),
     responses((status = 200, description = "OpenAPI 3.1", body = serde_json::Value)))]
 pub async fn openapi() -> Answer {
-    json(StatusCode::OK, &super::document())
+    static TEXT: LazyLock<String> =
+        LazyLock::new(|| super::document().to_json().unwrap_or_default());
+    Ok(typed(StatusCode::OK, "application/json", TEXT.as_str()))
 }
 
 /// This document, for people
 #[utoipa::path(get, path = "/docs", tag = "operate", security(()),
     responses((status = 200, description = "A page that needs nothing from outside", body = String, content_type = "text/html")))]
 pub async fn docs() -> Answer {
-    let document = serde_json::to_value(super::document());
-    let document = document.map_err(|error| Refusal::internal(error.to_string()))?;
-    let page = crate::docs_page::page(&document);
-    Ok(typed(StatusCode::OK, "text/html; charset=utf-8", page))
+    static PAGE: LazyLock<String> = LazyLock::new(|| {
+        let document = serde_json::to_value(super::document()).unwrap_or_default();
+        crate::docs_page::page(&document)
+    });
+    Ok(typed(
+        StatusCode::OK,
+        "text/html; charset=utf-8",
+        PAGE.as_str(),
+    ))
 }
 
 /// What holds for every call: the token, and how it is refused.

@@ -57,7 +57,7 @@ pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Par
     let shown = heads.iter().filter(|head| caller.sees(&head.name));
     let shadows = caller.has(Permission::Log);
     let studies = shown
-        .map(|head| StudyView::new(head, shadows))
+        .map(|head| StudyView::new(&*app.service.study(head)?, head, shadows))
         .collect::<Result<_, _>>()?;
     json(
         StatusCode::OK,
@@ -100,15 +100,17 @@ pub async fn create(
     let failed = |_| Refusal::internal("the study could not be read");
     let command = Command::Create(Arc::new(read.await.map_err(failed)??));
     let reply = app.service.submit(&study, command, caller.id()).await?;
-    study_reply(reply, StatusCode::CREATED, &caller)
+    study_reply(&app, reply, StatusCode::CREATED, &caller)
 }
 
-fn study_reply(reply: Reply, new: StatusCode, caller: &Caller) -> Answer {
+fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Answer {
     let Said::Study(head) = reply.body else {
         return Err(Refusal::internal("another answer was expected"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
-    json(status, &StudyView::new(&head, caller.has(Permission::Log))?)
+    let study = app.service.study(&head)?;
+    let shadows = caller.has(Permission::Log);
+    json(status, &StudyView::new(&study, &head, shadows)?)
 }
 
 /// Read a study
@@ -118,10 +120,9 @@ fn study_reply(reply: Reply, new: StatusCode, caller: &Caller) -> Answer {
 pub async fn read(State(app): State<App>, caller: Caller, Path(study): Path<String>) -> Answer {
     caller.may_in(Permission::ReadStudy, &study)?;
     let head = app.service.head(&study).await?;
-    json(
-        StatusCode::OK,
-        &StudyView::new(&head, caller.has(Permission::Log))?,
-    )
+    let study = app.service.study(&head)?;
+    let shadows = caller.has(Permission::Log);
+    json(StatusCode::OK, &StudyView::new(&study, &head, shadows)?)
 }
 
 /// Close a study
@@ -134,7 +135,7 @@ pub async fn close(State(app): State<App>, caller: Caller, Path(study): Path<Str
     caller.may_in(Permission::CloseStudy, &study)?;
     let command = Command::Close;
     let reply = app.service.submit(&study, command, caller.id()).await?;
-    study_reply(reply, StatusCode::OK, &caller)
+    study_reply(&app, reply, StatusCode::OK, &caller)
 }
 
 /// When.

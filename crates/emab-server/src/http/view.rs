@@ -44,8 +44,7 @@ pub struct StudyView {
 
 impl StudyView {
     /// For somebody who may or may not know of the shadow learners.
-    pub fn new(head: &Head, shadows: bool) -> Result<StudyView, Refusal> {
-        let study = Study::from_canonical(&head.name, &head.spec)?;
+    pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, Refusal> {
         let mut spec: Value = serde_json::from_str(&head.spec)
             .map_err(|error| Refusal::internal(error.to_string()))?;
         if let (false, Value::Object(fields)) = (shadows, &mut spec) {
@@ -61,7 +60,7 @@ impl StudyView {
             open: head.open,
             learned: head.learned,
             missing: head.missing,
-            withheld: study.unsound,
+            withheld: study.unsound.clone(),
             seq: head.seq,
             hash: head.hash.clone(),
         })

@@ -180,22 +180,22 @@ pub enum Address {
     Postgres(String),
 }
 
+impl std::fmt::Debug for Address {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Sqlite(file) => write!(out, "sqlite:{}", file.display()),
+            // There may be a password in it.
+            Address::Postgres(_) => out.write_str("postgres://…"),
+        }
+    }
+}
+
 impl Address {
     /// Opens the store there.
     pub fn open(&self) -> Result<std::sync::Arc<dyn Backend>, StoreError> {
         match self {
             Address::Sqlite(file) => Ok(std::sync::Arc::new(sqlite::Sqlite::open(file)?)),
             Address::Postgres(url) => Ok(std::sync::Arc::new(postgres::Postgres::open(url)?)),
-        }
-    }
-}
-
-/// Without what may be a password.
-impl std::fmt::Debug for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Address::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
-            Address::Postgres(_) => f.debug_tuple("Postgres").finish_non_exhaustive(),
         }
     }
 }

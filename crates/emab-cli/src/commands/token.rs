@@ -1,0 +1,104 @@
+//! `emab token`: who may come into the decision service.
+
+use emab_server::folder::token_file;
+use emab_server::tokens::{Role, Token, TokenFile};
+use serde_json::{Value, json};
+
+use super::run::quoted;
+use crate::args::{Token as Args, TokenAction};
+use crate::failure::Failure;
+use crate::terminal;
+
+pub fn token(args: Args, json: bool) -> Result<(), Failure> {
+    let path = match args.tokens {
+        Some(path) => path,
+        None => token_file()?,
+    };
+    let file = TokenFile::at(path);
+    match args.action {
+        TokenAction::New {
+            name,
+            role,
+            studies,
+        } => new(&file, &name, role, studies, json),
+        TokenAction::List => list(&file, json),
+        TokenAction::Revoke { token } => revoke(&file, &token, json),
+    }
+}
+
+fn new(
+    file: &TokenFile,
+    name: &str,
+    role: Role,
+    studies: Vec<String>,
+    json: bool,
+) -> Result<(), Failure> {
+    let studies = Some(studies).filter(|studies| !studies.is_empty());
+    let (token, secret) = file.new_token(name, role, studies)?;
+    // Alone on standard output, so that a script can take it from there.
+    if json {
+        let mut document = document(&token);
+        document["secret"] = secret.reveal().into();
+        terminal::print_json(&document)?;
+    } else {
+        terminal::print(secret.reveal())?;
+    }
+    terminal::note(&format!(
+        "token {} of {name}, {role} on {}, is in {}; its secret is not kept and will not be shown again",
+        token.id(),
+        studies_of(&token),
+        quoted(file.path())
+    ));
+    Ok(())
+}
+
+fn list(file: &TokenFile, json: bool) -> Result<(), Failure> {
+    let tokens = file.list()?;
+    if json {
+        return terminal::print_json(&tokens.iter().map(document).collect::<Vec<_>>());
+    }
+    let row = |token: &Token| {
+        vec![
+            token.id().into(),
+            token.name().into(),
+            token.role().to_string(),
+            studies_of(token),
+            token.created().into(),
+            token.revoked().unwrap_or("no").into(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
+    let header = ["id", "name", "role", "studies", "created", "revoked"];
+    terminal::print(&emab_report::table(&header, &rows, terminal::width()))
+}
+
+fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), Failure> {
+    let token = file.revoke(id_or_name)?;
+    if json {
+        return terminal::print_json(&document(&token));
+    }
+    terminal::print(&format!(
+        "token {} of {} was revoked at {}",
+        token.id(),
+        token.name(),
+        token.revoked().unwrap_or_default()
+    ))
+}
+
+/// Everything but the hash, which nobody needs to see.
+fn document(token: &Token) -> Value {
+    json!({
+        "id": token.id(),
+        "name": token.name(),
+        "role": token.role(),
+        "studies": token.studies(),
+        "created": token.created(),
+        "revoked": token.revoked(),
+    })
+}
+
+fn studies_of(token: &Token) -> String {
+    token
+        .studies()
+        .map_or_else(|| "all studies".into(), |studies| studies.join(", "))
+}

@@ -1,0 +1,182 @@
+//! Tokens are made, listed and revoked, and their secrets stay with their owners.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use common::{emab, json, refuses};
+
+#[test]
+fn a_token_is_made_listed_and_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/tokens.json");
+    let file = path.to_str().unwrap();
+
+    let output = emab(&[
+        "token", "new", "ward 3", "--role", "operator", "--tokens", file,
+    ]);
+    assert_eq!(output.status.code(), Some(0));
+    let secret = String::from_utf8(output.stdout).unwrap();
+    let secret = secret.strip_suffix('\n').unwrap();
+    assert!(
+        secret.starts_with("emab_") && secret.len() == 69,
+        "{secret}"
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("will not be shown again") && !said.contains(secret),
+        "{said}"
+    );
+
+    let other = json(&[
+        "--json", "token", "new", "nurse", "--role", "blinded", "--study", "one", "--study", "two",
+        "--tokens", file,
+    ]);
+    assert_eq!(other["studies"], serde_json::json!(["one", "two"]));
+    let other_secret = other["secret"].as_str().unwrap();
+    assert_ne!(secret, other_secret);
+
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let kept = fs::read_to_string(&path).unwrap();
+    let listed = json(&["token", "list", "--json", "--tokens", file]);
+    let table = emab(&["token", "list", "--tokens", file]);
+    let table = String::from_utf8(table.stdout).unwrap();
+    for secret in [secret, other_secret] {
+        for text in [&kept, &listed.to_string(), &table] {
+            assert!(!text.contains(&secret[5..]), "{text}");
+        }
+    }
+    assert_eq!(listed[0]["name"], "ward 3");
+    assert_eq!(listed[1]["id"], other["id"]);
+    assert_eq!(listed[1]["revoked"], serde_json::Value::Null);
+    assert!(
+        table.contains("ward 3") && table.contains("one, two"),
+        "{table}"
+    );
+
+    let output = emab(&["token", "revoke", "ward 3", "--tokens", file]);
+    assert_eq!(output.status.code(), Some(0));
+    let id = other["id"].as_str().unwrap();
+    let revoked = json(&["token", "revoke", id, "--json", "--tokens", file]);
+    assert_eq!(revoked["name"], "nurse");
+    assert!(revoked["revoked"].is_string());
+    // Again is as good.
+    assert_eq!(
+        json(&["token", "revoke", id, "--json", "--tokens", file]),
+        revoked
+    );
+    let listed = json(&["token", "list", "--json", "--tokens", file]);
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|token| token["revoked"].is_string())
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    let file = path.to_str().unwrap();
+    refuses(
+        &["token", "list", "--tokens", file],
+        2,
+        &["there is no token file", "emab token new"],
+    );
+    refuses(
+        &["token", "revoke", "x", "--tokens", file],
+        2,
+        &["there is no token file"],
+    );
+    refuses(&["token", "new", "x", "--tokens", file], 2, &["--role"]);
+    refuses(
+        &["token", "new", "x", "--role", "boss", "--tokens", file],
+        2,
+        &["boss", "blinded"],
+    );
+    refuses(
+        &["token", "new", "a\nb", "--role", "viewer", "--tokens", file],
+        2,
+        &["letters, digits"],
+    );
+    refuses(
+        &[
+            "token", "new", "x", "--role", "viewer", "--study", "", "--tokens", file,
+        ],
+        2,
+        &["study"],
+    );
+    assert!(!path.exists());
+
+    assert!(
+        emab(&["token", "new", "x", "--role", "viewer", "--tokens", file])
+            .status
+            .success()
+    );
+    refuses(
+        &["token", "new", "x", "--role", "viewer", "--tokens", file],
+        2,
+        &["`x` already", "revoke"],
+    );
+    refuses(
+        &["token", "revoke", "y", "--tokens", file],
+        2,
+        &["`y`", "emab token list"],
+    );
+
+    fs::write(&path, "[{\"id\": 7}]").unwrap();
+    for args in [
+        &["token", "list"][..],
+        &["token", "new", "z", "--role", "admin"],
+        &["token", "revoke", "x"],
+    ] {
+        let args = [args, &["--tokens", file]].concat();
+        refuses(&args, 2, &["tokens.json is broken", "line 1"]);
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), "[{\"id\": 7}]");
+
+    let below = path.join("tokens.json");
+    let below = below.to_str().unwrap();
+    refuses(
+        &["token", "new", "x", "--role", "viewer", "--tokens", below],
+        1,
+        &["cannot be written"],
+    );
+}
+
+#[test]
+fn the_file_is_in_the_data_folder_when_nobody_says_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, key: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_emab"))
+            .args(["token", "new", name, "--role", "viewer"])
+            .env_clear()
+            .env(key, folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    run("a", "EMAB_DATA");
+    run("b", "XDG_DATA_HOME");
+    run("c", "HOME");
+    for place in [
+        "tokens.json",
+        "emab/tokens.json",
+        ".local/share/emab/tokens.json",
+    ] {
+        assert!(folder.path().join(place).exists(), "{place}");
+    }
+    let mut lost = Command::new(env!("CARGO_BIN_EXE_emab"));
+    let output = lost.args(["token", "list"]).env_clear().output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("EMAB_DATA"));
+}
