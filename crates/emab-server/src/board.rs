@@ -89,6 +89,7 @@ impl Board {
         if event.previous != self.head.hash {
             return Err("it does not name the hash of the event before it".into());
         }
+        crate::rules::check(&self.study, &self.head, case.as_ref(), &event.what)?;
         let was_open = case.as_ref().is_some_and(|case| case.end.is_none());
         let was_missing = case.as_ref().is_some_and(Case::is_missing);
         let was_there = case.is_some();

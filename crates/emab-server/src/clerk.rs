@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::board::Board;
 use crate::command::{Command, Reply};
-use crate::event::What;
+use crate::event::{Event, Record, What};
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::store::{Head, Store, StoreError};
@@ -267,9 +267,11 @@ fn creation(name: &str, command: &Command) -> Result<Arc<Study>, Refusal> {
             let event = first
                 .read()
                 .map_err(|error| Refusal::impossible(error.to_string()))?;
-            match event.what {
+            match &event.what {
                 What::Created(created) if created.study == name => {
-                    Study::from_canonical(name, created.spec.get()).map(Arc::new)
+                    let study = Arc::new(Study::from_canonical(name, created.spec.get())?);
+                    begins(&study, first, &event)?;
+                    Ok(study)
                 }
                 What::Created(created) => Err(Refusal::impossible(format!(
                     "these are the events of study `{}`, not of `{name}`",
@@ -282,6 +284,16 @@ fn creation(name: &str, command: &Command) -> Result<Arc<Study>, Refusal> {
         }
         _ => Err(Refusal::not_found(format!("there is no study `{name}`"))),
     }
+}
+
+/// Whether a log can begin so: a study without its first event must not be left behind.
+fn begins(study: &Arc<Study>, first: &Record, event: &Event) -> Result<(), Refusal> {
+    let wrong = |what: &str| Refusal::conflict(format!("event {}: {what}", event.seq));
+    if !first.is_intact() {
+        return Err(wrong("its hash is not that of its line: it was changed"));
+    }
+    let advanced = Board::new(study.clone())?.advance(event, &first.hash, None);
+    advanced.map(drop).map_err(|misfit| wrong(&misfit))
 }
 
 fn refuse(error: Option<&StoreError>) -> Refusal {

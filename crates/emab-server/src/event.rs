@@ -24,13 +24,17 @@ pub struct Record {
 
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// Bytes in hexadecimal.
+pub fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    let text = String::with_capacity(2 * bytes.len());
+    bytes.iter().fold(text, |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A line that cannot be read as an event.
@@ -90,17 +94,24 @@ impl Record {
         sha256(self.text.as_bytes()) == self.hash
     }
 
-    /// What it says.
+    /// What it says. A line that says the same in other bytes, or says more, is not one of ours.
     pub fn read(&self) -> Result<Event, NotAnEvent> {
         let wrong = |error: serde_json::Error| NotAnEvent(error.to_string());
         let envelope: Envelope<'_> = serde_json::from_str(&self.text).map_err(wrong)?;
-        Ok(Event {
+        let event = Event {
             seq: envelope.seq,
             at: envelope.at.into_owned(),
             by: envelope.by.into_owned(),
             previous: envelope.previous.into_owned(),
             what: What::read(&envelope.kind, envelope.data).map_err(wrong)?,
-        })
+        };
+        if event.text().map_err(wrong)? == self.text {
+            Ok(event)
+        } else {
+            Err(NotAnEvent(
+                "it is not written as this service writes".into(),
+            ))
+        }
     }
 }
 
@@ -138,16 +149,19 @@ pub struct Event {
 impl Event {
     /// As it is stored.
     pub fn record(&self) -> Result<Record, serde_json::Error> {
+        Ok(Record::new(self.seq, self.text()?))
+    }
+
+    fn text(&self) -> Result<String, serde_json::Error> {
         let data = self.what.data()?;
-        let text = serde_json::to_string(&Envelope {
+        serde_json::to_string(&Envelope {
             seq: self.seq,
             at: self.at.as_str().into(),
             by: self.by.as_str().into(),
             previous: self.previous.as_str().into(),
             kind: self.what.kind().into(),
             data: &data,
-        })?;
-        Ok(Record::new(self.seq, text))
+        })
     }
 }
 

@@ -8,6 +8,7 @@
 //! request → [`command`] → [`board`] (the rules, pure) → event → [`store`] → decision → answer
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod board;
 pub mod case;
 pub mod clerk;
@@ -25,8 +26,10 @@ pub mod mind;
 pub mod rate;
 pub mod refusal;
 pub mod replay;
+pub mod rules;
 pub mod serve;
 pub mod service;
+pub mod state_hash;
 pub mod store;
 pub mod study;
 pub mod tokens;

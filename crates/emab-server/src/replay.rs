@@ -42,21 +42,26 @@ impl Replay {
             return Err("its hash is not that of its line: it was changed".into());
         }
         let event = record.read().map_err(|error| error.to_string())?;
+        self.follow(&event, &record.hash)
+    }
+
+    /// The same for an event whose line is known to have this hash.
+    pub fn follow(&mut self, event: &Event, hash: &str) -> Result<Option<Mismatch>, String> {
         if let (None, What::Created(created)) = (&self.board, &event.what) {
             let study = Study::from_canonical(&created.study, created.spec.get());
             let study = study.map_err(|refusal| refusal.detail)?;
             let board = Board::new(Arc::new(study)).map_err(|refusal| refusal.detail)?;
             self.board = Some(board);
         }
-        let mismatch = match self.recompute(&event)? {
-            Some((decision, shadows)) => compare(&event, &decision, &shadows)?,
+        let mismatch = match self.recompute(event)? {
+            Some((decision, shadows)) => compare(event, &decision, &shadows)?,
             None => None,
         };
         let Some(board) = &mut self.board else {
             return Err("nothing was created before it".into());
         };
         let case = event.what.episode().and_then(|id| self.cases.get(id));
-        let advance = board.advance(&event, &record.hash, case.cloned())?;
+        let advance = board.advance(event, hash, case.cloned())?;
         if let Some((place, episode)) = advance.lesson {
             let bytes = pack(&episode);
             match self.lessons.get_mut(place as usize) {

@@ -421,7 +421,8 @@ impl<'a> Work<'a> {
                 return Err(wrong("its hash is not that of its line: it was changed").into());
             }
             if record.seq <= self.board.head.seq {
-                let there = self.store.events(self.board.head.key, record.seq - 1, 1)?;
+                let key = self.board.head.key;
+                let there = self.store.events(key, record.seq.saturating_sub(1), 1)?;
                 let there = there.first().or_else(|| {
                     // Written in this very transaction.
                     self.events.iter().find(|event| event.seq == record.seq)
@@ -710,7 +711,7 @@ fn right_step(case: &Case, Whole(step): Whole) -> Result<(), Refusal> {
 }
 
 /// The reason as it is kept; required where something was done against the recommendation.
-fn reason_for(
+pub(crate) fn reason_for(
     reason: Option<&str>,
     overridden: bool,
     what: impl Fn() -> String,
@@ -726,7 +727,7 @@ fn reason_for(
     }
 }
 
-fn required_reason(reason: &str) -> Result<String, Refusal> {
+pub(crate) fn required_reason(reason: &str) -> Result<String, Refusal> {
     if reason.trim().is_empty() || reason.chars().count() > MAX_REASON {
         return Err(Refusal::impossible(format!(
             "a `reason` has 1 to {MAX_REASON} characters, this one has {}",
@@ -763,7 +764,7 @@ fn given(
 }
 
 /// Values that can be learned from, as they are kept.
-fn values(
+pub(crate) fn values(
     field: &str,
     given: &[Option<f64>],
     expected: usize,

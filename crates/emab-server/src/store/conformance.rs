@@ -33,6 +33,7 @@ pub fn check_store(open: Open<'_>) {
     nothing_is_there_twice(open, &prefix);
     what_is_taken_back_is_gone(open, &prefix);
     what_is_not_committed_is_not_seen(open, &prefix);
+    a_reader_can_hold_still(open, &prefix);
     no_update_is_lost(open, &prefix);
     many_rows_come_in_pages(open, &prefix);
 }
@@ -285,6 +286,10 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
         let found = must(store.answers(head.key, "a"));
         assert_eq!(found, [2, 0, 1].map(|place| changes.answers[place].clone()));
         assert_eq!(must(store.answers(head.key, "b")), Vec::new());
+        let all = must(store.answers_after(head.key, None, 10));
+        assert_eq!(all, found);
+        let rest = must(store.answers_after(head.key, Some(("a", 2)), 10));
+        assert_eq!(rest, found[2..]);
         let found = must(store.lessons(head.key, 0, 10));
         assert_eq!(
             found,
@@ -786,6 +791,28 @@ fn what_is_not_committed_is_not_seen(open: Open<'_>, prefix: &str) {
     assert_eq!(must(elsewhere.cells(head.key, None, 9)), changes.cells);
 }
 
+fn a_reader_can_hold_still(open: Open<'_>, prefix: &str) {
+    let (mut store, mut still) = (open(), open());
+    let head = create(&mut *store, prefix, "still");
+    let mut later = head.clone();
+    later.seq = 1;
+    let changes = Changes {
+        events: vec![event(1)],
+        cases: vec![case("a", 1)],
+        answers: vec![answer("a", 1)],
+        ..Changes::default()
+    };
+    must(still.hold());
+    put(&mut *store, &later, &changes);
+    assert_eq!(must(still.head(&head.name)), Some(head.clone()));
+    assert_eq!(must(still.events(head.key, 0, 9)), Vec::new());
+    assert_eq!(must(still.cases_after(head.key, "", false, 9)), Vec::new());
+    assert_eq!(must(still.answers_after(head.key, None, 9)), Vec::new());
+    still.rollback();
+    assert_eq!(must(still.head(&head.name)), Some(later));
+    assert_eq!(must(still.events(head.key, 0, 9)), changes.events);
+}
+
 /// Four connections add events to one study, each at the place that it finds under the lock.
 fn no_update_is_lost(open: Open<'_>, prefix: &str) {
     const WRITERS: usize = 4;
@@ -905,6 +932,25 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
         let found = must(store.answer(head.key, &id(place), None));
         assert_eq!(found, Some(answer(&id(place), 2)));
     }
+
+    let (mut after, mut met) = (None, 0);
+    while let page = must(
+        store.answers_after(
+            head.key,
+            after
+                .as_ref()
+                .map(|(id, step): &(String, u32)| (id.as_str(), *step)),
+            PAGE,
+        ),
+    ) && !page.is_empty()
+    {
+        for found in page {
+            assert_eq!(found, answer(&format!("{met:06}"), 2));
+            after = Some((found.episode, found.step));
+            met += 1;
+        }
+    }
+    assert_eq!(met, ROWS);
 
     let mut from = 0;
     while let page = must(store.lessons(head.key, from, PAGE))

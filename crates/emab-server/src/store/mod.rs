@@ -119,6 +119,11 @@ pub trait Store: Send {
     fn commit(&mut self) -> Result<(), StoreError>;
     /// Takes everything back since [`Store::begin`]; also after an error, and harmless where nothing was begun.
     fn rollback(&mut self);
+    /// Holds still: until [`Store::rollback`] reads see what is committed now, whatever is written meanwhile. For a
+    /// connection that reads.
+    fn hold(&mut self) -> Result<(), StoreError> {
+        Err(StoreError::Gone("this store cannot hold still".into()))
+    }
 
     /// Adds a study and returns its key; none if the name is taken. Inside a transaction.
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError>;
@@ -150,6 +155,16 @@ pub trait Store: Send {
     ) -> Result<Option<Answer>, StoreError>;
     /// All decisions of an episode, by step.
     fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError>;
+    /// Decisions of all episodes in the order of (episode, step), those after one.
+    fn answers_after(
+        &mut self,
+        study: i64,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<Answer>, StoreError> {
+        let _ = (study, after, limit);
+        Err(StoreError::Gone("this store cannot list decisions".into()))
+    }
     /// Events after a sequence number, in order.
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
     /// Learned episodes from a place on, in order.

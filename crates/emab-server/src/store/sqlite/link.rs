@@ -180,18 +180,45 @@ impl Link {
         Ok(())
     }
 
-    /// The episodes whose JSON a statement finds.
+    /// The episodes that a statement finds, by their JSON and what stands beside it.
     fn bodies(&self, sql: &str, params: impl Params) -> Result<Vec<Case>, StoreError> {
         let bodies = self.rows(sql, params, |row| {
-            let body = row.get_ref(0)?.as_str()?;
-            Ok(serde_json::from_str(body).map_err(|error| (error, body.to_string())))
+            let (id, body) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            let read = serde_json::from_str(body).map_err(|error| error.to_string());
+            let checked = read.and_then(|case| {
+                // Whoever inspects wants to know of every byte; whoever serves wants to be quick.
+                if self.role == Role::Inspect {
+                    as_written(&case, row).map(|()| case)
+                } else {
+                    Ok(case)
+                }
+            });
+            // Without the text: it is somebody's, and this ends up in logs.
+            Ok(checked.map_err(|what| format!("episode `{id}`: {what}")))
         })?;
-        let wrong = |(error, body)| StoreError::Damaged(format!("not an episode: {error}: {body}"));
         bodies
             .into_iter()
-            .map(|body: Result<_, _>| body.map_err(wrong))
+            .map(|body| body.map_err(StoreError::Damaged))
             .collect()
     }
+}
+
+/// Whether a row is what [`Link::write_cases`] writes of an episode.
+fn as_written(case: &Case, row: &Row<'_>) -> Result<(), String> {
+    let there = || -> rusqlite::Result<(String, String, i64, i64)> {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    };
+    let (id, body, step, open) = there().map_err(|error| error.to_string())?;
+    let written = serde_json::to_string(case).map_err(|error| error.to_string())?;
+    if written != body || case.id != id {
+        return Err("it is not written as this service writes".into());
+    }
+    if (step, open) != (case.step() as i64, i64::from(case.end.is_none())) {
+        return Err(format!(
+            "its columns `step` and `open` are {step} and {open}"
+        ));
+    }
+    Ok(())
 }
 
 /// The numbers of a study as SQLite's integers.
@@ -218,7 +245,7 @@ fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
         spec_hash: row.get(3)?,
         seq: natural(row, 4)?,
         hash: row.get(5)?,
-        closed: row.get(6)?,
+        closed: truth(row, 6)?,
         episodes: natural(row, 7)?,
         open: natural(row, 8)?,
         learned: natural(row, 9)?,
@@ -239,6 +266,15 @@ fn read_answer(row: &Row<'_>) -> rusqlite::Result<Answer> {
 fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+/// Yes or no; SQLite has numbers for them.
+fn truth(row: &Row<'_>, column: usize) -> rusqlite::Result<bool> {
+    match row.get(column)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(rusqlite::Error::IntegralValueOutOfRange(column, other)),
+    }
 }
 
 /// A limit as SQLite takes it.
@@ -275,6 +311,13 @@ impl Store for Link {
         {
             self.connection = connection;
         }
+    }
+
+    fn hold(&mut self) -> Result<(), StoreError> {
+        // It begins with the first read.
+        self.run("BEGIN DEFERRED", []).map_err(fault)?;
+        self.row("SELECT key FROM studies LIMIT 1", [], |_| Ok(()))?;
+        Ok(())
     }
 
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
@@ -328,7 +371,7 @@ impl Store for Link {
         episodes.dedup();
         let mut found = Vec::with_capacity(episodes.len());
         for id in episodes {
-            let sql = "SELECT body FROM cases WHERE study = ?1 AND id = ?2";
+            let sql = "SELECT id, body, step, open FROM cases WHERE study = ?1 AND id = ?2";
             found.extend(self.bodies(sql, params![study, id])?);
         }
         Ok(found)
@@ -342,9 +385,9 @@ impl Store for Link {
         limit: usize,
     ) -> Result<Vec<Case>, StoreError> {
         let sql = if open {
-            "SELECT body FROM cases INDEXED BY cases_open WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3"
+            "SELECT id, body, step, open FROM cases INDEXED BY cases_open WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3"
         } else {
-            "SELECT body FROM cases WHERE study = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
+            "SELECT id, body, step, open FROM cases WHERE study = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
         };
         self.bodies(sql, params![study, after, at_most(limit)])
     }
@@ -374,6 +417,22 @@ impl Store for Link {
     fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
         let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 ORDER BY step";
         self.rows(sql, params![study, episode], read_answer)
+    }
+
+    fn answers_after(
+        &mut self,
+        study: i64,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<Answer>, StoreError> {
+        let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND (episode, step) > (?2, ?3) \
+                   ORDER BY episode, step LIMIT ?4";
+        let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
+        self.rows(
+            sql,
+            params![study, episode, step, at_most(limit)],
+            read_answer,
+        )
     }
 
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
