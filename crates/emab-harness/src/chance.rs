@@ -13,12 +13,12 @@ impl Chance {
     /// Those of one of many, each its own.
     pub fn of(seed: u64, number: u64) -> Chance {
         let mut chance = Chance(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
-        chance.next();
+        chance.draw();
         chance
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,7 +29,7 @@ impl Chance {
     /// A number below this one; 0 if that is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         // The tiny bias does not matter here.
-        self.next().checked_rem(end).unwrap_or(0)
+        self.draw().checked_rem(end).unwrap_or(0)
     }
 
     /// One of a list; none if it is empty.
@@ -51,7 +51,7 @@ mod tests {
     fn a_seed_decides() {
         let draw = |seed, number| {
             let mut chance = Chance::of(seed, number);
-            (chance.next(), chance.below(1000), chance.percent(50))
+            (chance.draw(), chance.below(1000), chance.percent(50))
         };
         assert_eq!(draw(1, 2), draw(1, 2));
         assert_ne!(draw(1, 2), draw(1, 3));

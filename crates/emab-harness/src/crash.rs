@@ -129,11 +129,16 @@ pub fn crash(crash: &Crash) -> Result<Report, String> {
         }
     }
     // A last quiet while, and the end as it should be.
-    fleet.drive(&[service.address], Instant::now() + Duration::from_millis(300))?;
+    fleet.drive(
+        &[service.address],
+        Instant::now() + Duration::from_millis(300),
+    )?;
     run.quiet(&mut fleet)?;
     let stopped = service.stop();
     let what = || stopped.clone().err().unwrap_or_default();
-    run.report.findings.check(Check::Service, stopped.is_ok(), what);
+    run.report
+        .findings
+        .check(Check::Service, stopped.is_ok(), what);
     run.check(&mut fleet, true)?;
     Ok(run.end(&mut fleet, begun))
 }

@@ -4,6 +4,7 @@
 //! [`crash`] → [`child`] (the service, killed) ← [`load`] (who asks, and keeps a journal) → [`check`] (journal and log)
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod certificate;
 pub mod chance;
 pub mod check;

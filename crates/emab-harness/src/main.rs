@@ -4,8 +4,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use emab_harness::bench::{Bench, bench};
 use emab_harness::crash::{Crash, crash};
 use emab_harness::plant::Plant;
 use emab_harness::scene::Kind;
@@ -25,6 +27,8 @@ enum What {
     Serve(ServeArgs),
     /// Kill it under load, and check that nothing acknowledged is lost.
     Crash(CrashArgs),
+    /// Measure writes and reads a second, beside the disk's rate and beside Optuna.
+    Bench(BenchArgs),
 }
 
 #[derive(Args)]
@@ -74,6 +78,28 @@ struct CrashArgs {
     program: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct BenchArgs {
+    /// Which stores.
+    #[arg(long, value_delimiter = ',', default_value = "sqlite,postgres")]
+    stores: Vec<Kind>,
+    /// How many clients there are.
+    #[arg(long, default_value_t = 64)]
+    clients: u16,
+    /// How long each measurement takes.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Leave Optuna out.
+    #[arg(long)]
+    no_optuna: bool,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+    /// Another program that serves, such as `emab`.
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
     match run(Command::parse().what) {
         Ok(code) => code,
@@ -114,6 +140,22 @@ fn run(what: What) -> Result<ExitCode, String> {
             print!("{report}");
             Ok(close("crash", report.findings.total()))
         }
+        What::Bench(args) => {
+            let report = bench(&Bench {
+                program: program(args.program)?,
+                stores: args.stores,
+                clients: args.clients,
+                time: Duration::try_from_secs_f64(args.seconds)
+                    .map_err(|error| format!("--seconds: {error}"))?,
+                optuna: !args.no_optuna,
+            })?;
+            if args.json {
+                println!("{:#}", report.json());
+                return Ok(code(report.findings.total()));
+            }
+            print!("{report}");
+            Ok(close("bench", report.findings.total()))
+        }
     }
 }
 
@@ -128,13 +170,12 @@ fn program(named: Option<PathBuf>) -> Result<PathBuf, String> {
 /// The closing line.
 fn close(what: &str, broken: u64) -> ExitCode {
     match broken {
-        0 => {
-            println!("{what}: ok");
-            ExitCode::SUCCESS
-        }
-        _ => {
-            println!("{what}: FAILED, promises were broken {broken} times");
-            ExitCode::FAILURE
-        }
+        0 => println!("{what}: ok"),
+        _ => println!("{what}: FAILED, promises were broken {broken} times"),
     }
+    code(broken)
+}
+
+fn code(broken: u64) -> ExitCode {
+    ExitCode::from(u8::from(broken > 0))
 }

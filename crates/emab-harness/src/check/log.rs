@@ -102,7 +102,9 @@ impl Logs {
                 findings.check(Check::Chain, record.seq == seq + 1, || {
                     broken(&format!("it comes after event {seq}"))
                 });
-                findings.check(Check::Chain, record.is_intact(), || broken("its hash is not its own"));
+                findings.check(Check::Chain, record.is_intact(), || {
+                    broken("its hash is not its own")
+                });
                 let event = match record.read() {
                     Ok(event) => event,
                     Err(error) => {

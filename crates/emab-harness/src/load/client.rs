@@ -142,6 +142,11 @@ impl Client {
         }
     }
 
+    /// Episodes that it opened or took in.
+    pub fn opened(&self) -> u64 {
+        u64::from(self.opened)
+    }
+
     fn new_episode(&mut self) -> Episode {
         let mut draw = self.chance.below(100);
         let study = STUDIES.iter().position(|study| {
@@ -149,7 +154,11 @@ impl Client {
             draw = draw.saturating_sub(study.share);
             here
         });
-        let study = if self.habits.hot { 0 } else { study.unwrap_or(0) };
+        let study = if self.habits.hot {
+            0
+        } else {
+            study.unwrap_or(0)
+        };
         self.opened += 1;
         Episode::new(study as u8, self.number, self.opened)
     }
@@ -198,7 +207,12 @@ impl Client {
         match then {
             Then::Again(bytes) => {
                 let same = bytes == answer.body;
-                let Message { method, target, body, .. } = &request.message;
+                let Message {
+                    method,
+                    target,
+                    body,
+                    ..
+                } = &request.message;
                 self.findings.check(Check::SameBytes, same, || {
                     format!(
                         "{method} {target} {body}: answered before with {}, now with {}",
@@ -211,7 +225,10 @@ impl Client {
             Then::Asked(episode) => {
                 let same = episode.decision == answer.body;
                 self.findings.check(Check::SameBytes, same, || {
-                    format!("{}: not the decision that was given", request.message.target)
+                    format!(
+                        "{}: not the decision that was given",
+                        request.message.target
+                    )
                 });
                 self.now = Some(episode);
                 return;
@@ -321,7 +338,10 @@ impl Talker for Client {
                 self.done.put_off += 1;
                 let told = answer.retry_after.is_some();
                 self.findings.check(Check::Answer, told, || {
-                    format!("{}: {} without `Retry-After`", sent.request.message.target, answer.status)
+                    format!(
+                        "{}: {} without `Retry-After`",
+                        sent.request.message.target, answer.status
+                    )
                 });
                 // Sooner than it says: who is impatient must be as safe.
                 self.rest = Some(Duration::from_millis(20 + self.chance.below(80)));
@@ -335,8 +355,17 @@ impl Talker for Client {
         let fits = answer.status == expected
             || (answer.status == 201 && matches!(sent.then, Then::Decided(_, false)));
         self.findings.check(Check::Answer, fits, || {
-            let Message { method, target, body, .. } = &sent.request.message;
-            format!("{method} {target} {body}: {} {}", answer.status, answer.text())
+            let Message {
+                method,
+                target,
+                body,
+                ..
+            } = &sent.request.message;
+            format!(
+                "{method} {target} {body}: {} {}",
+                answer.status,
+                answer.text()
+            )
         });
         if !fits {
             // Whatever it is, the rest of the episode would only tell the same again.
@@ -379,7 +408,9 @@ impl Talker for Client {
                 self.again.push_back(kept.clone());
             }
         }
-        self.again.extend(self.journal.any(&mut self.chance).cloned());
-        self.again.extend(self.journal.any(&mut self.chance).cloned());
+        self.again
+            .extend(self.journal.any(&mut self.chance).cloned());
+        self.again
+            .extend(self.journal.any(&mut self.chance).cloned());
     }
 }

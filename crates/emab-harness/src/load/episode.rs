@@ -246,7 +246,8 @@ impl Episode {
         let (actions, feedbacks) = (some(study.actions), some(study.feedbacks));
         let costs = vec![Some(0.25); steps];
         let rewards = vec![Some(chance.below(100) as f64 / 8.0); steps + 1];
-        let names = |names: &[&str]| format!("[\"{}\"]", names.join("\",\"")).replace("[\"\"]", "[]");
+        let names =
+            |names: &[&str]| format!("[\"{}\"]", names.join("\",\"")).replace("[\"\"]", "[]");
         let body = format!(
             "{{\"id\":\"{}\",\"actions\":{},\"feedbacks\":{},\"costs\":{},\"rewards\":{}}}\n",
             name(self.client, self.number),
@@ -281,7 +282,9 @@ pub fn recommended(decision: &[u8]) -> Result<Option<String>, String> {
     // The first of them is the advice; those after it are of estimates.
     let start = text.find(FIELD).ok_or("it has no action")? + FIELD.len();
     let action = text[start..].split('"').next().unwrap_or_default();
-    Ok(Some(action).filter(|action| *action != "stop").map(str::to_owned))
+    Ok(Some(action)
+        .filter(|action| *action != "stop")
+        .map(str::to_owned))
 }
 
 #[cfg(test)]

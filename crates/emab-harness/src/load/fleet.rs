@@ -88,7 +88,11 @@ impl<T: Talker> Fleet<T> {
     pub fn drain(&mut self, patience: Duration) -> Result<usize, String> {
         let end = Instant::now() + patience;
         loop {
-            let waiting = self.seats.iter().filter(|seat| seat.since.is_some()).count();
+            let waiting = self
+                .seats
+                .iter()
+                .filter(|seat| seat.since.is_some())
+                .count();
             let now = Instant::now();
             if waiting == 0 || now >= end {
                 return Ok(waiting);
