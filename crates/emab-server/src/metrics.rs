@@ -4,12 +4,9 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
-use axum::response::Response;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
@@ -239,17 +236,6 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Middleware that records every request: `router.layer(middleware::from_fn_with_state(metrics, metrics::track))`.
-pub async fn track(State(metrics): State<Metrics>, request: Request, next: Next) -> Response {
-    let start = Instant::now();
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let answer = next.run(request).await;
-    let route = route.as_ref().map(MatchedPath::as_str);
-    metrics.request(route, &method, answer.status(), start.elapsed());
-    answer
-}
-
 /// A client may send any word as a method.
 fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
@@ -276,11 +262,6 @@ fn status_label(status: StatusCode) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use axum::Router;
-    use axum::body::Body;
-    use axum::middleware;
-    use axum::routing::get;
-    use tower::ServiceExt;
 
     use super::*;
 
@@ -353,27 +334,6 @@ mod tests {
         has(
             &text,
             "emab_requests_total{route=\"other\",method=\"other\",status=\"2xx\"} 9744",
-        );
-    }
-
-    #[tokio::test]
-    async fn middleware_records_templates_and_not_paths() {
-        let metrics = Metrics::new();
-        let app = Router::new()
-            .route("/v1/studies/{study}", get(|| async { "here" }))
-            .layer(middleware::from_fn_with_state(metrics.clone(), track));
-        for path in ["/v1/studies/a", "/v1/studies/b", "/nowhere"] {
-            let request = Request::get(path).body(Body::empty()).unwrap();
-            app.clone().oneshot(request).await.unwrap();
-        }
-        let text = metrics.encode();
-        has(
-            &text,
-            "emab_requests_total{route=\"/v1/studies/{study}\",method=\"GET\",status=\"2xx\"} 2",
-        );
-        has(
-            &text,
-            "emab_requests_total{route=\"unmatched\",method=\"GET\",status=\"4xx\"} 1",
         );
     }
 }

@@ -58,6 +58,8 @@ kinds! {
     not_found = 404 "not-found" "There is no such thing";
     /// Not a method of this resource.
     method = 405 "method-not-allowed" "There is no such call";
+    /// The body came too slowly.
+    too_slow = 408 "too-slow" "The request came too slowly";
     /// It contradicts what is there.
     conflict = 409 "conflict" "It contradicts what is recorded";
     /// A step other than the one where the episode is.

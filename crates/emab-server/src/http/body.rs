@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
+use crate::listen::BodyError;
 use crate::refusal::Refusal;
 
 /// The largest body of most calls.
@@ -26,12 +27,24 @@ pub async fn bytes(headers: &HeaderMap, body: Body, most: usize) -> Result<bytes
     let bytes = match collected {
         Ok(collected) => collected.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-        Err(_) => return Err(Refusal::malformed("the body broke off")),
+        Err(error) => return Err(broken_off(&*error)),
     };
     if !bytes.is_empty() {
         is_json(headers)?;
     }
     Ok(bytes)
+}
+
+/// The refusal of a body that did not come whole.
+pub fn broken_off(error: &(dyn std::error::Error + 'static)) -> Refusal {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(slow @ BodyError::TooSlow { .. }) = error.downcast_ref() {
+            return Refusal::too_slow(slow.to_string());
+        }
+        cause = error.source();
+    }
+    Refusal::malformed("the body broke off")
 }
 
 /// A JSON body.

@@ -15,7 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{Answer, json, typed};
-use super::body::media_type;
+use super::body::{broken_off, media_type};
 use super::caller::Caller;
 use super::{App, query};
 use crate::command::{Body as Said, Command, Past};
@@ -447,7 +447,7 @@ impl Lines {
                 self.buffer.extend_from_slice(&chunk);
                 Ok(())
             }
-            Ok(Some(Err(_))) => Err(Refusal::malformed("the body broke off")),
+            Ok(Some(Err(error))) => Err(broken_off(&error)),
         }
     }
 }

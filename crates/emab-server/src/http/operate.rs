@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use serde_json::json as object;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::content::ContentBuilder;
@@ -15,6 +15,8 @@ use utoipa::{PartialSchema, ToSchema};
 use super::App;
 use super::answer::{Answer, json, typed};
 use super::caller::Caller;
+use crate::docs_page;
+use crate::metrics::CONTENT_TYPE;
 use crate::refusal::Refusal;
 use crate::tokens::Permission;
 
@@ -42,8 +44,7 @@ pub async fn readyz(State(app): State<App>) -> Answer {
     responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text")))]
 pub async fn metrics(State(app): State<App>, caller: Caller) -> Answer {
     caller.may(Permission::Metrics)?;
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(typed(StatusCode::OK, kind, app.metrics.encode()))
+    Ok(typed(StatusCode::OK, CONTENT_TYPE, app.metrics.encode()))
 }
 
 /// This document
@@ -61,13 +62,13 @@ pub async fn openapi() -> Answer {
 pub async fn docs() -> Answer {
     static PAGE: LazyLock<String> = LazyLock::new(|| {
         let document = serde_json::to_value(super::document()).unwrap_or_default();
-        crate::docs_page::page(&document)
+        docs_page::page(&document)
     });
-    Ok(typed(
-        StatusCode::OK,
-        "text/html; charset=utf-8",
-        PAGE.as_str(),
-    ))
+    let mut page = typed(StatusCode::OK, "text/html; charset=utf-8", PAGE.as_str());
+    let policy = HeaderValue::from_static(docs_page::POLICY);
+    let headers = page.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    Ok(page)
 }
 
 /// What holds for every call: the token, and how it is refused.
@@ -92,6 +93,7 @@ pub fn finish(document: &mut OpenApi) {
         (401, "No valid token"),
         (403, "The token may not do this"),
         (404, "There is no such thing"),
+        (408, "The body came too slowly"),
         (409, "It contradicts what is recorded"),
         (413, "The request is too large"),
         (415, "The body is not JSON"),

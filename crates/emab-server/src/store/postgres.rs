@@ -8,8 +8,8 @@
 //! A commit is on the server's disk when it returns: each transaction asks for `synchronous_commit`. All settings are
 //! those of the transaction, none are the session's, so nothing is lost behind a pooler that hands sessions around
 //! (pgbouncer in transaction mode). Statements are prepared once a connection, which such a pooler must know about:
-//! pgbouncer does from 1.21 on, with `max_prepared_statements` above 0. An older one fails with "prepared statement does
-//! not exist"; pool by session there, or not at all.
+//! pgbouncer does from 1.21 on, with `max_prepared_statements` above 0. An older one mixes up the statements of its
+//! clients; pool by session there, or not at all.
 //!
 //! The client is the asynchronous one, on a small runtime of each connection's own: so an answer that never comes can
 //! be given up, and statements of one group go out together and cost one round trip. A connection must not be used

@@ -4,6 +4,8 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::study::{NAME_RULE, is_name};
+
 use super::secret::Hash;
 use super::{Permission, Role, TokenError};
 
@@ -66,9 +68,11 @@ impl Token {
                 let what = "`studies` is empty, and such a token may see nothing; `null` is for all of them";
                 return Err(TokenError::Rule(what.into()));
             }
-            studies
-                .iter()
-                .try_for_each(|study| proper("study", study))?;
+            if let Some(study) = studies.iter().find(|study| !is_name(study)) {
+                return Err(TokenError::Rule(format!(
+                    "`{study}` is not the name of a study: {NAME_RULE}"
+                )));
+            }
         }
         let times = [
             ("created", Some(&self.created)),

@@ -93,10 +93,16 @@ impl Tokens {
     pub fn check(&self, bearer: &str) -> Result<Arc<Token>, Denied> {
         self.0.refresh();
         let hash = Hash::of(bearer).ok_or(Denied::Malformed)?;
-        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
-        let token = known.get(&hash).ok_or(Denied::Unknown)?;
+        let token = match self.0.find(&hash) {
+            Some(token) => token,
+            None => {
+                // It may have been made a moment ago; whoever made it wants to use it now.
+                self.0.look();
+                self.0.find(&hash).ok_or(Denied::Unknown)?
+            }
+        };
         match token.revoked() {
-            None => Ok(Arc::clone(token)),
+            None => Ok(token),
             Some(_) => Err(Denied::Revoked {
                 id: token.id().into(),
             }),
@@ -105,6 +111,11 @@ impl Tokens {
 }
 
 impl Inner {
+    fn find(&self, hash: &Hash) -> Option<Arc<Token>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(hash).cloned()
+    }
+
     /// Looks at the file if it is time to. One request in a second pays for it; the others do not wait.
     fn refresh(&self) {
         let now = millis(self.start.elapsed());
@@ -114,6 +125,11 @@ impl Inner {
         if now < due || self.due.compare_exchange(due, next, order, order).is_err() {
             return;
         }
+        self.look();
+    }
+
+    /// Looks whether the file changed, and reads it if so.
+    fn look(&self) {
         // Should the last look still take its time on a slow disk, then it is the one that counts.
         let Ok(mut seen) = self.seen.try_lock() else {
             return;

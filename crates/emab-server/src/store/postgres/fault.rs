@@ -24,12 +24,15 @@ pub(super) fn fault(error: &Error) -> StoreError {
     if *code == SqlState::LOCK_NOT_AVAILABLE {
         return StoreError::Again(text);
     }
+    // The table or column is not there.
+    if *code == SqlState::UNDEFINED_TABLE || *code == SqlState::UNDEFINED_COLUMN {
+        return StoreError::Damaged(text);
+    }
     match &code.code()[..2] {
         // Rolled back: serialization failure, deadlock.
         "40" => StoreError::Again(text),
-        // A value that no column takes; twice the same key; no such table or column. Nothing that waiting would mend.
+        // A value that no column takes, or twice the same key: nothing that waiting would mend.
         "21" | "22" | "23" => StoreError::Damaged(text),
-        "42" if *code != SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Damaged(text),
         "XX" if *code != SqlState::INTERNAL_ERROR => StoreError::Damaged(text),
         // Connections (08), too many of them (53300), shutdown, crash and start (57P0…), time out (57014, 25P03), a
         // server that only reads (25006), no such database or password (28, 3D): it may be there again later.

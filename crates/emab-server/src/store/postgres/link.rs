@@ -66,7 +66,8 @@ impl Link {
 
     fn connect(&self, make: bool) -> Result<Session, StoreError> {
         let patience = match make {
-            true => self.timeouts.answer,
+            // Others may be at it, too.
+            true => self.timeouts.connect.max(self.timeouts.answer),
             false => self.timeouts.connect,
         };
         let connect = Session::connect(&self.target, &self.timeouts, make);
@@ -137,7 +138,7 @@ impl Link {
         self.cut = matches!(error, StoreError::Gone(_));
         if self.cut || session.driver.has_ended() {
             // Dropped: the server takes back what it has not committed.
-            tracing::info!(place = self.target.place, why = %error, "PostgreSQL is gone");
+            tracing::warn!(place = self.target.place, why = %error, "PostgreSQL is gone");
         } else {
             self.session = Some(session);
         }
@@ -187,6 +188,23 @@ impl Link {
             Phase::Idle => Err(StoreError::Gone("no transaction has begun".into())),
             Phase::Open | Phase::Failed => Ok(()),
         }
+    }
+
+    fn put(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+        let columns = Columns::of(head, changes)?;
+        let work = async |tools: &Tools| match columns.send(tools).await {
+            Err(error) if is_twice(&error, "events") => {
+                overtaken(tools, head.key, changes, &error).await.map(Err)
+            }
+            sent => sent.map(Ok),
+        };
+        if self.call(&work)?? == 1 {
+            return Ok(());
+        }
+        Err(StoreError::Damaged(format!(
+            "study `{}` is not there by its key {}",
+            head.name, head.key
+        )))
     }
 
     fn say(&mut self, words: &str) -> Result<(), StoreError> {
@@ -266,27 +284,11 @@ impl Store for Link {
 
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
         self.inside()?;
-        let columns = Columns::of(head, changes)?;
-        let work = async |tools: &Tools| match columns.send(tools).await {
-            Err(error) if is_twice(&error, "events") => {
-                overtaken(tools, head.key, changes, &error).await.map(Err)
-            }
-            sent => sent.map(Ok),
-        };
-        let studies = match self.call(&work)? {
-            Ok(studies) => studies,
-            Err(error) => {
-                self.phase = Phase::Failed;
-                return Err(error);
-            }
-        };
-        if studies == 1 {
-            return Ok(());
+        let result = self.put(head, changes);
+        if result.is_err() {
+            self.phase = Phase::Failed;
         }
-        Err(StoreError::Damaged(format!(
-            "study `{}` is not there by its key {}",
-            head.name, head.key
-        )))
+        result
     }
 
     fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {

@@ -20,13 +20,13 @@ fn server() -> Arc<Server> {
     Server::shared().unwrap()
 }
 
-/// Waits of a test's length.
+/// Waits of a test's length, on a machine that has much else to do.
 const SHORT: Timeouts = Timeouts {
     connect: Duration::from_secs(10),
-    answer: Duration::from_secs(10),
-    statement: Duration::from_secs(8),
+    answer: Duration::from_secs(30),
+    statement: Duration::from_secs(20),
     lock: Duration::from_millis(200),
-    idle: Duration::from_millis(600),
+    idle: Duration::from_secs(2),
 };
 
 fn new_head(name: &str) -> Head {
@@ -343,11 +343,11 @@ fn failures_are_told_apart() {
     for (kind, codes) in [
         (
             "Gone",
-            "08006 08003 53300 57P01 57P02 57P03 57014 25006 25P03 40003 XX000 42501 58030",
+            "08006 08003 53300 57P01 57P02 57P03 57014 25006 25P03 40003 XX000 42501 42P05 26000 58030",
         ),
         ("Full", "53100 53200"),
         ("Again", "40001 40P01 55P03"),
-        ("Damaged", "XX001 XX002 23505 22021 42P01"),
+        ("Damaged", "XX001 XX002 23505 22021 42P01 42703"),
     ] {
         for code in codes.split(' ') {
             let sql = format!("DO $$ BEGIN RAISE SQLSTATE '{code}'; END $$");

@@ -60,13 +60,11 @@ fn whoever_holds_a_lock_and_does_nothing_loses_it() {
     let (mut holder, mut waiting) = (store.writer().unwrap(), store.writer().unwrap());
     let head = create(&mut *holder, "a");
     write_next(&mut *holder, "a").unwrap();
-    let start = Instant::now();
     waiting.begin().unwrap();
     let held = waiting.lock("a");
     assert!(matches!(held, Err(StoreError::Again(_))), "{held:?}");
     waiting.rollback();
     append(&mut *waiting, "a");
-    assert!(start.elapsed() < Duration::from_secs(8));
     let late = holder.commit();
     assert!(
         matches!(&late, Err(StoreError::Gone(why)) if why.contains("25P03")),
@@ -134,7 +132,7 @@ fn a_commit_whose_answer_is_lost_is_found_under_the_lock() {
     let way = Way::to(&server);
     let url = server.database("lost").unwrap();
     let far = url.replace(&format!(":{}/", server.port()), &format!(":{}/", way.port));
-    let patience = Duration::from_millis(700);
+    let patience = Duration::from_secs(3);
     let store = Postgres::open_with(
         &far,
         Timeouts {
