@@ -20,6 +20,8 @@ const STOPPING: Duration = Duration::from_secs(40);
 pub struct Recipe {
     /// The program: this one, or `emab`.
     pub program: PathBuf,
+    /// Arguments before those of the service, where the program is one that starts it.
+    pub before: Vec<String>,
     /// The store's address.
     pub store: String,
     /// The token file.
@@ -47,6 +49,7 @@ impl Recipe {
         let wrong = |error: std::io::Error| format!("{}: {error}", self.log.display());
         let log = File::options().create(true).append(true).open(&self.log);
         Command::new(&self.program)
+            .args(&self.before)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate", "0"])
             .arg("--store")
             .arg(&self.store)

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use emab_harness::bench::{Bench, bench};
+use emab_harness::clock::{Clock, clock};
 use emab_harness::crash::{Crash, crash};
+use emab_harness::full::{Full, full};
+use emab_harness::outage::{Outage, outage};
 use emab_harness::plant::Plant;
 use emab_harness::scene::Kind;
 use emab_harness::serve::{Serve, serve};
@@ -27,6 +30,12 @@ enum What {
     Serve(ServeArgs),
     /// Kill it under load, and check that nothing acknowledged is lost.
     Crash(CrashArgs),
+    /// Stop PostgreSQL as a crash would, under two copies of the service.
+    Outage(OutageArgs),
+    /// Fill its disk.
+    DiskFull(TrialArgs),
+    /// Move its clock.
+    Clock(TrialArgs),
     /// Measure writes and reads a second, beside the disk's rate and beside Optuna.
     Bench(BenchArgs),
 }
@@ -70,6 +79,31 @@ struct CrashArgs {
     /// A fault to plant: ack-early, forget-projection or tell-twice.
     #[arg(long)]
     plant: Option<Plant>,
+    /// What chance is made of.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Another program that serves, such as `emab`.
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct OutageArgs {
+    /// How often it is stopped.
+    #[arg(long, default_value_t = 50)]
+    rounds: u32,
+    /// Recompute everything from the log after so many rounds.
+    #[arg(long, default_value_t = 10)]
+    audit: u32,
+    #[command(flatten)]
+    trial: TrialArgs,
+}
+
+#[derive(Args)]
+struct TrialArgs {
+    /// How many clients there are.
+    #[arg(long, default_value_t = 24)]
+    clients: u16,
     /// What chance is made of.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -138,7 +172,36 @@ fn run(what: What) -> Result<ExitCode, String> {
                 seed: args.seed,
             })?;
             print!("{report}");
-            Ok(close("crash", report.findings.total()))
+            Ok(close("crash", report.outcome.findings.total()))
+        }
+        What::Outage(args) => {
+            let report = outage(&Outage {
+                program: program(args.trial.program)?,
+                rounds: args.rounds,
+                clients: args.trial.clients,
+                audit: args.audit,
+                seed: args.trial.seed,
+            })?;
+            print!("{report}");
+            Ok(close("outage", report.outcome.findings.total()))
+        }
+        What::DiskFull(args) => {
+            let report = full(&Full {
+                program: program(args.program)?,
+                clients: args.clients,
+                seed: args.seed,
+            })?;
+            print!("{report}");
+            Ok(close("disk-full", report.outcome.findings.total()))
+        }
+        What::Clock(args) => {
+            let report = clock(&Clock {
+                program: program(args.program)?,
+                clients: args.clients,
+                seed: args.seed,
+            })?;
+            print!("{report}");
+            Ok(close("clock", report.outcome.findings.total()))
         }
         What::Bench(args) => {
             let report = bench(&Bench {

@@ -85,6 +85,7 @@ impl Scene {
             address: store.parse()?,
             recipe: Recipe {
                 program,
+                before: Vec::new(),
                 store,
                 tokens,
                 log: at("service.log"),

@@ -25,11 +25,14 @@ fn run(kills: u32, store: Kind, plant: Option<Plant>) -> Report {
 #[test]
 fn nothing_acknowledged_is_lost_in_a_hundred_kills() {
     let report = run(100, Kind::Sqlite, None);
-    assert_eq!(report.findings.total(), 0, "{report}");
+    assert_eq!(report.outcome.findings.total(), 0, "{report}");
     assert!(report.kills >= 100);
-    assert!(report.done.writes > 1_000, "there was hardly any load");
     assert!(
-        report.done.unanswered > 100,
+        report.outcome.done.writes > 1_000,
+        "there was hardly any load"
+    );
+    assert!(
+        report.outcome.done.unanswered > 100,
         "it was hardly killed under load"
     );
 }
@@ -37,25 +40,32 @@ fn nothing_acknowledged_is_lost_in_a_hundred_kills() {
 #[test]
 fn nor_on_postgresql() {
     let report = run(10, Kind::Postgres, None);
-    assert_eq!(report.findings.total(), 0, "{report}");
+    assert_eq!(report.outcome.findings.total(), 0, "{report}");
 }
 
 #[test]
 fn answering_before_the_commit_is_found() {
     let report = run(8, Kind::Sqlite, Some(Plant::AckEarly));
-    assert!(report.findings.count(Check::Acknowledged) > 0, "{report}");
+    assert!(
+        report.outcome.findings.count(Check::Acknowledged) > 0,
+        "{report}"
+    );
 }
 
 #[test]
 fn a_forgotten_row_is_found() {
     let report = run(8, Kind::Sqlite, Some(Plant::ForgetProjection));
-    assert!(report.findings.count(Check::Replay) > 0, "{report}");
+    assert!(report.outcome.findings.count(Check::Replay) > 0, "{report}");
     // And nothing else is: the log itself is whole.
-    assert_eq!(report.findings.count(Check::Acknowledged), 0, "{report}");
+    assert_eq!(
+        report.outcome.findings.count(Check::Acknowledged),
+        0,
+        "{report}"
+    );
 }
 
 #[test]
 fn a_tell_taken_twice_is_found() {
     let report = run(8, Kind::Sqlite, Some(Plant::TellTwice));
-    assert!(report.findings.count(Check::Once) > 0, "{report}");
+    assert!(report.outcome.findings.count(Check::Once) > 0, "{report}");
 }

@@ -79,6 +79,14 @@ impl Findings {
         }
     }
 
+    /// A service was told to stop.
+    pub fn stopped(&mut self, stopped: Result<(), String>) {
+        self.checked(Check::Service, 1);
+        if let Err(what) = stopped {
+            self.broken(Check::Service, what);
+        }
+    }
+
     /// Takes in what others found.
     pub fn extend(&mut self, other: &mut Findings) {
         for (check, count) in std::mem::take(&mut other.checked) {
