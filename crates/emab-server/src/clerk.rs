@@ -69,6 +69,7 @@ impl Clerk {
             {
                 group.push(job);
             }
+            self.metrics.waiting(-(group.len() as i64));
             self.serve(group);
         }
     }

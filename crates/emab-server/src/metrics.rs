@@ -204,9 +204,9 @@ impl Metrics {
         self.0.store_errors.inc();
     }
 
-    /// How many writes wait now.
-    pub fn queue(&self, length: usize) {
-        self.0.queue.set(length as i64);
+    /// So many more requests wait to be written, or so many less.
+    pub fn waiting(&self, change: i64) {
+        self.0.queue.inc_by(change);
     }
 
     /// A connection is open until what this returns is dropped.
@@ -289,7 +289,7 @@ mod tests {
         metrics.store_error();
         metrics.refused_token();
         metrics.rate_limited();
-        metrics.queue(7);
+        metrics.waiting(7);
         let open = metrics.connection();
         let text = metrics.encode();
         for line in [

@@ -33,6 +33,7 @@ pub const PAGE: usize = 1_000;
 /// The service.
 pub struct Service {
     jobs: Mutex<Option<SyncSender<Job>>>,
+    metrics: Metrics,
     clerk: Mutex<Option<JoinHandle<()>>>,
     backend: Arc<dyn Backend>,
     readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
@@ -51,13 +52,14 @@ impl Service {
     /// Starts the writer over a store.
     pub fn start(backend: Arc<dyn Backend>, metrics: Metrics) -> Result<Arc<Service>, StoreError> {
         let (sender, jobs) = sync_channel(QUEUE);
-        let clerk = Clerk::new(backend.writer()?, metrics);
+        let clerk = Clerk::new(backend.writer()?, metrics.clone());
         let thread = std::thread::Builder::new()
             .name("clerk".into())
             .spawn(move || clerk.run(&jobs))
             .map_err(|error| StoreError::Gone(format!("no thread to write with: {error}")))?;
         Ok(Arc::new(Service {
             jobs: Mutex::new(Some(sender)),
+            metrics,
             clerk: Mutex::new(Some(thread)),
             readers: Arc::default(),
             backend,
@@ -98,6 +100,7 @@ impl Service {
                 TrySendError::Disconnected(_) => stopping(),
             })?,
         }
+        self.metrics.waiting(1);
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 
