@@ -19,6 +19,7 @@ use crate::json::{Whole, short};
 use crate::lesson::{pack, unpack};
 use crate::mind::Place;
 use crate::refusal::Refusal;
+use crate::replay::Replay;
 use crate::store::{Answer, Changes, Lesson, Store, StoreError};
 use crate::study::{NAME_RULE, Study, is_name};
 
@@ -194,7 +195,9 @@ impl<'a> Work<'a> {
             }
             return self.repeat(id, 1);
         }
-        self.accepts_episodes()?;
+        if self.board.head.closed {
+            return Err(closed(&self.board.head.name).into());
+        }
         let start = self.board.study.spec.start();
         let (decision, shadow) = self.decide(id, 1, start)?;
         let what = What::Opened(Opened {
@@ -204,16 +207,6 @@ impl<'a> Work<'a> {
         });
         self.record(what, by)?;
         answered(&decision)
-    }
-
-    fn accepts_episodes(&self) -> Result<(), Refusal> {
-        if self.board.head.closed {
-            let name = &self.board.head.name;
-            return Err(Refusal::conflict(format!(
-                "study `{name}` is closed: it takes no new episodes"
-            )));
-        }
-        Ok(())
     }
 
     fn tell(&mut self, id: &str, tell: &Tell, by: &str) -> Result<Reply, Trouble> {
@@ -395,15 +388,14 @@ impl<'a> Work<'a> {
             let there = self.cases.get(&past.id);
             match check_past(&self.board.study, past, there) {
                 Ok(None) => repeated += 1,
+                Ok(Some(_)) if self.board.head.closed => {
+                    return Err(in_line(*line, closed(&self.board.head.name)).into());
+                }
                 Ok(Some(imported)) => {
-                    self.accepts_episodes()?;
                     self.record(What::Imported(imported), by)?;
                     new += 1;
                 }
-                Err(mut refusal) => {
-                    refusal.detail = format!("line {line}: {}", refusal.detail);
-                    return Err(refusal.into());
-                }
+                Err(refusal) => return Err(in_line(*line, refusal).into()),
             }
         }
         Ok(Reply {
@@ -436,6 +428,14 @@ impl<'a> Work<'a> {
             let event = record
                 .read()
                 .map_err(|error| Refusal::impossible(format!("event {}: {error}", record.seq)))?;
+            if let Some((id, step, text)) = Replay::decision_of(&event) {
+                // Whether it is what the log leads to is for an audit to say; here it is enough that it can be shown.
+                let advice = serde_json::from_str::<Decision>(text).map(|decision| decision.advice);
+                let advice = advice.map_err(|error| wrong(&format!("its decision: {error}")))?;
+                if advice.episode != id || advice.step != step as usize {
+                    return Err(wrong("its decision is one of another step").into());
+                }
+            }
             if let Some(id) = event.what.episode()
                 && !self.cases.contains_key(id)
             {
@@ -656,11 +656,7 @@ pub fn check_past(
         return if same {
             Ok(None)
         } else {
-            Err(Refusal::conflict(format!(
-                "there is an episode `{}` already, and it is another one",
-                past.id
-            ))
-            .at("/id"))
+            Err(another_episode(&past.id))
         };
     }
     Ok(Some(Imported {
@@ -670,6 +666,29 @@ pub fn check_past(
         costs,
         rewards,
     }))
+}
+
+/// The refusal of new episodes.
+pub fn closed(study: &str) -> Refusal {
+    Refusal::conflict(format!(
+        "study `{study}` is closed: it takes no new episodes"
+    ))
+}
+
+/// The refusal of a past episode whose name is taken.
+pub fn another_episode(id: &str) -> Refusal {
+    Refusal::conflict(format!(
+        "there is an episode `{id}` already, and it is another one"
+    ))
+    .at("/id")
+}
+
+/// The refusal of one line of many.
+pub fn in_line(number: u64, refusal: Refusal) -> Refusal {
+    Refusal {
+        detail: format!("line {number}: {}", refusal.detail),
+        ..refusal
+    }
 }
 
 fn answered(decision: &Decision) -> Result<Reply, Trouble> {

@@ -60,6 +60,18 @@ pub async fn json<T: DeserializeOwned>(
     crate::json::read(&bytes)
 }
 
+/// No body, or one that says nothing: `null` or `{}`, as some clients send it.
+pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), Refusal> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    let bytes = bytes(headers, body, MOST).await?;
+    if !bytes.is_empty() {
+        crate::json::read::<Option<Nothing>>(&bytes)?;
+    }
+    Ok(())
+}
+
 fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let kind = media_type(headers);
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {

@@ -1,7 +1,7 @@
 //! Calls about episodes.
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +10,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{self, Answer, json};
 use super::body::{self, MOST};
 use super::caller::Caller;
-use super::query;
+use super::path::Path;
+use super::query::{self, NoQuery};
 use super::view::{EpisodeList, EpisodeView, ReplayView};
 use super::{App, studies::Part};
 use crate::command::{Abandon, Amend, Body as Said, Command, Reveal, Stop, Tell};
@@ -41,6 +42,7 @@ pub async fn open(
     State(app): State<App>,
     caller: Caller,
     Path(study): Path<String>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -80,6 +82,7 @@ pub struct Which {
     open: bool,
     /// Begin after this name.
     #[serde(default)]
+    #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     after: String,
     /// At most so many, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
@@ -101,12 +104,12 @@ pub async fn list(
     caller.may_in(Permission::ReadEpisode, &study)?;
     let Which { open, after, limit } = which.0;
     let part = Part { after, limit };
-    let limit = part.limit()?;
+    let (limit, after) = (part.limit()?, part.after()?.to_owned());
     let service = app.service.clone();
     let list = app.service.read(move |store| {
         let head = head(store, &study)?;
         let study = service.study(&head)?;
-        let cases = store.cases_after(head.key, &part.after, open, limit)?;
+        let cases = store.cases_after(head.key, &after, open, limit)?;
         let next = (cases.len() == limit).then(|| cases.last().map(|case| case.id.clone()));
         let episodes = cases.iter().map(|case| EpisodeView::brief(&study, case));
         Ok(EpisodeList {
@@ -134,6 +137,7 @@ pub async fn read(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
 ) -> Answer {
     caller.may_in(Permission::ReadEpisode, &study)?;
     let (blinded, service) = (caller.is_blinded(), app.service.clone());
@@ -158,8 +162,12 @@ pub async fn ask(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
+    headers: HeaderMap,
+    body: Body,
 ) -> Answer {
     caller.may_in(Permission::Act, &study)?;
+    body::none(&headers, body).await?;
     let asked = app.service.read(move |store| {
         let head = head(store, &study)?;
         match store.answer(head.key, &episode, None)? {
@@ -200,6 +208,7 @@ pub async fn tell(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -219,6 +228,7 @@ pub async fn stop(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -238,6 +248,7 @@ pub async fn abandon(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -258,6 +269,7 @@ pub async fn reveal(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -278,6 +290,7 @@ pub async fn amend(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -297,6 +310,7 @@ pub async fn replay(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode, step)): Path<(String, String, String)>,
+    _: NoQuery,
 ) -> Answer {
     caller.may_in(Permission::Log, &study)?;
     let missing = Refusal::not_found(format!(
