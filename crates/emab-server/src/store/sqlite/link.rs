@@ -178,7 +178,7 @@ impl Link {
                 open: truth(row, 3)?,
             };
             Ok(match self.role {
-                Role::Inspect => found.read_exactly(),
+                Role::Inspect | Role::InspectFixed => found.read_exactly(),
                 // Whoever serves wants to be quick.
                 Role::Read | Role::Write => found.read(),
             })
