@@ -30,16 +30,26 @@ fn postgresql_is_stopped_under_two_copies() {
     assert!(report.outcome.done.put_off > 0, "nobody noticed");
 }
 
-#[test]
-fn the_disk_is_full() {
+fn fill(mount: bool) {
     let report = full(&Full {
         program: program(),
+        mount,
         clients: 16,
         seed: 7,
     });
     let report = report.unwrap();
     is_clean(&report.outcome, &report);
     assert!(report.outcome.done.put_off > 0, "nobody noticed");
+}
+
+#[test]
+fn the_disk_is_full() {
+    fill(true);
+}
+
+#[test]
+fn files_cannot_grow() {
+    fill(false);
 }
 
 #[test]
