@@ -517,7 +517,7 @@ fn damage_is_told_and_not_taken_for_something_else() {
     plant("UPDATE studies SET learned = -1");
     plant("INSERT INTO cells VALUES (1, 1, 5000000000, 0, 1, 0)");
     let mut store = Sqlite::inspect(&file).unwrap();
-    damaged(store.cases(head.key, &["a"]).map(drop), "not an episode");
+    damaged(store.cases(head.key, &["a"]).map(drop), "episode `a`");
     damaged(store.head("s").map(drop), "-1");
     damaged(store.cells(head.key, None, 9).map(drop), "5000000000");
     drop(store);
