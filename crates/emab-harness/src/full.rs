@@ -16,6 +16,8 @@ use crate::wire::{Caller, Message};
 pub struct Full {
     /// The program that serves.
     pub program: PathBuf,
+    /// Whether a small file system may be mounted.
+    pub mount: bool,
     /// How many clients there are.
     pub clients: u16,
     /// What chance is made of.
@@ -59,7 +61,7 @@ pub fn full(full: &Full) -> Result<Report, String> {
         .prefix("emab-harness-")
         .tempdir()
         .map_err(|error| format!("no folder: {error}"))?;
-    let room = Room::new(&folder)?;
+    let room = Room::new(&folder, full.mount)?;
     let scene = Scene::within(folder, full.program.clone(), Kind::Sqlite, None)?;
     let mut trial = Trial::new(scene, full.clients, full.seed);
     let (program, before) = room.wrap(full.program.clone());

@@ -12,6 +12,7 @@ pub mod child;
 pub mod clock;
 pub mod crash;
 pub mod full;
+pub mod large;
 pub mod load;
 pub mod outage;
 pub mod plant;

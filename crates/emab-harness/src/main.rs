@@ -11,6 +11,7 @@ use emab_harness::bench::{Bench, bench};
 use emab_harness::clock::{Clock, clock};
 use emab_harness::crash::{Crash, crash};
 use emab_harness::full::{Full, full};
+use emab_harness::large::{Large, large};
 use emab_harness::outage::{Outage, outage};
 use emab_harness::plant::Plant;
 use emab_harness::scene::Kind;
@@ -33,11 +34,13 @@ enum What {
     /// Stop PostgreSQL as a crash would, under two copies of the service.
     Outage(OutageArgs),
     /// Fill its disk.
-    DiskFull(TrialArgs),
+    DiskFull(FullArgs),
     /// Move its clock.
     Clock(TrialArgs),
     /// Measure writes and reads a second, beside the disk's rate and beside Optuna.
     Bench(BenchArgs),
+    /// Measure a start on a large store.
+    Large(LargeArgs),
 }
 
 #[derive(Args)]
@@ -107,6 +110,28 @@ struct TrialArgs {
     /// What chance is made of.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Another program that serves, such as `emab`.
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct FullArgs {
+    /// Limit the length of files, though a small file system could be mounted.
+    #[arg(long)]
+    no_mount: bool,
+    #[command(flatten)]
+    trial: TrialArgs,
+}
+
+#[derive(Args)]
+struct LargeArgs {
+    /// How many events.
+    #[arg(long, default_value_t = 1_000_000)]
+    events: u64,
+    /// `sqlite` or `postgres`.
+    #[arg(long, default_value = "sqlite")]
+    store: Kind,
     /// Another program that serves, such as `emab`.
     #[arg(long)]
     program: Option<PathBuf>,
@@ -187,9 +212,10 @@ fn run(what: What) -> Result<ExitCode, String> {
         }
         What::DiskFull(args) => {
             let report = full(&Full {
-                program: program(args.program)?,
-                clients: args.clients,
-                seed: args.seed,
+                program: program(args.trial.program)?,
+                mount: !args.no_mount,
+                clients: args.trial.clients,
+                seed: args.trial.seed,
             })?;
             print!("{report}");
             Ok(close("disk-full", report.outcome.findings.total()))
@@ -218,6 +244,15 @@ fn run(what: What) -> Result<ExitCode, String> {
             }
             print!("{report}");
             Ok(close("bench", report.findings.total()))
+        }
+        What::Large(args) => {
+            let report = large(&Large {
+                program: program(args.program)?,
+                store: args.store,
+                events: args.events,
+            })?;
+            print!("{report}");
+            Ok(close("large", 0))
         }
     }
 }

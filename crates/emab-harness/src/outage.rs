@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::check::Check;
+use crate::postgres::Server;
 use crate::scene::{Kind, Scene};
 use crate::trial::{Outcome, Trial};
 
@@ -82,7 +83,7 @@ pub fn outage(outage: &Outage) -> Result<Report, String> {
             copies[1].kill()?;
             report.kills += 1;
         }
-        database(&mut trial)?.start_again()?;
+        start_again(&mut trial, &addresses)?;
         match trial.until_written(&addresses, 1, PATIENCE)? {
             Some(took) => report.back.push(took),
             None => trial.findings.broken(
@@ -113,7 +114,22 @@ pub fn outage(outage: &Outage) -> Result<Report, String> {
     Ok(report)
 }
 
-fn database(trial: &mut Trial) -> Result<&mut crate::postgres::Server, String> {
+fn database(trial: &mut Trial) -> Result<&mut Server, String> {
     let server = trial.scene.server.as_mut();
     server.ok_or_else(|| "the store is no PostgreSQL server".into())
+}
+
+/// Starts it, while the clients go on asking: it takes seconds, and is neither here nor gone meanwhile.
+fn start_again(trial: &mut Trial, addresses: &[SocketAddr]) -> Result<(), String> {
+    let Some(mut server) = trial.scene.server.take() else {
+        return Ok(());
+    };
+    let starting = std::thread::spawn(move || server.start_again().map(|()| server));
+    while !starting.is_finished() {
+        trial.play(addresses, Duration::from_millis(20))?;
+    }
+    let started = starting.join();
+    let started = started.map_err(|_| "the thread that starts the database is gone")?;
+    trial.scene.server = Some(started?);
+    Ok(())
 }

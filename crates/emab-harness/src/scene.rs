@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use emab_server::store::postgres::Postgres;
-use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, Store};
 use emab_server::tokens::{Role, TokenFile};
 use tempfile::TempDir;
@@ -105,10 +103,7 @@ impl Scene {
 
     /// The store, to look into it beside the service.
     pub fn look(&self) -> Result<Box<dyn Store>, String> {
-        let opened = match &self.address {
-            Address::Sqlite(file) => Sqlite::inspect(file),
-            Address::Postgres(url) => Postgres::open(url).and_then(|store| store.reader()),
-        };
+        let opened = self.address.inspect();
         opened.map_err(|error| error.to_string())
     }
 

@@ -12,6 +12,7 @@ pub mod audit;
 pub mod board;
 pub mod case;
 pub mod clerk;
+pub mod clock;
 pub mod command;
 pub mod decision;
 pub mod docs_page;
