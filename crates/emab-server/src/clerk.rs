@@ -298,16 +298,19 @@ fn begins(study: &Arc<Study>, first: &Record, event: &Event) -> Result<(), Refus
 }
 
 fn refuse(error: Option<&StoreError>) -> Refusal {
+    // A commit that failed may yet have reached the disk; only the store itself can say, when it is asked again.
+    let again = "it may or may not have been recorded: send it again, the same request is harmless";
     match error {
-        None => Refusal::internal("the request could not be carried out; nothing of it was recorded"),
+        None => {
+            Refusal::internal("the request could not be carried out; nothing of it was recorded")
+        }
         Some(StoreError::Full(_)) => {
-            Refusal::unavailable("the store is full; nothing was recorded, and reading goes on").retry(30)
+            Refusal::unavailable(format!("the store is full, and reading goes on; {again}"))
+                .retry(30)
         }
-        Some(StoreError::Damaged(_)) => {
-            Refusal::unavailable("the store is damaged; see the service's log, and `emab audit`").retry(60)
-        }
+        Some(error @ StoreError::Damaged(_)) => refuse_read(error),
         Some(StoreError::Gone(_) | StoreError::Again(_)) => {
-            Refusal::unavailable("the store cannot be reached; it may or may not have been recorded: ask again, the same request is harmless").retry(1)
+            Refusal::unavailable(format!("the store cannot be reached; {again}")).retry(1)
         }
     }
 }
