@@ -1,7 +1,7 @@
 //! Carrying out commands on one study, inside a transaction: checked first, then recorded as events.
 //!
 //! A command is either refused and has changed nothing, or was carried out before and is answered as it was then, or
-//! becomes one event (an import: one for each line).
+//! becomes one event. Only an import becomes one for each line, and where a line is refused those before it stand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

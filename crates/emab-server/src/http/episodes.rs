@@ -141,7 +141,7 @@ pub async fn read(
 ) -> Answer {
     caller.may_in(Permission::ReadEpisode, &study)?;
     let (blinded, service) = (caller.is_blinded(), app.service.clone());
-    let view = app.service.read(move |store| {
+    let view = app.service.read_still(move |store| {
         let head = head(store, &study)?;
         let cases = store.cases(head.key, &[&episode])?;
         let case = cases.first().ok_or_else(|| no_episode(&study, &episode))?;
