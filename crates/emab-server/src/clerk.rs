@@ -18,7 +18,9 @@ use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::store::{Head, Store, StoreError};
 use crate::study::Study;
-use crate::work::{Trouble, Work, catch_up, teach_anew};
+use crate::teach::{catch_up, teach_anew};
+use crate::trouble::Trouble;
+use crate::work::Work;
 
 /// The most commands in a group.
 const MOST: usize = 256;

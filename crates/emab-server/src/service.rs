@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 use crate::replay::Replay;
 use crate::store::{Backend, Head, Store, StoreError};
 use crate::study::Study;
-use crate::work::Trouble;
+use crate::trouble::Trouble;
 
 /// Commands that wait for the writer, at most.
 const QUEUE: usize = 4_096;
