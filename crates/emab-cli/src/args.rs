@@ -53,6 +53,8 @@ pub enum Command {
     Plot(Plot),
     /// Serve recommendations on real cases over HTTP, and keep a log of everything.
     Serve(Serve),
+    /// Check a store or an export of the decision service: hashes, chain, every decision and every sum recomputed.
+    Audit(Audit),
     /// List the problems that come with the program, or print the file of one.
     Problems {
         /// Print this problem's file.
@@ -102,6 +104,30 @@ pub struct Serve {
     /// What is logged, as one JSON object a line on standard error: `error`, `warn`, `info` or `debug` (every request).
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log: Level,
+}
+
+#[derive(clap::Args)]
+pub struct Audit {
+    /// A store (`sqlite:FILE`, its file, or `postgres://USER@HOST/DATABASE`), or the file of an export; `-` is an export
+    /// on standard input. Nothing is changed, and the service may go on meanwhile.
+    #[arg(value_name = "FILE|URL")]
+    pub place: String,
+    /// The study; all that are there when left out.
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+    /// A hash noted earlier: the head hash of an earlier audit, or `previous` of any decision. One of the events must have
+    /// it; otherwise the log has been written anew.
+    #[arg(long, value_name = "HASH", value_parser = hash)]
+    pub expect: Option<String>,
+}
+
+/// A SHA-256, in small letters.
+fn hash(text: &str) -> Result<String, String> {
+    if text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("must be 64 hexadecimal digits".into())
+    }
 }
 
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -18,7 +18,9 @@ use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::store::{Head, Store, StoreError};
 use crate::study::Study;
-use crate::work::{Trouble, Work, catch_up, teach_anew};
+use crate::teach::{catch_up, teach_anew};
+use crate::trouble::Trouble;
+use crate::work::Work;
 
 /// The most commands in a group.
 const MOST: usize = 256;
@@ -125,7 +127,7 @@ impl Clerk {
     }
 
     fn transact(&mut self, group: &[Job]) -> Result<Results, StoreError> {
-        let now = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+        let now = humantime::format_rfc3339_micros(crate::clock::now()).to_string();
         // Studies in the order of their names: two copies that lock several never wait for each other.
         let mut by_study: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (i, job) in group.iter().enumerate() {
@@ -306,16 +308,19 @@ fn begins(study: &Arc<Study>, first: &Record, event: &Event) -> Result<(), Refus
 }
 
 fn refuse(error: Option<&StoreError>) -> Refusal {
+    // A commit that failed may yet have reached the disk; only the store itself can say, when it is asked again.
+    let again = "it may or may not have been recorded: send it again, the same request is harmless";
     match error {
-        None => Refusal::internal("the request could not be carried out; nothing of it was recorded"),
+        None => {
+            Refusal::internal("the request could not be carried out; nothing of it was recorded")
+        }
         Some(StoreError::Full(_)) => {
-            Refusal::unavailable("the store is full; nothing was recorded, and reading goes on").retry(30)
+            Refusal::unavailable(format!("the store is full, and reading goes on; {again}"))
+                .retry(30)
         }
-        Some(StoreError::Damaged(_)) => {
-            Refusal::unavailable("the store is damaged; see the service's log, and `emab audit`").retry(60)
-        }
+        Some(error @ StoreError::Damaged(_)) => refuse_read(error),
         Some(StoreError::Gone(_) | StoreError::Again(_)) => {
-            Refusal::unavailable("the store cannot be reached; it may or may not have been recorded: ask again, the same request is harmless").retry(1)
+            Refusal::unavailable(format!("the store cannot be reached; {again}")).retry(1)
         }
     }
 }

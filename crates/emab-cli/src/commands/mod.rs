@@ -2,6 +2,7 @@
 
 mod arena;
 mod arena_cells;
+mod audit;
 mod bounds;
 mod check;
 mod checkpoint;
@@ -43,6 +44,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
         Command::Serve(args) => serve::serve(&args, json),
+        Command::Audit(args) => audit::audit(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),

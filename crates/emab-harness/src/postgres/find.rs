@@ -60,19 +60,24 @@ fn candidates() -> Vec<PathBuf> {
     folders
 }
 
-/// Installs PostgreSQL where that is one command and ours to give: as root on Debian and its kin.
+/// Installs PostgreSQL where that is one command and ours to give.
 fn install() -> Result<(), String> {
     const WHAT: &str = "PostgreSQL's server programs (`initdb`, `postgres`) are needed: \
         on Debian and Ubuntu `apt-get install postgresql`, on Fedora `dnf install postgresql-server`, \
         on macOS `brew install postgresql`, or have their folder on PATH";
+    package("postgresql").map_err(|why| format!("{why}; {WHAT}"))
+}
+
+/// Installs a package where we may: as root on Debian and its kin.
+pub fn package(name: &str) -> Result<(), String> {
     let root = rustix::process::geteuid().is_root();
     if !root || !Path::new("/usr/bin/apt-get").is_file() {
-        return Err(WHAT.into());
+        return Err(format!("`{name}` cannot be installed from here"));
     }
     let end = Instant::now() + INSTALLING;
-    let steps: [&[&str]; 2] = [&["update"], &["install", "-y", "postgresql"]];
+    let steps: [&[&str]; 2] = [&["update"], &["install", "-y", name]];
     for step in steps {
-        apt_get(step, end).map_err(|why| format!("{why}; {WHAT}"))?;
+        apt_get(step, end)?;
     }
     Ok(())
 }

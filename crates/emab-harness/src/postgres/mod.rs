@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tempfile::TempDir;
 
 use crate::certificate::{self, Certificate};
+pub use find::package as install;
 use find::{Account, Programs};
 use process::Process;
 

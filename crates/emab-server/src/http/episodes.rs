@@ -1,9 +1,10 @@
 //! Calls about episodes.
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
@@ -141,7 +142,7 @@ pub async fn read(
 ) -> Answer {
     caller.may_in(Permission::ReadEpisode, &study)?;
     let (blinded, service) = (caller.is_blinded(), app.service.clone());
-    let view = app.service.read(move |store| {
+    let view = app.service.read_still(move |store| {
         let head = head(store, &study)?;
         let cases = store.cases(head.key, &[&episode])?;
         let case = cases.first().ok_or_else(|| no_episode(&study, &episode))?;
@@ -184,7 +185,19 @@ pub async fn ask(
     answer::decision(StatusCode::OK, asked.await?, caller.is_blinded())
 }
 
-async fn act(app: &App, caller: &Caller, study: &str, command: Command) -> Answer {
+/// Lets a caller act on an episode: who may, then what was sent, then the command.
+async fn act<T: DeserializeOwned>(
+    app: &App,
+    caller: &Caller,
+    permission: Permission,
+    study: &str,
+    request: Request,
+    command: impl FnOnce(T) -> Command,
+) -> Answer {
+    caller.may_in(permission, study)?;
+    let (parts, body) = request.into_parts();
+    let given = body::json(&parts.headers, body, MOST).await?;
+    let command = command(given);
     let reply = app.service.submit(study, command, caller.id()).await?;
     match reply.body {
         Said::Decision(text) => answer::decision(StatusCode::OK, text, caller.is_blinded()),
@@ -209,12 +222,10 @@ pub async fn tell(
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let tell: Tell = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Tell(episode, tell)).await
+    let command = |given: Tell| Command::Tell(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Stop an episode
@@ -229,12 +240,10 @@ pub async fn stop(
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let stop: Stop = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Stop(episode, stop)).await
+    let command = |given: Stop| Command::Stop(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Give an episode up
@@ -249,12 +258,10 @@ pub async fn abandon(
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let abandon: Abandon = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Abandon(episode, abandon)).await
+    let command = |given: Abandon| Command::Abandon(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Give the outcome, or a part of it
@@ -270,12 +277,10 @@ pub async fn reveal(
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let reveal: Reveal = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Reveal(episode, reveal)).await
+    let command = |given: Reveal| Command::Reveal(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Correct an outcome
@@ -291,12 +296,10 @@ pub async fn amend(
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Amend, &study)?;
-    let amend: Amend = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Amend(episode, amend)).await
+    let command = |given: Amend| Command::Amend(episode, given);
+    act(&app, &caller, Permission::Amend, &study, request, command).await
 }
 
 /// Recompute a decision from the log

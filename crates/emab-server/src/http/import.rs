@@ -21,11 +21,12 @@ use super::path::Path;
 use super::{App, query};
 use crate::command::{Body as Said, Command, Past};
 use crate::event::Record;
+use crate::past::in_line;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::store::Store;
 use crate::tokens::Permission;
-use crate::work::{Trouble, in_line};
+use crate::trouble::Trouble;
 
 /// How many lines, or bytes, of an import are put in with one commit.
 const BATCH: (usize, usize) = (500, 1 << 20);

@@ -4,6 +4,7 @@
 //! its own.
 
 pub mod conformance;
+mod exact;
 pub mod postgres;
 pub mod sqlite;
 
@@ -121,9 +122,7 @@ pub trait Store: Send {
     fn rollback(&mut self);
     /// Holds still: until [`Store::rollback`] reads see what is committed now, whatever is written meanwhile. For a
     /// connection that reads.
-    fn hold(&mut self) -> Result<(), StoreError> {
-        Err(StoreError::Gone("this store cannot hold still".into()))
-    }
+    fn hold(&mut self) -> Result<(), StoreError>;
 
     /// Adds a study and returns its key; none if the name is taken. Inside a transaction.
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError>;
@@ -161,10 +160,7 @@ pub trait Store: Send {
         study: i64,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<Answer>, StoreError> {
-        let _ = (study, after, limit);
-        Err(StoreError::Gone("this store cannot list decisions".into()))
-    }
+    ) -> Result<Vec<Answer>, StoreError>;
     /// Events after a sequence number, in order.
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
     /// Learned episodes from a place on, in order.
@@ -211,6 +207,14 @@ impl Address {
         match self {
             Address::Sqlite(file) => Ok(std::sync::Arc::new(sqlite::Sqlite::open(file)?)),
             Address::Postgres(url) => Ok(std::sync::Arc::new(postgres::Postgres::open(url)?)),
+        }
+    }
+
+    /// Opens the store there to look into it, whoever serves it; nothing in it is made or changed.
+    pub fn inspect(&self) -> Result<Box<dyn Store>, StoreError> {
+        match self {
+            Address::Sqlite(file) => sqlite::Sqlite::inspect(file),
+            Address::Postgres(url) => postgres::Postgres::inspect(url),
         }
     }
 }

@@ -64,6 +64,8 @@ const TIMEOUTS: Timeouts = Timeouts {
 enum Role {
     Write,
     Read,
+    /// Read, and look at every byte.
+    Inspect,
 }
 
 /// A PostgreSQL database that is a store.
@@ -92,14 +94,26 @@ impl Postgres {
     }
 
     fn open_with(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
-        let password = std::env::var("PGPASSWORD").ok();
-        let target = Target::read(url, password.as_deref()).map_err(StoreError::Gone)?;
-        let store = Postgres {
-            target: Arc::new(target),
-            timeouts,
-        };
+        let store = Postgres::at(url, timeouts)?;
         store.link(Role::Write)?.make_tables()?;
         Ok(store)
+    }
+
+    /// Connects to a database that is a store already, to look into it; nothing in it is made or changed.
+    pub fn inspect(url: &str) -> Result<Box<dyn Store>, StoreError> {
+        let mut link = Postgres::at(url, TIMEOUTS)?.link(Role::Inspect)?;
+        // Whether it can be reached is to be known at once.
+        link.heads("", 0)?;
+        Ok(Box::new(link))
+    }
+
+    fn at(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
+        let password = std::env::var("PGPASSWORD").ok();
+        let target = Target::read(url, password.as_deref()).map_err(StoreError::Gone)?;
+        Ok(Postgres {
+            target: Arc::new(target),
+            timeouts,
+        })
     }
 
     /// A connection that writes. It connects when it is first used, and again after it was lost.

@@ -1,7 +1,5 @@
 //! What is known of a token: everything but its secret.
 
-use std::time::SystemTime;
-
 use serde::{Deserialize, Serialize};
 
 use crate::study::{NAME_RULE, is_name};
@@ -148,7 +146,7 @@ impl Token {
 }
 
 fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
 }
 
 pub(super) fn is_id(text: &str) -> bool {

@@ -128,7 +128,7 @@ fn every_bit_of_two_lines() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_byte_changed_is_found(at in any::<prop::sample::Index>(), by in 1..=255_u8) {

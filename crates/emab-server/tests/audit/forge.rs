@@ -92,7 +92,7 @@ fn an_outcome_changed_does_not_fit_what_was_learned() {
     let found = WRITTEN.events.iter().find_map(|event| {
         let line: serde_json::Value = serde_json::from_str(&event.text).unwrap();
         let reward = line["data"]["rewards"][0].as_f64()?;
-        (event.seq > 60 && line["kind"] == "outcome").then(|| (event.seq, line, reward))
+        (event.seq > 60 && line["kind"] == "outcome").then_some((event.seq, line, reward))
     });
     let (seq, line, reward) = found.unwrap();
     let episode = line["data"]["episode"].as_str().unwrap();

@@ -5,6 +5,7 @@
 mod bytes;
 mod export;
 mod forge;
+mod postgres;
 mod rules;
 mod script;
 mod store;

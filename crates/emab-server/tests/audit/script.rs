@@ -11,8 +11,8 @@ use emab_server::event::Record;
 use emab_server::json::{Name, Whole};
 use emab_server::metrics::Metrics;
 use emab_server::refusal::Refusal;
-use emab_server::store::Store;
 use emab_server::store::sqlite::Sqlite;
+use emab_server::store::{Backend, Store};
 use emab_server::study::Study;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -25,19 +25,22 @@ const STUDY: &str = r#"{"horizon": 4, "states": 5, "actions": ["test", "treat"],
 pub struct Desk {
     jobs: Option<SyncSender<Job>>,
     clerk: Option<JoinHandle<()>>,
-    file: Sqlite,
+    store: Arc<dyn Backend>,
 }
 
 impl Desk {
     pub fn open(path: &Path) -> Desk {
-        let file = Sqlite::open(path).unwrap();
-        let clerk = Clerk::new(file.writer().unwrap(), Metrics::default());
+        Desk::over(Arc::new(Sqlite::open(path).unwrap()))
+    }
+
+    pub fn over(store: Arc<dyn Backend>) -> Desk {
+        let clerk = Clerk::new(store.writer().unwrap(), Metrics::default());
         let (jobs, asked) = sync_channel(16);
         let clerk = std::thread::spawn(move || clerk.run(&asked));
         Desk {
             jobs: Some(jobs),
             clerk: Some(clerk),
-            file,
+            store,
         }
     }
 
@@ -54,7 +57,7 @@ impl Desk {
     }
 
     pub fn reader(&self) -> Box<dyn Store> {
-        self.file.reader().unwrap()
+        self.store.reader().unwrap()
     }
 
     fn must(&self, study: &str, command: Command) -> Reply {

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use super::Report;
 use crate::command::Past;
 use crate::event::{Record, What, sha256};
+use crate::past::{another_episode, check_past, closed, in_line};
 use crate::refusal::Refusal;
 use crate::replay::Replay;
 use crate::service::{PAGE, head};
 use crate::store::{Head, Store, StoreError};
 use crate::study::{Study, is_name};
-use crate::work::{Trouble, another_episode, check_past, closed, in_line};
+use crate::trouble::Trouble;
 
 /// What was looked at so far.
 #[derive(Default)]

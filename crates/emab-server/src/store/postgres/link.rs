@@ -9,8 +9,8 @@ use tokio_postgres::{Error, Statement};
 use super::super::{Answer, Cell, Changes, Head, Lesson, Store, StoreError};
 use super::address::Target;
 use super::fault::{fault, is_twice};
-use super::rows::{Columns, Params, Statements, Stored, counts};
-use super::session::{Session, Tools};
+use super::rows::{Columns, Exact, Params, Statements, Stored, counts};
+use super::session::{Session, Tools, hold};
 use super::{Role, Timeouts};
 use crate::case::Case;
 use crate::event::Record;
@@ -182,6 +182,21 @@ impl Link {
         self.rows(statement, params).map(|mut rows| rows.pop())
     }
 
+    /// The episodes that a statement finds, as exactly as is called for.
+    fn cases_of(
+        &mut self,
+        statement: impl Fn(&Statements) -> &Statement,
+        params: Params<'_>,
+    ) -> Result<Vec<Case>, StoreError> {
+        match self.role {
+            Role::Inspect => {
+                let cases = self.rows(statement, params)?;
+                Ok(cases.into_iter().map(|Exact(case)| case).collect())
+            }
+            Role::Read | Role::Write => self.rows(statement, params),
+        }
+    }
+
     /// Refuses to write outside of a transaction, where every statement would stay.
     fn inside(&self) -> Result<(), StoreError> {
         match self.phase {
@@ -259,6 +274,16 @@ impl Store for Link {
         }
     }
 
+    fn hold(&mut self) -> Result<(), StoreError> {
+        if self.phase != Phase::Idle {
+            return Err(StoreError::Gone("a transaction has begun already".into()));
+        }
+        let words = hold(&self.timeouts);
+        self.call_again(&async |tools: &Tools| tools.client.batch_execute(&words).await)?;
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
         self.inside()?;
         let Head {
@@ -303,7 +328,7 @@ impl Store for Link {
         if episodes.is_empty() {
             return Ok(Vec::new());
         }
-        self.rows(|it| &it.cases, &[&study, &episodes])
+        self.cases_of(|it| &it.cases, &[&study, &episodes])
     }
 
     fn cases_after(
@@ -315,8 +340,8 @@ impl Store for Link {
     ) -> Result<Vec<Case>, StoreError> {
         let values: Params<'_> = &[&study, &after, &at_most(limit)];
         match open {
-            true => self.rows(|it| &it.cases_open, values),
-            false => self.rows(|it| &it.cases_after, values),
+            true => self.cases_of(|it| &it.cases_open, values),
+            false => self.cases_of(|it| &it.cases_after, values),
         }
     }
 
@@ -334,6 +359,17 @@ impl Store for Link {
 
     fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
         self.rows(|it| &it.answers, &[&study, &episode])
+    }
+
+    fn answers_after(
+        &mut self,
+        study: i64,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<Answer>, StoreError> {
+        let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
+        let values: Params<'_> = &[&study, &episode, &step, &at_most(limit)];
+        self.rows(|it| &it.answers_after, values)
     }
 
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {

@@ -5,6 +5,7 @@
 use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{Client, Error, Row, Statement};
 
+use super::super::exact;
 use super::super::{Answer, Cell, Changes, Head, Lesson, StoreError};
 use super::fault::{fits, said};
 use super::session::Tools;
@@ -61,14 +62,16 @@ statements! {
                   SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[]) \
                   ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
 
-    cases: "SELECT body FROM cases WHERE study = $1 AND id = ANY($2)";
-    cases_after: "SELECT body FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
-    cases_open: "SELECT body FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
+    cases: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id = ANY($2)";
+    cases_after: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
+    cases_open: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
     answer: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 AND step = $3";
     answer_now: "SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers \
                  ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step \
                  WHERE cases.study = $1 AND cases.id = $2";
     answers: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 ORDER BY step";
+    answers_after: "SELECT episode, step, text FROM answers WHERE study = $1 AND (episode, step) > ($2, $3) \
+                    ORDER BY episode, step LIMIT $4";
     events: "SELECT seq, text, hash FROM events WHERE study = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     lessons: "SELECT place, bytes FROM lessons WHERE study = $1 AND place >= $2 ORDER BY place LIMIT $3";
     cells: "SELECT t, x, a, count, sum FROM cells WHERE study = $1 AND (t, x, a) > ($2, $3, $4) \
@@ -256,11 +259,28 @@ impl Stored for Head {
     }
 }
 
+fn case_row(row: &Row) -> Result<exact::Row<'_>, StoreError> {
+    Ok(exact::Row {
+        id: value(row, 0)?,
+        body: value(row, 1)?,
+        step: value(row, 2)?,
+        open: value(row, 3)?,
+    })
+}
+
 impl Stored for Case {
     fn read(row: &Row) -> Result<Case, StoreError> {
-        let body: &str = value(row, 0)?;
-        serde_json::from_str(body)
-            .map_err(|error| StoreError::Damaged(format!("not an episode: {error}: {body}")))
+        case_row(row)?.read().map_err(StoreError::Damaged)
+    }
+}
+
+/// An episode of which every byte is as the service writes it.
+pub(super) struct Exact(pub(super) Case);
+
+impl Stored for Exact {
+    fn read(row: &Row) -> Result<Exact, StoreError> {
+        let case = case_row(row)?.read_exactly();
+        case.map(Exact).map_err(StoreError::Damaged)
     }
 }
 

@@ -131,6 +131,17 @@ async fn inspect(client: &Client) -> Result<Option<String>, StoreError> {
     }
 }
 
+/// The words that begin a transaction which sees what is committed now, and goes on seeing that. It is in nobody's way,
+/// and whoever reads so may compute for long between two pages.
+pub(super) fn hold(timeouts: &Timeouts) -> String {
+    // What is committed now: when the first row is asked for.
+    format!(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {}; \
+         SET LOCAL idle_in_transaction_session_timeout = 3600000; SELECT 1",
+        timeouts.statement.as_millis()
+    )
+}
+
 /// The words that begin a transaction, in one round trip. Its settings end with it.
 fn begin(synchronous: Option<&str>, timeouts: &Timeouts) -> String {
     let mut words = String::from("BEGIN ISOLATION LEVEL READ COMMITTED");

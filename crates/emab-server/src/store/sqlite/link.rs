@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row, params};
 
+use super::super::exact;
 use super::super::{Answer, Cell, Changes, Head, Lesson, Store, StoreError};
 use super::fault::{added, fault, fits};
 use super::place::Place;
-use super::{Role, connect};
+use super::{Role, connect, statements as sql};
 use crate::case::Case;
 use crate::event::Record;
 
-/// Above this length the log is emptied in any case, even if a reader has to be waited for.
+/// From this length on the log is emptied in any case, even if a reader has to be waited for.
 const LONG_LOG: u64 = 64 << 20;
 
+/// If that did not succeed, it is tried again when the log has grown by this.
+const LONGER: u64 = 16 << 20;
+
 pub(super) struct Link {
-    connection: Connection,
+    pub(super) connection: Connection,
     place: Arc<Place>,
     role: Role,
     /// The length at which the log is emptied next.
@@ -73,10 +77,13 @@ impl Link {
     /// Empties a log that has become long.
     ///
     /// Every so many pages a commit moves what it can into the file, and then the log is written from its start again,
-    /// unless somebody still reads from it. Under readers that never pause this would be never. Here they are waited for,
-    /// if not for long: a log that cannot be emptied now is tried again when it has grown by as much.
+    /// unless somebody still reads from it: under readers that never pause, hardly ever. Here they are waited for, if not
+    /// for long.
     fn shorten_log(&mut self) {
-        let length = std::fs::metadata(self.place.wal()).map_or(0, |found| found.len());
+        let length = self.place.log_length();
+        if length < LONG_LOG {
+            self.long = LONG_LOG;
+        }
         if length < self.long {
             return;
         }
@@ -85,13 +92,11 @@ impl Link {
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
         self.long = match emptied {
             Ok(0_i64) => LONG_LOG,
-            _ => length.saturating_add(LONG_LOG),
+            _ => length.saturating_add(LONGER),
         };
     }
 
     fn write_head(&self, head: &Head) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE studies SET hash = ?2, closed = ?3, seq = ?4, episodes = ?5, open = ?6, learned = ?7, \
-                           missing = ?8, relearned = ?9 WHERE key = ?1";
         let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
         let Head {
             key, hash, closed, ..
@@ -99,7 +104,7 @@ impl Link {
         let values = params![
             key, hash, closed, seq, episodes, open, learned, missing, relearned
         ];
-        if self.run(SQL, values).map_err(fault)? == 1 {
+        if self.run(sql::WRITE_HEAD, values).map_err(fault)? == 1 {
             return Ok(());
         }
         Err(StoreError::Damaged(format!(
@@ -111,114 +116,78 @@ impl Link {
     fn write_events(&self, head: &Head, events: &[Record]) -> Result<(), StoreError> {
         for event in events {
             let seq = fits(event.seq, "the sequence number")?;
-            self.run(
-                "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)",
-                params![head.key, seq, event.text, event.hash],
-            )
-            .map_err(|error| added(error, || format!("event {seq} in study `{}`", head.name)))?;
-        }
-        Ok(())
-    }
-
-    fn write_cases(&self, study: i64, cases: &[Case]) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5) \
-                           ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, \
-                           body = excluded.body";
-        for case in cases {
-            let step = fits(case.step() as u64, "the step")?;
-            let body = serde_json::to_string(case)
-                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
-            self.run(SQL, params![study, case.id, step, case.end.is_none(), body])
-                .map_err(fault)?;
-        }
-        Ok(())
-    }
-
-    fn write_answers(&self, head: &Head, answers: &[Answer]) -> Result<(), StoreError> {
-        for Answer {
-            episode,
-            step,
-            text,
-        } in answers
-        {
-            self.run(
-                "INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)",
-                params![head.key, episode, step, text],
-            )
-            .map_err(|error| {
-                added(error, || {
-                    format!(
-                        "a decision of step {step} of episode `{episode}` in study `{}`",
-                        head.name
-                    )
-                })
+            let values = params![head.key, seq, event.text, event.hash];
+            self.run(sql::WRITE_EVENT, values).map_err(|error| {
+                added(error, || format!("event {seq} in study `{}`", head.name))
             })?;
         }
         Ok(())
     }
 
+    fn write_cases(&self, study: i64, cases: &[Case]) -> Result<(), StoreError> {
+        for case in cases {
+            let step = fits(case.step() as u64, "the step")?;
+            let body = serde_json::to_string(case)
+                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
+            let values = params![study, case.id, step, case.end.is_none(), body];
+            self.run(sql::WRITE_CASE, values).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_answers(&self, head: &Head, answers: &[Answer]) -> Result<(), StoreError> {
+        for answer in answers {
+            let (episode, step) = (&answer.episode, answer.step);
+            let values = params![head.key, episode, step, answer.text];
+            let what = || {
+                let study = &head.name;
+                format!("a decision of step {step} of episode `{episode}` in study `{study}`")
+            };
+            self.run(sql::WRITE_ANSWER, values)
+                .map_err(|error| added(error, what))?;
+        }
+        Ok(())
+    }
+
     fn write_lessons(&self, study: i64, lessons: &[Lesson]) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO lessons (study, place, bytes) VALUES (?1, ?2, ?3) \
-                           ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
         for lesson in lessons {
             let place = fits(lesson.place, "the place")?;
-            self.run(SQL, params![study, place, lesson.bytes])
-                .map_err(fault)?;
+            let values = params![study, place, lesson.bytes];
+            self.run(sql::WRITE_LESSON, values).map_err(fault)?;
         }
         Ok(())
     }
 
     fn write_cells(&self, study: i64, cells: &[Cell]) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO cells (study, t, x, a, count, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                           ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
         for cell in cells {
             let count = fits(cell.count, "the count")?;
             let bits = cell.sum.to_bits().cast_signed();
-            self.run(SQL, params![study, cell.t, cell.x, cell.a, count, bits])
-                .map_err(fault)?;
+            let values = params![study, cell.t, cell.x, cell.a, count, bits];
+            self.run(sql::WRITE_CELL, values).map_err(fault)?;
         }
         Ok(())
     }
 
     /// The episodes that a statement finds, by their JSON and what stands beside it.
     fn bodies(&self, sql: &str, params: impl Params) -> Result<Vec<Case>, StoreError> {
-        let bodies = self.rows(sql, params, |row| {
-            let (id, body) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
-            let read = serde_json::from_str(body).map_err(|error| error.to_string());
-            let checked = read.and_then(|case| {
-                // Whoever inspects wants to know of every byte; whoever serves wants to be quick.
-                if self.role == Role::Inspect {
-                    as_written(&case, row).map(|()| case)
-                } else {
-                    Ok(case)
-                }
-            });
-            // Without the text: it is somebody's, and this ends up in logs.
-            Ok(checked.map_err(|what| format!("episode `{id}`: {what}")))
+        let cases = self.rows(sql, params, |row| {
+            let found = exact::Row {
+                id: row.get_ref(0)?.as_str()?,
+                body: row.get_ref(1)?.as_str()?,
+                step: row.get(2)?,
+                open: truth(row, 3)?,
+            };
+            Ok(match self.role {
+                Role::Inspect | Role::InspectFixed => found.read_exactly(),
+                // Whoever serves wants to be quick.
+                Role::Read | Role::Write => found.read(),
+            })
         })?;
-        bodies
+        cases
             .into_iter()
-            .map(|body| body.map_err(StoreError::Damaged))
+            .map(|case| case.map_err(StoreError::Damaged))
             .collect()
     }
-}
-
-/// Whether a row is what [`Link::write_cases`] writes of an episode.
-fn as_written(case: &Case, row: &Row<'_>) -> Result<(), String> {
-    let there = || -> rusqlite::Result<(String, String, i64, i64)> {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-    };
-    let (id, body, step, open) = there().map_err(|error| error.to_string())?;
-    let written = serde_json::to_string(case).map_err(|error| error.to_string())?;
-    if written != body || case.id != id {
-        return Err("it is not written as this service writes".into());
-    }
-    if (step, open) != (case.step() as i64, i64::from(case.end.is_none())) {
-        return Err(format!(
-            "its columns `step` and `open` are {step} and {open}"
-        ));
-    }
-    Ok(())
 }
 
 /// The numbers of a study as SQLite's integers.
@@ -233,19 +202,15 @@ fn counts(head: &Head) -> Result<[i64; 6], StoreError> {
     ])
 }
 
-/// The columns of [`read_head`].
-const HEADS: &str = "SELECT key, name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned \
-                     FROM studies";
-
 fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
     Ok(Head {
         key: row.get(0)?,
         name: row.get(1)?,
         spec: row.get(2)?,
         spec_hash: row.get(3)?,
-        seq: natural(row, 4)?,
-        hash: row.get(5)?,
-        closed: truth(row, 6)?,
+        hash: row.get(4)?,
+        closed: truth(row, 5)?,
+        seq: natural(row, 6)?,
         episodes: natural(row, 7)?,
         open: natural(row, 8)?,
         learned: natural(row, 9)?,
@@ -321,9 +286,6 @@ impl Store for Link {
     }
 
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
-        const SQL: &str = "INSERT INTO studies (name, spec, spec_hash, hash, closed, seq, episodes, open, learned, \
-                           missing, relearned) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
-                           ON CONFLICT (name) DO NOTHING RETURNING key";
         self.inside()?;
         let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
         let Head {
@@ -337,7 +299,7 @@ impl Store for Link {
         let values = params![
             name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned
         ];
-        self.row(SQL, values, |row| row.get(0))
+        self.row(sql::CREATE, values, |row| row.get(0))
     }
 
     fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
@@ -357,24 +319,21 @@ impl Store for Link {
     }
 
     fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        self.row(&format!("{HEADS} WHERE name = ?1"), [name], read_head)
+        self.row(sql::HEAD, [name], read_head)
     }
 
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let sql = format!("{HEADS} WHERE name > ?1 ORDER BY name LIMIT ?2");
-        self.rows(&sql, params![after, at_most(limit)], read_head)
+        self.rows(sql::HEADS, params![after, at_most(limit)], read_head)
     }
 
     fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<Case>, StoreError> {
         let mut episodes = episodes.to_vec();
         episodes.sort_unstable();
         episodes.dedup();
-        let mut found = Vec::with_capacity(episodes.len());
-        for id in episodes {
-            let sql = "SELECT id, body, step, open FROM cases WHERE study = ?1 AND id = ?2";
-            found.extend(self.bodies(sql, params![study, id])?);
-        }
-        Ok(found)
+        // A list is one value, and one statement sees one state of the store.
+        let list = serde_json::to_string(&episodes)
+            .map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.bodies(sql::CASES, params![study, list])
     }
 
     fn cases_after(
@@ -385,9 +344,9 @@ impl Store for Link {
         limit: usize,
     ) -> Result<Vec<Case>, StoreError> {
         let sql = if open {
-            "SELECT id, body, step, open FROM cases INDEXED BY cases_open WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3"
+            sql::OPEN_CASES_AFTER
         } else {
-            "SELECT id, body, step, open FROM cases WHERE study = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
+            sql::CASES_AFTER
         };
         self.bodies(sql, params![study, after, at_most(limit)])
     }
@@ -399,24 +358,13 @@ impl Store for Link {
         step: Option<u32>,
     ) -> Result<Option<Answer>, StoreError> {
         match step {
-            Some(step) => self.row(
-                "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 AND step = ?3",
-                params![study, episode, step],
-                read_answer,
-            ),
-            None => self.row(
-                "SELECT answers.episode, answers.step, answers.text FROM cases CROSS JOIN answers \
-                 ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step \
-                 WHERE cases.study = ?1 AND cases.id = ?2",
-                params![study, episode],
-                read_answer,
-            ),
+            Some(step) => self.row(sql::ANSWER, params![study, episode, step], read_answer),
+            None => self.row(sql::ANSWER_NOW, params![study, episode], read_answer),
         }
     }
 
     fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
-        let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 ORDER BY step";
-        self.rows(sql, params![study, episode], read_answer)
+        self.rows(sql::ANSWERS, params![study, episode], read_answer)
     }
 
     fn answers_after(
@@ -439,8 +387,7 @@ impl Store for Link {
         let Ok(after) = i64::try_from(after) else {
             return Ok(Vec::new());
         };
-        let sql = "SELECT seq, text, hash FROM events WHERE study = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
-        self.rows(sql, params![study, after, at_most(limit)], |row| {
+        self.rows(sql::EVENTS, params![study, after, at_most(limit)], |row| {
             Ok(Record {
                 seq: natural(row, 0)?,
                 text: row.get(1)?,
@@ -453,8 +400,7 @@ impl Store for Link {
         let Ok(from) = i64::try_from(from) else {
             return Ok(Vec::new());
         };
-        let sql = "SELECT place, bytes FROM lessons WHERE study = ?1 AND place >= ?2 ORDER BY place LIMIT ?3";
-        self.rows(sql, params![study, from, at_most(limit)], |row| {
+        self.rows(sql::LESSONS, params![study, from, at_most(limit)], |row| {
             Ok(Lesson {
                 place: natural(row, 0)?,
                 bytes: row.get(1)?,
@@ -468,12 +414,10 @@ impl Store for Link {
         after: Option<(u32, u32, u32)>,
         limit: usize,
     ) -> Result<Vec<Cell>, StoreError> {
-        let sql = "SELECT t, x, a, count, sum FROM cells WHERE study = ?1 AND (t, x, a) > (?2, ?3, ?4) \
-                   ORDER BY t, x, a LIMIT ?5";
         let (t, x, a) = after.map_or((-1_i64, 0_i64, 0_i64), |(t, x, a)| {
             (t.into(), x.into(), a.into())
         });
-        self.rows(sql, params![study, t, x, a, at_most(limit)], |row| {
+        self.rows(sql::CELLS, params![study, t, x, a, at_most(limit)], |row| {
             let bits: i64 = row.get(4)?;
             Ok(Cell {
                 t: row.get(0)?,

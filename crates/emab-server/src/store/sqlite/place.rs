@@ -61,9 +61,40 @@ impl Place {
         &self.path
     }
 
-    /// The file that SQLite writes first.
-    pub(super) fn wal(&self) -> PathBuf {
-        beside(&self.path, "-wal")
+    /// The length of the file that SQLite writes first.
+    pub(super) fn log_length(&self) -> u64 {
+        fs::metadata(beside(&self.path, "-wal")).map_or(0, |found| found.len())
+    }
+
+    /// Whether no file can be created beside it.
+    pub(super) fn is_unwritable(&self) -> bool {
+        let probe = beside(&self.path, ".probe");
+        let created = private().create_new(true).open(&probe);
+        if created.is_ok() {
+            let _ = fs::remove_file(&probe);
+        }
+        let kinds = [
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::ReadOnlyFilesystem,
+        ];
+        created.is_err_and(|error| kinds.contains(&error.kind()))
+    }
+
+    /// Its name for SQLite with the word that it does not change.
+    pub(super) fn fixed_uri(&self) -> String {
+        use std::fmt::Write;
+        let mut uri = String::from("file:");
+        for &byte in self.path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                    uri.push(byte.into());
+                }
+                _ => {
+                    let _ = write!(uri, "%{byte:02x}");
+                }
+            }
+        }
+        uri + "?immutable=1"
     }
 
     /// Refuses to go on where the file was moved or replaced: what is written to it now, nobody will find.

@@ -1,9 +1,655 @@
+//! What is SQLite's own: files, locks, crashes, full disks, damage. The laws of any store are in `conformance`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use rusqlite::StatementStatus;
+use tempfile::TempDir;
+
 use super::*;
+use crate::event::{GENESIS, Record, sha256};
 use crate::store::conformance::check_store;
+use crate::store::{Answer, Changes, Head};
 
 #[test]
 fn the_laws_are_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let owner = Sqlite::open(&folder.path().join("a.db")).unwrap();
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
     check_store(&mut || owner.writer().unwrap());
+}
+
+fn new_file() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("studies.db");
+    (folder, file)
+}
+
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// A study with events, committed one by one.
+fn study(store: &mut dyn Store, events: u64) -> Head {
+    let mut head = Head {
+        key: 0,
+        name: "s".into(),
+        spec: "{}".into(),
+        spec_hash: sha256(b"{}"),
+        seq: 0,
+        hash: GENESIS.into(),
+        closed: false,
+        episodes: 0,
+        open: 0,
+        learned: 0,
+        missing: 0,
+        relearned: 0,
+    };
+    store.begin().unwrap();
+    head.key = store.create(&head).unwrap().unwrap();
+    store.commit().unwrap();
+    for _ in 0..events {
+        store.begin().unwrap();
+        append(store, &mut head, 100).unwrap();
+        store.commit().unwrap();
+    }
+    head
+}
+
+/// Writes the next event, of this length.
+fn append(store: &mut dyn Store, head: &mut Head, length: usize) -> Result<(), StoreError> {
+    let mut next = head.clone();
+    next.seq += 1;
+    let changes = Changes {
+        events: vec![Record::new(next.seq, "e".repeat(length))],
+        ..Changes::default()
+    };
+    store.write(&next, &changes)?;
+    *head = next;
+    Ok(())
+}
+
+/// How many events there are, by the head and by the log.
+fn count(store: &mut dyn Store) -> (u64, usize) {
+    let head = store.head("s").unwrap().unwrap();
+    let events = store.events(head.key, 0, usize::MAX).unwrap();
+    assert!(events.iter().all(Record::is_intact));
+    (head.seq, events.len())
+}
+
+/// The error of what must not succeed.
+#[track_caller]
+fn refused<T>(result: Result<T, StoreError>) -> StoreError {
+    match result {
+        Ok(_) => panic!("it should have been refused"),
+        Err(error) => error,
+    }
+}
+
+/// Runs one of the tests below as a process of its own, with a file.
+fn process(test: &str, file: &Path) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--include-ignored", "--nocapture"])
+        .arg(format!("store::sqlite::tests::{test}"))
+        .env("EMAB_TEST_FILE", file)
+        .output()
+        .unwrap()
+}
+
+/// The file, in such a process.
+fn given_file() -> Option<PathBuf> {
+    std::env::var_os("EMAB_TEST_FILE").map(PathBuf::from)
+}
+
+#[test]
+fn a_file_has_one_owner() {
+    let (folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    // By another name it is the same file.
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for name in [&file, &link] {
+        let error = refused(Sqlite::open(name)).to_string();
+        for part in ["studies.db`", "another process", "--store postgres://"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    // A second owner that failed has not loosened what the first one holds.
+    let output = process("other_process_opens", &file);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("another process"), "{text}");
+
+    // The lock lasts as long as the last connection.
+    let reader = owner.reader().unwrap();
+    drop(owner);
+    refused(Sqlite::open(&file));
+    drop(reader);
+    let text = process("other_process_opens", &file).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("opened"), "{text}");
+    Sqlite::open(&link).unwrap();
+}
+
+#[test]
+#[ignore = "a process of another test"]
+fn other_process_opens() {
+    let Some(file) = given_file() else { return };
+    match Sqlite::open(&file) {
+        Ok(_) => println!("opened"),
+        Err(error) => println!("{error}"),
+    }
+}
+
+#[test]
+fn a_crash_loses_nothing_committed_and_keeps_nothing_else() {
+    let (_folder, file) = new_file();
+    let output = process("other_process_crashes", &file);
+    assert!(!output.status.success());
+    assert!(fs::metadata(beside(&file, "-wal")).unwrap().len() > 0);
+
+    // To look at it changes nothing; the log is read, too.
+    let bytes = fs::read(&file).unwrap();
+    let log = fs::read(beside(&file, "-wal")).unwrap();
+    let mut store = Sqlite::inspect(&file).unwrap();
+    assert_eq!(count(&mut *store), (20, 20));
+    drop(store);
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    assert_eq!(fs::read(beside(&file, "-wal")).unwrap(), log);
+
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    assert_eq!(count(&mut *store), (20, 20));
+    let mut head = store.head("s").unwrap().unwrap();
+    store.begin().unwrap();
+    append(&mut *store, &mut head, 100).unwrap();
+    store.commit().unwrap();
+    assert_eq!(count(&mut *store), (21, 21));
+}
+
+#[test]
+#[ignore = "a process of another test"]
+fn other_process_crashes() {
+    let Some(file) = given_file() else { return };
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    let mut head = study(&mut *store, 20);
+    store.begin().unwrap();
+    // So much that the cache is written to the log before the commit that never comes.
+    append(&mut *store, &mut head, 50 << 20).unwrap();
+    assert!(fs::metadata(beside(&file, "-wal")).unwrap().len() > 10 << 20);
+    std::process::abort();
+}
+
+#[test]
+fn a_log_that_was_cut_is_read_to_where_it_is_whole() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    study(&mut *store, 20);
+    let copy = beside(&file, ".copy");
+    fs::copy(&file, &copy).unwrap();
+    let log = fs::read(beside(&file, "-wal")).unwrap();
+    let mut seen = Vec::new();
+    for length in (0..=log.len()).step_by(log.len() / 50) {
+        fs::write(beside(&copy, "-wal"), &log[..length]).unwrap();
+        let _ = fs::remove_file(beside(&copy, "-shm"));
+        let mut store = Sqlite::inspect(&copy).unwrap();
+        if store.head("s").unwrap().is_some() {
+            let (seq, events) = count(&mut *store);
+            assert_eq!(seq, events as u64, "whole transactions only");
+            seen.push(seq);
+        }
+    }
+    assert!(seen.is_sorted() && seen.len() > 40, "{seen:?}");
+}
+
+#[test]
+fn what_is_closed_is_one_file_that_nobody_else_may_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a/b/file:c?mode=memory");
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    study(&mut *store, 3);
+    for end in ["", "-wal", "-shm", ".lock"] {
+        let mode = fs::metadata(beside(&file, end)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{end}");
+    }
+    // Whoever is last tidies up.
+    let reader = owner.reader().unwrap();
+    drop((owner, store));
+    assert!(beside(&file, "-wal").exists());
+    drop(reader);
+    assert!(!beside(&file, "-wal").exists() && !beside(&file, "-shm").exists());
+    assert_eq!(count(&mut *Sqlite::inspect(&file).unwrap()), (3, 3));
+}
+
+#[test]
+fn looking_at_a_file_leaves_it_as_it_is() {
+    let (folder, file) = new_file();
+    let error = refused(Sqlite::inspect(&file)).to_string();
+    assert!(error.contains("studies.db` cannot be read"), "{error}");
+    assert!(!file.exists());
+    let error = refused(Sqlite::inspect(folder.path())).to_string();
+    assert!(error.contains("is not a file"), "{error}");
+
+    // While it is owned: what is committed is seen at once.
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    let mut head = study(&mut *store, 5);
+    let mut other = Sqlite::inspect(&file).unwrap();
+    assert_eq!(count(&mut *other), (5, 5));
+    store.begin().unwrap();
+    append(&mut *store, &mut head, 100).unwrap();
+    assert_eq!(count(&mut *other), (5, 5));
+    store.commit().unwrap();
+    assert_eq!(count(&mut *other), (6, 6));
+    assert!(matches!(other.begin(), Err(StoreError::Gone(_))));
+    let result = other.write(&head, &Changes::default());
+    assert!(matches!(result, Err(StoreError::Gone(_))));
+    drop((other, store, owner));
+
+    // While nobody owns it.
+    let bytes = fs::read(&file).unwrap();
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    let mut other = Sqlite::inspect(&file).unwrap();
+    assert_eq!(count(&mut *other), (6, 6));
+    drop(other);
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), time);
+    Sqlite::open(&file).unwrap();
+}
+
+/// A copy on a disk that cannot be written, under a name that is strange to a URI.
+#[test]
+#[ignore = "mounts a folder: root only"]
+fn a_file_is_read_where_nothing_can_be_written() {
+    let (folder, file) = new_file();
+    let strange = folder.path().join("a %2f?b#c é.db");
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    study(&mut *store, 5);
+    let log = fs::read(beside(&file, "-wal")).unwrap();
+    let early = fs::read(&file).unwrap();
+    drop((store, owner));
+    fs::copy(&file, &strange).unwrap();
+    let crashed = folder.path().join("crashed.db");
+    fs::write(&crashed, early).unwrap();
+    fs::write(beside(&crashed, "-wal"), log).unwrap();
+    let mount = |arguments: &[&str]| {
+        let mut command = Command::new(arguments[0]);
+        let command = command.args(&arguments[1..]).arg(folder.path());
+        assert!(command.status().unwrap().success());
+    };
+    let path = folder.path().to_str().unwrap();
+    mount(&["mount", "--bind", path]);
+    mount(&["mount", "-o", "remount,ro,bind"]);
+    let found = Sqlite::inspect(&strange).map(|mut store| count(&mut *store));
+    let error = Sqlite::inspect(&crashed).map(drop);
+    mount(&["umount"]);
+    assert_eq!(found.unwrap(), (5, 5));
+    let error = refused(error).to_string();
+    assert!(error.contains("copy both files"), "{error}");
+    assert!(!beside(&strange, "-shm").exists());
+    assert_eq!(count(&mut *Sqlite::inspect(&crashed).unwrap()), (5, 5));
+}
+
+#[test]
+fn readers_do_not_write() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let head = study(&mut *owner.writer().unwrap(), 1);
+    let mut reader = owner.reader().unwrap();
+    assert!(matches!(reader.begin(), Err(StoreError::Gone(_))));
+    reader.rollback();
+    let result = reader.write(&head, &Changes::default());
+    assert!(matches!(result, Err(StoreError::Gone(_))));
+    assert_eq!(count(&mut *reader), (1, 1));
+    // Nor does a mistake of ours.
+    let connection = connect(&owner.place, Role::Read).unwrap();
+    connection.execute("DELETE FROM events", []).unwrap_err();
+}
+
+#[test]
+fn files_of_others_are_refused_and_left_alone() {
+    let (_folder, file) = new_file();
+    let both = |part: &str| {
+        let bytes = fs::read(&file).unwrap();
+        for error in [
+            refused(Sqlite::open(&file)),
+            refused(Sqlite::inspect(&file)),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains(part) && text.contains("studies.db"), "{text}");
+        }
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+    };
+    fs::write(
+        &file,
+        "Not a database, but long enough to be one. ".repeat(100),
+    )
+    .unwrap();
+    both("file is not a database");
+
+    fs::remove_file(&file).unwrap();
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE t (a)").unwrap();
+    both("not one of this service's");
+    drop(other);
+
+    fs::remove_file(&file).unwrap();
+    drop(Sqlite::open(&file).unwrap());
+    let newer = Connection::open(&file).unwrap();
+    newer
+        .pragma_update(None, "user_version", VERSION + 1)
+        .unwrap();
+    drop(newer);
+    both("a newer one wrote it");
+
+    // An empty file is nobody's: there was no time to write it.
+    fs::write(&file, "").unwrap();
+    let error = refused(Sqlite::inspect(&file)).to_string();
+    assert!(error.contains("it is empty"), "{error}");
+    Sqlite::open(&file).unwrap();
+}
+
+#[test]
+fn a_full_store_still_reads_and_later_writes() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let connection = connect(&owner.place, Role::Write).unwrap();
+    let mut store = Link::new(owner.place.clone(), connection, Role::Write);
+    let mut head = study(&mut store, 5);
+    let most = |store: &Link, pages: u32| {
+        let set = format!("PRAGMA max_page_count = {pages}");
+        store.connection.query_row(&set, [], |_| Ok(())).unwrap();
+    };
+    most(&store, 60);
+    store.begin().unwrap();
+    let mut next = head.clone();
+    append(&mut store, &mut next, 100).unwrap();
+    let error = refused(append(&mut store, &mut next, 1 << 20));
+    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+    // Whether or not SQLite has ended the transaction: nothing more can be written before the next one.
+    if store.connection.is_autocommit() {
+        refused(append(&mut store, &mut next, 1));
+        refused(store.commit());
+    }
+    store.rollback();
+    assert_eq!(count(&mut store), (5, 5));
+    assert_eq!(count(&mut *owner.reader().unwrap()), (5, 5));
+    // What has room is written, and everything when there is room again.
+    store.begin().unwrap();
+    append(&mut store, &mut head, 100).unwrap();
+    store.commit().unwrap();
+    most(&store, 1_000_000);
+    store.begin().unwrap();
+    append(&mut store, &mut head, 1 << 20).unwrap();
+    store.commit().unwrap();
+    assert_eq!(count(&mut store), (7, 7));
+}
+
+/// The disk itself is full: the log cannot grow, at any point of a group.
+#[test]
+#[ignore = "mounts a small disk: root only"]
+fn a_full_disk_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = |arguments: &[&str]| {
+        let mut command = Command::new(arguments[0]);
+        let command = command.args(&arguments[1..]).arg(folder.path());
+        assert!(command.status().unwrap().success());
+    };
+    mount(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"]);
+    let file = folder.path().join("studies.db");
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    let mut head = study(&mut *store, 5);
+    let (mut full, mut written) = (0, 5);
+    let filler = folder.path().join("filler");
+    for round in 0..200 {
+        // Room comes and goes.
+        if round % 40 == 0 {
+            fs::write(&filler, vec![0; 3 << 20]).unwrap_or_default();
+        } else if round % 40 == 20 {
+            fs::remove_file(&filler).unwrap_or_default();
+        }
+        let mut next = head.clone();
+        let group = store
+            .begin()
+            .and_then(|()| append(&mut *store, &mut next, 30_000))
+            .and_then(|()| store.commit());
+        match group {
+            Ok(()) => {
+                head = next;
+                written += 1;
+            }
+            Err(StoreError::Full(_)) => {
+                store.rollback();
+                full += 1;
+            }
+            Err(error) => panic!("{error:?} in round {round}"),
+        }
+        assert_eq!(count(&mut *store), (written, written as usize));
+    }
+    drop((store, owner));
+    fs::remove_file(&filler).unwrap_or_default();
+    let left = count(&mut *Sqlite::open(&file).unwrap().reader().unwrap());
+    mount(&["umount"]);
+    assert!(full > 0 && written > 50, "{full} full, {written} written");
+    assert_eq!(left, (written, written as usize));
+}
+
+#[test]
+fn a_transaction_that_sqlite_ended_is_over() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let connection = connect(&owner.place, Role::Write).unwrap();
+    let mut store = Link::new(owner.place.clone(), connection, Role::Write);
+    let mut head = study(&mut store, 2);
+    store.begin().unwrap();
+    append(&mut store, &mut head.clone(), 10).unwrap();
+    store.connection.execute_batch("ROLLBACK").unwrap();
+    refused(store.write(&head, &Changes::default()));
+    refused(store.create(&head));
+    refused(store.lock("s"));
+    refused(store.commit());
+    store.rollback();
+    assert_eq!(count(&mut store), (2, 2));
+    // A commit that fails leaves the transaction open: here a key to a table that must be kept at its end.
+    store
+        .connection
+        .execute_batch(
+            "PRAGMA foreign_keys = ON; CREATE TABLE kept (key INTEGER PRIMARY KEY, \
+             study REFERENCES studies DEFERRABLE INITIALLY DEFERRED)",
+        )
+        .unwrap();
+    store.begin().unwrap();
+    append(&mut store, &mut head.clone(), 10).unwrap();
+    let wrong = "INSERT INTO kept (study) VALUES (77)";
+    store.connection.execute(wrong, []).unwrap();
+    refused(store.commit());
+    assert!(!store.connection.is_autocommit());
+    store.rollback();
+    assert_eq!(count(&mut store), (2, 2));
+    store.begin().unwrap();
+    append(&mut store, &mut head, 10).unwrap();
+    store.commit().unwrap();
+    assert_eq!(count(&mut store), (3, 3));
+}
+
+#[test]
+fn a_second_writer_is_told_to_try_again() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let mut one = owner.writer().unwrap();
+    let mut two = owner.writer().unwrap();
+    study(&mut *one, 1);
+    one.begin().unwrap();
+    let error = refused(two.begin());
+    assert!(matches!(error, StoreError::Again(_)), "{error:?}");
+    two.rollback();
+    assert_eq!(count(&mut *two), (1, 1));
+    one.commit().unwrap();
+    two.begin().unwrap();
+    two.commit().unwrap();
+}
+
+#[test]
+fn damage_is_told_and_not_taken_for_something_else() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let head = study(&mut *owner.writer().unwrap(), 500);
+    drop(owner);
+    let plant = |sql: &str| {
+        let connection = Connection::open(&file).unwrap();
+        assert_eq!(connection.execute(sql, []).unwrap(), 1);
+    };
+    let damaged = |result: Result<(), StoreError>, part: &str| {
+        let error = refused(result);
+        assert!(
+            matches!(&error, StoreError::Damaged(text) if text.contains(part)),
+            "{error:?}"
+        );
+    };
+    plant("INSERT INTO cases VALUES (1, 'a', 1, 1, '{\"id\":\"a\",\"states\":[0')");
+    plant("UPDATE studies SET learned = -1");
+    plant("INSERT INTO cells VALUES (1, 1, 5000000000, 0, 1, 0)");
+    let mut store = Sqlite::inspect(&file).unwrap();
+    damaged(store.cases(head.key, &["a"]).map(drop), "episode `a`");
+    damaged(store.head("s").map(drop), "-1");
+    damaged(store.cells(head.key, None, 9).map(drop), "5000000000");
+    drop(store);
+
+    // A page in the middle.
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 4096].fill(0x5a);
+    fs::write(&file, bytes).unwrap();
+    let mut store = Sqlite::inspect(&file).unwrap();
+    damaged(store.events(head.key, 0, usize::MAX).map(drop), "malformed");
+}
+
+#[test]
+fn a_file_that_was_moved_away_takes_nothing_more() {
+    let (folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    study(&mut *store, 1);
+    let away = folder.path().join("away.db");
+    fs::rename(&file, &away).unwrap();
+    assert!(matches!(store.begin(), Err(StoreError::Gone(_))));
+    fs::copy(&away, &file).unwrap();
+    assert!(matches!(store.begin(), Err(StoreError::Gone(_))));
+    fs::rename(&away, &file).unwrap();
+    store.begin().unwrap();
+    store.commit().unwrap();
+}
+
+/// A reader that stays in the log: the writer goes on, and the log becomes short when it has left.
+#[test]
+fn the_log_is_emptied_when_it_can_be() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let mut store = owner.writer().unwrap();
+    let mut head = study(&mut *store, 1);
+    let log = beside(&file, "-wal");
+    let length = || fs::metadata(&log).unwrap().len();
+    let mut grow = || {
+        store.begin().unwrap();
+        append(&mut *store, &mut head, 1 << 20).unwrap();
+        store.commit().unwrap();
+    };
+    for _ in 0..100 {
+        grow();
+        assert!(
+            length() < 24 << 20,
+            "without readers it starts again at 16 MiB"
+        );
+    }
+    let reader = connect(&owner.place, Role::Read).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT seq FROM studies")
+        .unwrap();
+    for _ in 0..100 {
+        grow();
+    }
+    assert!(length() > 90 << 20);
+    reader.execute_batch("COMMIT").unwrap();
+    for _ in 0..20 {
+        grow();
+    }
+    assert!(length() < 40 << 20, "{}", length());
+}
+
+#[test]
+fn no_statement_walks_a_table() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let connection = connect(&owner.place, Role::Read).unwrap();
+    for sql in statements::PLANNED {
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let count = statement.parameter_count();
+        let steps: Vec<String> = statement
+            .query_map(rusqlite::params_from_iter(vec![1; count]), |row| row.get(3))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let searches = |step: &String| step.starts_with("SEARCH ");
+        assert!(
+            !steps.is_empty() && steps.iter().all(searches),
+            "{steps:?}: {sql}"
+        );
+    }
+    let plan = format!("EXPLAIN QUERY PLAN {}", statements::CELLS);
+    let step: String = connection
+        .query_row(&plan, [1; 5], |row| row.get(3))
+        .unwrap();
+    assert!(step.contains("(t,x,a)>(?,?,?)"), "{step}");
+}
+
+#[test]
+fn no_statement_is_prepared_twice() {
+    let (_folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let connection = connect(&owner.place, Role::Write).unwrap();
+    let mut store = Link::new(owner.place.clone(), connection, Role::Write);
+    let head = study(&mut store, 1);
+    let changes = Changes {
+        answers: vec![Answer {
+            episode: "a".into(),
+            step: 1,
+            text: "{}".into(),
+        }],
+        ..Changes::default()
+    };
+    store.begin().unwrap();
+    store.write(&head, &changes).unwrap();
+    store.commit().unwrap();
+    for name in ["a", "b", "c"] {
+        store.answer(head.key, name, None).unwrap();
+        store.cases(head.key, &[name]).unwrap();
+        store.cases_after(head.key, name, true, 10).unwrap();
+    }
+    for sql in [
+        statements::ANSWER_NOW,
+        statements::CASES,
+        statements::OPEN_CASES_AFTER,
+    ] {
+        let statement = store.connection.prepare_cached(sql).unwrap();
+        assert_eq!(statement.get_status(StatementStatus::Run), 3);
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");
+    }
+}
+
+#[test]
+fn the_tables_are_of_this_version() {
+    let (_folder, file) = new_file();
+    Sqlite::open(&file).unwrap();
+    // A later version must read what this one wrote: to change a table is to raise the number.
+    let hash = sha256(include_bytes!("../sqlite.sql"));
+    assert_eq!((VERSION, &hash[..16]), (1, "bb96a6ffd1e1dada"));
 }

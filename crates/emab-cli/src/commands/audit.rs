@@ -1,0 +1,217 @@
+//! `emab audit`: whether a store or an export of the decision service is what the service wrote.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
+use emab_server::store::{Address, Head, Store, StoreError};
+use serde_json::json;
+
+use super::run::quoted;
+use crate::args::Audit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// How every SQLite file begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+/// How many studies are listed at once.
+const PAGE: usize = 1_000;
+
+pub fn audit(args: &Audit, as_json: bool) -> Result<(), Failure> {
+    let reports = match source(&args.place)? {
+        Source::Store(address) => of_store(&address, args)?,
+        Source::Export(export) => vec![of_export(export, args)?],
+    };
+    let findings: u64 = reports.iter().map(findings).sum();
+    if as_json {
+        terminal::print_json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "clean": findings == 0,
+            "studies": reports,
+        }))?;
+    } else if reports.is_empty() {
+        terminal::print("the store holds no study")?;
+    } else {
+        let texts: Vec<String> = reports.iter().map(text).collect();
+        terminal::print(&texts.join("\n"))?;
+    }
+    match findings {
+        0 => Ok(()),
+        1 => Err(Failure::Work("the audit found something".into())),
+        more => Err(Failure::Work(format!("the audit found {more} things"))),
+    }
+}
+
+enum Source {
+    Store(Address),
+    Export(Export),
+}
+
+struct Export {
+    reader: Box<dyn BufRead>,
+    bar: indicatif::ProgressBar,
+}
+
+/// What is to be audited, by its address or by how its file begins.
+fn source(place: &str) -> Result<Source, Failure> {
+    if place == "-" {
+        return Ok(Source::Export(Export {
+            reader: Box::new(io::stdin().lock()),
+            bar: indicatif::ProgressBar::hidden(),
+        }));
+    }
+    if ["postgres:", "postgresql:", "sqlite:"]
+        .iter()
+        .any(|start| place.starts_with(start))
+    {
+        return place.parse().map(Source::Store).map_err(Failure::Input);
+    }
+    if place.starts_with("http://") || place.starts_with("https://") {
+        return Err(Failure::input(
+            "a service is audited by its store, or by the export that GET …/studies/NAME:export gives: pipe it into \
+             `emab audit -`",
+        ));
+    }
+    let path = Path::new(place);
+    let unreadable =
+        |error: io::Error| Failure::Input(format!("cannot read {}: {error}", quoted(path)));
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut first = Vec::new();
+    file.by_ref()
+        .take(SQLITE.len() as u64)
+        .read_to_end(&mut first)
+        .map_err(unreadable)?;
+    if first == SQLITE {
+        return Ok(Source::Store(Address::Sqlite(path.into())));
+    }
+    if first.first() != Some(&b'{') {
+        return Err(Failure::Input(format!(
+            "{} is neither a SQLite file nor an export, whose first line begins with {{",
+            quoted(path)
+        )));
+    }
+    let size = file.metadata().map_or(0, |found| found.len());
+    let bar = terminal::progress(size);
+    bar.set_message("auditing");
+    let whole = io::Cursor::new(first).chain(file);
+    Ok(Source::Export(Export {
+        reader: Box::new(BufReader::new(bar.wrap_read(whole))),
+        bar,
+    }))
+}
+
+fn of_export(export: Export, args: &Audit) -> Result<Report, Failure> {
+    let options = Options {
+        expect: args.expect.as_deref(),
+        watch: None,
+    };
+    let report = audit_export_with(export.reader, options);
+    export.bar.finish_and_clear();
+    match (&args.study, &report.study) {
+        (Some(asked), Some(there)) if asked != there => Err(Failure::Input(format!(
+            "the export is of study `{there}`, not of `{asked}`"
+        ))),
+        _ => Ok(report),
+    }
+}
+
+fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, Failure> {
+    if let Address::Sqlite(file) = address
+        && let Err(error) = File::open(file)
+    {
+        return Err(Failure::Input(format!(
+            "cannot read {}: {error}",
+            quoted(file)
+        )));
+    }
+    let failed = |error: StoreError| Failure::Work(error.to_string());
+    let mut store = address.inspect().map_err(failed)?;
+    // Whoever serves it may write meanwhile.
+    store.hold().map_err(failed)?;
+    let heads = match &args.study {
+        None => all(&mut *store).map_err(failed)?,
+        Some(name) => match store.head(name).map_err(failed)? {
+            Some(head) => vec![head],
+            None => return Err(Failure::Input(format!("the store has no study `{name}`"))),
+        },
+    };
+    if args.expect.is_some() && heads.len() != 1 {
+        return Err(Failure::Input(format!(
+            "--expect is about one study, and there are {}: name it with --study",
+            heads.len()
+        )));
+    }
+    let bar = terminal::progress(heads.iter().map(|head| head.seq).sum());
+    bar.set_message("auditing");
+    let mut reports = Vec::new();
+    let mut before = 0;
+    for head in &heads {
+        let mut watch = |events| bar.set_position(before + events);
+        let options = Options {
+            expect: args.expect.as_deref(),
+            watch: Some(&mut watch),
+        };
+        reports.push(audit_study_with(&mut *store, head, options).map_err(failed)?);
+        before += head.seq;
+    }
+    bar.finish_and_clear();
+    Ok(reports)
+}
+
+fn all(store: &mut dyn Store) -> Result<Vec<Head>, StoreError> {
+    let mut heads: Vec<Head> = Vec::new();
+    loop {
+        let after = heads.last().map_or("", |head| &head.name).to_owned();
+        let page = store.heads(&after, PAGE)?;
+        let last = page.len() < PAGE;
+        heads.extend(page);
+        if last {
+            return Ok(heads);
+        }
+    }
+}
+
+fn findings(report: &Report) -> u64 {
+    report.findings.len() as u64 + report.more
+}
+
+fn text(report: &Report) -> String {
+    let name = match &report.study {
+        Some(name) => format!("study {name}"),
+        None => "a study whose name cannot be read".into(),
+    };
+    let verdict = match findings(report) {
+        0 => "clean".into(),
+        1 => "1 finding".into(),
+        more => format!("{more} findings"),
+    };
+    let recomputed = match report.recomputed {
+        0 => "none recomputed".into(),
+        last if last == report.events => "all recomputed".into(),
+        last => format!("recomputed up to event {last}"),
+    };
+    let mut text = format!("{name}: {verdict}\n");
+    let mut line = |name: &str, value: String| text += &format!("  {name:<10}  {value}\n");
+    line("events", format!("{}, {recomputed}", report.events));
+    line("decisions", format!("{} recomputed", report.decisions));
+    let learned = report.learned;
+    line(
+        "episodes",
+        format!("{}, {learned} learned from", report.episodes),
+    );
+    line("head hash", report.head_hash.clone());
+    if let Some(hash) = &report.state_hash {
+        line("state hash", hash.clone());
+    }
+    if let Some(seq) = report.expected {
+        line("expected", format!("it is the hash of event {seq}"));
+    }
+    for finding in &report.findings {
+        text += &format!("  ! {}: {}\n", finding.place, finding.what);
+    }
+    if report.more > 0 {
+        text += &format!("  ! and {} more\n", report.more);
+    }
+    text
+}

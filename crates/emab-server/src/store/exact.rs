@@ -1,0 +1,35 @@
+//! Whether a row is to the byte what the service writes: for whoever inspects a store.
+
+use crate::case::Case;
+
+/// An episode with what stands beside it in its row.
+pub(super) struct Row<'a> {
+    pub id: &'a str,
+    pub body: &'a str,
+    pub step: i64,
+    pub open: bool,
+}
+
+impl Row<'_> {
+    /// The episode, or what is wrong; without its text, which is somebody's and ends up in logs.
+    pub(super) fn read(&self) -> Result<Case, String> {
+        serde_json::from_str(self.body).map_err(|error| format!("episode `{}`: {error}", self.id))
+    }
+
+    /// The same, where every byte counts.
+    pub(super) fn read_exactly(&self) -> Result<Case, String> {
+        let case = self.read()?;
+        let wrong = |what: String| format!("episode `{}`: {what}", self.id);
+        let written = serde_json::to_string(&case).map_err(|error| wrong(error.to_string()))?;
+        if written != self.body || case.id != self.id {
+            return Err(wrong("it is not written as this service writes".into()));
+        }
+        if (self.step, self.open) != (case.step() as i64, case.end.is_none()) {
+            return Err(wrong(format!(
+                "the columns `step` and `open` are {} and {}",
+                self.step, self.open
+            )));
+        }
+        Ok(case)
+    }
+}

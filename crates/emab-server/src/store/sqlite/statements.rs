@@ -1,0 +1,84 @@
+//! Every statement of a connection, as text.
+
+pub(super) const CREATE: &str = "
+    INSERT INTO studies (name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+    ON CONFLICT (name) DO NOTHING RETURNING key";
+
+pub(super) const WRITE_HEAD: &str = "
+    UPDATE studies SET hash = ?2, closed = ?3, seq = ?4, episodes = ?5, open = ?6, learned = ?7, missing = ?8,
+    relearned = ?9 WHERE key = ?1";
+
+pub(super) const WRITE_EVENT: &str =
+    "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)";
+
+pub(super) const WRITE_CASE: &str = "
+    INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
+
+pub(super) const WRITE_ANSWER: &str =
+    "INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)";
+
+pub(super) const WRITE_LESSON: &str = "
+    INSERT INTO lessons (study, place, bytes) VALUES (?1, ?2, ?3)
+    ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
+
+pub(super) const WRITE_CELL: &str = "
+    INSERT INTO cells (study, t, x, a, count, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
+
+pub(super) const HEAD: &str = "
+    SELECT key, name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned FROM studies
+    WHERE name = ?1";
+
+pub(super) const HEADS: &str = "
+    SELECT key, name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned FROM studies
+    WHERE name > ?1 ORDER BY name LIMIT ?2";
+
+// The names come as a JSON array.
+pub(super) const CASES: &str = "
+    SELECT cases.id, body, step, open FROM json_each(?2) AS named CROSS JOIN cases ON cases.study = ?1 AND cases.id = named.value";
+
+pub(super) const CASES_AFTER: &str =
+    "SELECT id, body, step, open FROM cases WHERE study = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+
+// The planner has no statistics, and might prefer the index of all.
+pub(super) const OPEN_CASES_AFTER: &str = "
+    SELECT id, body, step, open FROM cases INDEXED BY cases_open WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3";
+
+pub(super) const ANSWER: &str =
+    "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 AND step = ?3";
+
+// `CROSS` fixes the order: first the episode, then its decision.
+pub(super) const ANSWER_NOW: &str = "
+    SELECT answers.episode, answers.step, answers.text FROM cases CROSS JOIN answers
+    ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
+    WHERE cases.study = ?1 AND cases.id = ?2";
+
+pub(super) const ANSWERS: &str =
+    "SELECT episode, step, text FROM answers WHERE study = ?1 AND episode = ?2 ORDER BY step";
+
+pub(super) const EVENTS: &str =
+    "SELECT seq, text, hash FROM events WHERE study = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+
+pub(super) const LESSONS: &str =
+    "SELECT place, bytes FROM lessons WHERE study = ?1 AND place >= ?2 ORDER BY place LIMIT ?3";
+
+pub(super) const CELLS: &str = "
+    SELECT t, x, a, count, sum FROM cells WHERE study = ?1 AND (t, x, a) > (?2, ?3, ?4) ORDER BY t, x, a LIMIT ?5";
+
+/// Those whose plan matters: all but plain insertions.
+#[cfg(test)]
+pub(super) const PLANNED: [&str; 11] = [
+    WRITE_HEAD,
+    HEAD,
+    HEADS,
+    CASES_AFTER,
+    OPEN_CASES_AFTER,
+    ANSWER,
+    ANSWER_NOW,
+    ANSWERS,
+    EVENTS,
+    LESSONS,
+    CELLS,
+];
