@@ -276,6 +276,7 @@ impl Load {
                 place: None,
                 opened: seq,
                 touched: seq,
+                given: Vec::new(),
                 imported: false,
             };
             self.opened += 1;

@@ -73,6 +73,32 @@ impl Board {
         (decision, shadows.collect())
     }
 
+    /// The episode, step and state that the decision in an event is about, if there is one in it.
+    pub fn asked<'a>(
+        &self,
+        what: &'a What,
+        case: Option<&Case>,
+    ) -> Result<Option<(&'a str, usize, usize)>, Misfit> {
+        match what {
+            What::Opened(opened) => Ok(Some((&opened.episode, 1, self.study.spec.start()))),
+            What::Told(told) => {
+                let missing = || format!("there is no episode `{}` before it", told.episode);
+                let case = case.ok_or_else(missing)?;
+                let (action, feedback) = self.names(&told.action, &told.feedback)?;
+                let next = step(&self.study, case, action, feedback).map_err(detail)?;
+                Ok(Some((&told.episode, case.step() + 1, next)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn names(&self, action: &str, feedback: &str) -> Result<(usize, usize), Misfit> {
+        let name = |text: &str| Name::Text(text.into());
+        let action = self.study.action(&name(action)).map_err(detail)?;
+        let feedback = self.study.feedback(&name(feedback)).map_err(detail)?;
+        Ok((action, feedback))
+    }
+
     /// Takes in the next event, with the hash of its line and the episode it is about as it was before.
     pub fn advance(
         &mut self,
@@ -101,6 +127,10 @@ impl Board {
                 self.head.episodes += 1;
             }
             case.touched = event.seq;
+            if changes_outcome(&event.what) {
+                let given = event.what.fingerprint();
+                case.given.push(given.map_err(|error| error.to_string())?);
+            }
             if case.is_settled() && changes_outcome(&event.what) {
                 lesson = Some(self.place(case, event.seq));
             }
@@ -174,9 +204,7 @@ impl Board {
             },
             What::Told(told) => {
                 let mut case = there()?;
-                let name = |text: &str| Name::Text(text.into());
-                let action = self.study.action(&name(&told.action)).map_err(detail)?;
-                let feedback = self.study.feedback(&name(&told.feedback)).map_err(detail)?;
+                let (action, feedback) = self.names(&told.action, &told.feedback)?;
                 if case.end.is_some() || told.step != case.step() {
                     return Err(format!(
                         "it tells step {} of an episode elsewhere",
@@ -229,9 +257,7 @@ impl Board {
             What::Imported(past) => {
                 let mut case = new_case(&past.episode, spec.start());
                 for (action, feedback) in past.actions.iter().zip(&past.feedbacks) {
-                    let name = |text: &str| Name::Text(text.into());
-                    let action = self.study.action(&name(action)).map_err(detail)?;
-                    let feedback = self.study.feedback(&name(feedback)).map_err(detail)?;
+                    let (action, feedback) = self.names(action, feedback)?;
                     let next = step(&self.study, &case, action, feedback).map_err(detail)?;
                     case.states.push(next);
                     case.steps.push(Step {
@@ -304,6 +330,7 @@ fn new_case(id: &str, start: usize) -> Case {
         place: None,
         opened: 0,
         touched: 0,
+        given: Vec::new(),
         imported: false,
     }
 }

@@ -84,6 +84,9 @@ pub struct Case {
     pub opened: u64,
     /// The sequence number of the last event about it.
     pub touched: u64,
+    /// What was given of its outcome, each time, in short: to recognise it when it comes again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<String>,
     /// Whether it was taken in whole from the past.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,

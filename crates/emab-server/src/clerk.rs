@@ -66,7 +66,12 @@ impl Clerk {
     pub fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(first) = jobs.recv() {
             let mut group = vec![first];
+            // After a correction the learner is taught anew, which may take a while: at most once in a group.
             while group.len() < MOST
+                && !matches!(
+                    group.last().map(|job| &job.command),
+                    Some(Command::Amend(..))
+                )
                 && let Ok(job) = jobs.try_recv()
             {
                 group.push(job);
@@ -102,6 +107,13 @@ impl Clerk {
             match &error {
                 Some(StoreError::Again(_)) if tries < TRIES => {
                     std::thread::sleep(Duration::from_millis(u64::from(tries.min(20))));
+                    if several(&group) {
+                        // One of the studies is held by another copy: the others shall not wait for it.
+                        for jobs in by_study(group) {
+                            self.serve(jobs);
+                        }
+                        return;
+                    }
                     continue;
                 }
                 Some(error) => {
@@ -142,8 +154,9 @@ impl Clerk {
         }
         let begun = Instant::now();
         self.store.commit()?;
-        self.metrics
-            .commit(group.len() as u64, events, begun.elapsed());
+        let done = |result: &&Option<Result<Reply, Refusal>>| matches!(result, Some(Ok(reply)) if reply.new);
+        let writes = results.iter().filter(done).count();
+        self.metrics.commit(writes as u64, events, begun.elapsed());
         let lost = || Err(Refusal::internal("the request was not carried out"));
         Ok(results
             .into_iter()
@@ -238,6 +251,18 @@ impl Clerk {
     }
 }
 
+fn several(group: &[Job]) -> bool {
+    group.iter().any(|job| job.study != group[0].study)
+}
+
+fn by_study(group: Vec<Job>) -> Vec<Vec<Job>> {
+    let mut studies: BTreeMap<String, Vec<Job>> = BTreeMap::new();
+    for job in group {
+        studies.entry(job.study.clone()).or_default().push(job);
+    }
+    studies.into_values().collect()
+}
+
 /// The board of a study as its head says, from the one known before if there is one.
 pub fn at_hand(known: Option<Board>, head: Head, store: &mut dyn Store) -> Result<Board, Trouble> {
     let none = BTreeMap::new();
@@ -249,7 +274,12 @@ pub fn at_hand(known: Option<Board>, head: Head, store: &mut dyn Store) -> Resul
         board.head = head;
         return Ok(board);
     }
-    let changed = head.relearned > board.head.seq || head.seq < board.head.seq || board.stale;
+    // A database that was restored may have lost what we have learned from.
+    let log = store.events(head.key, board.head.seq.saturating_sub(1), 1)?;
+    let same = log
+        .first()
+        .is_some_and(|event| event.hash == board.head.hash);
+    let changed = head.relearned > board.head.seq || !same || board.stale;
     board.head = head;
     if changed {
         teach_anew(&mut board, store, &none)?;

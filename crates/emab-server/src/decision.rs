@@ -145,8 +145,9 @@ fn certificate(
     }
     let chosen = chosen.ok_or("the learner keeps no estimates")?;
     let within = shortfall.map(|shortfall| shortfall.max(2.0 * chosen.width));
-    match within.filter(|within| within.is_finite()) {
-        Some(within) => Ok(within),
-        None => Err("not every action has been observed here".into()),
+    match within {
+        Some(within) if within.is_finite() => Ok(within),
+        Some(_) => Err("not every action has been observed here".into()),
+        None => Err("the learner says nothing of some action here".into()),
     }
 }

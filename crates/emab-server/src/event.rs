@@ -347,6 +347,13 @@ pub struct Imported {
 pub struct Closed {}
 
 impl What {
+    /// What it gives, in short: the same again has the same. For what a retry could otherwise undo.
+    pub fn fingerprint(&self) -> Result<String, serde_json::Error> {
+        let mut hash = sha256(self.data()?.get().as_bytes());
+        hash.truncate(32);
+        Ok(hash)
+    }
+
     /// The episode it is about, if it is about one.
     pub fn episode(&self) -> Option<&str> {
         match self {

@@ -1,7 +1,7 @@
 //! The decision service: people in the loop, nothing lost.
 //!
 //! A study is a specification and a learner. Episodes of it are opened, asked about, told about and ended by requests;
-//! each that changes something becomes an [event](event), and the log of events is the truth. What the service answers
+//! each that changes something becomes an [`event`], and the log of events is the truth. What the service answers
 //! from (episodes, decisions, learned episodes, counts and sums) are projections of that log, written in the same
 //! transaction.
 //!

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::command::Past;
-use crate::event::Imported;
+use crate::event::{Imported, What};
 use crate::given::values;
 use crate::json::short;
 use crate::refusal::Refusal;
@@ -30,7 +30,6 @@ pub fn check_past(
         .at("/feedbacks"));
     }
     let (mut x, mut names) = (study.spec.start(), (Vec::new(), Vec::new()));
-    let mut indices = Vec::new();
     for (i, (action, feedback)) in past.actions.iter().zip(&past.feedbacks).enumerate() {
         let inside = |refusal: Refusal| {
             let pointer = match refusal.pointer.as_deref() {
@@ -54,30 +53,28 @@ pub fn check_past(
         names
             .1
             .push(study.spec.feedbacks().name(feedback).into_owned());
-        indices.push((action, feedback));
     }
     let steps = past.actions.len() + 1;
     let costs = values("costs", &past.costs, steps - 1)?;
     let rewards = values("rewards", &past.rewards, steps)?;
-    if let Some(case) = there {
-        let told = case.steps.iter().map(|step| (step.action, step.feedback));
-        let same = case.imported
-            && told.eq(indices)
-            && case.outcome.costs == costs
-            && case.outcome.rewards == rewards;
-        return if same {
-            Ok(None)
-        } else {
-            Err(another_episode(&past.id))
-        };
-    }
-    Ok(Some(Imported {
+    let imported = Imported {
         episode: past.id.clone(),
         actions: names.0,
         feedbacks: names.1,
         costs,
         rewards,
-    }))
+    };
+    let Some(case) = there else {
+        return Ok(Some(imported));
+    };
+    // As it was imported: it may have been corrected since.
+    let fingerprint = What::Imported(imported).fingerprint();
+    let fingerprint = fingerprint.map_err(|error| Refusal::internal(error.to_string()))?;
+    if case.imported && case.given.first() == Some(&fingerprint) {
+        Ok(None)
+    } else {
+        Err(another_episode(&past.id))
+    }
 }
 
 /// The refusal of new episodes.

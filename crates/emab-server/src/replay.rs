@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::board::{Board, step};
+use crate::board::Board;
 use crate::case::Case;
 use crate::decision::Decision;
 use crate::event::{Event, Opened, Record, Shadow, Told, What};
-use crate::json::Name;
 use crate::lesson::{pack, unpack};
 use crate::mind::Mind;
 use crate::study::Study;
@@ -47,16 +46,18 @@ impl Replay {
 
     /// The same for an event whose line is known to have this hash.
     pub fn follow(&mut self, event: &Event, hash: &str) -> Result<Option<Mismatch>, String> {
-        if let (None, What::Created(created)) = (&self.board, &event.what) {
-            let study = Study::from_canonical(&created.study, created.spec.get());
-            let study = study.map_err(|refusal| refusal.detail)?;
-            let board = Board::new(Arc::new(study)).map_err(|refusal| refusal.detail)?;
-            self.board = Some(board);
-        }
+        self.begin(event)?;
         let mismatch = match self.recompute(event)? {
-            Some((decision, shadows)) => compare(event, &decision, &shadows)?,
+            Some((decision, shadows)) => differs(event, &decision, &shadows)?,
             None => None,
         };
+        self.pass(event, hash)?;
+        Ok(mismatch)
+    }
+
+    /// The same without recomputing its decision: for whoever only wants to know what was known then.
+    pub fn pass(&mut self, event: &Event, hash: &str) -> Result<(), String> {
+        self.begin(event)?;
         let Some(board) = &mut self.board else {
             return Err("nothing was created before it".into());
         };
@@ -72,25 +73,27 @@ impl Replay {
         if let Some(case) = advance.case {
             self.cases.insert(case.id.clone(), case);
         }
-        Ok(mismatch)
+        Ok(())
+    }
+
+    fn begin(&mut self, event: &Event) -> Result<(), String> {
+        if let (None, What::Created(created)) = (&self.board, &event.what) {
+            let study = Study::from_canonical(&created.study, created.spec.get());
+            let study = study.map_err(|refusal| refusal.detail)?;
+            let board = Board::new(Arc::new(study)).map_err(|refusal| refusal.detail)?;
+            self.board = Some(board);
+        }
+        Ok(())
     }
 
     /// The decision that an event should record, if it is one that records a decision.
     pub fn recompute(&mut self, event: &Event) -> Result<Option<(Decision, Vec<Shadow>)>, String> {
-        let (id, t, x) = match (&event.what, &self.board) {
-            (What::Opened(opened), Some(board)) => (&opened.episode, 1, board.study.spec.start()),
-            (What::Told(told), Some(board)) => {
-                let missing = || format!("there is no episode `{}` before it", told.episode);
-                let case = self.cases.get(&told.episode).ok_or_else(missing)?;
-                let name = |text: &String| Name::Text(text.clone());
-                let next = board.study.action(&name(&told.action)).and_then(|action| {
-                    let feedback = board.study.feedback(&name(&told.feedback))?;
-                    step(&board.study, case, action, feedback)
-                });
-                let next = next.map_err(|refusal| refusal.detail)?;
-                (&told.episode, case.step() + 1, next)
-            }
-            _ => return Ok(None),
+        let case = event.what.episode().and_then(|id| self.cases.get(id));
+        let Some(board) = &self.board else {
+            return Ok(None);
+        };
+        let Some((id, t, x)) = board.asked(&event.what, case)? else {
+            return Ok(None);
         };
         self.refresh()?;
         Ok(self.board.as_mut().map(|board| board.decide(id, t, x)))
@@ -120,7 +123,10 @@ impl Replay {
                 step,
                 decision,
                 ..
-            }) => Some((episode, *step as u32 + 1, decision.get())),
+            }) => {
+                let step = u32::try_from(*step).ok()?.checked_add(1)?;
+                Some((episode, step, decision.get()))
+            }
             _ => None,
         }
     }
@@ -134,7 +140,8 @@ impl Replay {
     }
 }
 
-fn compare(
+/// The decision that an event records, and the one it should record, where they are not the same.
+pub fn differs(
     event: &Event,
     decision: &Decision,
     shadows: &[Shadow],

@@ -21,7 +21,7 @@ use crate::lesson::pack;
 use crate::mind::Place;
 use crate::past::{check_past, closed, in_line};
 use crate::refusal::Refusal;
-use crate::replay::Replay;
+use crate::replay::differs;
 use crate::store::{Answer, Changes, Lesson, Store, StoreError};
 use crate::study::{NAME_RULE, Study, is_name};
 use crate::teach::teach_anew;
@@ -290,6 +290,15 @@ impl<'a> Work<'a> {
     fn reveal(&mut self, id: &str, reveal: &Reveal, by: &str) -> Result<Reply, Trouble> {
         let case = self.case(id)?;
         let given = given(case, &reveal.costs, &reveal.rewards)?;
+        let what = What::Revealed(Revealed {
+            episode: id.into(),
+            costs: given.costs.clone(),
+            rewards: given.rewards.clone(),
+            last: reveal.last,
+        });
+        if case.given.contains(&what.fingerprint().map_err(broken)?) {
+            return Ok(self.case_reply(id, false)?);
+        }
         let known = &case.outcome;
         for (field, known, given) in [
             ("costs", &known.costs, &given.costs),
@@ -300,10 +309,11 @@ impl<'a> Work<'a> {
                 let pointer = format!("/{field}/{i}");
                 match known {
                     Some(known) if known == given => {}
-                    Some(known) => {
+                    // The other value is not told: whoever sends this may be one who must not compare.
+                    Some(_) => {
                         return Err(Refusal::conflict(format!(
-                            "{known} was given before, and now {given}; a correction goes to POST …/outcome:amend, with \
-                             its reason"
+                            "{given} is not what was given before; a correction goes to POST …/outcome:amend, with its \
+                             reason"
                         ))
                         .at(pointer)
                         .into());
@@ -326,12 +336,6 @@ impl<'a> Work<'a> {
         if !something && !ends {
             return Ok(self.case_reply(id, false)?);
         }
-        let what = What::Revealed(Revealed {
-            episode: id.into(),
-            costs: given.costs,
-            rewards: given.rewards,
-            last: reveal.last,
-        });
         self.record(what, by)?;
         Ok(self.case_reply(id, true)?)
     }
@@ -339,7 +343,16 @@ impl<'a> Work<'a> {
     fn amend(&mut self, id: &str, amend: &Amend, by: &str) -> Result<Reply, Trouble> {
         let case = self.case(id)?;
         let given = given(case, &amend.costs, &amend.rewards)?;
-        let reason = required_reason(&amend.reason)?;
+        let what = What::Amended(Amended {
+            episode: id.into(),
+            costs: given.costs.clone(),
+            rewards: given.rewards.clone(),
+            reason: required_reason(&amend.reason)?,
+        });
+        // A copy that comes late must not undo what was corrected since.
+        if case.given.contains(&what.fingerprint().map_err(broken)?) {
+            return Ok(self.case_reply(id, false)?);
+        }
         let known = &case.outcome;
         let differs = |known: &[Option<f64>], given: &[Option<f64>]| {
             let mut pairs = known.iter().zip(given);
@@ -348,12 +361,6 @@ impl<'a> Work<'a> {
         if !differs(&known.costs, &given.costs) && !differs(&known.rewards, &given.rewards) {
             return Ok(self.case_reply(id, false)?);
         }
-        let what = What::Amended(Amended {
-            episode: id.into(),
-            costs: given.costs,
-            rewards: given.rewards,
-            reason,
-        });
         self.record(what, by)?;
         Ok(self.case_reply(id, true)?)
     }
@@ -404,19 +411,20 @@ impl<'a> Work<'a> {
             let event = record
                 .read()
                 .map_err(|error| Refusal::impossible(format!("event {}: {error}", record.seq)))?;
-            if let Some((id, step, text)) = Replay::decision_of(&event) {
-                // Whether it is what the log leads to is for an audit to say; here it is enough that it can be shown.
-                let advice = serde_json::from_str::<Decision>(text).map(|decision| decision.advice);
-                let advice = advice.map_err(|error| wrong(&format!("its decision: {error}")))?;
-                if advice.episode != id || advice.step != step as usize {
-                    return Err(wrong("its decision is one of another step").into());
-                }
-            }
             if let Some(id) = event.what.episode()
                 && !self.cases.contains_key(id)
             {
                 for case in self.store.cases(self.board.head.key, &[id])? {
                     self.cases.insert(case.id.clone(), case);
+                }
+            }
+            let case = event.what.episode().and_then(|id| self.cases.get(id));
+            let asked = self.board.asked(&event.what, case);
+            if let Some((id, t, x)) = asked.map_err(|misfit| wrong(&misfit))? {
+                let (decision, shadows) = self.decide(id, t, x)?;
+                let differs = differs(&event, &decision, &shadows).map_err(broken)?;
+                if differs.is_some() {
+                    return Err(wrong("its decision is not what the log leads to").into());
                 }
             }
             self.take(&event, record.clone())?;

@@ -152,6 +152,7 @@ fn case(id: &str, step: usize) -> Case {
         place: None,
         opened: 1,
         touched: 2,
+        given: Vec::new(),
         imported: false,
     }
 }

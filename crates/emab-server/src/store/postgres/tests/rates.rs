@@ -45,6 +45,7 @@ fn group(head: &mut Head, size: u64) -> Changes {
             place: None,
             opened: 1,
             touched: head.seq,
+            given: Vec::new(),
             imported: false,
         });
     }
