@@ -7,9 +7,11 @@ use utoipa::ToSchema;
 
 use crate::case::Case;
 use crate::event::Record;
+use crate::given::required_reason;
 use crate::json::{Name, Whole};
+use crate::refusal::Refusal;
 use crate::store::Head;
-use crate::study::{Study, is_name};
+use crate::study::{MAX_STEPS, Study, is_name};
 
 /// What was done and seen at a step.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -132,6 +134,39 @@ impl Command {
             Command::Import(list) => list.iter().map(|(_, past)| past.id.as_str()).collect(),
             // Known only once they are read.
             Command::Restore(_) => Vec::new(),
+        }
+    }
+}
+
+impl Command {
+    /// Refuses what is longer than any study allows, before it waits in the queue.
+    pub fn check_length(&self) -> Result<(), Refusal> {
+        let values = |field: &str, list: Option<&Vec<Option<f64>>>| match list {
+            Some(list) if list.len() > MAX_STEPS => Err(Refusal::impossible(format!(
+                "`{field}` has {} values, and no episode more than {MAX_STEPS} steps",
+                list.len()
+            ))
+            .at(format!("/{field}"))),
+            _ => Ok(()),
+        };
+        let reason = |reason: Option<&String>| match reason {
+            Some(reason) => required_reason(reason).map(drop),
+            None => Ok(()),
+        };
+        match self {
+            Command::Tell(_, tell) => reason(tell.reason.as_ref()),
+            Command::Stop(_, stop) => reason(stop.reason.as_ref()),
+            Command::Abandon(_, abandon) => reason(Some(&abandon.reason)),
+            Command::Reveal(_, reveal) => {
+                values("costs", reveal.costs.as_ref())?;
+                values("rewards", reveal.rewards.as_ref())
+            }
+            Command::Amend(_, amend) => {
+                values("costs", amend.costs.as_ref())?;
+                values("rewards", amend.rewards.as_ref())?;
+                reason(Some(&amend.reason))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -83,8 +83,6 @@ pub fn serve(
         Some((cert, key)) => Some(Tls::from_files(cert, key)?),
         None => None,
     };
-    let first = TokenFile::at(&options.tokens).create_first_admin()?;
-    let tokens = Tokens::watch(&options.tokens)?;
     let metrics = Metrics::new();
     let service = Service::start(backend, metrics.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -108,6 +106,9 @@ pub fn serve(
             }
             tracing::info!("stopping: requests in course are finished");
         };
+        // Not before it is sure that it can be shown.
+        let first = TokenFile::at(&options.tokens).create_first_admin()?;
+        let tokens = Tokens::watch(&options.tokens)?;
         let app = app(App::new(
             service.clone(),
             tokens,

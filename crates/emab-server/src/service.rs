@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::board::Board;
 use crate::clerk::{Clerk, Job, at_hand, refuse_read};
@@ -18,11 +18,11 @@ use crate::study::Study;
 use crate::trouble::Trouble;
 
 /// Commands that wait for the writer, at most.
-const QUEUE: usize = 4_096;
+const QUEUE: usize = 1_024;
 /// Connections that read.
 const READERS: usize = 4;
-/// Whole logs that are gone through at the same time, at most.
-const REPLAYS: usize = 2;
+/// What goes through a whole study, at the same time, at most: some readers are left for the short questions.
+const LOOKS: usize = 2;
 /// Studies whose minds are kept at hand for reading.
 const VIEWS: usize = 16;
 /// Studies that are kept at hand as they were read.
@@ -37,8 +37,8 @@ pub struct Service {
     clerk: Mutex<Option<JoinHandle<()>>>,
     backend: Arc<dyn Backend>,
     readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
-    reading: Semaphore,
-    replaying: Semaphore,
+    reading: Arc<Semaphore>,
+    looking: Arc<Semaphore>,
     views: Mutex<HashMap<String, Board>>,
     studies: Mutex<HashMap<String, Arc<Study>>>,
 }
@@ -63,8 +63,8 @@ impl Service {
             clerk: Mutex::new(Some(thread)),
             readers: Arc::default(),
             backend,
-            reading: Semaphore::new(READERS),
-            replaying: Semaphore::new(REPLAYS),
+            reading: Arc::new(Semaphore::new(READERS)),
+            looking: Arc::new(Semaphore::new(LOOKS)),
             views: Mutex::default(),
             studies: Mutex::default(),
         }))
@@ -82,6 +82,7 @@ impl Service {
 
     /// Has a command carried out; answers once it is on disk.
     pub async fn submit(&self, study: &str, command: Command, by: &str) -> Result<Reply, Refusal> {
+        command.check_length()?;
         let (reply, answer) = oneshot::channel();
         let job = Job {
             study: study.into(),
@@ -111,9 +112,12 @@ impl Service {
         F: FnOnce(&mut dyn Store) -> Result<T, Trouble> + Send + 'static,
     {
         let stopping = |_| Refusal::unavailable("the service is stopping").retry(5);
-        let _permit = self.reading.acquire().await.map_err(stopping)?;
+        let permit = self.reading.clone().acquire_owned();
+        let permit = permit.await.map_err(stopping)?;
         let (pool, backend) = (self.readers.clone(), self.backend.clone());
         let asked = tokio::task::spawn_blocking(move || {
+            // Whoever asked may be gone, and the work is done all the same: it is the work that is counted.
+            let _permit = permit;
             let idle = held(&pool).pop();
             let mut store = match idle {
                 Some(store) => store,
@@ -176,20 +180,30 @@ impl Service {
         T: Send + 'static,
         F: FnOnce(&mut Board) -> T + Send + 'static,
     {
+        let look = self.look()?;
         let (name, service) = (study.to_owned(), self.clone());
         self.read_still(move |store| {
+            let _look = look;
             let head = head(store, &name)?;
             let known = held(&service.views).remove(&name);
             let mut board = at_hand(known, head, store)?;
             let answer = ask(&mut board);
             let mut views = held(&service.views);
-            if views.len() >= VIEWS {
-                views.clear();
+            if views.len() >= VIEWS
+                && let Some(other) = views.keys().next().cloned()
+            {
+                views.remove(&other);
             }
             views.insert(name, board);
             Ok(answer)
         })
         .await
+    }
+
+    /// Leave to go through a whole study.
+    fn look(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let busy = |_| Refusal::too_many("other studies are being gone through").retry(2);
+        self.looking.clone().try_acquire_owned().map_err(busy)
     }
 
     /// Goes through the log of a study up to an event and asks what was known then. Only a few at a time.
@@ -198,10 +212,11 @@ impl Service {
         T: Send + 'static,
         F: FnOnce(&mut Replay, &mut dyn Store, &Head) -> Result<T, Trouble> + Send + 'static,
     {
-        let busy = |_| Refusal::too_many("other logs are being gone through").retry(2);
-        let _permit = self.replaying.try_acquire().map_err(busy)?;
+        let look = self.look()?;
         let name = study.to_owned();
-        self.read_still(move |store| {
+        // What is in the log stays as it is: nothing need be held still.
+        self.read(move |store| {
+            let _look = look;
             let head = head(store, &name)?;
             let mut replay = Replay::default();
             let mut at = 0;
@@ -210,7 +225,12 @@ impl Service {
                 let Some(last) = page.last() else { break };
                 at = last.seq;
                 for record in &page {
-                    replay.feed(record).map_err(|what| {
+                    let passed = match record.read() {
+                        Ok(event) if record.is_intact() => replay.pass(&event, &record.hash),
+                        Ok(_) => Err("its hash is not that of its line: it was changed".into()),
+                        Err(error) => Err(error.to_string()),
+                    };
+                    passed.map_err(|what| {
                         StoreError::Damaged(format!("event {}: {what}", record.seq))
                     })?;
                 }

@@ -106,13 +106,16 @@ pub async fn list(
     let Which { open, after, limit } = which.0;
     let part = Part { after, limit };
     let (limit, after) = (part.limit()?, part.after()?.to_owned());
+    let blinded = caller.is_blinded();
     let service = app.service.clone();
     let list = app.service.read(move |store| {
         let head = head(store, &study)?;
         let study = service.study(&head)?;
         let cases = store.cases_after(head.key, &after, open, limit)?;
         let next = (cases.len() == limit).then(|| cases.last().map(|case| case.id.clone()));
-        let episodes = cases.iter().map(|case| EpisodeView::brief(&study, case));
+        let episodes = cases
+            .iter()
+            .map(|case| EpisodeView::brief(&study, case, blinded));
         Ok(EpisodeList {
             episodes: episodes.collect(),
             next: next.flatten(),
@@ -201,7 +204,10 @@ async fn act<T: DeserializeOwned>(
     let reply = app.service.submit(study, command, caller.id()).await?;
     match reply.body {
         Said::Decision(text) => answer::decision(StatusCode::OK, text, caller.is_blinded()),
-        Said::Case(case, study) => json(StatusCode::OK, &EpisodeView::brief(&study, &case)),
+        Said::Case(case, study) => json(
+            StatusCode::OK,
+            &EpisodeView::brief(&study, &case, caller.is_blinded()),
+        ),
         Said::Study(_) | Said::Taken { .. } => {
             Err(Refusal::internal("another answer was expected"))
         }

@@ -24,6 +24,9 @@ use crate::tokens::{Permission, Token};
 
 /// One JSON value a line.
 pub const LINES: &str = "application/x-ndjson";
+/// Events are read so many at a time, and a page has about so many bytes.
+const PART: usize = 100;
+const MOST_PAGE: usize = 8 << 20;
 /// How often a stream looks for new events.
 const POLL: Duration = Duration::from_millis(250);
 
@@ -71,8 +74,15 @@ pub async fn events(
     }
     let lines = app.service.read(move |store| {
         let head = head(store, &study)?;
-        let events = store.events(head.key, after, limit)?;
-        Ok(lines(&events))
+        let (mut at, mut left, mut text) = (after, limit, String::new());
+        // Events may be long: a page ends where it has grown large, and the next one begins there.
+        while left > 0 && text.len() < MOST_PAGE {
+            let events = store.events(head.key, at, left.min(PART))?;
+            let Some(last) = events.last() else { break };
+            (at, left) = (last.seq, left - events.len());
+            text.push_str(&lines(&events));
+        }
+        Ok(text)
     });
     Ok(typed(StatusCode::OK, LINES, lines.await?))
 }
@@ -98,7 +108,7 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answe
             let from = at;
             let page = app
                 .service
-                .read(move |store| Ok(store.events(key, from, PAGE)?));
+                .read(move |store| Ok(store.events(key, from, PART)?));
             // The store may come back; whoever listens hears that we are still here.
             let page = page.await.unwrap_or_default();
             let mut text = String::new();
@@ -116,7 +126,7 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answe
             if sender.is_closed() || !app.tokens.is_still_good(&token) {
                 return;
             }
-            if page.len() < PAGE {
+            if page.len() < PART {
                 tokio::time::sleep(POLL).await;
             }
         }
@@ -147,7 +157,7 @@ pub async fn export(
         let mut at = 0;
         while at < end {
             let from = at;
-            let limit = PAGE.min((end - at) as usize);
+            let limit = PART.min((end - at) as usize);
             let page = service.read(move |store| Ok(store.events(key, from, limit)?));
             let chunk = match page.await {
                 Ok(page) if !page.is_empty() => {

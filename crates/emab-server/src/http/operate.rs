@@ -31,7 +31,7 @@ pub async fn livez() -> Answer {
 #[utoipa::path(get, path = "/readyz", tag = "operate", security(()),
     responses((status = 200, description = "It can", body = serde_json::Value)))]
 pub async fn readyz(State(app): State<App>) -> Answer {
-    let asked = app.service.read(|store| Ok(store.heads("", 1)?));
+    let asked = app.service.read(|store| Ok(store.head("")?));
     let patience = std::time::Duration::from_secs(5);
     let answered = tokio::time::timeout(patience, asked).await;
     let late = |_| Refusal::unavailable("the store does not answer").retry(1);

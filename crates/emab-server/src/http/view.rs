@@ -125,7 +125,7 @@ pub struct EpisodeView {
     /// Its steps; only where the whole episode is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<StepView>>,
-    /// What is known of its outcome, once it has ended.
+    /// What is known of its outcome, once it has ended; `null` for a token that is `blinded`.
     pub outcome: Option<OutcomeView>,
     /// Its place in the order of learning, from 0, once it was learned from.
     pub learned: Option<u64>,
@@ -138,8 +138,8 @@ pub struct EpisodeView {
 }
 
 impl EpisodeView {
-    /// Without its steps.
-    pub fn brief(study: &Study, case: &Case) -> EpisodeView {
+    /// Without its steps. Whoever is blinded sees no outcome: estimates could be computed from many of them.
+    pub fn brief(study: &Study, case: &Case, blinded: bool) -> EpisodeView {
         EpisodeView {
             study: study.name.clone(),
             episode: case.id.clone(),
@@ -147,12 +147,12 @@ impl EpisodeView {
             step: case.step(),
             state: study.spec.states().name(case.state()).into_owned(),
             steps: None,
-            outcome: case.end.as_ref().map(|_| OutcomeView {
+            outcome: case.end.as_ref().filter(|_| !blinded).map(|_| OutcomeView {
                 costs: case.outcome.costs.clone(),
                 rewards: case.outcome.rewards.clone(),
                 last: case.outcome.last,
             }),
-            learned: case.place,
+            learned: case.place.filter(|_| !blinded),
             imported: case.imported,
             opened: case.opened,
             touched: case.touched,
@@ -198,7 +198,7 @@ impl EpisodeView {
         });
         Ok(EpisodeView {
             steps: Some(steps.collect::<Result<_, Refusal>>()?),
-            ..EpisodeView::brief(study, case)
+            ..EpisodeView::brief(study, case, blinded)
         })
     }
 }
