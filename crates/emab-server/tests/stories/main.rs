@@ -7,10 +7,12 @@ mod edge;
 mod support;
 
 mod certificates;
+mod copies;
 mod corrections;
 mod episodes;
 mod export;
 mod import;
+mod late;
 mod learners;
 mod outcomes;
 mod repeats;
