@@ -192,7 +192,7 @@ fn measure(
 ) -> Result<Measured, String> {
     let service = scene.recipe.start()?;
     scene.create_studies(&service)?;
-    let clients = (0..bench.clients).map(|i| Client::new(i, 1, Habits::DILIGENT));
+    let clients = Client::many(bench.clients, 1, Habits::DILIGENT);
     let mut fleet = Fleet::new(&scene.token, clients);
     fleet.drive(&[service.address], Instant::now() + WARM)?;
     let opened = |fleet: &mut Fleet<Client>| fleet.talkers().map(|c| c.opened()).sum::<u64>();
