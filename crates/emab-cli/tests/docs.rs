@@ -89,6 +89,8 @@ fn every_block_is_tested() {
                         );
                     }
                 }
+                // Typed by `guide.rs`.
+                "bash" => assert!(page.ends_with("clinic.md"), "{name}: {body}"),
                 // Pictures in text, formulas, trees of files.
                 "text" => {}
                 other => panic!("{name}: a block of `{other}` is tested nowhere"),

@@ -32,18 +32,21 @@ fn blocks(text: &str) -> Vec<(String, Option<String>)> {
 
 /// Whether a line is what the guide shows; `[..]` stands for anything.
 fn matches(shown: &str, line: &str) -> bool {
-    let mut parts = shown.split("[..]");
-    let Some(mut rest) = parts.next().and_then(|first| line.strip_prefix(first)) else {
+    let Some((first, shown)) = shown.split_once("[..]") else {
+        return shown == line;
+    };
+    let Some(mut rest) = line.strip_prefix(first) else {
         return false;
     };
-    let mut open = false;
+    let mut parts: Vec<&str> = shown.split("[..]").collect();
+    let last = parts.pop().unwrap();
     for part in parts {
         let Some(at) = rest.find(part) else {
             return false;
         };
-        (rest, open) = (&rest[at + part.len()..], part.is_empty());
+        rest = &rest[at + part.len()..];
     }
-    rest.is_empty() || open
+    rest.ends_with(last)
 }
 
 fn free_port() -> u16 {
@@ -81,7 +84,8 @@ fn the_clinic() {
     let said = String::from_utf8_lossy(&output.stderr);
     let log = fs::read_to_string(folder.path().join("serve.log")).unwrap_or_default();
     assert!(output.status.success(), "{seen}\n{said}\n{log}");
-    let mut seen = seen.split(&format!("{MARK}\n"));
+    let mark = format!("{MARK}\n");
+    let mut seen = seen.split(&mark);
     for (typed, shown) in &blocks {
         let seen = seen.next().unwrap();
         let Some(shown) = shown else { continue };

@@ -18,7 +18,9 @@ use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::store::{Head, Store, StoreError};
 use crate::study::Study;
-use crate::work::{Trouble, Work, catch_up, teach_anew};
+use crate::teach::{catch_up, teach_anew};
+use crate::trouble::Trouble;
+use crate::work::Work;
 
 /// The most commands in a group.
 const MOST: usize = 256;
@@ -270,7 +272,9 @@ fn creation(name: &str, command: &Command) -> Result<Arc<Study>, Refusal> {
                 .map_err(|error| Refusal::impossible(error.to_string()))?;
             match &event.what {
                 What::Created(created) if created.study == name => {
-                    let study = Arc::new(Study::from_canonical(name, created.spec.get())?);
+                    let study = Study::from_canonical(name, created.spec.get());
+                    // What is wrong in it is not our fault: somebody sent it.
+                    let study = Arc::new(study.map_err(|refusal| sent(first, refusal))?);
                     begins(&study, first, &event)?;
                     Ok(study)
                 }
@@ -287,13 +291,19 @@ fn creation(name: &str, command: &Command) -> Result<Arc<Study>, Refusal> {
     }
 }
 
+fn sent(record: &Record, refusal: Refusal) -> Refusal {
+    Refusal::impossible(format!("event {}: {}", record.seq, refusal.detail))
+}
+
 /// Whether a log can begin so: a study without its first event must not be left behind.
 fn begins(study: &Arc<Study>, first: &Record, event: &Event) -> Result<(), Refusal> {
     let wrong = |what: &str| Refusal::conflict(format!("event {}: {what}", event.seq));
     if !first.is_intact() {
         return Err(wrong("its hash is not that of its line: it was changed"));
     }
-    let advanced = Board::new(study.clone())?.advance(event, &first.hash, None);
+    let board = Board::new(study.clone());
+    let mut board = board.map_err(|refusal| sent(first, refusal))?;
+    let advanced = board.advance(event, &first.hash, None);
     advanced.map(drop).map_err(|misfit| wrong(&misfit))
 }
 

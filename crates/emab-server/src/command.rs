@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::event::Record;
 use crate::json::{Name, Whole};
 use crate::store::Head;
-use crate::study::Study;
+use crate::study::{Study, is_name};
 
 /// What was done and seen at a step.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -112,8 +112,15 @@ pub enum Command {
 }
 
 impl Command {
-    /// The episodes that must be at hand to carry it out.
+    /// The episodes that must be at hand to carry it out. What cannot be a name is not looked for: a store that cannot even
+    /// ask for it would fail all that stands in the same group.
     pub fn episodes(&self) -> Vec<&str> {
+        let mut names = self.names();
+        names.retain(|name| is_name(name));
+        names
+    }
+
+    fn names(&self) -> Vec<&str> {
         match self {
             Command::Create(_) | Command::Close | Command::Open(None) => Vec::new(),
             Command::Open(Some(id))

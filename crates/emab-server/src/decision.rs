@@ -87,13 +87,8 @@ impl Decision {
             // Of equals the first: `max_by` would take the last.
             .rev()
             .max_by(|a, b| a.index.total_cmp(&b.index));
-        let certificate = match chosen {
-            Some(chosen) => {
-                let shortfall = mind.shortfall(spec, t, x, action);
-                certificate(study, head, &chosen, shortfall)
-            }
-            None => Err("the learner keeps no estimates".into()),
-        };
+        let shortfall = mind.shortfall(spec, t, x, action);
+        let certificate = certificate(study, head, chosen.as_ref(), shortfall);
         let estimate = |c: &Candidate| {
             let known = |value: f64| Some(value).filter(|v| c.count > 0 && v.is_finite());
             Estimate {
@@ -135,7 +130,7 @@ impl Decision {
 fn certificate(
     study: &Study,
     head: &Head,
-    chosen: &Candidate,
+    chosen: Option<&Candidate>,
     shortfall: Option<f64>,
 ) -> Result<f64, String> {
     if let Some(why) = &study.unsound {
@@ -148,6 +143,7 @@ fn certificate(
             head.missing, head.episodes
         ));
     }
+    let chosen = chosen.ok_or("the learner keeps no estimates")?;
     let within = shortfall.map(|shortfall| shortfall.max(2.0 * chosen.width));
     match within.filter(|within| within.is_finite()) {
         Some(within) => Ok(within),

@@ -21,6 +21,28 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     Ok(value)
 }
 
+/// Reads a body that is an object. Without this a list of its values in their order would be one, too.
+pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    if bytes.trim_ascii_start().first() == Some(&b'{') {
+        return read(bytes);
+    }
+    // What is no JSON at all is told so.
+    let Strict(value) = read(bytes)?;
+    Err(Refusal::malformed(format!(
+        "expected a JSON object, got {}",
+        short(&value.to_string())
+    ))
+    .at(""))
+}
+
+/// The same where `null` says nothing.
+pub fn object_or_null<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, Refusal> {
+    if bytes.trim_ascii() == b"null" {
+        return Ok(None);
+    }
+    object(bytes).map(Some)
+}
+
 fn pointer_of(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;
     path.iter().fold(String::new(), |mut pointer, segment| {
@@ -175,6 +197,8 @@ pub fn short(text: &str) -> String {
 /// use emab_server::json::pointer_at;
 /// let text = r#"{"a": [1, {"b/c": "here"}]}"#;
 /// assert_eq!(pointer_at(text, text.find("here").unwrap()), "/a/1/b~1c");
+/// assert_eq!(pointer_at(text, text.find("[1").unwrap()), "/a");
+/// assert_eq!(pointer_at(text, text.find("\"b/c").unwrap()), "/a/1/b~1c");
 /// ```
 pub fn pointer_at(text: &str, byte: usize) -> String {
     enum Level {
@@ -183,7 +207,8 @@ pub fn pointer_at(text: &str, byte: usize) -> String {
     }
     let bytes = text.as_bytes();
     let (mut levels, mut at) = (Vec::new(), 0);
-    while at < bytes.len() && at <= byte {
+    // A key that begins there is meant; a list or an object that does is meant as a whole.
+    while at < bytes.len() && (at < byte || (at == byte && bytes[at] == b'"')) {
         match bytes[at] {
             b'[' => levels.push(Level::List(0)),
             b'{' => levels.push(Level::Map(None)),

@@ -6,11 +6,11 @@
 use crate::board::Misfit;
 use crate::case::Case;
 use crate::event::What;
+use crate::given::{reason_for, required_reason, values};
 use crate::json::Name;
 use crate::refusal::Refusal;
 use crate::store::Head;
 use crate::study::{NAME_RULE, Study, is_name};
-use crate::work::{reason_for, required_reason, values};
 
 /// Checks an event against the study and the episode as they are before it.
 pub fn check(study: &Study, head: &Head, case: Option<&Case>, what: &What) -> Result<(), Misfit> {

@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 use crate::replay::Replay;
 use crate::store::{Backend, Head, Store, StoreError};
 use crate::study::Study;
-use crate::work::Trouble;
+use crate::trouble::Trouble;
 
 /// Commands that wait for the writer, at most.
 const QUEUE: usize = 4_096;
@@ -134,6 +134,21 @@ impl Service {
         }
     }
 
+    /// Asks the store several things about one and the same moment.
+    pub async fn read_still<T, F>(&self, ask: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn Store) -> Result<T, Trouble> + Send + 'static,
+    {
+        self.read(move |store| {
+            store.hold()?;
+            let answer = ask(store);
+            store.rollback();
+            answer
+        })
+        .await
+    }
+
     /// The study, which must be there.
     pub async fn head(&self, study: &str) -> Result<Head, Refusal> {
         let name = study.to_owned();
@@ -162,7 +177,7 @@ impl Service {
         F: FnOnce(&mut Board) -> T + Send + 'static,
     {
         let (name, service) = (study.to_owned(), self.clone());
-        self.read(move |store| {
+        self.read_still(move |store| {
             let head = head(store, &name)?;
             let known = held(&service.views).remove(&name);
             let mut board = at_hand(known, head, store)?;
@@ -186,7 +201,7 @@ impl Service {
         let busy = |_| Refusal::too_many("other logs are being gone through").retry(2);
         let _permit = self.replaying.try_acquire().map_err(busy)?;
         let name = study.to_owned();
-        self.read(move |store| {
+        self.read_still(move |store| {
             let head = head(store, &name)?;
             let mut replay = Replay::default();
             let mut at = 0;

@@ -1,54 +1,31 @@
 //! Carrying out commands on one study, inside a transaction: checked first, then recorded as events.
 //!
 //! A command is either refused and has changed nothing, or was carried out before and is answered as it was then, or
-//! becomes one event (an import: one for each line).
+//! becomes one event. Only an import becomes one for each line, and where a line is refused those before it stand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::value::to_raw_value;
 
 use crate::board::{Board, step};
-use crate::case::{Case, Outcome};
+use crate::case::Case;
 use crate::command::{Abandon, Amend, Body, Command, Past, Reply, Reveal, Stop, Tell};
 use crate::decision::Decision;
 use crate::event::{
-    Abandoned, Amended, Closed, Created, Event, Imported, Opened, Record, Revealed, Shadow,
-    Stopped, Told, What,
+    Abandoned, Amended, Closed, Created, Event, Opened, Record, Revealed, Shadow, Stopped, Told,
+    What,
 };
+use crate::given::{given, reason_for, required_reason, right_step, still_open};
 use crate::json::{Whole, short};
-use crate::lesson::{pack, unpack};
+use crate::lesson::pack;
 use crate::mind::Place;
+use crate::past::{check_past, closed, in_line};
 use crate::refusal::Refusal;
+use crate::replay::Replay;
 use crate::store::{Answer, Changes, Lesson, Store, StoreError};
 use crate::study::{NAME_RULE, Study, is_name};
-
-/// The longest reason.
-pub const MAX_REASON: usize = 2_000;
-/// Costs and rewards beyond this are refused: sums over many episodes must stay finite.
-const LARGEST: f64 = 1e100;
-/// How many learned episodes are read at once.
-const PAGE: usize = 4_096;
-
-/// Why a command was not carried out.
-#[derive(Debug)]
-pub enum Trouble {
-    /// It cannot be.
-    Refused(Refusal),
-    /// The store failed: nothing of the transaction stands.
-    Store(StoreError),
-}
-
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Trouble {
-        Trouble::Refused(refusal)
-    }
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Trouble {
-        Trouble::Store(error)
-    }
-}
+use crate::teach::teach_anew;
+use crate::trouble::Trouble;
 
 fn broken(error: impl std::fmt::Display) -> Trouble {
     Trouble::Refused(Refusal::internal(error.to_string()))
@@ -194,7 +171,9 @@ impl<'a> Work<'a> {
             }
             return self.repeat(id, 1);
         }
-        self.accepts_episodes()?;
+        if self.board.head.closed {
+            return Err(closed(&self.board.head.name).into());
+        }
         let start = self.board.study.spec.start();
         let (decision, shadow) = self.decide(id, 1, start)?;
         let what = What::Opened(Opened {
@@ -204,16 +183,6 @@ impl<'a> Work<'a> {
         });
         self.record(what, by)?;
         answered(&decision)
-    }
-
-    fn accepts_episodes(&self) -> Result<(), Refusal> {
-        if self.board.head.closed {
-            let name = &self.board.head.name;
-            return Err(Refusal::conflict(format!(
-                "study `{name}` is closed: it takes no new episodes"
-            )));
-        }
-        Ok(())
     }
 
     fn tell(&mut self, id: &str, tell: &Tell, by: &str) -> Result<Reply, Trouble> {
@@ -395,15 +364,14 @@ impl<'a> Work<'a> {
             let there = self.cases.get(&past.id);
             match check_past(&self.board.study, past, there) {
                 Ok(None) => repeated += 1,
+                Ok(Some(_)) if self.board.head.closed => {
+                    return Err(in_line(*line, closed(&self.board.head.name)).into());
+                }
                 Ok(Some(imported)) => {
-                    self.accepts_episodes()?;
                     self.record(What::Imported(imported), by)?;
                     new += 1;
                 }
-                Err(mut refusal) => {
-                    refusal.detail = format!("line {line}: {}", refusal.detail);
-                    return Err(refusal.into());
-                }
+                Err(refusal) => return Err(in_line(*line, refusal).into()),
             }
         }
         Ok(Reply {
@@ -436,6 +404,14 @@ impl<'a> Work<'a> {
             let event = record
                 .read()
                 .map_err(|error| Refusal::impossible(format!("event {}: {error}", record.seq)))?;
+            if let Some((id, step, text)) = Replay::decision_of(&event) {
+                // Whether it is what the log leads to is for an audit to say; here it is enough that it can be shown.
+                let advice = serde_json::from_str::<Decision>(text).map(|decision| decision.advice);
+                let advice = advice.map_err(|error| wrong(&format!("its decision: {error}")))?;
+                if advice.episode != id || advice.step != step as usize {
+                    return Err(wrong("its decision is one of another step").into());
+                }
+            }
             if let Some(id) = event.what.episode()
                 && !self.cases.contains_key(id)
             {
@@ -548,251 +524,12 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Teaches the mind of a board everything that was learned, in order; what is not yet in the store comes from `pending`.
-pub fn teach_anew(
-    board: &mut Board,
-    store: &mut dyn Store,
-    pending: &BTreeMap<u64, Vec<u8>>,
-) -> Result<(), Trouble> {
-    board.mind = crate::mind::Mind::new(&board.study)?;
-    catch_up(board, store, pending)?;
-    board.stale = false;
-    Ok(())
-}
-
-/// Teaches the mind of a board what was learned since.
-pub fn catch_up(
-    board: &mut Board,
-    store: &mut dyn Store,
-    pending: &BTreeMap<u64, Vec<u8>>,
-) -> Result<(), Trouble> {
-    let (key, end) = (board.head.key, board.head.learned);
-    while board.mind.taught < end {
-        let from = board.mind.taught;
-        let page = store.lessons(key, from, PAGE.min((end - from) as usize))?;
-        let stored = page.iter().map(|lesson| (lesson.place, &lesson.bytes));
-        let mut lessons: BTreeMap<u64, &Vec<u8>> = stored.collect();
-        let last = match page.last() {
-            Some(lesson) => lesson.place + 1,
-            None => end,
-        };
-        lessons.extend(
-            pending
-                .range(from..last)
-                .map(|(place, bytes)| (*place, bytes)),
-        );
-        for (place, bytes) in lessons {
-            let episode = unpack(bytes).filter(|_| place == board.mind.taught);
-            let episode = episode.ok_or_else(|| {
-                let taught = board.mind.taught;
-                StoreError::Damaged(format!("learned episode {taught} is missing or unreadable"))
-            })?;
-            board.mind.learn(&episode);
-        }
-        if board.mind.taught == from {
-            return Err(StoreError::Damaged(format!("learned episode {from} is missing")).into());
-        }
-    }
-    Ok(())
-}
-
-/// Checks a past episode: what is to be recorded, or none if the very same is there.
-pub fn check_past(
-    study: &Study,
-    past: &Past,
-    there: Option<&Case>,
-) -> Result<Option<Imported>, Refusal> {
-    if !is_name(&past.id) {
-        return Err(Refusal::impossible(format!(
-            "`{}` cannot be the name of an episode: {NAME_RULE}",
-            short(&past.id)
-        ))
-        .at("/id"));
-    }
-    if past.actions.len() != past.feedbacks.len() {
-        return Err(Refusal::impossible(format!(
-            "{} actions and {} feedbacks: there is one feedback for each action",
-            past.actions.len(),
-            past.feedbacks.len()
-        ))
-        .at("/feedbacks"));
-    }
-    let (mut x, mut names) = (study.spec.start(), (Vec::new(), Vec::new()));
-    let mut indices = Vec::new();
-    for (i, (action, feedback)) in past.actions.iter().zip(&past.feedbacks).enumerate() {
-        let inside = |refusal: Refusal| {
-            let pointer = match refusal.pointer.as_deref() {
-                Some("/feedback") => format!("/feedbacks/{i}"),
-                _ => format!("/actions/{i}"),
-            };
-            refusal.at(pointer)
-        };
-        let action = study.action(action).map_err(inside)?;
-        let feedback = study.feedback(feedback).map_err(inside)?;
-        if i + 1 >= study.spec.horizon() {
-            return Err(Refusal::impossible(format!(
-                "{} actions: at most {} fit before the horizon",
-                past.actions.len(),
-                study.spec.horizon() - 1
-            ))
-            .at("/actions"));
-        }
-        x = crate::board::next(study, i + 1, x, action, feedback).map_err(inside)?;
-        names.0.push(study.spec.actions().name(action).into_owned());
-        names
-            .1
-            .push(study.spec.feedbacks().name(feedback).into_owned());
-        indices.push((action, feedback));
-    }
-    let steps = past.actions.len() + 1;
-    let costs = values("costs", &past.costs, steps - 1)?;
-    let rewards = values("rewards", &past.rewards, steps)?;
-    if let Some(case) = there {
-        let told = case.steps.iter().map(|step| (step.action, step.feedback));
-        let same = case.imported
-            && told.eq(indices)
-            && case.outcome.costs == costs
-            && case.outcome.rewards == rewards;
-        return if same {
-            Ok(None)
-        } else {
-            Err(Refusal::conflict(format!(
-                "there is an episode `{}` already, and it is another one",
-                past.id
-            ))
-            .at("/id"))
-        };
-    }
-    Ok(Some(Imported {
-        episode: past.id.clone(),
-        actions: names.0,
-        feedbacks: names.1,
-        costs,
-        rewards,
-    }))
-}
-
 fn answered(decision: &Decision) -> Result<Reply, Trouble> {
     let text = serde_json::to_string(decision).map_err(broken)?;
     Ok(Reply {
         new: true,
         body: Body::Decision(text),
     })
-}
-
-fn still_open(case: &Case) -> Result<(), Refusal> {
-    match &case.end {
-        None => Ok(()),
-        Some(end) => Err(Refusal::conflict(format!(
-            "episode `{}` has ended: it was {} at step {}",
-            case.id,
-            if end.abandoned {
-                "abandoned"
-            } else {
-                "stopped"
-            },
-            case.step()
-        ))
-        .current(case.step())),
-    }
-}
-
-fn right_step(case: &Case, Whole(step): Whole) -> Result<(), Refusal> {
-    let now = case.step();
-    if step == now as u64 {
-        return Ok(());
-    }
-    Err(Refusal::wrong_step(format!(
-        "step {step} was told, and episode `{}` is at step {now}",
-        case.id
-    ))
-    .at("/step")
-    .current(now))
-}
-
-/// The reason as it is kept; required where something was done against the recommendation.
-pub(crate) fn reason_for(
-    reason: Option<&str>,
-    overridden: bool,
-    what: impl Fn() -> String,
-) -> Result<Option<String>, Refusal> {
-    match reason {
-        Some(reason) => required_reason(reason).map(Some),
-        None if overridden => Err(Refusal::impossible(format!(
-            "{}: an override needs a `reason`",
-            what()
-        ))
-        .at("/reason")),
-        None => Ok(None),
-    }
-}
-
-pub(crate) fn required_reason(reason: &str) -> Result<String, Refusal> {
-    if reason.trim().is_empty() || reason.chars().count() > MAX_REASON {
-        return Err(Refusal::impossible(format!(
-            "a `reason` has 1 to {MAX_REASON} characters, this one has {}",
-            reason.trim().chars().count()
-        ))
-        .at("/reason"));
-    }
-    Ok(reason.into())
-}
-
-/// What a request gives of the outcome of an episode that has ended.
-fn given(
-    case: &Case,
-    costs: &Option<Vec<Option<f64>>>,
-    rewards: &Option<Vec<Option<f64>>>,
-) -> Result<Outcome, Refusal> {
-    if case.end.is_none() {
-        return Err(Refusal::conflict(format!(
-            "episode `{}` is open at step {}: its outcome comes after it has ended (POST …:stop)",
-            case.id,
-            case.step()
-        ))
-        .current(case.step()));
-    }
-    let list = |field: &str, given: &Option<Vec<Option<f64>>>, expected: usize| match given {
-        None => Ok(vec![None; expected]),
-        Some(given) => values(field, given, expected),
-    };
-    Ok(Outcome {
-        costs: list("costs", costs, case.step() - 1)?,
-        rewards: list("rewards", rewards, case.step())?,
-        last: false,
-    })
-}
-
-/// Values that can be learned from, as they are kept.
-pub(crate) fn values(
-    field: &str,
-    given: &[Option<f64>],
-    expected: usize,
-) -> Result<Vec<Option<f64>>, Refusal> {
-    if given.len() != expected {
-        let steps = match field {
-            "costs" => "one for each action taken",
-            _ => "one for each step passed, the last included",
-        };
-        return Err(Refusal::impossible(format!(
-            "`{field}` has {} values and the episode {expected}: {steps}",
-            given.len()
-        ))
-        .at(format!("/{field}")));
-    }
-    let value = |(i, value): (usize, &Option<f64>)| match value {
-        Some(value) if value.is_nan() || value.abs() > LARGEST => {
-            Err(Refusal::impossible(format!(
-                "{} is too large: at most 1e100 in size",
-                emab::plain(*value)
-            ))
-            .at(format!("/{field}/{i}")))
-        }
-        // There is one zero.
-        Some(value) => Ok(Some(value + 0.0)),
-        None => Ok(None),
-    };
-    given.iter().enumerate().map(value).collect()
 }
 
 fn adds(known: &[Option<f64>], given: &[Option<f64>]) -> bool {

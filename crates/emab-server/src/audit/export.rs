@@ -40,6 +40,10 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             }
         }
         let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
+        if bytes.is_empty() {
+            // Shells add such lines; they say nothing.
+            continue;
+        }
         if bytes.len() > LONGEST {
             let what = format!("it is longer than {} MiB: not an event", LONGEST >> 20);
             walk.found.add(place(), what);
@@ -84,7 +88,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             watch(walk.events);
         }
     }
-    if line == 1 && walk.found.kept.is_empty() {
+    if walk.events == 0 && walk.found.kept.is_empty() {
         walk.found.add("line 1", "the export is empty");
     }
     report(walk)

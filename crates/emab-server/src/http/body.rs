@@ -57,7 +57,19 @@ pub async fn json<T: DeserializeOwned>(
     if bytes.is_empty() {
         return Err(Refusal::malformed("the body is empty; this call takes a JSON object").at(""));
     }
-    crate::json::read(&bytes)
+    crate::json::object(&bytes)
+}
+
+/// No body, or one that says nothing: `null` or `{}`, as some clients send it.
+pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), Refusal> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    let bytes = bytes(headers, body, MOST).await?;
+    if !bytes.is_empty() {
+        crate::json::object_or_null::<Nothing>(&bytes)?;
+    }
+    Ok(())
 }
 
 fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {

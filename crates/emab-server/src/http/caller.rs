@@ -30,8 +30,18 @@ impl Caller {
         self.0.role().may(permission)
     }
 
+    /// The studies that their token is for; none for all.
+    pub fn studies(&self) -> Option<&[String]> {
+        self.0.studies()
+    }
+
+    /// Their token, for whoever has to ask later whether it still works.
+    pub fn token(&self) -> Arc<Token> {
+        self.0.clone()
+    }
+
     /// Whether their token is for this study, too.
-    pub fn sees(&self, study: &str) -> bool {
+    fn sees(&self, study: &str) -> bool {
         self.0.may_see(study)
     }
 

@@ -1,16 +1,18 @@
 //! Calls about episodes.
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{self, Answer, json};
 use super::body::{self, MOST};
 use super::caller::Caller;
-use super::query;
+use super::path::Path;
+use super::query::{self, NoQuery};
 use super::view::{EpisodeList, EpisodeView, ReplayView};
 use super::{App, studies::Part};
 use crate::command::{Abandon, Amend, Body as Said, Command, Reveal, Stop, Tell};
@@ -41,6 +43,7 @@ pub async fn open(
     State(app): State<App>,
     caller: Caller,
     Path(study): Path<String>,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -49,7 +52,7 @@ pub async fn open(
     let Open { id } = if bytes.is_empty() {
         Open::default()
     } else {
-        crate::json::read::<Option<Open>>(&bytes)?.unwrap_or_default()
+        crate::json::object_or_null::<Open>(&bytes)?.unwrap_or_default()
     };
     let command = Command::Open(id);
     let reply = app.service.submit(&study, command, caller.id()).await?;
@@ -80,6 +83,7 @@ pub struct Which {
     open: bool,
     /// Begin after this name.
     #[serde(default)]
+    #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     after: String,
     /// At most so many, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
@@ -101,12 +105,12 @@ pub async fn list(
     caller.may_in(Permission::ReadEpisode, &study)?;
     let Which { open, after, limit } = which.0;
     let part = Part { after, limit };
-    let limit = part.limit()?;
+    let (limit, after) = (part.limit()?, part.after()?.to_owned());
     let service = app.service.clone();
     let list = app.service.read(move |store| {
         let head = head(store, &study)?;
         let study = service.study(&head)?;
-        let cases = store.cases_after(head.key, &part.after, open, limit)?;
+        let cases = store.cases_after(head.key, &after, open, limit)?;
         let next = (cases.len() == limit).then(|| cases.last().map(|case| case.id.clone()));
         let episodes = cases.iter().map(|case| EpisodeView::brief(&study, case));
         Ok(EpisodeList {
@@ -134,10 +138,11 @@ pub async fn read(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
 ) -> Answer {
     caller.may_in(Permission::ReadEpisode, &study)?;
     let (blinded, service) = (caller.is_blinded(), app.service.clone());
-    let view = app.service.read(move |store| {
+    let view = app.service.read_still(move |store| {
         let head = head(store, &study)?;
         let cases = store.cases(head.key, &[&episode])?;
         let case = cases.first().ok_or_else(|| no_episode(&study, &episode))?;
@@ -158,8 +163,12 @@ pub async fn ask(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
+    _: NoQuery,
+    headers: HeaderMap,
+    body: Body,
 ) -> Answer {
     caller.may_in(Permission::Act, &study)?;
+    body::none(&headers, body).await?;
     let asked = app.service.read(move |store| {
         let head = head(store, &study)?;
         match store.answer(head.key, &episode, None)? {
@@ -176,7 +185,19 @@ pub async fn ask(
     answer::decision(StatusCode::OK, asked.await?, caller.is_blinded())
 }
 
-async fn act(app: &App, caller: &Caller, study: &str, command: Command) -> Answer {
+/// Lets a caller act on an episode: who may, then what was sent, then the command.
+async fn act<T: DeserializeOwned>(
+    app: &App,
+    caller: &Caller,
+    permission: Permission,
+    study: &str,
+    request: Request,
+    command: impl FnOnce(T) -> Command,
+) -> Answer {
+    caller.may_in(permission, study)?;
+    let (parts, body) = request.into_parts();
+    let given = body::json(&parts.headers, body, MOST).await?;
+    let command = command(given);
     let reply = app.service.submit(study, command, caller.id()).await?;
     match reply.body {
         Said::Decision(text) => answer::decision(StatusCode::OK, text, caller.is_blinded()),
@@ -200,12 +221,11 @@ pub async fn tell(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Body,
+    _: NoQuery,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let tell: Tell = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Tell(episode, tell)).await
+    let command = |given: Tell| Command::Tell(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Stop an episode
@@ -219,12 +239,11 @@ pub async fn stop(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Body,
+    _: NoQuery,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let stop: Stop = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Stop(episode, stop)).await
+    let command = |given: Stop| Command::Stop(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Give an episode up
@@ -238,12 +257,11 @@ pub async fn abandon(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Body,
+    _: NoQuery,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let abandon: Abandon = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Abandon(episode, abandon)).await
+    let command = |given: Abandon| Command::Abandon(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Give the outcome, or a part of it
@@ -258,12 +276,11 @@ pub async fn reveal(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Body,
+    _: NoQuery,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Act, &study)?;
-    let reveal: Reveal = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Reveal(episode, reveal)).await
+    let command = |given: Reveal| Command::Reveal(episode, given);
+    act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Correct an outcome
@@ -278,12 +295,11 @@ pub async fn amend(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Body,
+    _: NoQuery,
+    request: Request,
 ) -> Answer {
-    caller.may_in(Permission::Amend, &study)?;
-    let amend: Amend = body::json(&headers, body, MOST).await?;
-    act(&app, &caller, &study, Command::Amend(episode, amend)).await
+    let command = |given: Amend| Command::Amend(episode, given);
+    act(&app, &caller, Permission::Amend, &study, request, command).await
 }
 
 /// Recompute a decision from the log
@@ -297,6 +313,7 @@ pub async fn replay(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode, step)): Path<(String, String, String)>,
+    _: NoQuery,
 ) -> Answer {
     caller.may_in(Permission::Log, &study)?;
     let missing = Refusal::not_found(format!(

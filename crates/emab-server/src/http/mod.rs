@@ -4,8 +4,10 @@ mod answer;
 mod body;
 mod caller;
 mod episodes;
+mod import;
 mod log;
 mod operate;
+mod path;
 mod query;
 mod studies;
 pub mod view;
@@ -130,7 +132,7 @@ fn calls() -> Calls {
         .with(routes!(episodes::replay))
         .with(routes!(log::events))
         .with(routes!(log::export))
-        .with(routes!(log::import))
+        .with(routes!(import::import))
         .with(routes!(operate::livez))
         .with(routes!(operate::readyz))
         .with(routes!(operate::metrics))

@@ -28,6 +28,14 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// No parameters: one that is given all the same is a mistake that nobody should have to look for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// For calls without parameters.
+pub type NoQuery = Query<Nothing>;
+
 /// A whole number in an address; `2.0` is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number(pub u64);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -11,11 +11,13 @@ use utoipa::IntoParams;
 use super::answer::{Answer, json};
 use super::body::{self, MOST_STUDY};
 use super::caller::Caller;
+use super::path::{NewName, Path};
+use super::query::NoQuery;
 use super::view::{Estimates, StudyList, StudyView};
 use super::{App, query};
 use crate::command::{Body as Said, Command, Reply};
 use crate::refusal::Refusal;
-use crate::study::Study;
+use crate::study::{NAME_RULE, Study, is_name};
 use crate::tokens::Permission;
 
 /// The most studies or episodes in one answer.
@@ -28,6 +30,7 @@ const LIST: usize = 1_000;
 pub struct Part {
     /// Begin after this name.
     #[serde(default)]
+    #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     pub after: String,
     /// At most so many, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
@@ -35,6 +38,16 @@ pub struct Part {
 }
 
 impl Part {
+    /// A name, or nothing.
+    pub fn after(&self) -> Result<&str, Refusal> {
+        if self.after.is_empty() || is_name(&self.after) {
+            return Ok(&self.after);
+        }
+        Err(Refusal::malformed(format!(
+            "`after` is a name: {NAME_RULE}"
+        )))
+    }
+
     pub fn limit(&self) -> Result<usize, Refusal> {
         query::within("limit", self.limit, 1, LIST as u64, 100).map(|limit| limit as usize)
     }
@@ -47,16 +60,30 @@ impl Part {
     responses((status = 200, description = "The studies", body = StudyList)))]
 pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Part>) -> Answer {
     caller.may(Permission::ReadStudy)?;
-    let limit = part.limit()?;
-    let after = part.0.after;
-    let heads = app
-        .service
-        .read(move |store| Ok(store.heads(&after, limit)?))
-        .await?;
+    let (limit, after) = (part.limit()?, part.after()?.to_owned());
+    let only = caller.studies().map(<[String]>::to_vec);
+    let heads = app.service.read(move |store| match only {
+        None => Ok(store.heads(&after, limit)?),
+        // Of others neither the names nor the number is told.
+        Some(mut names) => {
+            names.retain(|name| *name > after);
+            names.sort_unstable();
+            names.dedup();
+            let mut heads = Vec::new();
+            for name in names {
+                heads.extend(store.head(&name)?);
+                if heads.len() == limit {
+                    break;
+                }
+            }
+            Ok(heads)
+        }
+    });
+    let heads = heads.await?;
     let next = (heads.len() == limit).then(|| heads.last().map(|head| head.name.clone()));
-    let shown = heads.iter().filter(|head| caller.sees(&head.name));
     let shadows = caller.has(Permission::Log);
-    let studies = shown
+    let studies = heads
+        .iter()
         .map(|head| StudyView::new(&*app.service.study(head)?, head, shadows))
         .collect::<Result<_, _>>()?;
     json(
@@ -85,7 +112,8 @@ pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Par
 pub async fn create(
     State(app): State<App>,
     caller: Caller,
-    Path(study): Path<String>,
+    NewName(study): NewName,
+    _: NoQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
@@ -117,7 +145,12 @@ fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Ans
 #[utoipa::path(get, path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "The study", body = StudyView)))]
-pub async fn read(State(app): State<App>, caller: Caller, Path(study): Path<String>) -> Answer {
+pub async fn read(
+    State(app): State<App>,
+    caller: Caller,
+    Path(study): Path<String>,
+    _: NoQuery,
+) -> Answer {
     caller.may_in(Permission::ReadStudy, &study)?;
     let head = app.service.head(&study).await?;
     let study = app.service.study(&head)?;
@@ -131,8 +164,16 @@ pub async fn read(State(app): State<App>, caller: Caller, Path(study): Path<Stri
 #[utoipa::path(post, path = "/v1/studies/{study}:close", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "The study", body = StudyView)))]
-pub async fn close(State(app): State<App>, caller: Caller, Path(study): Path<String>) -> Answer {
+pub async fn close(
+    State(app): State<App>,
+    caller: Caller,
+    Path(study): Path<String>,
+    _: NoQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
     caller.may_in(Permission::CloseStudy, &study)?;
+    body::none(&headers, body).await?;
     let command = Command::Close;
     let reply = app.service.submit(&study, command, caller.id()).await?;
     study_reply(&app, reply, StatusCode::OK, &caller)
@@ -164,15 +205,17 @@ pub async fn estimates(
     caller.may_in(Permission::Estimates, &study)?;
     let head = app.service.head(&study).await?;
     let seq = query::within("as_of", when.as_of, 1, head.seq, head.seq)?;
-    let estimates = if seq == head.seq {
-        app.service.now(&study, Estimates::of).await?
-    } else {
-        let then = app.service.then(&study, seq, |replay, _, _| {
-            let board = replay.board.as_mut();
-            let board = board.ok_or_else(|| Refusal::not_found("the log is empty"))?;
-            Ok(Estimates::of(board))
-        });
-        then.await?
-    };
-    json(StatusCode::OK, &estimates)
+    if seq == head.seq {
+        let estimates = app.service.now(&study, Estimates::of).await?;
+        // Whoever named the event wants what was known then, though others have come meanwhile.
+        if when.as_of.is_none() || estimates.as_of == seq {
+            return json(StatusCode::OK, &estimates);
+        }
+    }
+    let then = app.service.then(&study, seq, |replay, _, _| {
+        let board = replay.board.as_mut();
+        let board = board.ok_or_else(|| Refusal::not_found("the log is empty"))?;
+        Ok(Estimates::of(board))
+    });
+    json(StatusCode::OK, &then.await?)
 }

@@ -108,6 +108,13 @@ impl Tokens {
             }),
         }
     }
+
+    /// Whether a token that was let in is still there, as it was: for what goes on after its request.
+    pub fn is_still_good(&self, token: &Token) -> bool {
+        self.0.refresh();
+        let now = self.0.find(&token.hash());
+        now.is_some_and(|now| now.revoked().is_none() && *now == *token)
+    }
 }
 
 impl Inner {

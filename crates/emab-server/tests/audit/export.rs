@@ -44,9 +44,10 @@ fn lines_missing_swapped_or_twice() {
     assert_eq!(places(&report), ["event 40"]);
     assert_eq!(report.recomputed, WRITTEN.events.len() as u64);
     let mut changed = lines();
+    // An empty line says nothing.
     changed.insert(39, String::new());
     let report = of_lines(&changed);
-    assert_eq!(places(&report), ["line 40"], "{report:#?}");
+    assert!(report.is_clean(), "{report:#?}");
     assert_eq!(report.recomputed, WRITTEN.events.len() as u64);
     let changed = lines()[1..].to_vec();
     let report = of_lines(&changed);

@@ -1,5 +1,10 @@
 //! A service on a store of its own, called without a socket.
+#![allow(dead_code)] // each test file uses what it needs
 
+pub mod desk;
+pub mod week;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -27,14 +32,32 @@ pub const CLINIC: &str = r#"{
     "learner": "feedbal:width=sound"
 }"#;
 
+/// The clinic with some fields set.
+pub fn clinic_with(fields: Value) -> String {
+    let mut spec: Value = serde_json::from_str(CLINIC).unwrap();
+    for (name, value) in fields.as_object().unwrap() {
+        spec[name] = value.clone();
+    }
+    spec.to_string()
+}
+
+/// The clinic under another learner.
+pub fn clinic_of(learner: &str) -> String {
+    clinic_with(serde_json::json!({ "learner": learner }))
+}
+
 /// A service and who may call it.
-#[allow(dead_code)] // each test file uses what it needs
 pub struct Clinic {
     pub folder: TempDir,
     pub service: Arc<Service>,
     pub router: Router,
     pub tokens: TokenFile,
     pub admin: String,
+    pub operator: String,
+    pub viewer: String,
+    pub blinded: String,
+    /// An admin of the study `elsewhere` alone.
+    pub elsewhere: String,
 }
 
 /// An answer.
@@ -55,10 +78,43 @@ impl Answer {
         self.json().pointer(pointer).cloned().unwrap_or(Value::Null)
     }
 
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.map_or("", |value| value.to_str().unwrap())
+    }
+
     #[track_caller]
     pub fn is(self, status: u16) -> Answer {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         self
+    }
+
+    /// A refusal of this status, as all of them are: problem details with a stable type.
+    #[track_caller]
+    pub fn refuses(self, status: u16) -> Answer {
+        let answer = self.is(status);
+        assert_eq!(
+            answer.header("content-type"),
+            "application/problem+json",
+            "{}",
+            answer.text
+        );
+        let kind = (answer.at("/type"), answer.at("/title"));
+        let known = emab_server::refusal::KINDS
+            .iter()
+            .any(|(kinds, s, title)| *s == status && kind == ((*kinds).into(), (*title).into()));
+        assert!(known, "{}", answer.text);
+        assert_eq!(answer.at("/status"), status);
+        assert!(!answer.at("/detail").as_str().unwrap().is_empty());
+        answer
+    }
+
+    /// A refusal that names the place of the fault.
+    #[track_caller]
+    pub fn refuses_at(self, status: u16, pointer: &str) -> Answer {
+        let answer = self.refuses(status);
+        assert_eq!(answer.at("/pointer"), pointer, "{}", answer.text);
+        answer
     }
 }
 
@@ -72,15 +128,18 @@ impl Clinic {
 
     pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> Clinic {
         let tokens = TokenFile::at(folder.path().join("tokens.json"));
-        let admin = match tokens.create_first_admin().unwrap() {
-            Some(secret) => secret.reveal().to_owned(),
-            None => tokens
-                .new_token("again", Role::Admin, None)
-                .unwrap()
-                .1
-                .reveal()
-                .to_owned(),
+        // Those of an earlier start are gone with their secrets.
+        let _ = std::fs::remove_file(tokens.path());
+        let new = |name: &str, role, studies| {
+            let (_, secret) = tokens.new_token(name, role, studies).unwrap();
+            secret.reveal().to_owned()
         };
+        let admin = new("admin", Role::Admin, None);
+        let operator = new("operator", Role::Operator, None);
+        let viewer = new("viewer", Role::Viewer, None);
+        let blinded = new("blinded", Role::Blinded, None);
+        let bound = Some(vec!["elsewhere".to_owned()]);
+        let elsewhere = new("elsewhere", Role::Admin, bound);
         let metrics = Metrics::new();
         let service = Service::start(backend, metrics.clone()).unwrap();
         let watched = Tokens::watch(tokens.path()).unwrap();
@@ -91,7 +150,30 @@ impl Clinic {
             router,
             tokens,
             admin,
+            operator,
+            viewer,
+            blinded,
+            elsewhere,
         }
+    }
+
+    /// The same store under a new process, as far as one process can be two.
+    pub fn restarted(self) -> Clinic {
+        self.service.finish();
+        let Clinic {
+            folder,
+            service,
+            router,
+            ..
+        } = self;
+        drop((service, router));
+        let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
+        Clinic::over(folder, Arc::new(store))
+    }
+
+    /// The store's file.
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("studies.db")
     }
 
     /// A call with a token.
@@ -135,28 +217,5 @@ impl Clinic {
 
     pub async fn get(&self, path: &str) -> Answer {
         self.call_as(&self.admin, "GET", path, None).await
-    }
-
-    /// What is known of an action: (count, mean).
-    pub async fn known(
-        &self,
-        study: &str,
-        step: u64,
-        state: &str,
-        action: &str,
-    ) -> Option<(u64, f64)> {
-        let estimates = self
-            .get(&format!("/v1/studies/{study}/estimates"))
-            .await
-            .is(200);
-        let rows = estimates.at("/estimates");
-        let row =
-            rows.as_array().unwrap().iter().find(|row| {
-                row["step"] == step && row["state"] == state && row["action"] == action
-            })?;
-        Some((
-            row["count"].as_u64().unwrap(),
-            row["mean"].as_f64().unwrap(),
-        ))
     }
 }

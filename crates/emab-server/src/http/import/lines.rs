@@ -1,0 +1,89 @@
+//! The lines of a body, as they come.
+
+use std::time::Duration;
+
+use axum::body::BodyDataStream;
+use bytes::BytesMut;
+use tokio_stream::StreamExt;
+
+use super::super::body::broken_off;
+use crate::refusal::Refusal;
+
+/// The longest line.
+const MAX_LINE: usize = 4 << 20;
+
+/// Lines.
+pub struct Lines {
+    stream: BodyDataStream,
+    buffer: BytesMut,
+    searched: usize,
+    ended: bool,
+    /// The number of the last line.
+    pub number: u64,
+}
+
+impl Lines {
+    pub fn new(stream: BodyDataStream) -> Lines {
+        Lines {
+            stream,
+            buffer: BytesMut::new(),
+            searched: 0,
+            ended: false,
+            number: 0,
+        }
+    }
+
+    /// The next line that is not blank, with its number from 1.
+    pub async fn next(&mut self) -> Result<Option<(u64, String)>, Refusal> {
+        loop {
+            let found = self.buffer[self.searched..]
+                .iter()
+                .position(|&byte| byte == b'\n');
+            let line = match found {
+                Some(at) => {
+                    let mut line = self.buffer.split_to(self.searched + at + 1);
+                    line.truncate(line.len() - 1);
+                    line
+                }
+                None if self.ended && self.buffer.is_empty() => return Ok(None),
+                None if self.ended => self.buffer.split(),
+                None => {
+                    self.searched = self.buffer.len();
+                    self.more().await?;
+                    continue;
+                }
+            };
+            self.searched = 0;
+            self.number += 1;
+            let number = self.number;
+            let text = std::str::from_utf8(&line).map_err(|error| {
+                Refusal::malformed(format!("line {number} is not UTF-8: {error}")).at("")
+            })?;
+            if !text.trim().is_empty() {
+                return Ok(Some((number, text.trim().to_owned())));
+            }
+        }
+    }
+
+    async fn more(&mut self) -> Result<(), Refusal> {
+        if self.buffer.len() > MAX_LINE {
+            return Err(Refusal::too_large(format!(
+                "line {} is longer than {MAX_LINE} bytes",
+                self.number + 1
+            )));
+        }
+        let patience = Duration::from_secs(60);
+        match tokio::time::timeout(patience, self.stream.next()).await {
+            Err(_) => Err(Refusal::malformed("nothing came for a minute")),
+            Ok(None) => {
+                self.ended = true;
+                Ok(())
+            }
+            Ok(Some(Ok(chunk))) => {
+                self.buffer.extend_from_slice(&chunk);
+                Ok(())
+            }
+            Ok(Some(Err(error))) => Err(broken_off(&error)),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Bodies that are too long, said to be so or not.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::{Body, Bytes};
+use emab_server::listen::Limits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::edge::{LONG, Running};
+use crate::{CALLS, EMPTY, JSON, LINES, Place};
+
+const CHUNK: usize = 64 << 10;
+
+/// The largest body of a call.
+fn most(i: usize) -> usize {
+    match i {
+        0 => 16 << 20,
+        LINES => 4 << 20,
+        _ => 1 << 20,
+    }
+}
+
+/// A gigabyte of something, made as it is asked for, and how much was.
+fn gigabyte(byte: u8) -> (Body, Arc<AtomicUsize>) {
+    let pulled = Arc::new(AtomicUsize::new(0));
+    let count = pulled.clone();
+    let chunk = Bytes::from(vec![byte; CHUNK]);
+    let chunks = (0..(1 << 30) / CHUNK).map(move |_| {
+        count.fetch_add(CHUNK, Ordering::Relaxed);
+        Ok::<_, Infallible>(chunk.clone())
+    });
+    (Body::from_stream(tokio_stream::iter(chunks)), pulled)
+}
+
+#[tokio::test]
+async fn a_byte_too_long() {
+    let place = Place::new().await;
+    for i in JSON.chain(EMPTY) {
+        let (method, path, body) = CALLS[i];
+        let long = format!("{body}{}", " ".repeat(most(i) + 1 - body.len()));
+        let answer = place.json(method, path, long.clone()).await.refuses(413);
+        assert_eq!(answer.header("connection"), "close");
+        if i == 4 {
+            place.unchanged().await;
+            // And one byte less is taken.
+            let fits = long[..most(i)].to_owned();
+            place.json(method, path, fits).await.is(200);
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_length_that_is_said() {
+    let place = Place::new().await;
+    for i in JSON.chain(EMPTY) {
+        let (method, path, body) = CALLS[i];
+        for length in [most(i) + 1, usize::MAX / 2] {
+            let length = length.to_string();
+            let headers = [
+                ("content-type", "application/json"),
+                ("content-length", &*length),
+            ];
+            place.send(method, path, &headers, body).await.refuses(413);
+        }
+    }
+    place.unchanged().await;
+}
+
+#[tokio::test]
+async fn a_gigabyte_that_is_not_said() {
+    let place = Place::new().await;
+    for i in JSON.chain([LINES]).chain(EMPTY) {
+        let (method, path, _) = CALLS[i];
+        for byte in [0, b' ', b'['] {
+            let (body, pulled) = gigabyte(byte);
+            place.json(method, path, body).await.refuses(413);
+            let pulled = pulled.load(Ordering::Relaxed);
+            assert!(pulled <= most(i) + 2 * CHUNK, "{pulled} to {path}");
+        }
+    }
+    place.unchanged().await;
+}
+
+/// The same over a socket: the answer comes while the client still sends, and the connection ends.
+#[tokio::test]
+async fn on_a_socket() {
+    let place = Place::new().await;
+    let running = Running::start(place.clinic.router.clone(), Limits::default(), None).await;
+    for i in [1, 2, 5, LINES, EMPTY.start] {
+        let (method, path, _) = CALLS[i];
+        let (mut read, mut write) = running.connect().await.into_split();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             transfer-encoding: chunked\r\n\r\n",
+            place.clinic.admin
+        );
+        let sent = Arc::new(AtomicUsize::new(0));
+        let count = sent.clone();
+        let sender = tokio::spawn(async move {
+            let chunk = [b"10000\r\n", &[b' '; CHUNK][..], b"\r\n"].concat();
+            write.write_all(head.as_bytes()).await.unwrap();
+            while write.write_all(&chunk).await.is_ok() {
+                count.fetch_add(CHUNK, Ordering::Relaxed);
+            }
+        });
+        let mut answer = vec![0; 4096];
+        let n = timeout(LONG, read.read(&mut answer)).await;
+        let n = n.unwrap().unwrap();
+        let answer = String::from_utf8_lossy(&answer[..n]);
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer:?}");
+        // What the system has taken from the client counts as sent.
+        let sent = sent.load(Ordering::Relaxed);
+        assert!(sent <= most(i) + (64 << 20), "{sent} to {path}");
+        // And after a moment it is nobody's business any more what is still sent.
+        timeout(LONG, sender).await.unwrap().unwrap();
+    }
+    place.unchanged().await;
+}
