@@ -51,13 +51,11 @@ impl Room {
     /// What it is, in words.
     pub fn words(&self) -> String {
         match self {
-            Room::Mounted { .. } => format!("a file system of {} MiB", (STORE + BALLAST) >> 10),
-            Room::Limited => {
-                format!(
-                    "a limit of {} MiB on files: no file system is mounted",
-                    STORE >> 10
-                )
-            }
+            Room::Mounted { .. } => format!(
+                "the end of a file system of {} MiB",
+                (STORE + BALLAST) >> 10
+            ),
+            Room::Limited => format!("a limit of {} MiB on the length of files", STORE >> 10),
         }
     }
 

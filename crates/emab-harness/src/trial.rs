@@ -62,7 +62,7 @@ impl std::fmt::Display for Outcome {
 impl Trial {
     /// So many clients at a scene; a seed decides what they do.
     pub fn new(scene: Scene, clients: u16, seed: u64) -> Trial {
-        let talkers = (0..clients).map(|i| Client::new(i, seed, Habits::CURIOUS));
+        let talkers = Client::many(clients, seed, Habits::CURIOUS);
         Trial {
             chance: Chance::new(seed),
             findings: Findings::default(),

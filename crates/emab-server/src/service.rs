@@ -242,8 +242,18 @@ impl Service {
     }
 }
 
+/// The key of the study, which must be there.
+pub fn key(store: &mut dyn Store, study: &str) -> Result<i64, Trouble> {
+    let key = store.key(study)?;
+    Ok(key.ok_or_else(|| no_study(study))?)
+}
+
 /// The study, which must be there.
 pub fn head(store: &mut dyn Store, study: &str) -> Result<Head, Trouble> {
     let head = store.head(study)?;
-    Ok(head.ok_or_else(|| Refusal::not_found(format!("there is no study `{study}`")))?)
+    Ok(head.ok_or_else(|| no_study(study))?)
+}
+
+fn no_study(study: &str) -> Refusal {
+    Refusal::not_found(format!("there is no study `{study}`"))
 }

@@ -88,8 +88,8 @@ pub struct Measured {
     pub asks: Figures,
     /// Of two processors, what the service took while it wrote, and what the clients took.
     pub processors: (Option<f64>, Option<f64>),
-    /// The service's memory in MiB after the warm-up, and after all was written.
-    pub memory_mib: (Option<u64>, Option<u64>),
+    /// The service's memory in MiB, eleven times while it wrote.
+    pub memory_mib: Vec<u64>,
     /// Optuna's ask and tell, with one process and with several.
     pub optuna: Vec<OptunaFigures>,
 }
@@ -192,7 +192,7 @@ fn measure(
 ) -> Result<Measured, String> {
     let service = scene.recipe.start()?;
     scene.create_studies(&service)?;
-    let clients = (0..bench.clients).map(|i| Client::new(i, 1, Habits::DILIGENT));
+    let clients = Client::many(bench.clients, 1, Habits::DILIGENT);
     let mut fleet = Fleet::new(&scene.token, clients);
     fleet.drive(&[service.address], Instant::now() + WARM)?;
     let opened = |fleet: &mut Fleet<Client>| fleet.talkers().map(|c| c.opened()).sum::<u64>();
@@ -200,18 +200,18 @@ fn measure(
         let [theirs, ours] = [service.id(), std::process::id()].map(machine::processor);
         (theirs, ours)
     };
-    let (memory, before, was_open) = (service.memory(), processors(), opened(&mut fleet));
+    let (before, was_open) = (processors(), opened(&mut fleet));
+    let mut memory_mib: Vec<u64> = service.memory().map(|kib| kib >> 10).into_iter().collect();
     fleet
         .talkers()
         .for_each(|client| client.times = Some(Vec::new()));
     let begun = Instant::now();
-    fleet.drive(&[service.address], begun + bench.time)?;
+    for part in 1..=10 {
+        fleet.drive(&[service.address], begun + bench.time * part / 10)?;
+        memory_mib.extend(service.memory().map(|kib| kib >> 10));
+    }
     let took = begun.elapsed();
     let (after, is_open) = (processors(), opened(&mut fleet));
-    let memory_mib = (
-        memory.map(|kib| kib >> 10),
-        service.memory().map(|kib| kib >> 10),
-    );
     let times = fleet.talkers().filter_map(|client| client.times.take());
     let writes = Figures::of(times.flatten().collect(), took);
     let silent = fleet.drain(Duration::from_secs(35))?;
@@ -369,17 +369,16 @@ impl std::fmt::Display for Report {
 impl Measured {
     fn write_words(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let known = |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.2}"));
-        let mib = |value: Option<u64>| value.map_or("?".into(), |value| value.to_string());
+        let memory: Vec<String> = self.memory_mib.iter().map(u64::to_string).collect();
         let (service, clients) = self.processors;
         writeln!(
             f,
-            "{}: {:.0} episodes a second; processors taken: service {}, clients {}; memory {} MiB, later {} MiB",
+            "{}: {:.0} episodes a second; processors taken: service {}, clients {}; memory in MiB: {}",
             self.store,
             self.episodes_per_second,
             known(service),
             known(clients),
-            mib(self.memory_mib.0),
-            mib(self.memory_mib.1)
+            memory.join(" ")
         )?;
         let best = self.optuna.iter().map(|optuna| optuna.pairs_per_second);
         let best = best.fold(0.0, f64::max);

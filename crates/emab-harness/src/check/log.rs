@@ -8,7 +8,7 @@ use emab_server::store::{Store, StoreError};
 use super::{Check, Findings};
 use crate::load::client::Client;
 use crate::load::journal::Fate;
-use crate::load::key::Key;
+use crate::load::key::{EVERYBODY, Key};
 use crate::load::studies::STUDIES;
 
 /// How many events are read at once.
@@ -143,10 +143,17 @@ impl Logs {
         findings.check(Check::Once, times == 1, || {
             format!("{key}: event {seq} is the {times}th of it")
         });
-        let client = clients.get(usize::from(key.client));
-        let fate: Option<Fate> = client.and_then(|client| client.journal.fate(&key));
-        findings.check(Check::Asked, fate.is_some(), || {
-            format!("{key}: event {seq}, and nobody asked for it")
+        let fate = match key.client {
+            // Several may have asked for the same, and one of them is enough.
+            EVERYBODY => clients.iter().find_map(|client| client.journal.fate(&key)),
+            client => clients
+                .get(usize::from(client))
+                .and_then(|client| client.journal.fate(&key)),
+        };
+        let asked = !matches!(fate, None | Some(Fate::Refused));
+        findings.check(Check::Asked, asked, || match fate {
+            None => format!("{key}: event {seq}, and nobody asked for it"),
+            _ => format!("{key}: event {seq}, and it was refused"),
         });
     }
 }

@@ -1,10 +1,13 @@
 //! A client: plays one episode after the other, repeats what was not answered, and asks again for what was.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::episode::{Episode, Request, recommended};
 use super::journal::{Journal, Kept};
+use super::key::{EVERYBODY, Key};
 use super::studies::STUDIES;
 use super::{Next, Talker};
 use crate::chance::Chance;
@@ -13,6 +16,9 @@ use crate::wire::{Answer, Message};
 
 /// Episodes that ended and wait for their outcome, at most.
 const WAITING: usize = 4;
+
+/// How many clients tell of the same episode.
+const RACERS: u32 = 6;
 
 /// How many of a hundred times a client does something out of the ordinary.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +31,8 @@ pub struct Habits {
     pub abandon: u64,
     /// Takes in an episode of the past.
     pub import: u64,
+    /// Tells of an episode that others tell of at the same time.
+    pub race: u64,
     /// Only the first study.
     pub hot: bool,
 }
@@ -36,6 +44,7 @@ impl Habits {
         repeat: 6,
         abandon: 3,
         import: 3,
+        race: 4,
         hot: false,
     };
     /// Those of somebody who only works, on one study.
@@ -44,6 +53,7 @@ impl Habits {
         repeat: 0,
         abandon: 0,
         import: 0,
+        race: 0,
         hot: true,
     };
 }
@@ -63,6 +73,10 @@ enum Then {
     Amended(Episode),
     /// An episode of the past was taken in.
     Imported,
+    /// An episode of everybody's is open.
+    Met(Episode),
+    /// Its first step was told by whoever came first.
+    Raced,
     /// Something that was answered before, with these bytes.
     Again(Vec<u8>),
 }
@@ -71,8 +85,23 @@ enum Then {
 struct Sent {
     request: Request,
     then: Then,
-    /// Whether it was sent before, and may have been carried out.
+    /// Whether it was sent.
+    once: bool,
+    /// Whether it was sent more than once, and may have been carried out before.
     before: bool,
+}
+
+impl Then {
+    /// Whether this status is one that may come.
+    fn allows(&self, status: u16, before: bool) -> bool {
+        match self {
+            // Opened by now, if it was asked for before.
+            Then::Decided(_, false) => status == 201 || (before && status == 200),
+            Then::Met(_) => matches!(status, 200 | 201),
+            Then::Raced => matches!(status, 200 | 409),
+            _ => status == 200,
+        }
+    }
 }
 
 /// What a client did.
@@ -102,6 +131,8 @@ impl Done {
 #[derive(Debug)]
 pub struct Client {
     number: u16,
+    /// How many races all clients have begun.
+    races: Arc<AtomicU32>,
     chance: Chance,
     habits: Habits,
     opened: u32,
@@ -109,7 +140,7 @@ pub struct Client {
     waiting: VecDeque<Episode>,
     sent: Option<Sent>,
     again: VecDeque<Kept>,
-    last: Option<(Kept, Option<super::key::Key>)>,
+    last: Option<(Kept, Option<Key>)>,
     rest: Option<Duration>,
     /// What it was promised.
     pub journal: Journal,
@@ -122,10 +153,16 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of a number; a seed decides what it does.
-    pub fn new(number: u16, seed: u64, habits: Habits) -> Client {
+    /// So many clients; a seed decides what they do.
+    pub fn many(clients: u16, seed: u64, habits: Habits) -> impl Iterator<Item = Client> {
+        let races = Arc::new(AtomicU32::new(0));
+        (0..clients).map(move |number| Client::new(number, seed, habits, races.clone()))
+    }
+
+    fn new(number: u16, seed: u64, habits: Habits, races: Arc<AtomicU32>) -> Client {
         Client {
             number,
+            races,
             chance: Chance::of(seed, u64::from(number)),
             habits,
             opened: 0,
@@ -175,6 +212,11 @@ impl Client {
             }
         }
         let Some(episode) = self.now.take() else {
+            if self.chance.percent(self.habits.race) {
+                let race = self.races.fetch_add(1, Ordering::Relaxed) / RACERS;
+                let episode = Episode::new(0, EVERYBODY, race);
+                return (episode.open(), Then::Met(episode));
+            }
             let import = self.chance.percent(self.habits.import);
             let episode = self.new_episode();
             if import {
@@ -265,10 +307,12 @@ impl Client {
                     self.waiting.push_back(episode);
                 }
             }
-            Then::Imported => {
-                self.last = None;
+            Then::Met(episode) => {
+                let request = episode.race(self.number, &mut self.chance);
+                self.send(request, Then::Raced);
                 return;
             }
+            Then::Imported | Then::Raced => return,
         }
         let kept = Kept {
             message: request.message,
@@ -280,6 +324,19 @@ impl Client {
             }
             self.last = Some((kept, request.key));
         }
+    }
+
+    /// This is to be sent.
+    fn send(&mut self, request: Request, then: Then) {
+        if let Some(key) = request.key {
+            self.journal.sent(key);
+        }
+        self.sent = Some(Sent {
+            request,
+            then,
+            once: false,
+            before: false,
+        });
     }
 
     /// Something that was answered before, to be asked for again.
@@ -304,7 +361,9 @@ impl Talker for Client {
             return Next::Rest(rest);
         }
         if let Some(sent) = &mut self.sent {
-            sent.before = true;
+            // New only if it follows at once from what was answered before.
+            sent.before |= sent.once;
+            sent.once = true;
             return Next::Send(sent.request.message.clone());
         }
         let (request, then) = match self.repeat() {
@@ -317,15 +376,11 @@ impl Talker for Client {
             }
             None => self.decide(),
         };
-        if let Some(key) = request.key {
-            self.journal.sent(key);
-        }
         let message = request.message.clone();
-        self.sent = Some(Sent {
-            request,
-            then,
-            before: false,
-        });
+        self.send(request, then);
+        if let Some(sent) = &mut self.sent {
+            sent.once = true;
+        }
         Next::Send(message)
     }
 
@@ -350,10 +405,7 @@ impl Talker for Client {
             }
             _ => {}
         }
-        let opens = matches!(sent.then, Then::Decided(_, false)) && !sent.before;
-        let expected = if opens { 201 } else { 200 };
-        let fits = answer.status == expected
-            || (answer.status == 201 && matches!(sent.then, Then::Decided(_, false)));
+        let fits = sent.then.allows(answer.status, sent.before);
         self.findings.check(Check::Answer, fits, || {
             let Message {
                 method,
@@ -374,6 +426,7 @@ impl Talker for Client {
             return;
         }
         match sent.request.key {
+            Some(key) if answer.status == 409 => self.journal.refused(key),
             Some(key) => {
                 self.journal.acknowledged(key);
                 self.done.writes += 1;
@@ -388,7 +441,7 @@ impl Talker for Client {
 
     fn broken(&mut self) {
         self.rest = None;
-        if self.sent.is_some() {
+        if self.sent.as_ref().is_some_and(|sent| sent.once) {
             self.done.unanswered += 1;
         }
         if self.habits.repeat == 0 {

@@ -136,6 +136,19 @@ impl Episode {
         self.request("POST", ":tell", body, key)
     }
 
+    /// Tells the first step of an episode of everybody's: no two clients say the same.
+    pub fn race(&self, client: u16, chance: &mut Chance) -> Request {
+        let study = self.study();
+        let action = chance.one_of(study.actions).copied().unwrap_or_default();
+        let feedback = chance.one_of(study.feedbacks).copied().unwrap_or_default();
+        let reason = format!("says client {client}");
+        let body = format!(
+            r#"{{"step":1,"action":"{action}","feedback":"{feedback}","reason":"{reason}"}}"#
+        );
+        let said = content((action, feedback, Some(reason.as_str())));
+        self.request("POST", ":tell", body, self.key(Kind::Told, 1, said))
+    }
+
     /// Stops it.
     pub fn stop(&self) -> Request {
         let reason = self.recommended.is_some().then_some("went home");

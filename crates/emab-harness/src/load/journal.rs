@@ -16,6 +16,8 @@ pub enum Fate {
     Unanswered,
     /// It was answered with success: the event is in the log, once, for ever.
     Acknowledged,
+    /// It was refused for good, since somebody else had been there before: it is not in the log.
+    Refused,
 }
 
 /// A request and the very bytes that it was answered with.
@@ -48,6 +50,11 @@ impl Journal {
     pub fn acknowledged(&mut self, key: Key) {
         self.fates.insert(key, Fate::Acknowledged);
         self.fresh.push(key);
+    }
+
+    /// It was refused for good.
+    pub fn refused(&mut self, key: Key) {
+        self.fates.insert(key, Fate::Refused);
     }
 
     /// Keeps an answer that must stay the same, or not: each that ever came is as likely to be kept.

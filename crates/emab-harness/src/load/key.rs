@@ -56,6 +56,9 @@ impl fmt::Display for Key {
     }
 }
 
+/// Whose episodes those are that several clients tell of at once.
+pub const EVERYBODY: u16 = u16::MAX;
+
 /// The name of a client's episode.
 pub fn name(client: u16, episode: u32) -> String {
     format!("c{client}-{episode}")

@@ -19,7 +19,7 @@ use crate::command::{Abandon, Amend, Body as Said, Command, Reveal, Stop, Tell};
 use crate::decision::Decision;
 use crate::refusal::Refusal;
 use crate::replay::Replay;
-use crate::service::head;
+use crate::service::{head, key};
 use crate::store::StoreError;
 use crate::tokens::Permission;
 
@@ -173,10 +173,10 @@ pub async fn ask(
     caller.may_in(Permission::Act, &study)?;
     body::none(&headers, body).await?;
     let asked = app.service.read(move |store| {
-        let head = head(store, &study)?;
-        match store.answer(head.key, &episode, None)? {
+        let key = key(store, &study)?;
+        match store.answer(key, &episode, None)? {
             Some(answer) => Ok(answer.text),
-            None => match store.cases(head.key, &[&episode])?.first() {
+            None => match store.cases(key, &[&episode])?.first() {
                 None => Err(no_episode(&study, &episode).into()),
                 Some(_) => Err(Refusal::conflict(format!(
                     "episode `{episode}` was imported: nothing was recommended in it"

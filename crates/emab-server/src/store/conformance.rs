@@ -177,6 +177,7 @@ fn studies_are_kept(open: Open<'_>, prefix: &str) {
     let mut store = open();
     let name = format!("{prefix}kept");
     assert_eq!(must(store.head(&name)), None);
+    assert_eq!(must(store.key(&name)), None);
     must(store.begin());
     assert_eq!(must(store.lock(&name)), None);
     must(store.commit());
@@ -185,6 +186,9 @@ fn studies_are_kept(open: Open<'_>, prefix: &str) {
     assert!(head.key > 0, "0 is the key of what is not created yet");
     assert_eq!(must(store.head(&name)).as_ref(), Some(&head));
     assert_eq!(must(open().head(&name)).as_ref(), Some(&head));
+    for _ in 0..2 {
+        assert_eq!(must(store.key(&name)), Some(head.key));
+    }
 
     // Every field that changes.
     head.seq = 1 << 40;

@@ -131,6 +131,10 @@ pub trait Store: Send {
     /// Writes what changed in a study and its head. Inside a transaction, any number of times.
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError>;
 
+    /// The study's key, which it keeps for ever: all that most reading needs to know of it.
+    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        Ok(self.head(name)?.map(|head| head.key))
+    }
     /// The study.
     fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError>;
     /// Studies by name, those after a name.

@@ -1,5 +1,6 @@
 //! A connection as the service sees it: a [`Store`] that outlives the sessions it is made of.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
@@ -14,6 +15,9 @@ use super::session::{Session, Tools, hold};
 use super::{Role, Timeouts};
 use crate::case::Case;
 use crate::event::Record;
+
+/// Keys of studies that are kept at hand, at most.
+const KEYS: usize = 1_024;
 
 /// Where a connection is with its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub(super) struct Link {
     session: Option<Session>,
     /// Whether the last session ended otherwise than by our patience.
     cut: bool,
+    /// Keys of studies that were asked for on this session. After another one began, the database may be another.
+    keys: HashMap<String, i64>,
     /// None only while it is dropped.
     runtime: Option<Runtime>,
 }
@@ -53,6 +59,7 @@ impl Link {
             phase: Phase::Idle,
             session: None,
             cut: false,
+            keys: HashMap::new(),
             runtime: Some(runtime),
         })
     }
@@ -114,7 +121,10 @@ impl Link {
         self.cut = false;
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => self.connect(false)?,
+            None => {
+                self.keys.clear();
+                self.connect(false)?
+            }
         };
         let patience = self.timeouts.answer;
         let Session { driver, tools } = &mut session;
@@ -314,6 +324,21 @@ impl Store for Link {
             self.phase = Phase::Failed;
         }
         result
+    }
+
+    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        if let Some(key) = self.keys.get(name) {
+            return Ok(Some(*key));
+        }
+        let key = self.head(name)?.map(|head| head.key);
+        // In a transaction it may be one that is taken back.
+        if let (Some(key), Phase::Idle) = (key, self.phase) {
+            if self.keys.len() >= KEYS {
+                self.keys.clear();
+            }
+            self.keys.insert(name.into(), key);
+        }
+        Ok(key)
     }
 
     fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {

@@ -318,6 +318,10 @@ impl Store for Link {
         self.write_cells(head.key, &changes.cells)
     }
 
+    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        self.row(sql::KEY, [name], |row| row.get(0))
+    }
+
     fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
         self.row(sql::HEAD, [name], read_head)
     }

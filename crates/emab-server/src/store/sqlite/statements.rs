@@ -31,6 +31,8 @@ pub(super) const HEAD: &str = "
     SELECT key, name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned FROM studies
     WHERE name = ?1";
 
+pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = ?1";
+
 pub(super) const HEADS: &str = "
     SELECT key, name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned FROM studies
     WHERE name > ?1 ORDER BY name LIMIT ?2";
@@ -69,9 +71,10 @@ pub(super) const CELLS: &str = "
 
 /// Those whose plan matters: all but plain insertions.
 #[cfg(test)]
-pub(super) const PLANNED: [&str; 11] = [
+pub(super) const PLANNED: [&str; 12] = [
     WRITE_HEAD,
     HEAD,
+    KEY,
     HEADS,
     CASES_AFTER,
     OPEN_CASES_AFTER,
