@@ -204,7 +204,13 @@ pub async fn estimates(
 ) -> Answer {
     caller.may_in(Permission::Estimates, &study)?;
     let head = app.service.head(&study).await?;
-    let seq = query::within("as_of", when.as_of, 1, head.seq, head.seq)?;
+    let seq = query::within("as_of", when.as_of, 1, u64::MAX, head.seq)?;
+    if seq > head.seq {
+        return Err(Refusal::impossible(format!(
+            "`as_of` is {seq}, and the last event of this study is {}",
+            head.seq
+        )));
+    }
     if seq == head.seq {
         let estimates = app.service.now(&study, Estimates::of).await?;
         // Whoever named the event wants what was known then, though others have come meanwhile.
