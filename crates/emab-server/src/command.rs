@@ -25,6 +25,7 @@ pub struct Tell {
     /// The feedback that was seen, by name or index.
     pub feedback: Name,
     /// Why another action was taken than the recommended one; then required.
+    #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
 }
 
@@ -36,6 +37,7 @@ pub struct Stop {
     #[schema(value_type = u64, minimum = 1)]
     pub step: Whole,
     /// Why it was stopped where going on was recommended; then required.
+    #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
 }
 
@@ -44,6 +46,7 @@ pub struct Stop {
 #[serde(deny_unknown_fields)]
 pub struct Abandon {
     /// Why.
+    #[schema(min_length = 1, max_length = 2000)]
     pub reason: String,
 }
 
@@ -69,6 +72,7 @@ pub struct Amend {
     /// The terminal reward of every step; left out stays as it was.
     pub rewards: Option<Vec<Option<f64>>>,
     /// Why.
+    #[schema(min_length = 1, max_length = 2000)]
     pub reason: String,
 }
 
@@ -77,6 +81,7 @@ pub struct Amend {
 #[serde(deny_unknown_fields)]
 pub struct Past {
     /// Its name.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub id: String,
     /// The actions that were taken before `stop`, by name or index.
     pub actions: Vec<Name>,

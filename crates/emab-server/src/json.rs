@@ -123,15 +123,21 @@ impl<'de> Deserialize<'de> for Strict {
 pub struct Whole(pub u64);
 
 impl Whole {
+    /// Up to this one a double holds each of them.
+    pub const LARGEST: u64 = (1 << 53) - 1;
+
+    /// None where it is not one.
+    pub fn of(value: f64) -> Option<Whole> {
+        let whole = value >= 0.0 && value.fract() == 0.0 && value <= Whole::LARGEST as f64;
+        whole.then_some(Whole(value as u64))
+    }
+
     fn new<E: Error>(value: f64) -> Result<Whole, E> {
-        if value >= 0.0 && value.fract() == 0.0 && value < 9_007_199_254_740_992.0 {
-            Ok(Whole(value as u64))
-        } else {
+        let wrong = || {
             let value = emab::plain(value);
-            Err(E::custom(format!(
-                "expected a whole number from 0 on, got {value}"
-            )))
-        }
+            E::custom(format!("expected a whole number from 0 on, got {value}"))
+        };
+        Whole::of(value).ok_or_else(wrong)
     }
 }
 

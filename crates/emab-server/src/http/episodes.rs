@@ -28,13 +28,14 @@ use crate::tokens::Permission;
 #[serde(deny_unknown_fields)]
 pub struct Open {
     /// Its name. Give one: then asking again is harmless. Left out, one is made up.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     id: Option<String>,
 }
 
 /// Open an episode
 ///
 /// Answers with its first decision. With a name that is there, the same again: 200 and the decision that was given then.
-#[utoipa::path(post, path = "/v1/studies/{study}/episodes", tag = "episodes",
+#[utoipa::path(post, operation_id = "openEpisode", path = "/v1/studies/{study}/episodes", tag = "episodes",
     params(("study" = String, Path, description = "The study's name")),
     request_body(content = Option<Open>, example = json!({"id": "patient-1"})),
     responses((status = 201, description = "Opened", body = Decision),
@@ -93,7 +94,7 @@ pub struct Which {
 /// The episodes of a study
 ///
 /// In the order of their names, without their steps.
-#[utoipa::path(get, path = "/v1/studies/{study}/episodes", tag = "episodes",
+#[utoipa::path(get, operation_id = "listEpisodes", path = "/v1/studies/{study}/episodes", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), Which),
     responses((status = 200, description = "The episodes", body = EpisodeList)))]
 pub async fn list(
@@ -134,7 +135,7 @@ fn no_episode(study: &str, episode: &str) -> Refusal {
 /// Read an episode
 ///
 /// All of it: states, decisions, feedbacks, outcome, status.
-#[utoipa::path(get, path = "/v1/studies/{study}/episodes/{episode}", tag = "episodes",
+#[utoipa::path(get, operation_id = "readEpisode", path = "/v1/studies/{study}/episodes/{episode}", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
 pub async fn read(
@@ -159,7 +160,7 @@ pub async fn read(
 /// Ask for the decision of the current step
 ///
 /// The same bytes however often it is asked: the decision was made when the step began.
-#[utoipa::path(post, path = "/v1/studies/{study}/episodes/{episode}:ask", tag = "episodes",
+#[utoipa::path(post, operation_id = "askEpisode", path = "/v1/studies/{study}/episodes/{episode}:ask", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
     responses((status = 200, description = "The decision", body = Decision)))]
 pub async fn ask(
@@ -219,9 +220,9 @@ async fn act<T: DeserializeOwned>(
 /// Answers with the next decision. `action` may differ from the recommendation: an override, which needs a `reason`. The
 /// same again is answered as it was; another payload for a step that was told is refused, and so is any other step than the
 /// current one.
-#[utoipa::path(post, path = "/v1/studies/{study}/episodes/{episode}:tell", tag = "episodes",
+#[utoipa::path(post, operation_id = "tellEpisode", path = "/v1/studies/{study}/episodes/{episode}:tell", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
-    request_body(content = Tell, example = json!({"step": 1, "action": "test", "feedback": "negative"})),
+    request_body(content = Tell, example = json!({"step": 1, "action": "test", "feedback": "negative", "reason": "family history"})),
     responses((status = 200, description = "The next decision", body = Decision)))]
 pub async fn tell(
     State(app): State<App>,
@@ -237,7 +238,7 @@ pub async fn tell(
 /// Stop an episode
 ///
 /// A stop against the recommendation is an override and needs a `reason`.
-#[utoipa::path(post, path = "/v1/studies/{study}/episodes/{episode}:stop", tag = "episodes",
+#[utoipa::path(post, operation_id = "stopEpisode", path = "/v1/studies/{study}/episodes/{episode}:stop", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
     request_body(content = Stop, example = json!({"step": 2})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
@@ -255,7 +256,7 @@ pub async fn stop(
 /// Give an episode up
 ///
 /// It ends where it is. Its outcome may still come; until then it counts as missing.
-#[utoipa::path(post, path = "/v1/studies/{study}/episodes/{episode}:abandon", tag = "episodes",
+#[utoipa::path(post, operation_id = "abandonEpisode", path = "/v1/studies/{study}/episodes/{episode}:abandon", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
     request_body(content = Abandon, example = json!({"reason": "moved away"})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
@@ -274,7 +275,7 @@ pub async fn abandon(
 ///
 /// `null` is what is not known yet. An outcome is learned from once it is whole, or `final`. The same again changes
 /// nothing; a value that was given and is now another is a correction and goes to `:amend`.
-#[utoipa::path(put, path = "/v1/studies/{study}/episodes/{episode}/outcome", tag = "episodes",
+#[utoipa::path(put, operation_id = "giveOutcome", path = "/v1/studies/{study}/episodes/{episode}/outcome", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
     request_body(content = Reveal, example = json!({"costs": [0.1], "rewards": [0.0, 1.0], "final": true})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
@@ -293,7 +294,7 @@ pub async fn reveal(
 ///
 /// `null` is what stays as it was. What had been learned is taken back and the corrected outcome put in its place; both
 /// stay in the log.
-#[utoipa::path(post, path = "/v1/studies/{study}/episodes/{episode}/outcome:amend", tag = "episodes",
+#[utoipa::path(post, operation_id = "amendOutcome", path = "/v1/studies/{study}/episodes/{episode}/outcome:amend", tag = "episodes",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
     request_body(content = Amend, example = json!({"rewards": [null, 0.5], "reason": "mistyped"})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
@@ -311,7 +312,7 @@ pub async fn amend(
 /// Recompute a decision from the log
 ///
 /// Goes through the log up to the decision, makes it again and compares, byte for byte.
-#[utoipa::path(get, path = "/v1/studies/{study}/episodes/{episode}/decisions/{step}:replay", tag = "audit",
+#[utoipa::path(get, operation_id = "replayDecision", path = "/v1/studies/{study}/episodes/{episode}/decisions/{step}:replay", tag = "audit",
     params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name"),
         ("step" = u64, Path, description = "The step, from 1", minimum = 1)),
     responses((status = 200, description = "Both decisions", body = ReplayView)))]

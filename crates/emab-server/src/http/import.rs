@@ -69,9 +69,10 @@ impl Report {
 /// One JSON object a line. Either past episodes (`{"id", "actions", "feedbacks", "costs", "rewards"}`), from which the
 /// learner learns at once, or the events of an exported study, which must be the same study or one that is not there yet.
 /// It is streamed: what was taken before a mistake stays, and sending everything again is harmless.
-#[utoipa::path(post, path = "/v1/studies/{study}:import", tag = "audit",
+#[utoipa::path(post, operation_id = "importStudy", path = "/v1/studies/{study}:import", tag = "audit",
     params(("study" = String, Path, description = "The study's name"), How),
-    request_body(content = String, content_type = "application/x-ndjson"),
+    request_body(content = Past, content_type = "application/x-ndjson", description = "Each line is one of these, or an event",
+        example = json!({"id": "patient-0", "actions": ["test"], "feedbacks": ["positive"], "costs": [0.1], "rewards": [0.0, 0.9]})),
     responses((status = 200, description = "What was taken", body = Report)))]
 pub async fn import(
     State(app): State<App>,

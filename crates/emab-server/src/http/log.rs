@@ -47,7 +47,7 @@ pub struct Which {
 ///
 /// One event a line, each with its hash at its end. With `Accept: text/event-stream` the events are sent as they come, as
 /// server-sent events; `Last-Event-ID` takes the place of `after`.
-#[utoipa::path(get, path = "/v1/studies/{study}/events", tag = "audit",
+#[utoipa::path(get, operation_id = "readEvents", path = "/v1/studies/{study}/events", tag = "audit",
     params(("study" = String, Path, description = "The study's name"), Which),
     responses((status = 200, description = "Events", content(
         (String = "application/x-ndjson"), (String = "text/event-stream")))))]
@@ -139,7 +139,7 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answe
 ///
 /// Its whole log, one event a line: all there is to know of it. The headers `emab-seq` and `emab-hash` are those of its
 /// last event. `emab audit` verifies it, and `:import` of any service takes it in.
-#[utoipa::path(get, path = "/v1/studies/{study}:export", tag = "audit",
+#[utoipa::path(get, operation_id = "exportStudy", path = "/v1/studies/{study}:export", tag = "audit",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "Events", body = String, content_type = "application/x-ndjson")))]
 pub async fn export(

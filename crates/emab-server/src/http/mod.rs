@@ -3,6 +3,7 @@
 mod answer;
 mod body;
 mod caller;
+mod document;
 mod episodes;
 mod import;
 mod log;
@@ -23,9 +24,9 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 use tower::util::MapRequest;
+use utoipa::openapi::RefOr;
 use utoipa::openapi::path::Paths;
-use utoipa::openapi::schema::{Components, Schema};
-use utoipa::openapi::{InfoBuilder, OpenApi, RefOr};
+use utoipa::openapi::schema::Schema;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
@@ -34,6 +35,8 @@ use crate::rate::Rate;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::tokens::Tokens;
+
+pub use document::document;
 
 /// How long a request may take, but for those that stream.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -138,29 +141,6 @@ fn calls() -> Calls {
         .with(routes!(operate::metrics))
         .with(routes!(operate::openapi))
         .with(routes!(operate::docs))
-}
-
-/// The OpenAPI document of the service, made from its calls.
-///
-/// ```
-/// let document = emab_server::http::document();
-/// assert!(document.paths.paths.contains_key("/v1/studies/{study}/episodes/{episode}:ask"));
-/// ```
-pub fn document() -> OpenApi {
-    let calls = calls();
-    let mut document = OpenApi::new(
-        InfoBuilder::new()
-            .title("emab decision service")
-            .version(env!("CARGO_PKG_VERSION"))
-            .description(Some(include_str!("api.md")))
-            .build(),
-        calls.paths,
-    );
-    let mut components = Components::new();
-    components.schemas.extend(calls.schemas);
-    document.components = Some(components);
-    operate::finish(&mut document);
-    document
 }
 
 /// The service as a router, to be served by [`crate::listen`] or called in tests without a socket.

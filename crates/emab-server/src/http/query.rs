@@ -5,6 +5,7 @@ use axum::http::request::Parts;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
+use crate::json::Whole;
 use crate::refusal::Refusal;
 
 /// Parameters of a call; what cannot be read is refused like a body that cannot.
@@ -43,18 +44,13 @@ pub struct Number(pub u64);
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Number, D::Error> {
         let text = String::deserialize(from)?;
-        if let Ok(number) = text.parse() {
-            return Ok(Number(number));
-        }
-        match text.parse::<f64>() {
-            Ok(value) if value >= 0.0 && value.fract() == 0.0 && value < 9e15 => {
-                Ok(Number(value as u64))
-            }
-            _ => Err(D::Error::custom(format!(
+        let whole = text.parse().ok().and_then(Whole::of);
+        whole.map(|Whole(value)| Number(value)).ok_or_else(|| {
+            D::Error::custom(format!(
                 "expected a whole number from 0 on, got `{}`",
                 crate::json::short(&text)
-            ))),
-        }
+            ))
+        })
     }
 }
 

@@ -56,7 +56,7 @@ impl Part {
 /// The studies
 ///
 /// In the order of their names; those that the token is for.
-#[utoipa::path(get, path = "/v1/studies", tag = "studies", params(Part),
+#[utoipa::path(get, operation_id = "listStudies", path = "/v1/studies", tag = "studies", params(Part),
     responses((status = 200, description = "The studies", body = StudyList)))]
 pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Part>) -> Answer {
     caller.may(Permission::ReadStudy)?;
@@ -101,9 +101,9 @@ pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Par
 /// `feedbal:width=sound`) and, if wanted, `shadow` (a list of learners that are asked and logged but never shown) and
 /// `missing_at_random` (whether outcomes that stay missing may be taken to be missing at random). The same again is
 /// answered with 200; another body with 409: a study never changes.
-#[utoipa::path(put, path = "/v1/studies/{study}", tag = "studies",
+#[utoipa::path(put, operation_id = "createStudy", path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
-    request_body(content = serde_json::Value, example = json!({
+    request_body(content = ref("#/components/schemas/NewStudy"), example = json!({
         "horizon": 3, "states": ["unknown", "clear", "suspect"], "actions": ["test"], "feedbacks": ["negative", "positive"],
         "transition": "1 + f", "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]},
         "learner": "feedbal:width=sound"})),
@@ -142,7 +142,7 @@ fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Ans
 }
 
 /// Read a study
-#[utoipa::path(get, path = "/v1/studies/{study}", tag = "studies",
+#[utoipa::path(get, operation_id = "readStudy", path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "The study", body = StudyView)))]
 pub async fn read(
@@ -161,7 +161,7 @@ pub async fn read(
 /// Close a study
 ///
 /// It takes no new episodes; those that are open go on, and outcomes are taken.
-#[utoipa::path(post, path = "/v1/studies/{study}:close", tag = "studies",
+#[utoipa::path(post, operation_id = "closeStudy", path = "/v1/studies/{study}:close", tag = "studies",
     params(("study" = String, Path, description = "The study's name")),
     responses((status = 200, description = "The study", body = StudyView)))]
 pub async fn close(
@@ -193,7 +193,7 @@ pub struct When {
 ///
 /// Counts, means, widths and indices of every step, state and action that was observed; now, or at any past event of the
 /// log, which is then gone through from its beginning.
-#[utoipa::path(get, path = "/v1/studies/{study}/estimates", tag = "studies",
+#[utoipa::path(get, operation_id = "readEstimates", path = "/v1/studies/{study}/estimates", tag = "studies",
     params(("study" = String, Path, description = "The study's name"), When),
     responses((status = 200, description = "The estimates", body = Estimates)))]
 pub async fn estimates(
@@ -204,7 +204,13 @@ pub async fn estimates(
 ) -> Answer {
     caller.may_in(Permission::Estimates, &study)?;
     let head = app.service.head(&study).await?;
-    let seq = query::within("as_of", when.as_of, 1, head.seq, head.seq)?;
+    let seq = query::within("as_of", when.as_of, 1, u64::MAX, head.seq)?;
+    if seq > head.seq {
+        return Err(Refusal::impossible(format!(
+            "`as_of` is {seq}, and the last event of this study is {}",
+            head.seq
+        )));
+    }
     if seq == head.seq {
         let estimates = app.service.now(&study, Estimates::of).await?;
         // Whoever named the event wants what was known then, though others have come meanwhile.

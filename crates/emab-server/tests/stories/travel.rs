@@ -34,9 +34,13 @@ async fn every_moment_of_a_week() {
 async fn neither_before_the_beginning_nor_after_the_end() {
     let clinic = Clinic::new();
     let desk = clinic.desk("clinic", CLINIC).await;
-    for wrong in ["0", "2", "-1", "1.5", "x", "", "99999999999999999999"] {
+    for wrong in ["0", "-1", "1.5", "x", "", "99999999999999999999"] {
         let answer = desk.get(&format!("/estimates?as_of={wrong}")).await;
         answer.refuses(400);
+    }
+    for beyond in ["2", "9007199254740991"] {
+        let answer = desk.get(&format!("/estimates?as_of={beyond}")).await;
+        answer.refuses(422);
     }
     desk.get("/estimates?as_of=1").await.is(200);
     desk.get("/estimates?as_of=1.0").await.is(200);

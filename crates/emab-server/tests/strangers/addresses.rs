@@ -215,7 +215,7 @@ async fn parameters() {
         ),
         (
             "/v1/studies/clinic/estimates",
-            &["as_of=0", "as_of=99", "as_of=-1", "as_of=x", "as_of", "x=1"],
+            &["as_of=0", "as_of=-1", "as_of=x", "as_of", "x=1"],
         ),
     ] {
         for query in wrong {
@@ -255,7 +255,7 @@ async fn parameters() {
 #[tokio::test]
 async fn methods() {
     let place = Place::new().await;
-    let document: serde_json::Value = serde_json::to_value(emab_server::http::document()).unwrap();
+    let document = emab_server::http::document();
     for (path, item) in document["paths"].as_object().unwrap() {
         let known = item.as_object().unwrap();
         let path = path

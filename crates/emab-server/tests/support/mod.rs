@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses what it needs
 
 pub mod desk;
+pub mod documented;
 pub mod week;
 
 use std::path::PathBuf;
@@ -195,11 +196,15 @@ impl Clinic {
         self.send(request.body(body).unwrap()).await
     }
 
+    /// Any request. Whatever is answered must be documented.
     pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().to_string(), request.uri().to_string());
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let kind = headers["content-type"].to_str().unwrap();
+        documented::check(&method, &path, status.as_u16(), kind);
         Answer {
             status,
             text,

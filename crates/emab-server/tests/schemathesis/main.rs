@@ -1,0 +1,101 @@
+//! Our own OpenAPI document, read and tried by tools of others: the document is valid, and whatever it allows or forbids is
+//! answered as it says. Left out, with a word on why, where there is no python3 or nothing to install from.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../edge/mod.rs"]
+mod edge;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod venv;
+
+use std::fs;
+use std::process::Command;
+
+use edge::Running;
+use emab_server::http::{App, Rates, app, document};
+use emab_server::listen::Limits;
+use emab_server::metrics::Metrics;
+use emab_server::rate::Rate;
+use emab_server::tokens::Tokens;
+use support::Clinic;
+use support::documented::operation;
+
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
+
+/// The tools, or none after a word on why.
+fn tools() -> Option<std::path::PathBuf> {
+    match venv::tools() {
+        Ok(bin) => Some(bin),
+        Err(why) => {
+            println!("left out: {why}");
+            None
+        }
+    }
+}
+
+#[test]
+fn the_document_is_valid() {
+    let Some(bin) = tools() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("openapi.json");
+    let document = document();
+    fs::write(&file, document.to_string()).unwrap();
+    let output = Command::new(bin.join("openapi-spec-validator"))
+        .args(["--schema", "3.1"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_service_does_what_its_document_says() {
+    let Some(bin) = tools() else { return };
+    let clinic = Clinic::new();
+    let study = &operation("PUT", "/v1/studies/clinic").unwrap()["requestBody"]["content"];
+    let study = study["application/json"]["example"].to_string();
+    let desk = clinic.desk("clinic", &study).await;
+    // Names that the examples in the document have, and some in every state.
+    for id in ["patient-1", "patient-2", "patient-3", "patient-4"] {
+        desk.open(id).await.is(201);
+    }
+    desk.tell("patient-2", 1, "test", "negative").await.is(200);
+    desk.stop("patient-2", 2).await.is(200);
+    desk.abandon("patient-3", "moved away").await.is(200);
+    desk.patient("patient-5", &[("test", "positive")], &[0.1], &[0.0, 1.0])
+        .await;
+    // Guesses without a token are part of it, and are not to be slowed down.
+    let rates = Rates {
+        calls: Rate::new(0, 0),
+        failures: Rate::new(0, 0),
+    };
+    let tokens = Tokens::watch(clinic.tokens.path()).unwrap();
+    let metrics = Metrics::new();
+    let router = app(App::new(clinic.service.clone(), tokens, rates, metrics));
+    let running = Running::start(router, Limits::default(), None).await;
+    let mut command = Command::new(bin.join("schemathesis"));
+    command
+        .arg("--config-file")
+        .arg(format!("{HERE}/schemathesis.toml"))
+        .arg("run")
+        .arg(format!("http://{}/openapi.json", running.addr))
+        .arg(format!("--header=Authorization: Bearer {}", clinic.admin))
+        .env("SCHEMATHESIS_HOOKS", format!("{HERE}/hooks.py"))
+        // It leaves things behind.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(clinic.folder.path());
+    // For a longer look: EMAB_SCHEMATHESIS="--seed 7 --max-examples 500".
+    let more = std::env::var("EMAB_SCHEMATHESIS").unwrap_or_default();
+    command.args(more.split_whitespace());
+    let output = tokio::task::spawn_blocking(move || command.output());
+    let output = output.await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    desk.verify().await;
+}
