@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// No request, nothing read of the next.
 const IDLE: u8 = 0;
@@ -107,7 +107,9 @@ impl<S: AsyncRead + Unpin> Paced<S> {
             let mut buf = ReadBuf::new(&mut bytes);
             match Pin::new(&mut self.io).poll_read(cx, &mut buf) {
                 Poll::Pending => return end.as_mut().poll(cx),
-                Poll::Ready(Ok(())) if !buf.filled().is_empty() && !end.is_elapsed() => {}
+                // By the clock: a timer is not even set while there is always more to read.
+                Poll::Ready(Ok(()))
+                    if !buf.filled().is_empty() && Instant::now() < end.deadline() => {}
                 Poll::Ready(_) => return Poll::Ready(()),
             }
         }
@@ -173,5 +175,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
             ready!(self.taken(cx, poll))??;
         }
         self.linger(cx).map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncWriteExt, join, repeat, sink};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_never_stops_sending_is_not_heard_for_ever() {
+        let long = Duration::from_secs(20);
+        let mut io = Paced::new(join(repeat(0), sink()), Phase::new(), long, long);
+        let ended = timeout(5 * LINGER, io.shutdown()).await;
+        ended.expect("it is read for ever").unwrap();
     }
 }
