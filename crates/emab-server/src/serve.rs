@@ -99,22 +99,24 @@ pub fn serve(
         let address = listener.local_addr().map_err(taken)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
+        // Not before it is sure that it can be shown.
+        let first = TokenFile::at(&options.tokens).create_first_admin()?;
+        let tokens = Tokens::watch(&options.tokens)?;
+        let parts = App::new(
+            service.clone(),
+            tokens,
+            Rates::new(options.rate),
+            metrics.clone(),
+        );
+        let app = app(parts.clone());
         let stop = async move {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
             tracing::info!("stopping: requests in course are finished");
+            parts.end_streams();
         };
-        // Not before it is sure that it can be shown.
-        let first = TokenFile::at(&options.tokens).create_first_admin()?;
-        let tokens = Tokens::watch(&options.tokens)?;
-        let app = app(App::new(
-            service.clone(),
-            tokens,
-            Rates::new(options.rate),
-            metrics.clone(),
-        ));
         ready(&Ready {
             address,
             tls: tls.is_some(),

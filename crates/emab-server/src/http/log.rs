@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use serde::Deserialize;
-use tokio::sync::mpsc;
+use tokio::sync::{TryAcquireError, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
@@ -98,7 +98,10 @@ fn lines(events: &[Record]) -> String {
 /// Events as they come, for as long as the token works.
 async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answer {
     let key = app.service.head(&study).await?.key;
-    let busy = |_| Refusal::too_many("too many streams are open").retry(10);
+    let busy = |error| match error {
+        TryAcquireError::NoPermits => Refusal::too_many("too many streams are open").retry(10),
+        TryAcquireError::Closed => Refusal::unavailable("the service is stopping").retry(5),
+    };
     let permit = app.streams.clone().try_acquire_owned().map_err(busy)?;
     let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
@@ -123,7 +126,8 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answe
             if !text.is_empty() && sender.send(Ok(text.into())).await.is_err() {
                 return;
             }
-            if sender.is_closed() || !app.tokens.is_still_good(&token) {
+            let over = sender.is_closed() || app.streams.is_closed();
+            if over || !app.tokens.is_still_good(&token) {
                 return;
             }
             if page.len() < PART {

@@ -88,6 +88,11 @@ impl App {
             imports: Arc::new(Semaphore::new(2)),
         }
     }
+
+    /// Ends all streams of events: whoever listens would keep the service from stopping.
+    pub fn end_streams(&self) {
+        self.streams.close();
+    }
 }
 
 /// Calls, with their documentation: each function says both once.
@@ -166,17 +171,17 @@ fn inner_path(path: &str) -> String {
 /// Brings the verb of `…/p1:ask` into a segment of its own; names have no colon in them.
 fn split_verb(request: &mut Request<Body>) {
     let path = request.uri().path();
-    let start = path.rfind('/').map_or(0, |slash| slash + 1);
-    let last = path[start..].replace("%3A", ":").replace("%3a", ":");
-    let Some((name, verb)) = last.rsplit_once(':') else {
-        return;
-    };
     // Nobody else writes it so: a call has one address.
     if path.contains("/~") {
         let nowhere = axum::http::Uri::from_static("/~");
         *request.uri_mut() = nowhere;
         return;
     }
+    let start = path.rfind('/').map_or(0, |slash| slash + 1);
+    let last = path[start..].replace("%3A", ":").replace("%3a", ":");
+    let Some((name, verb)) = last.rsplit_once(':') else {
+        return;
+    };
     let mut target = format!("{}{name}/~{verb}", &path[..start]);
     if let Some(query) = request.uri().query() {
         target = format!("{target}?{query}");

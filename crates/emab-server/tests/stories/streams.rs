@@ -151,3 +151,22 @@ async fn not_for_a_token_that_was_revoked() {
         .await
         .expect("it goes on for ever");
 }
+
+/// Nor does it keep the service from stopping.
+#[tokio::test]
+async fn not_after_the_service_stops() {
+    let clinic = Clinic::new();
+    let desk = clinic.desk("clinic", CLINIC).await;
+    let mut stream = Stream::open(&clinic, &desk.path("/events"), None).await;
+    assert_eq!(stream.next().await.0, 1);
+    clinic.app.end_streams();
+    let end = async { while stream.0.frame().await.is_some() {} };
+    timeout(LONG, end).await.expect("it goes on for ever");
+    let request = Request::get(desk.path("/events"))
+        .header("authorization", format!("Bearer {}", clinic.viewer))
+        .header("accept", "text/event-stream");
+    let request = request.body(Body::empty()).unwrap();
+    clinic.send(request).await.refuses(503);
+    // The log can still be read.
+    desk.get("/events").await.is(200);
+}

@@ -51,6 +51,7 @@ pub fn clinic_of(learner: &str) -> String {
 pub struct Clinic {
     pub folder: TempDir,
     pub service: Arc<Service>,
+    pub app: App,
     pub router: Router,
     pub tokens: TokenFile,
     pub admin: String,
@@ -144,10 +145,12 @@ impl Clinic {
         let metrics = Metrics::new();
         let service = Service::start(backend, metrics.clone()).unwrap();
         let watched = Tokens::watch(tokens.path()).unwrap();
-        let router = app(App::new(service.clone(), watched, Rates::new(0), metrics));
+        let parts = App::new(service.clone(), watched, Rates::new(0), metrics);
+        let router = app(parts.clone());
         Clinic {
             folder,
             service,
+            app: parts,
             router,
             tokens,
             admin,
@@ -164,10 +167,11 @@ impl Clinic {
         let Clinic {
             folder,
             service,
+            app,
             router,
             ..
         } = self;
-        drop((service, router));
+        drop((service, app, router));
         let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
         Clinic::over(folder, Arc::new(store))
     }
