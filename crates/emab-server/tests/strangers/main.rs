@@ -10,6 +10,7 @@ mod support;
 mod addresses;
 mod bodies;
 mod fields;
+mod forged;
 mod heavy;
 mod random;
 mod sizes;

@@ -180,7 +180,7 @@ fn nothing_breaks_it() {
         .build()
         .unwrap();
     let config = Config {
-        cases: 24,
+        cases: 64,
         failure_persistence: None,
         max_shrink_iters: 200,
         ..Config::default()
