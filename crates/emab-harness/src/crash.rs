@@ -60,6 +60,8 @@ impl std::fmt::Display for Report {
     }
 }
 
+/// How often it is killed before there is anything.
+const UNBORN: u32 = 5;
 /// How many of a hundred starts are cut short as well.
 const EARLY: u64 = 10;
 
@@ -68,6 +70,13 @@ pub fn crash(crash: &Crash) -> Result<Report, String> {
     let scene = Scene::new(crash.program.clone(), crash.store, crash.plant)?;
     let mut trial = Trial::new(scene, crash.clients, crash.seed);
     let mut report = Report::default();
+    // While it makes its store, too.
+    for _ in 0..UNBORN {
+        let moment = Duration::from_millis(trial.chance.below(20));
+        trial.scene.recipe.start_and_kill(moment)?;
+        report.kills += 1;
+        report.early += 1;
+    }
     let mut service = trial.scene.recipe.start()?;
     trial.scene.create_studies(&service)?;
     for kill in 1..=crash.kills {
