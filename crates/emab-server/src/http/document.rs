@@ -35,6 +35,13 @@ pub fn document() -> Value {
     // It holds nothing that JSON does not.
     let mut document = serde_json::to_value(openapi).unwrap_or_default();
     document["security"] = json!([{"token": []}]);
+    // In the order in which people meet them.
+    document["tags"] = json!([
+        {"name": "studies", "description": "What is recommended about, by whom, and what is known."},
+        {"name": "episodes", "description": "One case, from its first decision to its outcome."},
+        {"name": "audit", "description": "The log: read, followed, replayed, taken out and in."},
+        {"name": "operate", "description": "For operators and tools."},
+    ]);
     document["components"]["securitySchemes"] = json!({"token": {
         "type": "http", "scheme": "bearer", "description": "A token made by `emab token new`"}});
     schemas(&mut document["components"]["schemas"]);
