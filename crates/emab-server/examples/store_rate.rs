@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use emab_server::case::{Case, End, Outcome, Step};
-use emab_server::event::{GENESIS, Record, sha256};
+use emab_server::event::{Record, sha256};
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Answer, Cell, Changes, Head, Lesson, Store};
 
@@ -162,20 +162,7 @@ fn id(number: usize) -> String {
 impl Load {
     fn new(store: &mut dyn Store, name: &str) -> Result<Load, Box<dyn Error>> {
         let spec = "{}".repeat(1000);
-        let mut head = Head {
-            key: 0,
-            name: name.into(),
-            spec_hash: sha256(spec.as_bytes()),
-            spec,
-            seq: 0,
-            hash: GENESIS.into(),
-            closed: false,
-            episodes: 0,
-            open: 0,
-            learned: 0,
-            missing: 0,
-            relearned: 0,
-        };
+        let mut head = Head::new(name, &spec);
         store.begin()?;
         head.key = store.create(&head)?.ok_or("the name is taken")?;
         store.commit()?;

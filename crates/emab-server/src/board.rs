@@ -6,7 +6,7 @@ use emab::Episode;
 
 use crate::case::{Case, End, Outcome, Step};
 use crate::decision::Decision;
-use crate::event::{Event, GENESIS, Opened, Shadow, What};
+use crate::event::{Event, Opened, Shadow, What};
 use crate::json::Name;
 use crate::mind::Mind;
 use crate::refusal::Refusal;
@@ -42,20 +42,7 @@ impl Board {
     pub fn new(study: std::sync::Arc<Study>) -> Result<Board, Refusal> {
         Ok(Board {
             mind: Mind::new(&study)?,
-            head: Head {
-                key: 0,
-                name: study.name.clone(),
-                spec: study.canonical.clone(),
-                spec_hash: study.hash.clone(),
-                seq: 0,
-                hash: GENESIS.into(),
-                closed: false,
-                episodes: 0,
-                open: 0,
-                learned: 0,
-                missing: 0,
-                relearned: 0,
-            },
+            head: Head::new(&study.name, &study.canonical),
             study,
             stale: false,
         })

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Answer, Cell, Changes, Head, Lesson, Store, StoreError};
 use crate::case::{Case, End, Outcome, Step};
-use crate::event::{GENESIS, Record, sha256};
+use crate::event::{Record, sha256};
 
 /// Opens connections to one store, again and again.
 type Open<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
@@ -63,20 +63,7 @@ fn must<T>(result: Result<T, StoreError>) -> T {
 /// A study before its first event.
 fn new_head(name: String) -> Head {
     let spec = r#"{"horizon":3,"odd":"\u0000 '\" \\ é"}"#.to_string();
-    Head {
-        key: 0,
-        name,
-        spec_hash: sha256(spec.as_bytes()),
-        spec,
-        seq: 0,
-        hash: GENESIS.into(),
-        closed: false,
-        episodes: 0,
-        open: 0,
-        learned: 0,
-        missing: 0,
-        relearned: 0,
-    }
+    Head::new(&name, &spec)
 }
 
 /// Creates a study, committed.

@@ -11,7 +11,7 @@ pub mod sqlite;
 use thiserror::Error;
 
 use crate::case::Case;
-use crate::event::Record;
+use crate::event::{GENESIS, Record, sha256};
 
 /// Why the store could not do it.
 #[derive(Debug, Error)]
@@ -57,6 +57,26 @@ pub struct Head {
     pub missing: u64,
     /// The sequence number of the last event that changed what had been learned; 0 if none did.
     pub relearned: u64,
+}
+
+impl Head {
+    /// A study before its first event.
+    pub fn new(name: &str, spec: &str) -> Head {
+        Head {
+            key: 0,
+            name: name.into(),
+            spec_hash: sha256(spec.as_bytes()),
+            spec: spec.into(),
+            seq: 0,
+            hash: GENESIS.into(),
+            closed: false,
+            episodes: 0,
+            open: 0,
+            learned: 0,
+            missing: 0,
+            relearned: 0,
+        }
+    }
 }
 
 /// What is counted of one action in one step and state: the sufficient statistics of its gain.

@@ -30,20 +30,7 @@ const SHORT: Timeouts = Timeouts {
 };
 
 fn new_head(name: &str) -> Head {
-    Head {
-        key: 0,
-        name: name.into(),
-        spec: "{}".into(),
-        spec_hash: "0".into(),
-        seq: 0,
-        hash: GENESIS.into(),
-        closed: false,
-        episodes: 0,
-        open: 0,
-        learned: 0,
-        missing: 0,
-        relearned: 0,
-    }
+    Head::new(name, "{}")
 }
 
 fn create(store: &mut dyn Store, name: &str) -> Head {

@@ -8,7 +8,7 @@ use rusqlite::StatementStatus;
 use tempfile::TempDir;
 
 use super::*;
-use crate::event::{GENESIS, Record, sha256};
+use crate::event::{Record, sha256};
 use crate::store::conformance::check_store;
 use crate::store::{Answer, Changes, Head};
 
@@ -33,20 +33,7 @@ fn beside(file: &Path, end: &str) -> PathBuf {
 
 /// A study with events, committed one by one.
 fn study(store: &mut dyn Store, events: u64) -> Head {
-    let mut head = Head {
-        key: 0,
-        name: "s".into(),
-        spec: "{}".into(),
-        spec_hash: sha256(b"{}"),
-        seq: 0,
-        hash: GENESIS.into(),
-        closed: false,
-        episodes: 0,
-        open: 0,
-        learned: 0,
-        missing: 0,
-        relearned: 0,
-    };
+    let mut head = Head::new("s", "{}");
     store.begin().unwrap();
     head.key = store.create(&head).unwrap().unwrap();
     store.commit().unwrap();
