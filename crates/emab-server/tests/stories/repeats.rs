@@ -31,17 +31,6 @@ async fn everything_twice() {
     for (request, first) in WEEK.iter().zip(answers) {
         let again = desk.day(*request).await;
         assert_eq!(desk.view().await.text, head, "{request:?}");
-        let amended = ["/episodes/p1/outcome", "/episodes/p2/outcome"].contains(&request.1);
-        if amended || request.1.ends_with(":amend") {
-            // What was corrected since is not given again by a late copy of the first message; a late copy of the
-            // correction finds its values there.
-            assert!(
-                [200, 409].contains(&again.status.as_u16()),
-                "{}",
-                again.text
-            );
-            continue;
-        }
         let again = again.is(200);
         // Decisions are the same for ever; episodes and studies are told as they now are.
         if request.1.ends_with(":tell") || request.1 == "/episodes" {
@@ -57,15 +46,12 @@ async fn a_study_is_created_once() {
     let first = clinic.put("/v1/studies/clinic", CLINIC).await.is(201);
     let again = clinic.put("/v1/studies/clinic", CLINIC).await.is(200);
     assert_eq!(again.text, first.text);
-    // The same in other words is the same: order, blanks, floats that are whole.
-    let reworded = r#"{"learner": "feedbal:width=sound", "learning": {"reward_range": [0.0, 1.0], "delta": 0.05,
+    // The same in another order, with other blanks, is the same.
+    let reworded = r#"{"learner": "feedbal:width=sound", "learning": {"reward_range": [0,1], "delta": 0.05,
         "sigma2": 0.25}, "transition": "1 + f", "feedbacks": ["negative", "positive"], "actions": ["blood", "scan"],
-        "states": ["unknown", "clear", "suspect"], "horizon": 3.0}"#;
-    let answer = clinic.put("/v1/studies/clinic", reworded).await;
-    if answer.status.as_u16() != 200 {
-        // Or it is refused, but never taken for another study.
-        answer.refuses(409);
-    }
+        "states": ["unknown", "clear", "suspect"], "horizon": 3}"#;
+    let reworded = clinic.put("/v1/studies/clinic", reworded).await.is(200);
+    assert_eq!(reworded.text, first.text);
     let other = clinic_of("feedbal:width=paper");
     let refused = clinic.put("/v1/studies/clinic", &other).await.refuses(409);
     assert!(
