@@ -20,5 +20,6 @@ pub mod postgres;
 pub mod room;
 pub mod scene;
 pub mod serve;
+pub mod soak;
 pub mod trial;
 pub mod wire;

@@ -16,6 +16,7 @@ use emab_harness::outage::{Outage, outage};
 use emab_harness::plant::Plant;
 use emab_harness::scene::Kind;
 use emab_harness::serve::{Serve, serve};
+use emab_harness::soak::{Soak, soak};
 use emab_server::store::Address;
 
 /// The decision service under kills, outages, full disks, moved clocks and load.
@@ -41,6 +42,8 @@ enum What {
     Bench(BenchArgs),
     /// Measure a start on a large store.
     Large(LargeArgs),
+    /// Watch its memory under a steady load for an hour.
+    Soak(SoakArgs),
 }
 
 #[derive(Args)]
@@ -132,6 +135,25 @@ struct LargeArgs {
     /// `sqlite` or `postgres`.
     #[arg(long, default_value = "sqlite")]
     store: Kind,
+    /// Another program that serves, such as `emab`.
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct SoakArgs {
+    /// `sqlite` or `postgres`.
+    #[arg(long, default_value = "sqlite")]
+    store: Kind,
+    /// How many clients there are.
+    #[arg(long, default_value_t = 64)]
+    clients: u16,
+    /// How long.
+    #[arg(long, default_value_t = 3600)]
+    seconds: u32,
+    /// Writes a second, of all clients together: a million of them take 1.5 GB of disk.
+    #[arg(long, default_value_t = 2000)]
+    rate: u32,
     /// Another program that serves, such as `emab`.
     #[arg(long)]
     program: Option<PathBuf>,
@@ -244,6 +266,17 @@ fn run(what: What) -> Result<ExitCode, String> {
             }
             print!("{report}");
             Ok(close("bench", report.findings.total()))
+        }
+        What::Soak(args) => {
+            let report = soak(&Soak {
+                program: program(args.program)?,
+                store: args.store,
+                clients: args.clients,
+                time: Duration::from_secs(args.seconds.into()),
+                rate: args.rate,
+            })?;
+            print!("{report}");
+            Ok(close("soak", report.findings.total()))
         }
         What::Large(args) => {
             let report = large(&Large {

@@ -4,10 +4,11 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
+use common::interrupted::interrupted;
 use common::{experiment, finish};
-use emab_sim::{Control, Experiment, Finish};
+use emab_sim::{Control, Experiment};
 
 fn recorded(problem: &str, learners: &[&str], runs: u64, episodes: u64) -> Experiment {
     Experiment {
@@ -61,31 +62,7 @@ fn threads_and_interruptions_leave_no_trace() {
     let experiment = recorded("tutoring", &["feedbal"], 60, 4000);
     let mut whole = experiment.state();
     finish(&experiment, &mut whole, 2);
-    let mut parts = experiment.state();
-    let mut stops = 0;
-    loop {
-        let stop = AtomicBool::new(false);
-        let finish = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-                stop.store(true, Ordering::Relaxed);
-            });
-            let mut control = Control {
-                threads: 2,
-                stop: &stop,
-                watch: &mut |_, _| {},
-            };
-            experiment.run(&mut parts, &mut control).unwrap()
-        });
-        if finish == Finish::Complete {
-            break;
-        }
-        stops += 1;
-        assert!(stops < 10_000, "no run ever ends");
-        // A state survives its file.
-        parts = serde_json::from_str(&serde_json::to_string(&parts).unwrap()).unwrap();
-    }
-    assert!(stops > 0, "it was never interrupted");
+    let mut parts = interrupted(&experiment);
     whole.learners[0].seconds = 0.0;
     parts.learners[0].seconds = 0.0;
     assert_eq!(whole, parts);

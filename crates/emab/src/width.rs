@@ -138,6 +138,10 @@ impl IndexTable {
     /// The most counts that are kept (16 MiB); beyond them what is asked for is worked out.
     pub const MOST: usize = 1 << 20;
 
+    /// The most counts that are kept unasked (1 MiB): a learner that serves for years stays small, and a logarithm now
+    /// and then costs it nothing. Who knows that a long run comes reserves more with [`IndexTable::reach`].
+    pub const GROWN: usize = 1 << 16;
+
     /// The table of this width, with a bias added to it.
     pub fn new(width: Width, bias: f64) -> IndexTable {
         let values = Vec::new();
@@ -169,7 +173,10 @@ impl IndexTable {
     #[cold]
     fn grow(&mut self, n: u64) -> [f64; 2] {
         // Doubling keeps the cost per count constant.
-        self.reach(n.max(2 * self.values.len() as u64));
+        if n < Self::GROWN as u64 {
+            let doubled = n.max(2 * self.values.len() as u64);
+            self.reach(doubled.min(Self::GROWN as u64 - 1));
+        }
         self.beyond(n)
     }
 
@@ -226,6 +233,10 @@ mod tests {
             assert_eq!(table.at(n), table.beyond(n));
         }
         assert_eq!(table.at(0), [0.0, f64::INFINITY]);
-        assert!(table.kept().len() <= IndexTable::MOST);
+        assert!(table.kept().len() <= IndexTable::GROWN);
+        table.at(IndexTable::GROWN as u64 - 1);
+        assert_eq!(table.kept().len(), IndexTable::GROWN);
+        table.reach(u64::MAX);
+        assert_eq!(table.kept().len(), IndexTable::MOST);
     }
 }

@@ -254,7 +254,11 @@ fn measure(
 }
 
 /// Speed is worth nothing if something is lost.
-fn check(scene: &Scene, fleet: &mut Fleet<Client>, findings: &mut Findings) -> Result<(), String> {
+pub(crate) fn check(
+    scene: &Scene,
+    fleet: &mut Fleet<Client>,
+    findings: &mut Findings,
+) -> Result<(), String> {
     let mut clients: Vec<&mut Client> = fleet.talkers().collect();
     for client in &mut clients {
         findings.extend(&mut client.findings);

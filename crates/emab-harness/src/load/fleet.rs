@@ -34,6 +34,8 @@ pub struct Fleet<T> {
     seats: Vec<Seat<T>>,
     token: String,
     buffer: Vec<u8>,
+    /// All of them together send no more often, and when the next may be sent.
+    pace: Option<(Duration, Instant)>,
 }
 
 impl<T: Talker> Fleet<T> {
@@ -52,7 +54,14 @@ impl<T: Talker> Fleet<T> {
             seats: talkers.into_iter().map(seat).collect(),
             token: token.into(),
             buffer: Vec::new(),
+            pace: None,
         }
+    }
+
+    /// All together send at most so many requests a second.
+    pub fn paced(mut self, rate: u32) -> Fleet<T> {
+        self.pace = Some((Duration::from_secs(1) / rate.max(1), Instant::now()));
+        self
     }
 
     /// Who talks, while nobody does.
@@ -78,6 +87,14 @@ impl<T: Talker> Fleet<T> {
                     continue;
                 }
                 seat.rests = None;
+                if let Some((each, due)) = &mut self.pace {
+                    if *due > now {
+                        wait = wait.min(*due - now);
+                        break;
+                    }
+                    // Lost time is not made up for at once.
+                    *due = (*due + *each).max(now - LOOK);
+                }
                 seat.go_on(number, addresses, &self.token, &mut self.buffer);
             }
             self.listen(wait)?;
