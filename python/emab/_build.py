@@ -65,7 +65,7 @@ def problem(
     ...     reward_noise=("normal", 0.01), sigma2=0.05,
     ... )
     >>> round(emab.solve(coins).benchmark.value, 6)
-    0.255
+    0.335
     """
     model = {"feedback": feedback, "cost": cost, "reward": reward}
     document = _document(

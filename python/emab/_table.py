@@ -1,4 +1,4 @@
-"""Quantities of a problem as tables: functions are evaluated once for each of their arguments, arrays are spread out."""
+"""Quantities of a problem as tables: functions evaluated once for each of their arguments, arrays spread out."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ VARIABLES = (("t", "step"), ("x", "state"), ("a", "action"), ("f", "feedback"))
 class Table:
     """A function of somebody's own as a table, which fills where it is looked at.
 
-    Only the axes that the function takes are kept; the others have length 1. What was never looked at cannot be reached,
-    and any value will do there: the filler.
+    Only the axes that the function takes are kept; the others have length 1. What was never looked at cannot be
+    reached, and any value will do there: the filler.
     """
 
     def __init__(self, quantity: str, function: Callable[..., Any], lengths: Sequence[int], *, filler: float) -> None:
