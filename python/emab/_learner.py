@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -156,7 +156,7 @@ def _line_or_maker(learner: LearnerLike) -> str | Callable[..., OwnLearner]:
     if isinstance(learner, type) and issubclass(learner, Learner) and not _overrides(learner):
         return learner().text  # type: ignore[call-arg]
     if callable(learner):
-        return cast("Callable[..., OwnLearner]", learner)
+        return learner
     if isinstance(learner, OwnLearner):
         raise TypeError(
             f"{type(learner).__name__} is one learner, and every run needs a new one: "

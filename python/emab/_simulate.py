@@ -61,11 +61,11 @@ def simulate(
     """Run learners on a simulator of your own and return what they earned, with its error.
 
     A simulator is made anew for each learner and run; all learners meet the same cases with the same randomness. There
-    is no regret: what could be earned is not known, and ``regret`` is NaN. A gain that is not known, as a cost is NaN or
-    the last reward is, leaves all that is added up after it unknown.
+    is no regret: what could be earned is not known, and ``regret`` is NaN. Where a cost or the last reward of a case is
+    not known, nor is its gain, nor the sum of gains from there on.
 
     >>> class Coins:
-    ...     spec = emab.spec("coins", horizon=4, states=4, actions=["toss"], feedbacks=2, transition="x + f", sigma2=0.05)
+    ...     spec = emab.spec("coins", horizon=4, states=4, actions=1, feedbacks=2, transition="x + f", sigma2=0.05)
     ...     def reset(self, rng):
     ...         self.rng, self.heads, self.rewards = rng, 0, [0.0]
     ...     def step(self, action):
