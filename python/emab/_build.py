@@ -236,30 +236,55 @@ def _tables(spec: Spec, functions: Mapping[str, Callable[..., Any]], states: Seq
 
 
 def _walk(made: Problem, tables: Mapping[str, Table]) -> None:
-    """Look at the tables wherever one can come, step by step from the start; without a model, by any feedback."""
+    """Look at the tables wherever one can come, step by step from the start; without a model, by any feedback.
+
+    Learners are not told which feedbacks never come, but what they would lead to is known to them: there, what the
+    functions say counts where they have something to say.
+    """
     spec = made.spec
     transition, allowed, law, cost, reward = (tables.get(quantity) for quantity in AXES)
-    assert law is None or isinstance(law, Law)
-    everywhere = range(spec.n_feedbacks)
-    level = {spec.start}
+    always = [1.0] * spec.n_feedbacks
+
+    def may(t: int, x: int) -> list[int]:
+        if allowed is None:
+            return spec.allowed(t, x)[:-1]
+        return [a for a in range(spec.n_actions) if allowed.at(t, x, a) != 0]
+
+    def chances(t: int, x: int, a: int) -> list[float]:
+        if isinstance(law, Law):
+            return law.law(t, x, a)
+        return made.feedback(t, x, a) if made.has_model else always
+
+    def following(t: int, x: int, a: int, f: int) -> list[int]:
+        return [spec.next(t, x, a, f) if transition is None else int(transition.at(t, x, a, f))]
+
+    known = transition is not None or allowed is not None
+    level, beyond = {spec.start}, set[int]()
     for t in range(1, spec.horizon + 1):
-        following: set[int] = set()
+        reached, supposed = set[int](), set[int]()
         for x in sorted(level):
             if reward is not None:
                 reward.at(t, x)
-            if t == spec.horizon:
-                continue
-            for a in range(spec.n_actions) if allowed is not None else spec.allowed(t, x)[:-1]:
-                if allowed is not None and allowed.at(t, x, a) == 0:
-                    continue
+            for a in may(t, x) if t < spec.horizon else ():
                 if cost is not None:
                     cost.at(t, x, a)
-                possible: Sequence[int] = everywhere
-                if made.has_model:
-                    chances = made.feedback(t, x, a) if law is None else law.law(t, x, a)
-                    possible = [f for f, chance in enumerate(chances) if chance > 0]
-                for f in possible:
-                    following.add(spec.next(t, x, a, f) if transition is None else int(transition.at(t, x, a, f)))
-        if not following:
+                for f, chance in enumerate(chances(t, x, a)):
+                    if chance > 0:
+                        reached.update(following(t, x, a, f))
+                    elif known:
+                        supposed.update(_if_any(following, t, x, a, f))
+        for x in sorted(beyond) if t < spec.horizon else ():
+            for a in _if_any(may, t, x):
+                for f in range(spec.n_feedbacks):
+                    supposed.update(_if_any(following, t, x, a, f))
+        level, beyond = reached, supposed - reached
+        if not level:
             break
-        level = following
+
+
+def _if_any(look: Callable[..., list[int]], *point: int) -> list[int]:
+    """What there is at a point where nobody comes: nothing if it cannot be said."""
+    try:
+        return look(*point)
+    except Exception:
+        return []
