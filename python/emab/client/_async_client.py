@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
 from types import TracebackType
 from typing import TypeVar
 
@@ -14,7 +13,6 @@ from . import _study_calls as calls
 from ._async_study import AsyncStudy
 from ._call import Call
 from ._health_calls import ALIVE, READY
-from ._lines import Cutter
 from ._link import Link, Verify
 from ._retry import Body, Retries
 from ._study_calls import Page, Spec
@@ -140,32 +138,12 @@ class AsyncClient:
             try:
                 answer = await self._http.send(self._link.request(self._http, call, chunks))
             except httpx.TransportError as error:
-                pause: float | None = tries.lost(error)
-            else:
-                pause = tries.answered(answer.status_code, answer.headers, answer.content)
-                if pause is None:
-                    return call.read(answer.content)
-            await anyio.sleep(pause)
-
-    async def _lines(self, call: Call[None]) -> AsyncIterator[str]:
-        tries = self._link.tries(call)
-        done = 0
-        while True:
-            cutter = Cutter(skip=done)
-            try:
-                answer = await self._http.send(self._link.request(self._http, call), stream=True)
-                async with aclosing(answer):
-                    body = b"" if answer.is_success else await answer.aread()
-                    pause = tries.answered(answer.status_code, answer.headers, body)
-                    if pause is None:
-                        async for chunk in answer.aiter_bytes():
-                            for line in cutter.cut(chunk):
-                                done += 1
-                                yield line
-                            tries.progress()
-                        return
-            except httpx.TransportError as error:
                 pause = tries.lost(error)
+            else:
+                refused = tries.answered(answer.status_code, answer.headers, answer.content)
+                if refused is None:
+                    return call.read(answer.content)
+                pause = refused
             await anyio.sleep(pause)
 
     async def _pages(self, part: Callable[[str], Call[Page[T]]]) -> AsyncIterator[T]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from types import TracebackType
 from typing import TypeVar
 
@@ -13,7 +12,7 @@ import httpx
 from . import _study_calls as calls
 from ._call import Call
 from ._health_calls import ALIVE, READY
-from ._lines import Chunks, Cutter
+from ._lines import Chunks
 from ._link import Link, Verify
 from ._retry import Retries
 from ._study import Study
@@ -141,32 +140,12 @@ class Client:
             try:
                 answer = self._http.send(self._link.request(self._http, call, chunks))
             except httpx.TransportError as error:
-                pause: float | None = tries.lost(error)
-            else:
-                pause = tries.answered(answer.status_code, answer.headers, answer.content)
-                if pause is None:
-                    return call.read(answer.content)
-            time.sleep(pause)
-
-    def _lines(self, call: Call[None]) -> Iterator[str]:
-        tries = self._link.tries(call)
-        done = 0
-        while True:
-            cutter = Cutter(skip=done)
-            try:
-                answer = self._http.send(self._link.request(self._http, call), stream=True)
-                with closing(answer):
-                    body = b"" if answer.is_success else answer.read()
-                    pause = tries.answered(answer.status_code, answer.headers, body)
-                    if pause is None:
-                        for chunk in answer.iter_bytes():
-                            for line in cutter.cut(chunk):
-                                done += 1
-                                yield line
-                            tries.progress()
-                        return
-            except httpx.TransportError as error:
                 pause = tries.lost(error)
+            else:
+                refused = tries.answered(answer.status_code, answer.headers, answer.content)
+                if refused is None:
+                    return call.read(answer.content)
+                pause = refused
             time.sleep(pause)
 
     def _pages(self, part: Callable[[str], Call[Page[T]]]) -> Iterator[T]:

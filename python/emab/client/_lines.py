@@ -1,4 +1,4 @@
-"""Lines: cut from the chunks that come, and made of what is to be sent."""
+"""Lines to send, in chunks."""
 
 from __future__ import annotations
 
@@ -9,27 +9,6 @@ from ._json import encode
 
 Line = Mapping[str, Any] | str | bytes
 CHUNK = 1 << 16
-
-
-class Cutter:
-    """Cuts chunks into lines, at line feeds only: JSON escapes no other end of a line that Python knows."""
-
-    def __init__(self, skip: int = 0) -> None:
-        """Leaving out the first lines: they came before the connection broke."""
-        self._skip = skip
-        self._rest: list[bytes] = []
-
-    def cut(self, chunk: bytes) -> Iterator[str]:
-        """The lines that this chunk ends."""
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            line = b"".join((*self._rest, end))
-            self._rest.clear()
-            if self._skip:
-                self._skip -= 1
-            else:
-                yield line.decode()
-        self._rest.append(rest)
 
 
 class Packer:

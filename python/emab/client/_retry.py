@@ -64,10 +64,6 @@ class Tries:
         self._sent = 0
         self._begun = time.monotonic()
 
-    def progress(self) -> None:
-        """Something came: whatever fails next is another failure, and has all its time."""
-        self._begun = time.monotonic()
-
     def lost(self, error: httpx.TransportError) -> float:
         """There was no answer: the seconds to wait before the next try; raises where there is none."""
         found = str(error) or type(error).__name__
@@ -110,7 +106,8 @@ class Tries:
             )
         if self._spent() + pause > self._retries.deadline:
             self._give_up(failure, cause)
-        level = logging.WARNING if self._sent == 1 else logging.INFO
+        # One failure is nothing to bother people with, and the tenth is no news.
+        level = logging.WARNING if self._sent == 2 else logging.INFO
         _log.log(level, "%s %s; trying again in %.1f s", self._url, failure.what, pause)
         return pause
 
