@@ -90,7 +90,7 @@ def events(study: str, after: int, limit: int) -> Call[tuple[Event, ...]]:
 def lines(study: str, after: int) -> Call[tuple[str, ...]]:
     """A page of the log as it is written, to be kept to the byte.
 
-    A whole export in one answer would have to begin anew where the connection breaks; a page is asked for again.
+    An export in one answer would have to begin anew where the connection breaks; a page is asked for again.
     """
     return _log(study, after, 10_000, bytes.decode)
 

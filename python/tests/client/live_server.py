@@ -27,7 +27,7 @@ def binary() -> str:
     found = os.environ.get("EMAB_BINARY") or shutil.which("emab")
     if found is None:
         raise RuntimeError(
-            "these tests talk to a real service: set EMAB_BINARY to the command `emab`, or put it into the PATH "
+            "these tests need a real service: set EMAB_BINARY to the command `emab`, or put it into the PATH "
             "(`cargo build -p emab-cli` makes target/debug/emab)"
         )
     return found

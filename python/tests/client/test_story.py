@@ -10,7 +10,7 @@ import pytest
 from live_server import CLINIC, LiveServer
 from ward import treat, treat_async
 
-from emab.client import AsyncClient, Client, Decision, Study
+from emab.client import AsyncClient, Client, Decision, Invalid, Study
 
 
 def test_an_episode_from_its_first_decision_to_its_outcome(study: Study) -> None:
@@ -240,3 +240,19 @@ def test_numbers_of_all_kinds(study: Study) -> None:
     assert (view.outcome.costs, view.outcome.rewards) == ((0.5,), (0.25, 1.0))
     past = {"id": "x", "actions": [], "feedbacks": (), "costs": numpy.zeros(0), "rewards": numpy.ones(1)}
     assert study.import_lines([past]).taken == 1
+
+
+def test_a_long_import_that_is_refused_early(study: Study) -> None:
+    """Most of it was not read when it was refused; the refusal comes through all the same, also awaited."""
+    line = '{"id":"x","actions":["biopsy"],"feedbacks":[1],"costs":[0.1],"rewards":[0,1]}'
+    lines = [line] * 200_000
+    with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
+        study.import_lines(lines)
+
+    async def awaited() -> None:
+        link = study._client._link
+        async with AsyncClient(link.url, link.headers["Authorization"].removeprefix("Bearer ")) as client:
+            with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
+                await client.study("clinic").import_lines(lines)
+
+    asyncio.run(awaited())

@@ -1,0 +1,30 @@
+"""What the page about the client says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from live_server import LiveServer
+
+PAGE = Path(__file__).parents[2] / "docs" / "client.md"
+
+
+def test_the_page(
+    server: LiveServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its code runs, and prints what the comments beside `print` say."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    code = "".join(blocks)
+    monkeypatch.setenv("EMAB_TOKEN", server.token)
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("http://127.0.0.1:8420", server.url), {})
+    printed = capsys.readouterr().out.splitlines()
+    said = re.findall(r"print\(.*\) +# (.*)", code)
+    assert len(blocks) == 3 and len(said) == 3
+    assert [line for line in printed if line in said] == said
+    assert (tmp_path / "clinic.ndjson").read_text().count("\n") == 7
