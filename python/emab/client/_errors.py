@@ -123,11 +123,15 @@ class Unavailable(EmabError):
     emab.client.Unavailable: http://127.0.0.1:9 gave no answer to GET /v1/studies/clinic...
     """
 
-    def __init__(self, message: str, *, status: int | None, tries: int) -> None:
+    def __init__(self, message: str, status: int | None, tries: int) -> None:
         """With the whole message."""
-        super().__init__(message)
+        super().__init__(message, status, tries)
         self.status = status
         self.tries = tries
+
+    def __str__(self) -> str:
+        """The message."""
+        return str(self.args[0])
 
 
 class Unexpected(EmabError):

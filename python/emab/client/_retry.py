@@ -118,8 +118,8 @@ class Tries:
         raise Unavailable(
             f"{self._url} {failure.what} (sent {times}; it may or may not have been recorded, and to send it "
             f"again is harmless){remedy}",
-            status=failure.status,
-            tries=tries,
+            failure.status,
+            tries,
         ) from cause
 
     def _spent(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -171,3 +172,14 @@ def test_without_httpx_it_is_said_how_to_get_it() -> None:
     code = "import sys; sys.modules['httpx'] = None\nimport emab.client"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: emab.client needs httpx: pip install 'emab[client]'" in done.stderr
+
+
+def test_errors_go_between_processes(study: Study) -> None:
+    """With all that they say."""
+    with pytest.raises(Conflict) as refused:
+        study.open("p1").stop(step=2)
+    with Client("http://127.0.0.1:9", retries=None) as nobody, pytest.raises(Unavailable) as unavailable:
+        nobody.study("clinic").read()
+    for error in (refused.value, unavailable.value):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error) and str(copy) == str(error) and vars(copy) == vars(error)

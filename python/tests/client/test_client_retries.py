@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from live_server import CLINIC, LiveServer
 from relay import Relay
 from ward import Seen, treat, treat_async
 
 from emab.client import AsyncClient, Client, Retries, Study, TooMany, Unavailable
+from emab.client._retry import Tries
 
 QUICK = Retries(first=0.01)
 
@@ -34,37 +36,42 @@ def check(study: Study, server: LiveServer, seen: list[Seen]) -> None:
     assert [found["episodes"] for found in audit["studies"]] == [len(seen)]
 
 
-def test_a_service_that_is_killed_again_and_again(server: LiveServer, study: Study) -> None:
+def test_a_service_that_is_killed_again_and_again(
+    server: LiveServer, study: Study, caplog: pytest.LogCaptureFixture
+) -> None:
     """Threads go on as if nothing had happened."""
-    patients = 240
+    caplog.set_level("INFO", "emab.client")
     with ThreadPoolExecutor(8) as pool:
-        treated = [pool.submit(treat, study, number) for number in range(patients)]
-        kills = 0
-        while not all(done.done() for done in treated):
-            time.sleep(0.15)
+        treated = [pool.submit(treat, study, number) for number in range(200)]
+        for finished in (10, 40, 70, 100, 130):
+            while sum(done.done() for done in treated) < finished:
+                time.sleep(0.002)
             server.kill()
-            kills += 1
             server.start()
-    assert kills >= 3
+    assert caplog.text.count("trying again") >= 5
     check(study, server, [done.result()[1] for done in treated])
 
 
-def test_the_same_awaited(server: LiveServer, study: Study) -> None:
-    """Tasks go on, too."""
+def test_the_same_awaited(server: LiveServer, study: Study, caplog: pytest.LogCaptureFixture) -> None:
+    """Tasks go on, too; here the service is away for a while."""
+    caplog.set_level("INFO", "emab.client")
 
     async def story() -> list[Seen]:
         async with AsyncClient(server.url, server.token) as client:
             there = client.study("clinic")
-            tasks = [asyncio.ensure_future(treat_async(there, number)) for number in range(120)]
-            for _ in range(3):
-                await asyncio.sleep(0.1)
-                assert not all(task.done() for task in tasks)
+            tasks = [asyncio.ensure_future(treat_async(there, number)) for number in range(60)]
+            # All go forward together, so it is counted in events and not in patients.
+            for recorded in (20, 100, 180):
+                while study.read().seq < recorded:
+                    await asyncio.sleep(0.002)
                 server.kill()
                 await asyncio.sleep(0.1)
                 server.start()
             return [seen for _, seen in await asyncio.gather(*tasks)]
 
-    check(study, server, asyncio.run(story()))
+    seen = asyncio.run(story())
+    assert caplog.text.count("trying again") >= 3
+    check(study, server, seen)
 
 
 def test_answers_that_get_lost(server: LiveServer, study: Study) -> None:
@@ -163,3 +170,26 @@ def test_it_gives_up_at_the_deadline(server: LiveServer, study: Study) -> None:
         assert time.monotonic() - begun < 2.0
         assert raised.value.tries > 2 and "is `emab serve` running there?" in str(raised.value)
         assert not client.alive() and not client.ready()
+
+
+def test_what_the_service_says_of_waiting_is_kept_to() -> None:
+    """Neither sooner, nor in vain where it is later than the deadline."""
+    tries = Tries("GET /", "http://x", Retries(deadline=10.0), None)
+    problem = b'{"detail": "the store is full"}'
+    for _ in range(5):
+        pause = tries.answered(503, {"retry-after": "4"}, problem)
+        assert pause is not None and 4.0 < pause < 6.0
+    with pytest.raises(
+        Unavailable, match=r"answered GET / with 503: the store is full \(sent 6 times"
+    ) as raised:
+        tries.answered(503, {"retry-after": "11"}, problem)
+    assert (raised.value.status, raised.value.tries) == (503, 6)
+
+
+def test_pauses_double_up_to_a_bound() -> None:
+    """And vary, so that clients that failed together do not come back together."""
+    tries = Tries("GET /", "http://x", Retries(deadline=10.0, first=0.1, most=1.0), None)
+    pauses = [tries.lost(httpx.ConnectError("refused")) for _ in range(8)]
+    for pause, longest in zip(pauses, [0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0, 1.0], strict=True):
+        assert longest / 2 <= pause <= longest
+    assert len(set(pauses[4:])) == 4
