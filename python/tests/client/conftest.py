@@ -14,9 +14,8 @@ from emab.client import Client, Study
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
     """A fresh service."""
-    server = LiveServer(tmp_path / "server")
-    yield server
-    server.stop()
+    with LiveServer(tmp_path / "server") as server:
+        yield server
 
 
 @pytest.fixture

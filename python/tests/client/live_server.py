@@ -45,6 +45,14 @@ class LiveServer:
         folder.mkdir(parents=True, exist_ok=True)
         self.start()
 
+    def __enter__(self) -> LiveServer:
+        """It runs."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """However the test went."""
+        self.stop()
+
     def start(self) -> None:
         """Starts it; again on the port it had."""
         out = self._folder / "out"

@@ -154,17 +154,16 @@ def test_tls(tmp_path: Path) -> None:
     make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=emab"
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
     subprocess.run([*make.split(), *names], check=True, capture_output=True)
-    server = LiveServer(tmp_path / "server", "--tls-cert", str(certificate), "--tls-key", str(key))
-    assert server.url.startswith("https://")
-    with Client(server.url, server.token, verify=certificate) as client:
-        assert client.create_study("clinic", CLINIC).open("p1").decision is not None
-    with Client(server.url, server.token) as stranger:
-        with pytest.raises(
-            Unavailable, match=r"CERTIFICATE_VERIFY_FAILED.*give its file as `verify`"
-        ) as raised:
-            stranger.study("clinic").read()
-        assert raised.value.tries == 1
-    server.stop()
+    with LiveServer(tmp_path / "server", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+        assert server.url.startswith("https://")
+        with Client(server.url, server.token, verify=certificate) as client:
+            assert client.create_study("clinic", CLINIC).open("p1").decision is not None
+        with Client(server.url, server.token) as stranger:
+            with pytest.raises(
+                Unavailable, match=r"CERTIFICATE_VERIFY_FAILED.*give its file as `verify`"
+            ) as raised:
+                stranger.study("clinic").read()
+            assert raised.value.tries == 1
 
 
 def test_without_httpx_it_is_said_how_to_get_it() -> None:

@@ -143,19 +143,21 @@ def test_a_generator_is_sent_once(server: LiveServer, study: Study) -> None:
 
 def test_a_limit_on_calls_is_kept_to(tmp_path: Path) -> None:
     """By waiting; or it is said, where nobody wants to wait."""
-    server = LiveServer(tmp_path / "limited", "--rate", "5")
-    with Client(server.url, server.token) as client, Client(server.url, server.token, retries=None) as hasty:
-        begun = time.monotonic()
-        study = client.create_study("clinic", CLINIC)
-        for number in range(15):
-            study.open(f"p{number}")
-        assert time.monotonic() - begun > 1.5
-        with pytest.raises(TooMany) as raised:
-            for _ in range(20):
-                hasty.study("clinic").read()
-        assert raised.value.status == 429 and raised.value.retry_after == 1
-        assert study.read().episodes == 15
-    server.stop()
+    with LiveServer(tmp_path / "limited", "--rate", "5") as server:
+        with (
+            Client(server.url, server.token) as client,
+            Client(server.url, server.token, retries=None) as hasty,
+        ):
+            begun = time.monotonic()
+            study = client.create_study("clinic", CLINIC)
+            for number in range(15):
+                study.open(f"p{number}")
+            assert time.monotonic() - begun > 1.5
+            with pytest.raises(TooMany) as raised:
+                for _ in range(20):
+                    hasty.study("clinic").read()
+            assert raised.value.status == 429 and raised.value.retry_after == 1
+            assert study.read().episodes == 15
 
 
 def test_it_gives_up_at_the_deadline(server: LiveServer, study: Study) -> None:

@@ -139,8 +139,7 @@ def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> No
     lines = list(study.export_lines())
     assert (tmp_path / "clinic.ndjson").read_bytes() == "".join(line + "\n" for line in lines).encode()
 
-    other = LiveServer(tmp_path / "other")
-    with Client(other.url, other.token) as there:
+    with LiveServer(tmp_path / "other") as other, Client(other.url, other.token) as there:
         copy = there.study("clinic")
         dry = copy.import_file(tmp_path / "clinic.ndjson", dry_run=True)
         assert (dry.taken, dry.dry_run) == (count, True) and list(there.studies()) == []
@@ -148,7 +147,6 @@ def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> No
         assert copy.import_lines(study.export_lines()).repeated == count
         assert copy.read().hash == study.read().hash
         assert copy.estimates() == study.estimates()
-    other.stop()
 
 
 def test_imports_larger_than_a_chunk(study: Study) -> None:
@@ -196,14 +194,14 @@ def test_the_same_awaited(server: LiveServer, tmp_path: Path) -> None:
 
             path = tmp_path / "clinic.ndjson"
             assert await study.export_file(path) == len(events)
-            other = LiveServer(tmp_path / "other")
-            async with AsyncClient(other.url, other.token) as there:
+            with LiveServer(tmp_path / "other") as other:
+                there = AsyncClient(other.url, other.token)
                 copy = there.study("clinic")
                 assert (await copy.import_file(path, dry_run=True)).taken == len(events)
                 assert (await copy.import_lines(study.export_lines())).taken == len(events)
                 assert (await copy.import_lines(path.read_text().splitlines())).repeated == len(events)
                 assert (await copy.read()).hash == (await study.read()).hash
-            other.stop()
+                await there.close()
 
     asyncio.run(story())
 
