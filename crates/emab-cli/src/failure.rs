@@ -3,7 +3,7 @@
 use emab::learners::LearnerError;
 use emab::oracle::OracleError;
 use emab::{PlayError, PointError};
-use emab_problem::{ProblemFile, ReadError};
+use emab_problem::{FindError, ProblemFile, ReadError};
 use emab_report::{FileError, PlotError};
 use emab_server::folder::NoFolder;
 use emab_server::tokens::TokenError;
@@ -71,6 +71,15 @@ impl Failure {
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Failure {
         Failure::Problem(Box::new(error))
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Failure {
+        match error {
+            FindError::Mistake(error) => Failure::Problem(error),
+            other => Failure::Input(other.to_string()),
+        }
     }
 }
 

@@ -18,13 +18,17 @@ mod conditions;
 mod error;
 mod expression;
 mod file;
+mod find;
 mod node;
 mod table;
+mod trained;
 
 pub use builtin::{BUILTIN, Builtin};
 pub use error::ReadError;
 pub use expression::{Expression, Scope};
 pub use file::{Format, ProblemFile};
+pub use find::FindError;
+pub use trained::{Happened, Trained, TrainedError, checked};
 
 /// The JSON schema of a problem file, so that editors can help.
 pub const SCHEMA: &str = include_str!("schema.json");

@@ -28,10 +28,13 @@ pub use plot::{
     Family, HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint,
     draw, draw_arena, draw_family, draw_heat_map, draw_heat_maps, draw_places, places_csv,
 };
-pub use policy::{PolicyRow, policy_table};
+pub use policy::policy_table;
 pub use promise::promises_table;
 pub use regret::{
     bound_series, bound_words, confidence, curve_csv, regret_cells, regret_series, regret_table,
 };
-pub use soundness::{premises_words, soundness_words, told_soundness_words, told_too_little};
+pub use soundness::{
+    assumed_words, premises_words, problem_soundness_words, soundness_words, told_soundness_words,
+    told_too_little,
+};
 pub use table::{number, table};

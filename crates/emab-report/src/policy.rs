@@ -1,21 +1,9 @@
 //! Two policies side by side.
 
-use emab::{Action, Spec};
+use emab::Spec;
+use emab::oracle::PolicyRow;
 
 use crate::table::{fits, table};
-
-/// What the benchmark and the optimal policy do in one step-state pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PolicyRow {
-    /// The step.
-    pub t: usize,
-    /// The state.
-    pub x: usize,
-    /// The benchmark's choice.
-    pub benchmark: Action,
-    /// The optimal policy's choice.
-    pub optimal: Action,
-}
 
 /// The most lines of a table.
 const LONGEST: usize = 60;

@@ -1,8 +1,10 @@
 //! Whether a confidence width covers what the truth varies by, in words.
 
+use std::sync::Arc;
+
 use emab::learners::{FeedBalParameters, LearnerConfig, Learning, ParameterValue};
-use emab::oracle::Variation;
-use emab::{Coefficients, Spec, WidthKind};
+use emab::oracle::{OracleError, Pairs, Variation};
+use emab::{Coefficients, Environment, Problem, Spec, WidthKind};
 
 use crate::table::number;
 
@@ -29,6 +31,52 @@ pub fn soundness_words(
         causes.join(", and "),
         remedies.join("; ")
     ))
+}
+
+/// Remarks on learners whose confidence does not cover what this problem varies by, each with its learner's label; and
+/// one where too much can be reached to see that.
+pub fn problem_soundness_words(
+    problem: &Arc<Problem>,
+    configs: &[LearnerConfig],
+) -> Result<Vec<String>, OracleError> {
+    // Whoever is told nothing has no premises.
+    let told = |config: &&LearnerConfig| !config.parameters().is_empty();
+    if !configs.iter().any(|config| told(&config)) {
+        return Ok(Vec::new());
+    }
+    let mut pairs = Pairs::new(problem.clone())?;
+    let Ok(variation) = Variation::of(&mut pairs, Environment::EXACT_PAIRS) else {
+        return Ok(vec![format!(
+            "note: more than {} pairs can be reached, too many to see here whether the width is sound; `emab check` looks further",
+            Environment::EXACT_PAIRS
+        )]);
+    };
+    let costs = pairs.iter().flat_map(|pair| {
+        let pairs = &pairs;
+        pairs.allowed(pair).map(move |a| pairs.cost(pair, a))
+    });
+    let least_cost = costs.fold(f64::INFINITY, f64::min);
+    let words = configs.iter().filter(told).filter_map(|config| {
+        let words = match config.feedbal() {
+            Ok(told) => soundness_words(&told, &variation, problem.spec()),
+            Err(_) => premises_words(config, &variation, least_cost),
+        };
+        Some(format!("warning: {}: {}", config.label(), words?))
+    });
+    Ok(words.collect())
+}
+
+/// Remarks on what is assumed of a learner because nobody said it.
+pub fn assumed_words(config: &LearnerConfig) -> Vec<String> {
+    let assumed = config.assumed().iter().map(|name| {
+        let value = config.parameters().iter().find(|(n, _)| n == name);
+        format!(
+            "note: {}: neither the call nor [learning] states `{name}`; {} is assumed",
+            config.label(),
+            value.map_or(String::new(), |(_, value)| value.to_string())
+        )
+    });
+    assumed.collect()
 }
 
 /// Where the noise is larger than the learner was told: what it is, and what helps.

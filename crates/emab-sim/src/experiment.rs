@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use emab::learners::{LearnerConfig, LearnerError};
-use emab::{Circumstances, LearnerResult, Place, PlayError, Problem, World, WorldError};
+use emab::{Circumstances, LearnerResult, Place, PlayError, Problem, RunResult, World, WorldError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -352,7 +352,13 @@ impl Experiment {
             }
             (control.watch)(progress(), save.then_some(&*state));
         };
-        let ended = match bench.by {
+        // The fast loop plays a little beyond the end of a run; somebody's own code is called for what counts alone.
+        let by = if config.is_own() {
+            Loop::Plain
+        } else {
+            bench.by
+        };
+        let ended = match by {
             Loop::Lanes(level) => play_in_lanes(&job, bench.tables, level, &pool, &mut receive),
             Loop::Plain => pool.run(|| crate::plain::RunWorker::new(&job), &mut receive),
         };
@@ -409,6 +415,31 @@ impl Experiment {
         Ok(Some(all))
     }
 
+    /// The document of a finished state: what `emab run --json` prints. The hash is that of the problem's file.
+    pub fn document(
+        &self,
+        state: &State,
+        version: &str,
+        problem_hash: &str,
+    ) -> Result<RunResult, SimError> {
+        let worth = self.worth()?;
+        let result = RunResult {
+            version: version.into(),
+            problem: self.problem.name().into(),
+            problem_hash: problem_hash.into(),
+            seed: self.seed,
+            runs: self.runs,
+            episodes: self.episodes,
+            conditions: self.circumstances.conditions.clone(),
+            benchmark_value: worth.benchmark_value,
+            benchmark_stderr: worth.benchmark_stderr,
+            optimal_value: worth.optimal_value,
+            estimator: worth.estimator.into(),
+            learners: self.results(state),
+        };
+        Ok(result.against_optimum())
+    }
+
     /// The results of a state, in the order of the learners; regret is against the benchmark alone, until
     /// [`LearnerResult::against_optimum`] is told what both policies earn.
     pub fn results(&self, state: &State) -> Vec<LearnerResult> {
@@ -416,7 +447,7 @@ impl Experiment {
             .iter()
             .zip(&state.learners)
             .map(|(config, learner)| LearnerResult {
-                learner: config.entry().name.into(),
+                learner: config.name().into(),
                 label: config.label().into(),
                 parameters: config
                     .parameters()

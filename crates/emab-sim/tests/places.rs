@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "common/interrupted.rs"]
+mod interrupted;
 
 use std::sync::atomic::AtomicBool;
 
-use common::interrupted::interrupted;
 use common::{experiment, finish};
 use emab_sim::{Control, Experiment};
 
@@ -62,7 +63,7 @@ fn threads_and_interruptions_leave_no_trace() {
     let experiment = recorded("tutoring", &["feedbal"], 60, 4000);
     let mut whole = experiment.state();
     finish(&experiment, &mut whole, 2);
-    let mut parts = interrupted(&experiment);
+    let mut parts = interrupted::interrupted(&experiment);
     whole.learners[0].seconds = 0.0;
     parts.learners[0].seconds = 0.0;
     assert_eq!(whole, parts);

@@ -144,6 +144,18 @@ impl Sweep {
         self.cells.iter().filter(mine)
     }
 
+    /// The document of all cells: what `emab sweep --json` prints.
+    pub fn document(&self, version: &str, cells: &[CellResult]) -> serde_json::Value {
+        serde_json::json!({
+            "version": version,
+            "seed": self.file.seed,
+            "runs": self.file.runs,
+            "episodes": self.file.episodes,
+            "varied": self.varied,
+            "cells": cells,
+        })
+    }
+
     /// The SHA-256 of everything that makes the sweep what it is.
     pub fn hash(&self) -> String {
         let keys: Vec<&str> = self.cells.iter().map(|cell| cell.key.as_str()).collect();

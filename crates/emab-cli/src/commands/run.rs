@@ -331,23 +331,9 @@ impl Session {
     }
 
     fn result(&self, state: &State) -> Result<RunResult, Failure> {
-        let worth = self.experiment.worth();
-        let worth = worth.map_err(|error| Failure::simulation(&self.file, error))?;
-        let result = RunResult {
-            version: version(),
-            problem: self.file.name().into(),
-            problem_hash: self.file.hash().into(),
-            seed: self.plan.seed,
-            runs: self.plan.runs,
-            episodes: self.plan.episodes,
-            conditions: self.file.conditions().clone(),
-            benchmark_value: worth.benchmark_value,
-            benchmark_stderr: worth.benchmark_stderr,
-            optimal_value: worth.optimal_value,
-            estimator: worth.estimator.into(),
-            learners: self.experiment.results(state),
-        };
-        Ok(result.against_optimum())
+        self.experiment
+            .document(state, &version(), self.file.hash())
+            .map_err(|error| Failure::simulation(&self.file, error))
     }
 
     fn write(&self, result: &RunResult, state: &State) -> Result<(), Failure> {

@@ -295,14 +295,7 @@ pub fn finish(
         ));
     }
     if json {
-        return terminal::print_json(&json!({
-            "version": version(),
-            "seed": sweep.file.seed,
-            "runs": sweep.file.runs,
-            "episodes": sweep.file.episodes,
-            "varied": sweep.varied,
-            "cells": done,
-        }));
+        return terminal::print_json(&sweep.document(&version(), &done));
     }
     terminal::print(&shown(sweep, &done, folder.is_some()))
 }

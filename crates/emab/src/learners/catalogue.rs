@@ -1,8 +1,9 @@
 //! The one list of learners, and a learner of it by name with its parameters.
 
+use std::fmt;
 use std::sync::Arc;
 
-use super::entry::{Build, Entry, Sees};
+use super::entry::{Build, Chooses, Entry, Sees};
 use super::parameter::{Learning, ParameterValue, resolve};
 use super::settings::Settings;
 use super::{
@@ -40,6 +41,36 @@ pub static CATALOGUE: &[&Entry] = &[
     &random::ENTRY,
 ];
 
+/// What stands in the catalogue's place for a learner of somebody's own.
+static OWN: Entry = Entry {
+    name: "own",
+    title: "own",
+    about: "a learner of your own",
+    reference: "",
+    sees: Sees::Spec,
+    promises: false,
+    chooses: Chooses::Asked,
+    parameters: &[],
+    build: |build| {
+        Err(LearnerError::Own {
+            learner: build.learner.into(),
+            what: "there is nothing to build it with".into(),
+        })
+    },
+};
+
+/// Builds a learner of somebody's own.
+type OwnBuild = dyn Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError> + Send + Sync;
+
+#[derive(Clone)]
+struct Own(Arc<OwnBuild>);
+
+impl fmt::Debug for Own {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Own")
+    }
+}
+
 /// A learner by name with all its parameters set, ready to be built as often as needed.
 ///
 /// ```
@@ -56,9 +87,45 @@ pub struct LearnerConfig {
     values: Vec<(&'static str, ParameterValue)>,
     assumed: Vec<&'static str>,
     learning: Learning,
+    own: Option<Own>,
 }
 
 impl LearnerConfig {
+    /// A learner of your own, which the engine plays beside those of the catalogue: it is built once for each thread (or
+    /// oftener) and reset before every run.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use emab::learners::LearnerConfig;
+    /// use emab::{Action, Episode, Learner, Names, Spec, Stream};
+    ///
+    /// struct Cautious;
+    /// impl Learner for Cautious {
+    ///     fn choose(&mut self, _t: usize, _x: usize) -> Action { Action::Stop }
+    ///     fn learn(&mut self, _episode: &Episode) {}
+    ///     fn reset(&mut self, _stream: Stream) {}
+    /// }
+    /// let config = LearnerConfig::own("cautious", |_spec| Ok(Box::new(Cautious)));
+    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// assert_eq!(config.build(&Arc::new(spec), None).unwrap().choose(1, 0), Action::Stop);
+    /// ```
+    pub fn own(
+        label: &str,
+        build: impl Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> LearnerConfig {
+        LearnerConfig {
+            entry: &OWN,
+            text: label.into(),
+            values: Vec::new(),
+            assumed: Vec::new(),
+            learning: Learning::default(),
+            own: Some(Own(Arc::new(build))),
+        }
+    }
+
     /// Reads `name` or `name:key=value,key=value`; what is not given comes from `learning`, then from the catalogue.
     pub fn parse(text: &str, learning: &Learning) -> Result<LearnerConfig, LearnerError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
@@ -104,10 +171,24 @@ impl LearnerConfig {
             values,
             assumed,
             learning: *learning,
+            own: None,
         })
     }
 
-    /// The catalogue's entry.
+    /// Whether it is one's own, and not of the catalogue.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// What results call it: its name in the catalogue, or that of a learner of one's own.
+    pub fn name(&self) -> &str {
+        match self.own {
+            Some(_) => &self.text,
+            None => self.entry.name,
+        }
+    }
+
+    /// The catalogue's entry; for a learner of one's own, one that is not in it.
     pub fn entry(&self) -> &'static Entry {
         self.entry
     }
@@ -190,7 +271,10 @@ impl LearnerConfig {
         spec: &Arc<Spec>,
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
-        self.build_with(spec, problem, self.entry.build)
+        match &self.own {
+            Some(Own(build)) => build(spec),
+            None => self.build_with(spec, problem, self.entry.build),
+        }
     }
 
     /// The same by a function of one's own, for tests that look into a learner.

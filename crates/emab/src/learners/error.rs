@@ -20,6 +20,14 @@ pub enum LearnerError {
         /// The nearest name there is.
         near: Option<&'static str>,
     },
+    /// A learner of somebody's own that cannot be built.
+    #[error("learner `{learner}`: {what}")]
+    Own {
+        /// What it is called.
+        learner: String,
+        /// Why.
+        what: String,
+    },
     /// Not `name:key=value,key=value`.
     #[error("learner `{text}`: `{part}` is not of the form key=value")]
     Form {

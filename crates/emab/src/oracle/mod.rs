@@ -9,6 +9,7 @@ mod gaps;
 mod optimal;
 mod pairs;
 mod policy_iteration;
+mod solution;
 mod value_iteration;
 mod variation;
 
@@ -18,6 +19,7 @@ pub use gaps::{Gaps, Triplet};
 pub use optimal::Optimal;
 pub use pairs::{OracleError, Pair, Pairs};
 pub use policy_iteration::PolicyIteration;
+pub use solution::{PolicyRow, Solution};
 pub use value_iteration::ValueIteration;
 pub use variation::Variation;
 

@@ -1,0 +1,36 @@
+"""Where problems come from: a name, a file, a dictionary, or Python code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+
+from emab._emab import Problem
+
+ProblemLike: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Problem"
+"""What stands for a problem in a call: a name, a path, a dictionary with the fields of a problem file, or a problem."""
+
+
+def load(problem: ProblemLike) -> Problem:
+    """Return the problem of this name, at this path, or of this dictionary.
+
+    >>> emab.load("treatment").spec.actions
+    ['surveillance', 'surgery', 'chemotherapy', 'radiotherapy']
+    >>> emab.load("resorce")
+    Traceback (most recent call last):
+    FileNotFoundError: unknown problem `resorce` (did you mean `resource`?): it is neither a file nor one of ...
+    """
+    if isinstance(problem, Problem):
+        return problem
+    if isinstance(problem, Mapping):
+        return Problem.from_json(json.dumps(problem, allow_nan=False, default=_plain))
+    return Problem.find(fspath(problem))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON has them."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a problem is made of numbers, texts, lists and dictionaries, got {value!r}")

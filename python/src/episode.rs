@@ -1,0 +1,121 @@
+//! What happened in one case, as Python sees it.
+
+use pyo3::prelude::*;
+
+/// One finished episode: what was done, seen and revealed.
+///
+/// ``states`` and ``rewards`` have one entry a step, the others one less: at the last step the action was ``stop``. NaN is a
+/// cost or reward that is not known. States may be left out: they follow from the actions and feedbacks.
+///
+/// >>> episode = emab.Episode(actions=[0], feedbacks=[1], costs=[0.1], rewards=[0.0, 1.0])
+/// >>> episode.gain
+/// 0.9
+#[pyclass(frozen, module = "emab")]
+pub struct Episode {
+    pub inner: emab::Episode,
+}
+
+#[pymethods]
+impl Episode {
+    #[new]
+    #[pyo3(signature = (*, actions, feedbacks, costs, rewards, states = None))]
+    fn new(
+        actions: Vec<usize>,
+        feedbacks: Vec<usize>,
+        costs: Vec<f64>,
+        rewards: Vec<f64>,
+        states: Option<Vec<usize>>,
+    ) -> Episode {
+        Episode {
+            inner: emab::Episode {
+                states: states.unwrap_or_default(),
+                actions,
+                feedbacks,
+                costs,
+                rewards,
+            },
+        }
+    }
+
+    /// The states, one a step; empty where they were left out.
+    #[getter]
+    fn states(&self) -> Vec<usize> {
+        self.inner.states.clone()
+    }
+
+    /// The continuation actions that were taken.
+    #[getter]
+    fn actions(&self) -> Vec<usize> {
+        self.inner.actions.clone()
+    }
+
+    /// The feedbacks that were seen.
+    #[getter]
+    fn feedbacks(&self) -> Vec<usize> {
+        self.inner.feedbacks.clone()
+    }
+
+    /// The costs that were revealed.
+    #[getter]
+    fn costs(&self) -> Vec<f64> {
+        self.inner.costs.clone()
+    }
+
+    /// The terminal reward of every step that was passed.
+    #[getter]
+    fn rewards(&self) -> Vec<f64> {
+        self.inner.rewards.clone()
+    }
+
+    /// The number of steps, that of ``stop`` included.
+    #[getter]
+    fn steps(&self) -> usize {
+        self.inner.actions.len() + 1
+    }
+
+    /// What it earned: the terminal reward of its last step less its costs.
+    #[getter]
+    fn gain(&self) -> f64 {
+        self.inner.gain()
+    }
+
+    fn __reduce__(
+        slf: &Bound<'_, Self>,
+    ) -> PyResult<(Py<PyAny>, (Vec<Vec<usize>>, Vec<Vec<f64>>))> {
+        let make = slf.get_type().getattr("_from_lists")?;
+        let e = &slf.get().inner;
+        Ok((
+            make.unbind(),
+            (
+                vec![e.states.clone(), e.actions.clone(), e.feedbacks.clone()],
+                vec![e.costs.clone(), e.rewards.clone()],
+            ),
+        ))
+    }
+
+    #[staticmethod]
+    fn _from_lists(indices: [Vec<usize>; 3], values: [Vec<f64>; 2]) -> Episode {
+        let ([states, actions, feedbacks], [costs, rewards]) = (indices, values);
+        Episode {
+            inner: emab::Episode {
+                states,
+                actions,
+                feedbacks,
+                costs,
+                rewards,
+            },
+        }
+    }
+
+    fn __eq__(&self, other: &Episode) -> bool {
+        self.inner == other.inner
+    }
+
+    fn __repr__(&self) -> String {
+        let e = &self.inner;
+        format!(
+            "Episode(actions={:?}, feedbacks={:?}, costs={:?}, rewards={:?})",
+            e.actions, e.feedbacks, e.costs, e.rewards
+        )
+    }
+}

@@ -1,0 +1,71 @@
+//! Where errors become exceptions: `ValueError` and friends, with the words of the command line.
+
+use emab::oracle::OracleError;
+use emab::{PlayError, PointError};
+use emab_problem::{FindError, ProblemFile, ReadError};
+use emab_sim::SimError;
+use emab_sweep::SweepError;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    emab,
+    ProblemError,
+    PyValueError,
+    "A problem breaks a rule: the message shows where, what was found and what was expected."
+);
+
+/// A wrong value.
+pub fn wrong(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+pub fn read(error: &ReadError) -> PyErr {
+    let words = error.render(false);
+    ProblemError::new_err(words.strip_prefix("error: ").unwrap_or(&words).to_owned())
+}
+
+pub fn find(error: FindError) -> PyErr {
+    match error {
+        FindError::Mistake(error) => read(&error),
+        FindError::Unknown { .. } => PyFileNotFoundError::new_err(error.to_string()),
+        FindError::Unreadable { .. } => PyOSError::new_err(error.to_string()),
+        FindError::NoText { .. } => wrong(error),
+    }
+}
+
+pub fn point(file: &ProblemFile, error: &PointError) -> PyErr {
+    read(&file.locate(error))
+}
+
+pub fn oracle(file: &ProblemFile, error: OracleError) -> PyErr {
+    match error {
+        OracleError::Point(error) => point(file, &error),
+        OracleError::TooMany { .. } => wrong(error),
+    }
+}
+
+pub fn learner(file: &ProblemFile, error: emab::learners::LearnerError) -> PyErr {
+    match error {
+        emab::learners::LearnerError::Oracle { error, .. } => oracle(file, error),
+        other => wrong(other),
+    }
+}
+
+pub fn simulation(file: &ProblemFile, error: SimError) -> PyErr {
+    match error {
+        SimError::Learner(error) => learner(file, error),
+        SimError::Oracle(error)
+        | SimError::Play {
+            error: PlayError::Oracle(error),
+            ..
+        } => oracle(file, error),
+        SimError::Threads(_) => PyRuntimeError::new_err(error.to_string()),
+        other => wrong(other),
+    }
+}
+
+pub fn sweep(error: SweepError) -> PyErr {
+    wrong(error)
+}

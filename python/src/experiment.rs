@@ -1,0 +1,184 @@
+//! Many runs, as Python sees them: the whole of it, or a shard that is merged elsewhere.
+
+use std::sync::Arc;
+
+use emab::learners::LearnerConfig;
+use emab_problem::ProblemFile;
+use emab_report::{assumed_words, curve_csv, problem_soundness_words};
+use emab_sim::{Control, Finish, Shard, State, check_checkpoints, log_spaced};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::own;
+use crate::problem::Problem;
+use crate::watch::{Trouble, Watch};
+
+/// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
+const CHECKED_FIRST: usize = 20_000;
+
+/// Learners on a problem, many runs each. :func:`emab.run` is what people use.
+///
+/// A learner is a line as on the command line, or a pair of a label and a factory that makes a learner of one's own from
+/// a :class:`Spec` and a seed (two integers).
+#[pyclass(module = "emab._emab")]
+pub struct Experiment {
+    inner: emab_sim::Experiment,
+    file: Arc<ProblemFile>,
+    trouble: Arc<Trouble>,
+    state: State,
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+#[derive(FromPyObject)]
+pub enum Asked {
+    #[pyo3(transparent)]
+    Line(String),
+    #[pyo3(transparent)]
+    Own((String, Py<PyAny>)),
+}
+
+#[pymethods]
+impl Experiment {
+    #[new]
+    #[pyo3(signature = (problem, learners, *, episodes, runs, seed, checkpoints = None, shard = None))]
+    fn new(
+        py: Python<'_>,
+        problem: &Problem,
+        learners: Vec<Asked>,
+        episodes: u64,
+        runs: u64,
+        seed: u64,
+        checkpoints: Option<Vec<u64>>,
+        shard: Option<&str>,
+    ) -> PyResult<Experiment> {
+        let (file, truth) = (problem.file.clone(), problem.problem()?);
+        let trouble = Arc::new(Trouble::default());
+        let mut configs = Vec::new();
+        let mut notes = Vec::new();
+        for asked in learners {
+            let config = match asked {
+                Asked::Line(text) => LearnerConfig::parse(&text, file.learning())
+                    .and_then(|config| config.for_episodes(episodes))
+                    .map_err(|error| errors::learner(&file, error))?,
+                Asked::Own((label, factory)) => {
+                    own::config(&label, factory, file.clone(), trouble.clone())
+                }
+            };
+            notes.extend(assumed_words(&config));
+            configs.push(config);
+        }
+        let at_least_one = |what, n: u64| match n {
+            0 => Err(errors::wrong(format!("`{what}` must be at least 1, got 0"))),
+            _ => Ok(()),
+        };
+        at_least_one("episodes", episodes)?;
+        at_least_one("runs", runs)?;
+        let checkpoints = match checkpoints {
+            Some(at) => check_checkpoints(at, episodes)
+                .map_err(|error| errors::wrong(format!("`checkpoints`: {error}")))?,
+            None => log_spaced(episodes),
+        };
+        let words = py.detach(|| {
+            file.check(CHECKED_FIRST)
+                .map_err(|error| errors::read(&error))?;
+            for config in &configs {
+                config
+                    .build(truth.spec(), Some(&truth))
+                    .map_err(|error| errors::learner(&file, error))?;
+            }
+            problem_soundness_words(&truth, &configs).map_err(|error| errors::oracle(&file, error))
+        });
+        notes.extend(words?);
+        let shard = shard.map_or(Ok(Shard::WHOLE), str::parse);
+        let inner = emab_sim::Experiment {
+            problem: truth,
+            circumstances: file.circumstances(),
+            learners: configs,
+            episodes,
+            runs,
+            seed,
+            checkpoints,
+            places: false,
+            shard: shard.map_err(errors::wrong)?,
+        };
+        Ok(Experiment {
+            state: inner.state(),
+            inner,
+            file,
+            trouble,
+            notes,
+        })
+    }
+
+    /// Do the runs that are not done; ``watch(done, total)`` is called a few times a second, in episodes.
+    #[pyo3(signature = (threads = 0, watch = None))]
+    fn run(&mut self, py: Python<'_>, threads: usize, watch: Option<Py<PyAny>>) -> PyResult<bool> {
+        let watch = Watch {
+            callback: watch,
+            trouble: self.trouble.clone(),
+        };
+        let Experiment {
+            inner,
+            state,
+            trouble,
+            ..
+        } = self;
+        let finish = py.detach(|| {
+            inner.run(
+                state,
+                &mut Control {
+                    threads,
+                    stop: &trouble.stop,
+                    watch: &mut |progress, _| watch.look(progress.done, progress.total),
+                },
+            )
+        });
+        self.trouble.take()?;
+        let finish = finish.map_err(|error| errors::simulation(&self.file, error))?;
+        Ok(finish == Finish::Complete)
+    }
+
+    /// What is done so far, to be merged elsewhere.
+    fn state(&self) -> PyResult<String> {
+        serde_json::to_string(&self.state).map_err(errors::wrong)
+    }
+
+    /// Take in what another shard of the same experiment did.
+    fn merge(&mut self, state: &str) -> PyResult<()> {
+        let other: State = serde_json::from_str(state).map_err(|error| {
+            errors::wrong(format!("this is no state of an experiment: {error}"))
+        })?;
+        self.inner
+            .merge(&mut self.state, &other)
+            .map_err(|error| errors::simulation(&self.file, error))
+    }
+
+    /// Whether all runs are done.
+    #[getter]
+    fn is_complete(&self) -> bool {
+        self.inner.is_complete(&self.state)
+    }
+
+    /// The document that ``emab run --json`` prints.
+    fn document(&self, py: Python<'_>) -> PyResult<String> {
+        let result = py.detach(|| {
+            self.inner
+                .document(&self.state, env!("CARGO_PKG_VERSION"), self.file.hash())
+        });
+        let result = result.map_err(|error| errors::simulation(&self.file, error))?;
+        let text = serde_json::to_string_pretty(&result).map_err(errors::wrong)?;
+        Ok(text + "\n")
+    }
+
+    /// The table that ``emab run --out`` leaves as ``curve.csv``.
+    fn csv(&self, py: Python<'_>) -> PyResult<String> {
+        let result = py.detach(|| {
+            self.inner
+                .document(&self.state, env!("CARGO_PKG_VERSION"), self.file.hash())
+        });
+        Ok(curve_csv(
+            &result.map_err(|error| errors::simulation(&self.file, error))?,
+        ))
+    }
+}

@@ -1,0 +1,206 @@
+//! A problem, as Python sees it: always one that could be a file, so that it pickles, hashes, and serves everywhere.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use emab_problem::{BUILTIN, Format, ProblemFile};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::spec::{Spec, describe, out_of};
+
+/// A problem: what a learner may know (``spec``), and, unless it is for live studies alone, the truth.
+///
+/// Made by :func:`emab.load` and :func:`emab.problem`.
+///
+/// >>> problem = emab.load("resource")
+/// >>> problem
+/// Problem('resource collection', horizon=10, states=10, actions=['cont'], feedbacks=2)
+/// >>> problem.reward(step=3, state=2)
+/// 1.62
+#[pyclass(frozen, module = "emab")]
+pub struct Problem {
+    pub file: Arc<ProblemFile>,
+}
+
+impl Problem {
+    fn of(file: ProblemFile) -> Problem {
+        Problem {
+            file: Arc::new(file),
+        }
+    }
+
+    /// The problem with its truth.
+    pub fn problem(&self) -> PyResult<Arc<emab::Problem>> {
+        self.file.problem().map_err(|error| errors::read(&error))
+    }
+
+    fn checked(&self, step: usize, state: usize, action: Option<usize>) -> PyResult<()> {
+        Spec::new(self.file.clone()).check(step, state)?;
+        let actions = self.file.spec().actions().len();
+        match action {
+            Some(action) if action >= actions => Err(out_of("action", action, 0, actions - 1)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[pymethods]
+impl Problem {
+    /// A problem that comes along, by its name, or one in a file (``.toml`` or ``.json``).
+    #[staticmethod]
+    fn find(name: &str) -> PyResult<Problem> {
+        ProblemFile::find(name)
+            .map(Problem::of)
+            .map_err(errors::find)
+    }
+
+    /// The problem of a text in JSON; ``file`` is what errors call it.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<problem>"))]
+    fn from_json(text: &str, file: &str) -> PyResult<Problem> {
+        ProblemFile::parse_as(Format::Json, file, text)
+            .map(Problem::of)
+            .map_err(|error| errors::read(&error))
+    }
+
+    /// The problem of a text in TOML.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<problem>"))]
+    fn from_toml(text: &str, file: &str) -> PyResult<Problem> {
+        ProblemFile::parse_as(Format::Toml, file, text)
+            .map(Problem::of)
+            .map_err(|error| errors::read(&error))
+    }
+
+    /// The problem file, as JSON.
+    fn to_json(&self) -> &str {
+        self.file.canonical()
+    }
+
+    /// Write the problem to a file that the command line and the service can read; it ends in ``.json``.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        if path.extension().is_none_or(|ending| ending != "json") {
+            return Err(errors::wrong(format!(
+                "a problem is saved as JSON: the file must end in .json, got {}",
+                path.display()
+            )));
+        }
+        std::fs::write(&path, self.file.canonical()).map_err(|error| {
+            PyOSError::new_err(format!("cannot write {}: {error}", path.display()))
+        })
+    }
+
+    /// What it is called.
+    #[getter]
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    /// What it is about, in a line; may be empty.
+    #[getter]
+    fn description(&self) -> &str {
+        self.file.description()
+    }
+
+    /// The SHA-256 of all that makes the problem what it is, as results name it.
+    #[getter]
+    fn hash(&self) -> &str {
+        self.file.hash()
+    }
+
+    /// Whether the truth is stated; without it, a problem can be studied live and not simulated.
+    #[getter]
+    fn has_model(&self) -> bool {
+        self.file.has_model()
+    }
+
+    /// What learners may know.
+    #[getter]
+    fn spec(&self) -> Spec {
+        Spec::new(self.file.clone())
+    }
+
+    /// What it is played under, in words; empty where everything is as the paper has it.
+    #[getter]
+    fn conditions(&self) -> String {
+        self.file.conditions().to_string()
+    }
+
+    /// The same problem under these conditions, such as ``["delay=20", "dropout=0.1"]``.
+    fn with_conditions(&self, conditions: Vec<String>) -> PyResult<Problem> {
+        let conditions = self
+            .file
+            .conditions()
+            .with(conditions.iter().map(String::as_str))
+            .map_err(errors::wrong)?;
+        self.file
+            .with_conditions(&conditions)
+            .map(Problem::of)
+            .map_err(|error| errors::read(&error))
+    }
+
+    /// Check every pair that can be reached, until there are more than ``limit`` of them, and return how many there are.
+    #[pyo3(signature = (limit = 1_000_000))]
+    fn check(&self, py: Python<'_>, limit: usize) -> PyResult<usize> {
+        py.detach(|| self.file.check(limit))
+            .map(|reached| reached.pairs)
+            .map_err(|error| errors::read(&error))
+    }
+
+    /// The chance of each feedback.
+    fn feedback(&self, step: usize, state: usize, action: usize) -> PyResult<Vec<f64>> {
+        self.checked(step, state, Some(action))?;
+        let mut law = vec![0.0; self.file.spec().feedbacks().len()];
+        self.problem()?
+            .feedback_law(step, state, action, &mut law)
+            .map_err(|error| errors::point(&self.file, &error))?;
+        Ok(law)
+    }
+
+    /// The expected cost of an action.
+    fn cost(&self, step: usize, state: usize, action: usize) -> PyResult<f64> {
+        self.checked(step, state, Some(action))?;
+        self.problem()?
+            .cost(step, state, action)
+            .map_err(|error| errors::point(&self.file, &error))
+    }
+
+    /// The expected terminal reward.
+    fn reward(&self, step: usize, state: usize) -> PyResult<f64> {
+        self.checked(step, state, None)?;
+        self.problem()?
+            .reward(step, state)
+            .map_err(|error| errors::point(&self.file, &error))
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String,))> {
+        let make = slf.get_type().getattr("from_json")?;
+        Ok((make.unbind(), (slf.get().to_json().to_owned(),)))
+    }
+
+    fn __eq__(&self, other: &Problem) -> bool {
+        self.file.canonical() == other.file.canonical()
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.file.canonical().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        describe("Problem", &self.file)
+    }
+}
+
+/// The problems that come along: name and file.
+#[pyfunction]
+pub fn builtin() -> Vec<(&'static str, &'static str)> {
+    BUILTIN
+        .iter()
+        .map(|builtin| (builtin.name, builtin.text))
+        .collect()
+}

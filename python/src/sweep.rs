@@ -1,0 +1,132 @@
+//! A grid of settings, as Python sees it: all of it, or a shard of its cells.
+
+use emab_problem::ProblemFile;
+use emab_report::{table_csv, table_parquet};
+use emab_sim::{Control, Shard};
+use emab_sweep::{CellResult, SweepFile, columns};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::problem::Problem;
+use crate::watch::{Trouble, Watch};
+
+/// The cells of a sweep file. :func:`emab.sweep` is what people use.
+#[pyclass(frozen, module = "emab._emab")]
+pub struct Sweep {
+    inner: emab_sweep::Sweep,
+}
+
+#[pymethods]
+impl Sweep {
+    /// The sweep of a text in TOML; ``file`` is what errors call it. The problem is the one that the file names, unless
+    /// another is given.
+    #[new]
+    #[pyo3(signature = (text, file = "<sweep>", problem = None))]
+    fn new(text: &str, file: &str, problem: Option<&Problem>) -> PyResult<Sweep> {
+        let sweep = SweepFile::parse(file, text).map_err(errors::sweep)?;
+        let found;
+        let problem = match problem {
+            Some(problem) => &*problem.file,
+            None => {
+                found = ProblemFile::find(&sweep.problem).map_err(errors::find)?;
+                &found
+            }
+        };
+        let inner = emab_sweep::Sweep::new(sweep, problem).map_err(errors::sweep)?;
+        for cell in &inner.cells {
+            cell.check(20_000).map_err(errors::sweep)?;
+        }
+        Ok(Sweep { inner })
+    }
+
+    /// How many cells there are.
+    fn __len__(&self) -> usize {
+        self.inner.cells.len()
+    }
+
+    /// Run the cells of a shard, such as ``"3/16"``: each cell's result as JSON. ``watch(done, total)`` is told in
+    /// episodes.
+    #[pyo3(signature = (shard = "1/1", threads = 0, watch = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        shard: &str,
+        threads: usize,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let shard: Shard = shard.parse().map_err(errors::wrong)?;
+        let trouble = std::sync::Arc::new(Trouble::default());
+        let watch = Watch {
+            callback: watch,
+            trouble: trouble.clone(),
+        };
+        let cells: Vec<_> = self.inner.share(shard).collect();
+        let file = &self.inner.file;
+        let each = file.runs.saturating_mul(file.episodes);
+        let total = each.saturating_mul(cells.len() as u64);
+        let mut done = Vec::new();
+        for (i, cell) in cells.iter().enumerate() {
+            let before = each.saturating_mul(i as u64);
+            let result = py.detach(|| {
+                cell.run(
+                    file,
+                    &mut Control {
+                        threads,
+                        stop: &trouble.stop,
+                        watch: &mut |progress, _| {
+                            watch.look(before.saturating_add(progress.done), total);
+                        },
+                    },
+                )
+            });
+            trouble.take()?;
+            if let Some(result) = result.map_err(errors::sweep)? {
+                done.push(serde_json::to_string(&result).map_err(errors::wrong)?);
+            }
+        }
+        Ok(done)
+    }
+
+    /// The document that ``emab sweep --json`` prints, of all cells in any order.
+    fn document(&self, cells: Vec<String>) -> PyResult<String> {
+        let cells = self.whole(&cells)?;
+        let document = self.inner.document(env!("CARGO_PKG_VERSION"), &cells);
+        let text = serde_json::to_string_pretty(&document).map_err(errors::wrong)?;
+        Ok(text + "\n")
+    }
+
+    /// The table that ``emab sweep --out`` leaves as ``sweep.csv``.
+    fn csv(&self, cells: Vec<String>) -> PyResult<String> {
+        let cells = self.whole(&cells)?;
+        let columns = columns(&cells, &self.inner.varied, self.inner.file.runs);
+        Ok(table_csv(&columns))
+    }
+
+    /// The table that ``emab sweep --out`` leaves as ``sweep.parquet``.
+    fn parquet(&self, cells: Vec<String>) -> PyResult<Vec<u8>> {
+        let cells = self.whole(&cells)?;
+        let columns = columns(&cells, &self.inner.varied, self.inner.file.runs);
+        table_parquet(&columns).map_err(errors::wrong)
+    }
+}
+
+impl Sweep {
+    /// All cells, each once, in their order.
+    fn whole(&self, cells: &[String]) -> PyResult<Vec<CellResult>> {
+        let mut all = Vec::new();
+        for cell in cells {
+            let cell: Result<CellResult, _> = serde_json::from_str(cell);
+            all.push(cell.map_err(|error| errors::wrong(format!("this is no cell: {error}")))?);
+        }
+        all.sort_by_key(|cell| cell.number);
+        let keys = self.inner.cells.iter().map(|cell| &cell.key);
+        if !keys.eq(all.iter().map(|cell| &cell.key)) {
+            return Err(errors::wrong(format!(
+                "these are not the cells of this sweep, each once: it has {}, and {} were given",
+                self.inner.cells.len(),
+                all.len()
+            )));
+        }
+        Ok(all)
+    }
+}
