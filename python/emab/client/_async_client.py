@@ -44,9 +44,7 @@ class AsyncClient:
     ) -> None:
         """Nothing is sent yet."""
         self._link = Link.to(url, token, timeout, retries, verify)
-        self._http = httpx.AsyncClient(
-            headers=self._link.headers, timeout=self._link.timeout, verify=self._link.verify
-        )
+        self._http = httpx.AsyncClient(headers=self._link.headers, timeout=self._link.timeout, verify=self._link.verify)
 
     @property
     def url(self) -> str:

@@ -61,9 +61,7 @@ class AsyncEpisode:
         'suspect'
         """
         step = step_of(self.decision, step)
-        self.decision = await self._client._send(
-            calls.tell(self.study, self.name, step, action, feedback, reason)
-        )
+        self.decision = await self._client._send(calls.tell(self.study, self.name, step, action, feedback, reason))
         return self.decision
 
     async def stop(self, reason: str | None = None, *, step: int | None = None) -> EpisodeView:
@@ -73,9 +71,7 @@ class AsyncEpisode:
         >>> (await episode.stop()).status
         'stopped'
         """
-        return await self._client._send(
-            calls.stop(self.study, self.name, step_of(self.decision, step), reason)
-        )
+        return await self._client._send(calls.stop(self.study, self.name, step_of(self.decision, step), reason))
 
     async def abandon(self, reason: str) -> EpisodeView:
         """Gives it up where it is. Its outcome may still come; until then it counts as missing.
@@ -101,9 +97,7 @@ class AsyncEpisode:
         """
         return await self._client._send(calls.outcome(self.study, self.name, costs, rewards, final))
 
-    async def amend(
-        self, *, costs: Values | None = None, rewards: Values | None = None, reason: str
-    ) -> EpisodeView:
+    async def amend(self, *, costs: Values | None = None, rewards: Values | None = None, reason: str) -> EpisodeView:
         """Corrects an outcome: None is what stays as it was. What was learned is taken back and learned anew.
 
         >>> episode = await client.study("clinic").open("p1")

@@ -149,9 +149,7 @@ class AsyncStudy:
             part.unlink(missing_ok=True)
         return count
 
-    async def import_lines(
-        self, lines: Iterable[Line] | AsyncIterable[Line], *, dry_run: bool = False
-    ) -> ImportReport:
+    async def import_lines(self, lines: Iterable[Line] | AsyncIterable[Line], *, dry_run: bool = False) -> ImportReport:
         """Takes past episodes in, from which the learner learns at once, or the events of an exported study.
 
         A line is a dict or its JSON. What was taken before a mistake stays, and to give everything again is

@@ -29,9 +29,7 @@ class Call(Generic[T]):
         return f"{self.method} {self.path}"
 
 
-def call(
-    method: str, path: str, read: Callable[[bytes], T], given: Mapping[str, Any] | None = None
-) -> Call[T]:
+def call(method: str, path: str, read: Callable[[bytes], T], given: Mapping[str, Any] | None = None) -> Call[T]:
     """A call with a JSON body, or none. Fields that are None are left out."""
     if given is None:
         return Call(method, path, read)

@@ -45,9 +45,7 @@ class Client:
     ) -> None:
         """Nothing is sent yet."""
         self._link = Link.to(url, token, timeout, retries, verify)
-        self._http = httpx.Client(
-            headers=self._link.headers, timeout=self._link.timeout, verify=self._link.verify
-        )
+        self._http = httpx.Client(headers=self._link.headers, timeout=self._link.timeout, verify=self._link.verify)
 
     @property
     def url(self) -> str:

@@ -47,9 +47,7 @@ class Episode:
         self.decision = self._client._send(calls.ask(self.study, self.name))
         return self.decision
 
-    def tell(
-        self, action: Name, feedback: Name, reason: str | None = None, *, step: int | None = None
-    ) -> Decision:
+    def tell(self, action: Name, feedback: Name, reason: str | None = None, *, step: int | None = None) -> Decision:
         """Tells what was done and seen at `step` (that of `decision`), and gives the next decision.
 
         Both go by name or index. What was done may differ from what was recommended; a `reason` is needed
@@ -94,9 +92,7 @@ class Episode:
         """
         return self._client._send(calls.outcome(self.study, self.name, costs, rewards, final))
 
-    def amend(
-        self, *, costs: Values | None = None, rewards: Values | None = None, reason: str
-    ) -> EpisodeView:
+    def amend(self, *, costs: Values | None = None, rewards: Values | None = None, reason: str) -> EpisodeView:
         """Corrects an outcome: None is what stays as it was. What was learned is taken back and learned anew.
 
         >>> episode = client.study("clinic").open("p1")

@@ -32,9 +32,7 @@ def ask(study: str, episode: str) -> Call[Decision]:
     return call("POST", f"{episode_path(study, episode)}:ask", reader(Decision.of))
 
 
-def tell(
-    study: str, episode: str, step: int, action: Name, feedback: Name, reason: str | None
-) -> Call[Decision]:
+def tell(study: str, episode: str, step: int, action: Name, feedback: Name, reason: str | None) -> Call[Decision]:
     """What was done and seen."""
     given = {"step": step, "action": _name(action), "feedback": _name(feedback), "reason": reason}
     return call("POST", f"{episode_path(study, episode)}:tell", reader(Decision.of), given)
@@ -51,17 +49,13 @@ def abandon(study: str, episode: str, reason: str) -> Call[EpisodeView]:
     return call("POST", f"{episode_path(study, episode)}:abandon", reader(EpisodeView.of), {"reason": reason})
 
 
-def outcome(
-    study: str, episode: str, costs: Values | None, rewards: Values | None, final: bool
-) -> Call[EpisodeView]:
+def outcome(study: str, episode: str, costs: Values | None, rewards: Values | None, final: bool) -> Call[EpisodeView]:
     """The outcome, or a part of it."""
     given = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "final": final}
     return call("PUT", f"{episode_path(study, episode)}/outcome", reader(EpisodeView.of), given)
 
 
-def amend(
-    study: str, episode: str, costs: Values | None, rewards: Values | None, reason: str
-) -> Call[EpisodeView]:
+def amend(study: str, episode: str, costs: Values | None, rewards: Values | None, reason: str) -> Call[EpisodeView]:
     """Correct an outcome."""
     given = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "reason": reason}
     return call("POST", f"{episode_path(study, episode)}/outcome:amend", reader(EpisodeView.of), given)
@@ -88,6 +82,4 @@ def _number(place: str, value: SupportsFloat) -> float:
         # Text would pass `float`, and is no number all the same.
         return value.__float__()
     except AttributeError:
-        raise ValueError(
-            f"{place} is {value!r}, and must be a number, or None where it is not known"
-        ) from None
+        raise ValueError(f"{place} is {value!r}, and must be a number, or None where it is not known") from None

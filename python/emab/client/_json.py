@@ -39,6 +39,4 @@ def _key(key: Any, place: str) -> str:
 def _finite(value: float, place: str) -> float:
     if math.isfinite(value):
         return value
-    raise ValueError(
-        f"{place or 'the body'} is {value}, and must be a finite number; None is what is not known"
-    )
+    raise ValueError(f"{place or 'the body'} is {value}, and must be a finite number; None is what is not known")

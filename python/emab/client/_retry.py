@@ -69,9 +69,7 @@ class Tries:
         found = str(error) or type(error).__name__
         if isinstance(error, httpx.LocalProtocolError):
             raise EmabError(f"{self._request} cannot be sent: {found}") from error
-        failure = _Failure(
-            f"gave no answer to {self._request}: {found}", None, "is `emab serve` running there?"
-        )
+        failure = _Failure(f"gave no answer to {self._request}: {found}", None, "is `emab serve` running there?")
         if _is_tls(error):
             self._give_up(
                 failure._replace(remedy="to trust a certificate of your own, give its file as `verify`"),
@@ -134,9 +132,7 @@ class Tries:
 def _is_tls(error: BaseException | None) -> bool:
     """Whether TLS is the matter: a certificate that is not trusted now is not trusted in a second."""
     while error is not None:
-        if isinstance(error, ssl.SSLError) and not isinstance(
-            error, ssl.SSLEOFError | ssl.SSLZeroReturnError
-        ):
+        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -101,9 +101,7 @@ class LiveServer:
         return found
 
     def _run(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [binary(), *arguments], env=self._env(), check=True, capture_output=True, text=True
-        )
+        done = subprocess.run([binary(), *arguments], env=self._env(), check=True, capture_output=True, text=True)
         return done.stdout
 
     def _env(self) -> dict[str, str]:

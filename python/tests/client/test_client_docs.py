@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from live_server import LiveServer
@@ -22,9 +23,17 @@ def test_the_page(
     code = "".join(blocks)
     monkeypatch.setenv("EMAB_TOKEN", server.token)
     monkeypatch.chdir(tmp_path)
-    exec(code.replace("http://127.0.0.1:8420", server.url), {})
+    ran: dict[str, Any] = {}
+    exec(code.replace("http://127.0.0.1:8420", server.url), ran)
     printed = capsys.readouterr().out.splitlines()
     said = re.findall(r"print\(.*\) +# (.*)", code)
-    assert len(blocks) == 3 and len(said) == 3
+    assert len(blocks) == 3
+    assert len(said) == 3
     assert [line for line in printed if line in said] == said
     assert (tmp_path / "clinic.ndjson").read_text().count("\n") == 7
+    # "A program that was interrupted may just run again".
+    log = list(ran["study"].events())
+    exec(code.replace("http://127.0.0.1:8420", server.url), {})
+    assert list(ran["study"].events()) == log
+    assert capsys.readouterr().out.splitlines() == printed
+    ran["client"].close()

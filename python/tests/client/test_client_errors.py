@@ -33,13 +33,16 @@ def test_an_override_without_a_reason(study: Study) -> None:
     with pytest.raises(Invalid) as raised:
         episode.tell("blood", "positive")
     error = raised.value
-    assert isinstance(error, ValueError) and isinstance(error, Refused) and isinstance(error, EmabError)
+    assert isinstance(error, ValueError)
+    assert isinstance(error, Refused)
+    assert isinstance(error, EmabError)
     assert (error.status, error.kind, error.pointer) == (422, "urn:emab:not-possible", "/reason")
     assert str(error) == (
         "`stop` was recommended and `blood` was done: an override needs a `reason` "
         "(at /reason of POST /v1/studies/clinic/episodes/p1:tell)"
     )
-    assert episode.decision is not None and episode.decision.step == 1
+    assert episode.decision is not None
+    assert episode.decision.step == 1
 
 
 def test_what_contradicts_the_record(client: Client, study: Study) -> None:
@@ -104,8 +107,10 @@ def test_who_may(server: LiveServer, study: Study, monkeypatch: pytest.MonkeyPat
         assert forbidden.value.status == 403
     with Client(server.url, server.new_token("ward", "blinded")) as ward:
         decision = ward.study("clinic").open("p1").decision
-        assert decision is not None and decision.action == "stop"
-        assert decision.estimate is None and decision.explored is None
+        assert decision is not None
+        assert decision.action == "stop"
+        assert decision.estimate is None
+        assert decision.explored is None
         assert str(decision.certificate) == "withheld: this token is not shown it"
 
 
@@ -126,9 +131,7 @@ def test_somebody_else_at_the_address() -> None:
 
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            page, status = (
-                (b"<html>hello", 200) if "a" in self.path.rpartition("/")[2] else (b"<html>no", 404)
-            )
+            page, status = (b"<html>hello", 200) if "a" in self.path.rpartition("/")[2] else (b"<html>no", 404)
             self.send_response(status)
             self.send_header("Content-Length", str(len(page)))
             self.end_headers()
@@ -159,9 +162,7 @@ def test_tls(tmp_path: Path) -> None:
         with Client(server.url, server.token, verify=certificate) as client:
             assert client.create_study("clinic", CLINIC).open("p1").decision is not None
         with Client(server.url, server.token) as stranger:
-            with pytest.raises(
-                Unavailable, match=r"CERTIFICATE_VERIFY_FAILED.*give its file as `verify`"
-            ) as raised:
+            with pytest.raises(Unavailable, match=r"CERTIFICATE_VERIFY_FAILED.*give its file as `verify`") as raised:
                 stranger.study("clinic").read()
             assert raised.value.tries == 1
 
@@ -181,4 +182,6 @@ def test_errors_go_between_processes(study: Study) -> None:
         nobody.study("clinic").read()
     for error in (refused.value, unavailable.value):
         copy = pickle.loads(pickle.dumps(error))
-        assert type(copy) is type(error) and str(copy) == str(error) and vars(copy) == vars(error)
+        assert type(copy) is type(error)
+        assert str(copy) == str(error)
+        assert vars(copy) == vars(error)

@@ -27,7 +27,8 @@ def check(study: Study, server: LiveServer, seen: list[Seen]) -> None:
     assert (view.episodes, view.learned, view.open) == (len(seen), len(seen), 0)
     for number, decisions in enumerate(seen):
         steps = study.episode(f"p{number}").read().steps
-        assert steps is not None and [step.decision for step in steps] == decisions
+        assert steps is not None
+        assert [step.decision for step in steps] == decisions
     events = list(study.events())
     tells = sum(len(decisions) - 1 for decisions in seen)
     assert len(events) == view.seq == 1 + 3 * len(seen) + tells
@@ -101,7 +102,8 @@ def test_an_answer_that_gets_lost_opens_no_second_episode(server: LiveServer, st
     with Relay(server.url, lose=2) as relay, Client(relay.url, server.token, retries=QUICK) as client:
         opened = {client.study("clinic").open().name for _ in range(10)}
         assert relay.lost >= 9
-    assert len(opened) == 10 and study.read().episodes == 11
+    assert len(opened) == 10
+    assert study.read().episodes == 11
 
 
 def test_an_export_of_many_pages(server: LiveServer, study: Study) -> None:
@@ -125,9 +127,12 @@ def test_a_generator_is_sent_once(server: LiveServer, study: Study) -> None:
     """Where it breaks, that is said; a list is sent again."""
     past = {"actions": [0], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]}
     lines = [{"id": f"old{i}", **past} for i in range(10)]
-    with Relay(server.url, lose=1) as relay, Client(relay.url, server.token) as client:
-        with pytest.raises(Unavailable, match="came from an iterator and are gone"):
-            client.study("clinic").import_lines(line for line in lines)
+    with (
+        Relay(server.url, lose=1) as relay,
+        Client(relay.url, server.token) as client,
+        pytest.raises(Unavailable, match="came from an iterator and are gone"),
+    ):
+        client.study("clinic").import_lines(line for line in lines)
     server.kill()
 
     def restarting() -> Iterator[dict[str, Any]]:
@@ -141,37 +146,37 @@ def test_a_generator_is_sent_once(server: LiveServer, study: Study) -> None:
         assert sent.result().repeated == 10
 
 
-def test_a_limit_on_calls_is_kept_to(tmp_path: Path) -> None:
+def test_a_limit_on_calls_is_kept_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """By waiting; or it is said, where nobody wants to wait."""
-    with LiveServer(tmp_path / "limited", "--rate", "5") as server:
-        with (
-            Client(server.url, server.token) as client,
-            Client(server.url, server.token, retries=None) as hasty,
-        ):
-            begun = time.monotonic()
-            study = client.create_study("clinic", CLINIC)
-            for number in range(15):
-                study.open(f"p{number}")
-            assert time.monotonic() - begun > 1.5
-            with pytest.raises(TooMany) as raised:
-                for _ in range(20):
-                    hasty.study("clinic").read()
-            assert raised.value.status == 429 and raised.value.retry_after == 1
-            assert study.read().episodes == 15
+    caplog.set_level("INFO", "emab.client")
+    with (
+        LiveServer(tmp_path / "limited", "--rate", "5") as server,
+        Client(server.url, server.token) as client,
+        Client(server.url, server.token, retries=None) as hasty,
+    ):
+        study = client.create_study("clinic", CLINIC)
+        for number in range(15):
+            study.open(f"p{number}")
+        assert "with 429" in caplog.text
+        with pytest.raises(TooMany) as raised:
+            [hasty.study("clinic").read() for _ in range(1000)]
+        assert raised.value.status == 429
+        assert raised.value.retry_after == 1
+        assert study.read().episodes == 15
 
 
 def test_it_gives_up_at_the_deadline(server: LiveServer, study: Study) -> None:
     """And says where, what, how often and what to do."""
     server.kill()
     with Client(server.url, server.token, retries=Retries(deadline=0.5)) as client:
-        begun = time.monotonic()
         with pytest.raises(
             Unavailable, match=r"gave no answer to POST /v1/studies/clinic/episodes: .*refused"
         ) as raised:
             client.study("clinic").open("p1")
-        assert time.monotonic() - begun < 2.0
-        assert raised.value.tries > 2 and "is `emab serve` running there?" in str(raised.value)
-        assert not client.alive() and not client.ready()
+        assert 2 < raised.value.tries < 10
+        assert "is `emab serve` running there?" in str(raised.value)
+        assert not client.alive()
+        assert not client.ready()
 
 
 def test_what_the_service_says_of_waiting_is_kept_to() -> None:
@@ -180,10 +185,9 @@ def test_what_the_service_says_of_waiting_is_kept_to() -> None:
     problem = b'{"detail": "the store is full"}'
     for _ in range(5):
         pause = tries.answered(503, {"retry-after": "4"}, problem)
-        assert pause is not None and 4.0 < pause < 6.0
-    with pytest.raises(
-        Unavailable, match=r"answered GET / with 503: the store is full \(sent 6 times"
-    ) as raised:
+        assert pause is not None
+        assert 4.0 < pause < 6.0
+    with pytest.raises(Unavailable, match=r"answered GET / with 503: the store is full \(sent 6 times") as raised:
         tries.answered(503, {"retry-after": "11"}, problem)
     assert (raised.value.status, raised.value.tries) == (503, 6)
 

@@ -19,8 +19,11 @@ def test_an_episode_from_its_first_decision_to_its_outcome(study: Study) -> None
     first = episode.decision
     assert first is not None
     assert (first.episode, first.step, first.state, first.action) == ("patient-1", 1, "unknown", "stop")
-    assert first.estimate is not None and first.estimate.count == 0 and first.estimate.mean is None
-    assert not first.certificate and first.certificate.withheld == "not every action has been observed here"
+    assert first.estimate is not None
+    assert first.estimate.count == 0
+    assert first.estimate.mean is None
+    assert not first.certificate
+    assert first.certificate.withheld == "not every action has been observed here"
     assert episode.ask() == first
 
     second = episode.tell("blood", "positive", reason="the first ten are tested")
@@ -50,12 +53,18 @@ def test_a_certificate_comes_with_what_is_learned(study: Study) -> None:
     past = {"id": "s", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.2], "rewards": [0, 1]}
     study.import_lines([past])
     decision = study.open("next").decision
-    assert decision is not None and decision.estimate is not None and decision.estimate.mean is not None
-    assert decision.certificate and decision.certificate.within is not None
-    assert decision.certificate.within > 0 and decision.certificate.withheld is None
-    assert decision.estimate.lower is not None and decision.estimate.upper is not None
+    assert decision is not None
+    assert decision.estimate is not None
+    assert decision.estimate.mean is not None
+    assert decision.certificate
+    assert decision.certificate.within is not None
+    assert decision.certificate.within > 0
+    assert decision.certificate.withheld is None
+    assert decision.estimate.lower is not None
+    assert decision.estimate.upper is not None
     assert decision.estimate.lower < decision.estimate.mean < decision.estimate.upper
-    assert decision == Decision.of(decision.raw) and hash(decision) == hash(Decision.of(decision.raw))
+    assert decision == Decision.of(decision.raw)
+    assert hash(decision) == hash(Decision.of(decision.raw))
 
 
 def test_outcomes_come_late_in_parts_and_are_corrected(study: Study) -> None:
@@ -66,16 +75,19 @@ def test_outcomes_come_late_in_parts_and_are_corrected(study: Study) -> None:
     assert episode.outcome(costs=[0.05]).status == "stopped"
     assert episode.outcome(rewards=[None, 1.0]).status == "stopped"
     view = episode.outcome(rewards=[0.0, None])
-    assert view.status == "learned" and view.outcome is not None
+    assert view.status == "learned"
+    assert view.outcome is not None
     assert (view.outcome.costs, view.outcome.rewards, view.outcome.final) == ((0.05,), (0.0, 1.0), False)
     then = study.read().seq
     before = study.estimates()
 
     amended = episode.amend(rewards=[None, 0.5], reason="second opinion")
-    assert amended.outcome is not None and amended.outcome.rewards == (0.0, 0.5)
+    assert amended.outcome is not None
+    assert amended.outcome.rewards == (0.0, 0.5)
     assert study.estimates(as_of=then) == before
     now = study.estimates()
-    assert now.as_of == then + 1 and now.rows != before.rows
+    assert now.as_of == then + 1
+    assert now.rows != before.rows
     told = [event.data["rewards"] for event in study.events() if event.kind in ("outcome", "amended")]
     assert told[-2:] == [[0.0, None], [None, 0.5]]
     assert episode.replay(2).equal
@@ -102,9 +114,7 @@ def test_lists_go_through_all_pages(client: Client, study: Study) -> None:
         client.create_study(name, CLINIC)
     assert [view.name for view in client.studies(page=1)] == ["a", "b", "clinic"]
     assert [view.name for view in study.episodes(page=2)] == [f"p{i}" for i in range(7)]
-    assert [view.name for view in study.episodes(only_open=True, page=7)] == [
-        f"p{i}" for i in (0, 1, 2, 4, 5, 6)
-    ]
+    assert [view.name for view in study.episodes(only_open=True, page=7)] == [f"p{i}" for i in (0, 1, 2, 4, 5, 6)]
     assert [event.seq for event in study.events(page=2)] == list(range(1, 10))
     assert [event.seq for event in study.events(after=7, page=1)] == [8, 9]
 
@@ -142,7 +152,8 @@ def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> No
     with LiveServer(tmp_path / "other") as other, Client(other.url, other.token) as there:
         copy = there.study("clinic")
         dry = copy.import_file(tmp_path / "clinic.ndjson", dry_run=True)
-        assert (dry.taken, dry.dry_run) == (count, True) and list(there.studies()) == []
+        assert (dry.taken, dry.dry_run) == (count, True)
+        assert list(there.studies()) == []
         assert copy.import_file(tmp_path / "clinic.ndjson").taken == count
         assert copy.import_lines(study.export_lines()).repeated == count
         assert copy.read().hash == study.read().hash
@@ -152,8 +163,7 @@ def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> No
 def test_imports_larger_than_a_chunk(study: Study) -> None:
     """From a generator; and a mistake in the middle is named, while what came before it stays."""
     past = [
-        {"id": f"old{i}", "actions": [i % 2], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]}
-        for i in range(3000)
+        {"id": f"old{i}", "actions": [i % 2], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]} for i in range(3000)
     ]
     assert study.import_lines(iter(past)).taken == 3000
     assert study.read().learned == 3000
@@ -169,7 +179,8 @@ def test_the_same_awaited(server: LiveServer, tmp_path: Path) -> None:
 
     async def story() -> None:
         async with AsyncClient(server.url, server.token) as client:
-            assert await client.alive() and await client.ready()
+            assert await client.alive()
+            assert await client.ready()
             study = await client.create_study("clinic", CLINIC)
             treated = await asyncio.gather(*(treat_async(study, number) for number in range(20)))
             assert (await study.read()).learned == 20
@@ -177,7 +188,8 @@ def test_the_same_awaited(server: LiveServer, tmp_path: Path) -> None:
             assert len([view async for view in study.episodes(page=3)]) == 20
             for episode, seen in treated:
                 steps = (await episode.read()).steps
-                assert steps is not None and [step.decision for step in steps] == seen
+                assert steps is not None
+                assert [step.decision for step in steps] == seen
                 assert (await episode.replay(1)).equal
             first = treated[0][0]
             known = await study.estimates()
