@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from live_server import LiveServer
 
-PAGE = Path(__file__).parents[2] / "docs" / "client.md"
+PAGE = Path(__file__).parents[3] / "docs" / "python-client.md"
 
 
 def test_the_page(
