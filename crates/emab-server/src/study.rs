@@ -6,6 +6,7 @@ use std::sync::Arc;
 use emab::Spec;
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
+pub use emab_problem::{NAME_RULE, is_name};
 use serde_json::{Map, Value, json};
 
 use crate::event::sha256;
@@ -41,18 +42,6 @@ pub struct Study {
     actions: HashMap<String, usize>,
     feedbacks: HashMap<String, usize>,
 }
-
-/// Whether this can be the name of a study or an episode: it stands in addresses, so it is kept plain.
-pub fn is_name(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    (1..=128).contains(&name.len())
-        && name.chars().all(plain)
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
-
-/// The rule that [`is_name`] checks.
-pub const NAME_RULE: &str =
-    "1 to 128 letters, digits, `.`, `_` and `-`, beginning with a letter or digit";
 
 impl Study {
     /// Reads what a study is created from.
