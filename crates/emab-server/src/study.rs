@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 /// The longest episode that is served: each of its steps is somebody's work.
 pub const MAX_STEPS: usize = 10_000;
 /// How many step-state pairs are looked at when a study is created.
-const CHECKED_PAIRS: usize = 100_000;
+pub(crate) const CHECKED_PAIRS: usize = 100_000;
 /// The most shadow learners.
 const MAX_SHADOWS: usize = 16;
 
@@ -234,14 +234,19 @@ impl Study {
 
 /// A mistake in the problem, with its place in this text.
 fn wrong(error: &emab_problem::ReadError, source: &str) -> Refusal {
+    let place = error.span.as_ref().map(|span| span.start);
+    Refusal::impossible(words(error)).at(place.map_or(String::new(), |at| pointer_at(source, at)))
+}
+
+/// A mistake in a problem, in a line.
+pub(crate) fn words(error: &emab_problem::ReadError) -> String {
     let mut detail = error.message.clone();
     for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
         if !more.is_empty() {
             detail = format!("{detail}; {more}");
         }
     }
-    let place = error.span.as_ref().map(|span| span.start);
-    Refusal::impossible(detail).at(place.map_or(String::new(), |at| pointer_at(source, at)))
+    detail
 }
 
 fn find(
