@@ -205,14 +205,14 @@ def test_a_damaged_file_says_where(damage, words, tmp_path):
 def test_a_learner_that_cannot_be(line, words, tmp_path):
     path = tmp_path / "damaged.jsonl"
     path.write_text(changed(lines(tmp_path)[0], learner=line))
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=rf"damaged\.jsonl: line 1: .*{words}"):
         emab.load_learner(path)
 
 
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "damaged.jsonl"
     path.write_bytes(lines(tmp_path)[0].encode() + b"\n\xff\xfe\n")
-    with pytest.raises(ValueError, match="UTF-8"):
+    with pytest.raises(ValueError, match="line 2: this is no text in UTF-8"):
         emab.load_learner(path)
 
 

@@ -203,14 +203,18 @@ def test_choices(go_on, stop):
         (None, TypeError, r"`choose` must return the number or the name of an action, got None at t = 1, x = 0"),
         (1.0, TypeError, r"must return the number or the name of an action, got 1.0"),
         (np.array([1]), TypeError, r"must return the number or the name of an action, got array\(\[1\]\)"),
-        (-1, (TypeError, ValueError), r"-1"),
-        (10**30, (TypeError, ValueError), r"10{30}"),
+        (-1, ValueError, r"there is no action -1, chosen at t = 1, x = 0: they are 0 to 1"),
+        (10**30, TypeError, r"10{30}"),
     ],
     ids=repr,
 )
 def test_what_is_no_choice(choice, error, words):
     with pytest.raises(error, match=words):
         emab.run("resource", chooses(lambda step, spec: choice), runs=3, episodes=3)
+
+
+def test_nobody_is_asked_at_the_last_step():
+    assert steps(chooses(lambda step, spec: 0 if step < spec.horizon else None)) == {"Chooses": 10}
 
 
 def test_what_is_not_allowed():
@@ -261,6 +265,7 @@ def test_exceptions_come_back_with_their_traceback(method, error, threads):
     learners = ["feedbal", raises_in(method, error)]
     with pytest.raises(error, match="mine") as caught:
         emab.run("resource", learners, runs=100, episodes=1000, threads=threads)
+    assert sys.version_info < (3, 11) or caught.value.__notes__ == ["in the learner `Raises`"]
     frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert frames[-2:] == [method, "somewhere_deeper"]
     # The next run knows nothing of it.
