@@ -116,6 +116,7 @@ def _drive(ray: Any, plan: Plan[R], num_cpus: int, retries: int, progress: bool 
                     told.done(pending.pop(ref))
     except BaseException:
         for ref in pending:
-            ray.cancel(ref)
+            # By force: code of somebody's own may never look whether it should stop.
+            ray.cancel(ref, force=True)
         raise
     return plan.finish()
