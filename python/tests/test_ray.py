@@ -1,9 +1,11 @@
 """Shards as Ray tasks give the bytes of a run in one place, also when a worker is killed."""
 
 import os
+import re
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 import shard_learners
@@ -117,3 +119,16 @@ def test_without_ray_it_says_what_to_install():
     code = "import sys; sys.modules['ray'] = None; import emab.ray; emab.ray.run('resource')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1] == "ImportError: emab.ray needs Ray: pip install emab[ray]"
+
+
+def test_the_page_runs(tmp_path):
+    """Each block of docs/ray.md as a script of its own, on the cluster that is there."""
+    page = Path(__file__).parents[2] / "docs" / "ray.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    there = {**os.environ, "RAY_ADDRESS": ray.get_runtime_context().gcs_address}
+    for block in blocks:
+        (tmp_path / "block.py").write_text(block)
+        done = subprocess.run([sys.executable, "block.py"], cwd=tmp_path, env=there, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "Started a local Ray instance" not in done.stderr
