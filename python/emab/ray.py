@@ -112,11 +112,14 @@ def _drive(ray: Any, plan: Plan[R], num_cpus: int, retries: int, progress: bool 
             told = Told(plan.job, watch)
             while pending:
                 for ref in ray.wait(list(pending), num_returns=1)[0]:
+                    number = pending.pop(ref)
                     plan.take(ray.get(ref))
-                    told.done(pending.pop(ref))
+                    told.done(number)
     except BaseException:
         for ref in pending:
-            # By force: code of somebody's own may never look whether it should stop.
-            ray.cancel(ref, force=True)
+            # Ray 2.60 may abort this process if a task that just ended is cancelled (a race like that of
+            # ray-project/ray#54798). Others are ended by force: somebody's own code may never look whether to stop.
+            if not ray.wait([ref], timeout=0)[0]:
+                ray.cancel(ref, force=True)
         raise
     return plan.finish()
