@@ -77,7 +77,7 @@ class SweepJob:
 
     def work(self, number: int) -> str:
         """Do a shard."""
-        sweep = Sweep(self.text, self.file, Problem.from_json(self.problem))
+        sweep = Sweep(self.text, self.file, Problem.from_json(self.problem), check=False)
         return json.dumps(sweep.run(f"{number}/{self.shards}", self.threads))
 
 
@@ -159,11 +159,11 @@ def plan_sweep(
     count = how_many(shards, workers, len(stated.sweep))
     job = SweepJob(
         __version__,
-        stated.problem.to_json(),
+        stated.sweep.problem.to_json(),
         stated.text,
         stated.file,
         len(stated.sweep),
-        stated.episodes,
+        stated.sweep.episodes,
         count,
         threads,
     )

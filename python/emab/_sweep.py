@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from emab import _toml
-from emab._emab import Problem, Sweep
+from emab._emab import Sweep
 from emab._learner import asked
 from emab._problem import ProblemLike, load
 from emab._progress import Watch, watched
@@ -185,49 +185,28 @@ def sweep(
 
 @dataclass(frozen=True)
 class Stated:
-    """A sweep and all that it takes to state it on another machine."""
+    """A sweep, and the text that states it on another machine, where its problem is sent along."""
 
     sweep: Sweep
     text: str
     file: str
-    problem: Problem
-    episodes: int
-    """Episodes of a cell, all runs together."""
 
 
 def state(sweep: SweepLike, problem: ProblemLike | None) -> Stated:
     """Read a sweep, and check all its cells."""
+    found = None if problem is None else load(problem)
     if isinstance(sweep, Mapping):
-        if problem is None and "problem" not in sweep:
-            raise ValueError("a sweep must have a `problem`: a name, a path, a dictionary, or a Problem")
-        found = load(sweep["problem"] if problem is None else problem)
+        if found is None:
+            if "problem" not in sweep:
+                raise ValueError("a sweep must have a `problem`: a name, a path, a dictionary, or a Problem")
+            found = load(sweep["problem"])
         said = {**sweep, "problem": found.name}
         if "learners" in sweep:
             said["learners"] = _lines(sweep["learners"])
         text, file = _toml.write(said), "<sweep>"
     else:
         text, file = Path(sweep).read_text(encoding="utf-8"), fspath(sweep)
-        said = _said(text, file)
-        found = load(_beside(Path(sweep), said["problem"]) if problem is None else problem)
-    made = Sweep(text, file, found)
-    return Stated(made, text, file, found, said.get("runs", 100) * said.get("episodes", 10_000))
-
-
-def _said(text: str, file: str) -> dict[str, Any]:
-    """What a sweep file says. Where it is wrong, the engine's words are those of the command."""
-    try:
-        said = _toml.read(text)
-    except ValueError as error:
-        Sweep(text, file)
-        raise ValueError(f"{file}: {error}") from error
-    if not isinstance(said.get("problem"), str):
-        Sweep(text, file)
-    return said
-
-
-def _beside(sweep: Path, problem: str) -> str:
-    """A problem's file as seen from the sweep's; a name stays one."""
-    return str(sweep.parent / problem) if Path(problem).suffix else problem
+    return Stated(Sweep(text, file, found), text, file)
 
 
 def _lines(learners: Any) -> list[str]:

@@ -1,22 +1,11 @@
-"""A sweep as TOML: the text of a dictionary, and what a text says."""
+"""A sweep as TOML: the text of a dictionary."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
-def read(text: str) -> dict[str, Any]:
-    """What a text says; raises ``ValueError`` where it is no TOML."""
-    return tomllib.loads(text)
 
 
 def write(fields: Mapping[str, Any]) -> str:
