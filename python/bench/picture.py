@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 warnings.simplefilter("ignore", emab.SoundnessWarning)
 
 learners = [emab.FeedBAL(), emab.FeedBALModel(), emab.PSRL(reveal=True), emab.UCB1(), emab.UCB1V()]
-result = emab.run("resource", learners, runs=1000, episodes=20_000, seed=1)
+result = emab.run("resource", learners, runs=200, episodes=20_000, seed=1)
 print(result)
 path = Path(__file__).parents[2] / "docs" / "python.png"
 result.plot().figure.savefig(path, dpi=160)

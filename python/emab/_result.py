@@ -18,7 +18,7 @@ from emab._table import NORMAL_95, confidence, decimals, fixed, html_table, numb
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
     from matplotlib.axes import Axes
 
 Array = npt.NDArray[np.float64]

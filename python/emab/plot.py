@@ -232,7 +232,7 @@ def label_ends(ax: Axes) -> None:
 
 
 def _apart(wanted: Array, least: float) -> Array:
-    """Places as near as can be to those wanted, which rise, and at least so far apart: by pooling those that collide."""
+    """Places near those wanted, which rise, and at least so far apart: those that collide are pooled."""
     blocks: list[tuple[float, int]] = []
     for place in wanted - least * np.arange(len(wanted)):
         blocks.append((float(place), 1))
