@@ -32,7 +32,7 @@ def result():
         ("coverage", ["feedbal", "optimal"], []),
         (
             "resource",
-            ["feedbal:delta=0.1,ties=random", "ucb1v"],
+            ["ucbvi:scale=.1,delta=.1", "ucb1v"],
             ["delay=geometric:3", "dropout=0.1", "drift=p:0.5@100", "drift=beta:0.5@9-60"],
         ),
         ("parity", ["feedbal", "random"], ["delay=batches:7", "lost=0.25", "override=0.125"]),
