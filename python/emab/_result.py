@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from emab._emab import Problem
 from emab._extra import need
-from emab._table import NORMAL_95, confidence, decimals, fixed, html_table, number, text_table
+from emab._show import NORMAL_95, confidence, decimals, fixed, html_table, number, text_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,26 +87,33 @@ class Curve:
             seconds=document["seconds"],
         )
 
-    def _cells(self) -> list[list[str]]:
-        """The curve at a few episodes, for a table."""
+    def has_regret(self) -> bool:
+        """Whether regret is known; on a simulator of one's own there is only the gain."""
+        return not bool(np.isnan(self.regret).all())
+
+    def _main(self) -> tuple[str, Array, Array]:
+        """What matters most, with its standard error: the regret or, where that is not known, the gain."""
+        return ("regret", self.regret, self.stderr) if self.has_regret() else ("gain", self.gain, self.gain_stderr)
+
+    def __repr__(self) -> str:
+        """Say how it ended."""
+        what, mean, stderr = self._main()
+        ended = confidence(float(mean[-1]), float(stderr[-1]))
+        return f"Curve({self.label!r}, {what} {ended} at episode {self.episode[-1]})"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, at a few episodes."""
+        what, mean, stderr = self._main()
         shown = np.unique(np.linspace(0, len(self.episode) - 1, 8).round().astype(int))
-        return [
+        rows = [
             [
                 number(float(self.episode[i])),
-                confidence(float(self.regret[i]), float(self.stderr[i])),
+                confidence(float(mean[i]), float(stderr[i])),
                 number(float(self.gain[i] / self.episode[i])),
             ]
             for i in shown
         ]
-
-    def __repr__(self) -> str:
-        """Say how it ended."""
-        ended = confidence(float(self.regret[-1]), float(self.stderr[-1]))
-        return f"Curve({self.label!r}, regret {ended} at episode {self.episode[-1]})"
-
-    def _repr_html_(self) -> str:
-        """Show it in a notebook."""
-        return html_table(["episode", "regret (95 %)", "gain/episode"], self._cells(), title=self.label)
+        return html_table(["episode", f"{what} (95 %)", "gain/episode"], rows, title=self.label)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,8 +137,9 @@ class Result:
     episodes: int
     conditions: str
     """What it was played under, as ``emab run --condition`` takes it; empty where there was nothing."""
-    benchmark_value: float
-    benchmark_stderr: float
+    benchmark_value: float | None
+    """What the benchmark earns in an episode; not known on a simulator of one's own."""
+    benchmark_stderr: float | None
     """Its standard error; 0 where the value was computed."""
     optimal_value: float | None
     curves: list[Curve]
@@ -257,17 +265,23 @@ class Result:
         return table
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the regret of all learners with 95 % bands; see :func:`emab.plot.regret`."""
+        """Draw the regret of all learners with 95 % bands; see :func:`emab.plot.regret`.
+
+        On a simulator of one's own, where there is no regret, the gain; see :func:`emab.plot.gain`.
+        """
         from emab import plot
 
-        return plot.regret(self, ax, **options)
+        draw = plot.gain if self.benchmark_value is None else plot.regret
+        return draw(self, ax, **options)
 
     def _heading(self) -> str:
         """What was run, as the command says it."""
+        text = f"{self.problem}: {self.runs} runs of {self.episodes} episodes, seed {self.seed}"
+        if self.benchmark_value is None:
+            return text
         value = number(self.benchmark_value)
         if self.benchmark_stderr:
             value = confidence(self.benchmark_value, self.benchmark_stderr)
-        text = f"{self.problem}: {self.runs} runs of {self.episodes} episodes, seed {self.seed}"
         text += f"; the benchmark earns {value} an episode"
         if self._optimum_is_another() and self.optimal_value is not None:
             text += f", the optimal policy {number(self.optimal_value)}: regret may be negative"
@@ -279,7 +293,7 @@ class Result:
         return any(not np.isnan(optimal) and optimal != regret for optimal, regret in pairs)
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """The header and the rows of the command's table."""
+        """The header and the rows of the command's table; where regret is not known, the gain alone."""
         two = self._optimum_is_another()
 
         def shown(mean: float, stderr: float) -> str:
@@ -287,6 +301,10 @@ class Result:
                 return ""
             return confidence(mean, stderr) if self.runs > 1 else f"{number(mean)} (one run)"
 
+        if self.benchmark_value is None:
+            ends = [(c, float(c.gain[-1]), float(c.gain_stderr[-1])) for c in self.curves]
+            rows = [[c.label, shown(gain, stderr), number(gain / c.episode[-1])] for c, gain, stderr in ends]
+            return ["learner", "gain (95 %)", "gain/episode"], rows
         rows = []
         for curve in self.curves:
             stderr = float(curve.stderr[-1])

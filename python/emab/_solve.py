@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from emab import _emab
 from emab._learner import line
 from emab._problem import ProblemLike, load
-from emab._table import html_table, number, shorten, text_table
+from emab._show import html_table, number, shorten, text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,14 +14,14 @@ import numpy as np
 
 from emab._extra import need
 from emab._result import Array, Result
+from emab._show import NORMAL_95, confidence, number
 from emab._solve import Bounds, Policy, Solution
-from emab._table import NORMAL_95, confidence, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-__all__ = ["causes", "label_ends", "policy", "regret", "style"]
+__all__ = ["causes", "gain", "label_ends", "policy", "regret", "style"]
 
 STYLE = Path(__file__).with_name("emab.mplstyle")
 GREY = "#6B6B6B"
@@ -63,6 +63,7 @@ def regret(
     """
     if against not in ("benchmark", "optimal"):
         raise ValueError(f"`against` must be 'benchmark' or 'optimal', got {against!r}")
+    _must_have_regret(result)
     with style():
         ax = _axes(ax)
         for curve in result.curves:
@@ -72,21 +73,34 @@ def regret(
             _line_with_band(ax, curve.episode.astype(float), mean, NORMAL_95 * curve.stderr, curve.label)
         if bound is not None:
             _draw_bound(ax, bound)
-        if log_x:
-            ax.set_xscale("log")
         if log_y:
             ax.set_yscale("log", nonpositive="mask")
         else:
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
-        ax.margins(x=0, y=0.06)
-        ax.set_xlabel("episode")
-        ax.set_ylabel(f"regret against the {'benchmark' if against == 'benchmark' else 'optimal policy'}")
-        if not log_x:
-            ax.xaxis.set_major_formatter(lambda value, _: number(value))
         if not log_y:
             ax.yaxis.set_major_formatter(lambda value, _: number(value))
-        _title(ax, result.problem, _how(result))
-        label_ends(ax)
+        ax.set_ylabel(f"regret against the {'benchmark' if against == 'benchmark' else 'optimal policy'}")
+        _by_episode(ax, result, log_x)
+    return ax
+
+
+def gain(result: Result, ax: Axes | None = None, *, log_x: bool = False) -> Axes:
+    """Draw what each learner has earned an episode so far, with bands of 95 %; the line is the benchmark's.
+
+    >>> ax = emab.plot.gain(emab.run("treatment", ["feedbal", "random"], runs=20, episodes=1000), log_x=True)
+    """
+    with style():
+        ax = _axes(ax)
+        for curve in result.curves:
+            n = curve.episode.astype(float)
+            _line_with_band(ax, n, curve.gain / n, NORMAL_95 * curve.gain_stderr / n, curve.label)
+        if result.benchmark_value is not None:
+            n = result.curves[0].episode
+            ax.plot(
+                n, np.full(len(n), result.benchmark_value), "--", color=GREY, linewidth=1.2, label="benchmark earns"
+            )
+        ax.set_ylabel("gain an episode, so far")
+        _by_episode(ax, result, log_x)
     return ax
 
 
@@ -96,6 +110,7 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
     >>> result = emab.run("treatment", ["feedbal", "best-fixed"], runs=20, episodes=1000)
     >>> ax = emab.plot.causes(result)
     """
+    _must_have_regret(result)
     with style():
         ax = _axes(ax)
         curves = result.curves[::-1]
@@ -267,6 +282,25 @@ def _draw_bound(ax: Axes, bound: Bounds) -> None:
     for label, y, dash in readings:
         if np.isfinite(y).all():
             ax.plot(x, y, dash, color=GREY, linewidth=1.2, label=label)
+
+
+def _must_have_regret(result: Result) -> None:
+    if result.benchmark_value is None:
+        raise ValueError(
+            f"{result.problem}: the regret on a simulator is not known; emab.plot.gain draws what was earned"
+        )
+
+
+def _by_episode(ax: Axes, result: Result, log_x: bool) -> None:
+    """What all curves over the episodes have in common."""
+    if log_x:
+        ax.set_xscale("log")
+    else:
+        ax.xaxis.set_major_formatter(lambda value, _: number(value))
+    ax.margins(x=0, y=0.06)
+    ax.set_xlabel("episode")
+    _title(ax, result.problem, _how(result))
+    label_ends(ax)
 
 
 def _how(result: Result) -> str:

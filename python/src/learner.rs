@@ -185,7 +185,7 @@ impl Learner {
         if let Some(trained) = trained {
             let trained = Trained::read(trained)
                 .map_err(|error| errors::wrong(format!("{text}: {error}")))?;
-            return Learner::again(&trained);
+            return Learner::again(&text, &trained);
         }
         let seat = match spec {
             None => {
@@ -385,10 +385,11 @@ impl Learner {
 }
 
 impl Learner {
-    fn again(trained: &Trained) -> PyResult<Learner> {
+    /// The learner of a file, which errors call by its name.
+    fn again(name: &str, trained: &Trained) -> PyResult<Learner> {
         let file = Arc::new(trained.file.clone());
         let config = LearnerConfig::parse(&trained.learner, file.learning())
-            .map_err(|error| errors::learner(&file, error))?;
+            .map_err(|error| errors::wrong(format!("{name}: line 1: {error}")))?;
         let seat = Seat::new(file, config, trained.seed)?;
         {
             let mut mind = seat.mind();

@@ -23,8 +23,10 @@ pub fn config(
     trouble: Arc<Trouble>,
 ) -> LearnerConfig {
     let factory = Arc::new(factory);
+    let called: Arc<str> = label.into();
     LearnerConfig::own(label, move |spec| {
         Ok(Box::new(Own {
+            label: called.clone(),
             factory: factory.clone(),
             file: file.clone(),
             spec: spec.clone(),
@@ -32,9 +34,13 @@ pub fn config(
             trouble: trouble.clone(),
         }))
     })
+    // A thread that is new to Python is given a state at every call, and loses it after: ten times the call itself.
+    // Attached once, it keeps it, and others run while it does not call.
+    .around(|work| Python::attach(|py| py.detach(work)))
 }
 
 struct Own {
+    label: Arc<str>,
     factory: Arc<Py<PyAny>>,
     file: Arc<ProblemFile>,
     spec: Arc<Spec>,
@@ -44,13 +50,16 @@ struct Own {
 }
 
 impl Own {
-    /// Calls Python; after an exception never again.
+    /// Calls Python; after an exception never again. The exception is given a note that says whose it is.
     fn call<T>(
         &mut self,
         what: impl FnOnce(Python<'_>, &Py<PyAny>, &Spec) -> PyResult<T>,
     ) -> Option<T> {
         let learner = self.learner.as_ref()?;
-        match Python::attach(|py| what(py, learner, &self.spec)) {
+        let called = Python::attach(|py| {
+            what(py, learner, &self.spec).inspect_err(|error| self.note(py, error))
+        });
+        match called {
             Ok(value) => Some(value),
             Err(error) => {
                 self.trouble.keep(error);
@@ -59,10 +68,20 @@ impl Own {
             }
         }
     }
+
+    /// Says whose exception it is; before Python 3.11 there are no notes.
+    fn note(&self, py: Python<'_>, error: &PyErr) {
+        let words = format!("in the learner `{}`", self.label);
+        error.value(py).call_method1("add_note", (words,)).ok();
+    }
 }
 
 impl Learner for Own {
     fn choose(&mut self, t: usize, x: usize) -> Action {
+        // Nothing else is possible there: nobody need know.
+        if t >= self.spec.horizon() {
+            return Action::Stop;
+        }
         self.call(|py, learner, spec| {
             let chosen = learner.call_method1(py, "choose", (t, x))?;
             action(chosen.bind(py), spec, t, x)
@@ -82,7 +101,8 @@ impl Learner for Own {
             let spec = PySpec::new(self.file.clone());
             // Two words are enough for any generator's seed sequence.
             let seed = (stream.bits(), stream.bits());
-            self.factory.call1(py, (spec, seed))
+            let made = self.factory.call1(py, (spec, seed));
+            made.inspect_err(|error| self.note(py, error))
         });
         match made {
             Ok(learner) => self.learner = Some(learner),
@@ -97,8 +117,9 @@ impl Learner for Own {
 /// What somebody chose: the number of an action, or its name.
 pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyResult<Action> {
     let actions = spec.actions();
-    let number = if let Ok(number) = chosen.extract::<usize>() {
-        number
+    let number = if let Ok(number) = chosen.extract::<i64>() {
+        // What is negative is beyond all actions, too.
+        usize::try_from(number).unwrap_or(usize::MAX)
     } else if let Ok(name) = chosen.extract::<String>() {
         let named = (0..actions.len()).find(|&a| actions.name(a) == name.as_str());
         match named {
@@ -124,7 +145,8 @@ pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyR
             actions.name(number)
         ))),
         std::cmp::Ordering::Greater => Err(PyValueError::new_err(format!(
-            "there is no action {number}, chosen at t = {t}, x = {x}: they are 0 to {}, the last being stop",
+            "there is no action {}, chosen at t = {t}, x = {x}: they are 0 to {}, the last being stop",
+            chosen.repr()?,
             actions.len()
         ))),
     }

@@ -137,3 +137,34 @@ def test_what_cannot_be_is_said(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     with pytest.raises(ImportError, match=r"this needs matplotlib: pip install emab\[plot\]"):
         result.plot()
+
+
+class Coins:
+    spec = emab.spec("coins", horizon=4, states=4, actions=1, feedbacks=2, transition="x + f", sigma2=0.05)
+
+    def reset(self, rng):
+        self.rng, self.heads, self.rewards = rng, 0, [0.0]
+
+    def step(self, action):
+        fell = int(self.rng.integers(2))
+        self.heads += fell
+        self.rewards.append(self.heads / (len(self.rewards) + 1))
+        return fell
+
+    def reveal(self):
+        return [0.02] * (len(self.rewards) - 1), self.rewards
+
+
+def test_where_there_is_no_regret_the_gain_is_drawn():
+    result = emab.simulate(Coins, ["feedbal", "random"], runs=5, episodes=50)
+    drawn = lines(result.plot())
+    for curve in result.curves:
+        np.testing.assert_array_equal(drawn[curve.label].get_ydata(), curve.gain / curve.episode)
+    for draw in (emab.plot.regret, emab.plot.causes):
+        with pytest.raises(ValueError, match="the regret on a simulator is not known"):
+            draw(result)
+    assert "gain (95 %)" in repr(result)
+    for item in (result, result.curves[0]):
+        assert "gain (95 %)" in item._repr_html_()
+    known = lines(emab.plot.gain(emab.run("parity", runs=5, episodes=50)))
+    assert known["benchmark earns"].get_ydata()[-1] == 7

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import emab
-from emab import _table
+from emab import _show
 
 ARGUMENTS = ["--runs", "20", "--episodes", "500", "--seed", "3"]
 SETTINGS = {"runs": 20, "episodes": 500, "seed": 3}
@@ -171,4 +171,4 @@ def test_one_run_has_no_interval():
 
 @pytest.mark.parametrize("value", [0.0, -0.0004, 1e-9, 12345.6, 99.995, 1e12, -7.25])
 def test_numbers_keep_their_size(value):
-    assert float(_table.number(value).replace(",", "")) == pytest.approx(value, rel=0.01)
+    assert float(_show.number(value).replace(",", "")) == pytest.approx(value, rel=0.01)

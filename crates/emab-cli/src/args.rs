@@ -51,6 +51,8 @@ pub enum Command {
     Check(ProblemArg),
     /// Draw what a folder of `emab run --out` or `emab sweep --out` holds.
     Plot(Plot),
+    /// Show what a learner that was saved in Python would choose, and what it knows.
+    Policy(Policy),
     /// Serve recommendations on real cases over HTTP, and keep a log of everything.
     Serve(Serve),
     /// Check a store or an export of the decision service: hashes, chain, every decision and every sum recomputed.
@@ -170,6 +172,18 @@ fn role() -> impl TypedValueParser<Value = Role> {
 pub struct ProblemArg {
     /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
     pub problem: String,
+}
+
+#[derive(clap::Args)]
+pub struct Policy {
+    /// A file that `Learner.save` wrote, or `-` for standard input.
+    pub file: String,
+    /// Show this step alone, in the state of --state, with all actions.
+    #[arg(long, value_name = "T", requires = "state", value_parser = count)]
+    pub step: Option<u64>,
+    /// The state, by its name or its number from 0.
+    #[arg(long, value_name = "X", requires = "step")]
+    pub state: Option<String>,
 }
 
 #[derive(clap::Args)]

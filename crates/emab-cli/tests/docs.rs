@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emab_problem::{Format, ProblemFile};
+use emab_problem::{Format, ProblemFile, Trained};
 use emab_sweep::{Sweep, SweepFile};
 
 /// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`, the third by
@@ -86,6 +86,15 @@ fn every_block_is_tested() {
                 "json" => {
                     serde_json::from_str::<serde_json::Value>(&body)
                         .unwrap_or_else(|e| panic!("{name}: {e}"));
+                }
+                // Saved learners.
+                "jsonl" => {
+                    let trained = Trained::read(body.as_bytes())
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                    trained
+                        .rebuild()
+                        .map(drop)
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
                 "sh" => {
                     for line in body.lines().filter(|line| !line.trim().is_empty()) {

@@ -19,6 +19,7 @@ mod error;
 mod expression;
 mod file;
 mod find;
+mod name;
 mod node;
 mod table;
 mod trained;
@@ -28,7 +29,8 @@ pub use error::ReadError;
 pub use expression::{Expression, Scope};
 pub use file::{Format, ProblemFile};
 pub use find::FindError;
-pub use trained::{Happened, Trained, TrainedError, checked};
+pub use name::{NAME_RULE, is_name};
+pub use trained::{Happened, Trained, TrainedError, TrainedHead, checked, is_question};
 
 /// The JSON schema of a problem file, so that editors can help.
 pub const SCHEMA: &str = include_str!("schema.json");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use emab::Spec;
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
+pub use emab_problem::{NAME_RULE, is_name};
 use serde_json::{Map, Value, json};
 
 use crate::event::sha256;
@@ -15,7 +16,7 @@ use crate::refusal::Refusal;
 /// The longest episode that is served: each of its steps is somebody's work.
 pub const MAX_STEPS: usize = 10_000;
 /// How many step-state pairs are looked at when a study is created.
-const CHECKED_PAIRS: usize = 100_000;
+pub(crate) const CHECKED_PAIRS: usize = 100_000;
 /// The most shadow learners.
 const MAX_SHADOWS: usize = 16;
 
@@ -41,18 +42,6 @@ pub struct Study {
     actions: HashMap<String, usize>,
     feedbacks: HashMap<String, usize>,
 }
-
-/// Whether this can be the name of a study or an episode: it stands in addresses, so it is kept plain.
-pub fn is_name(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    (1..=128).contains(&name.len())
-        && name.chars().all(plain)
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
-
-/// The rule that [`is_name`] checks.
-pub const NAME_RULE: &str =
-    "1 to 128 letters, digits, `.`, `_` and `-`, beginning with a letter or digit";
 
 impl Study {
     /// Reads what a study is created from.
@@ -245,14 +234,19 @@ impl Study {
 
 /// A mistake in the problem, with its place in this text.
 fn wrong(error: &emab_problem::ReadError, source: &str) -> Refusal {
+    let place = error.span.as_ref().map(|span| span.start);
+    Refusal::impossible(words(error)).at(place.map_or(String::new(), |at| pointer_at(source, at)))
+}
+
+/// A mistake in a problem, in a line.
+pub(crate) fn words(error: &emab_problem::ReadError) -> String {
     let mut detail = error.message.clone();
     for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
         if !more.is_empty() {
             detail = format!("{detail}; {more}");
         }
     }
-    let place = error.span.as_ref().map(|span| span.start);
-    Refusal::impossible(detail).at(place.map_or(String::new(), |at| pointer_at(source, at)))
+    detail
 }
 
 fn find(

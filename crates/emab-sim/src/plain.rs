@@ -11,7 +11,7 @@ use emab::{Action, Environment, Learner, Role, Stream, World};
 use crate::experiment::SimError;
 use crate::job::{Done, Job};
 use crate::places::PlaceCounts;
-use crate::pool::{Queue, Worker};
+use crate::pool::{Halted, Queue, Worker};
 use crate::runs::RunSet;
 use crate::tally::{Run, Tally};
 
@@ -37,7 +37,12 @@ impl Worker for RunWorker<'_> {
         queue: &Queue<'_>,
         send: &mut dyn FnMut(Done),
     ) -> Result<(), (u64, SimError)> {
-        queue.each_block(send, |runs, halted| self.block(runs, halted))
+        let config = self.job.config;
+        queue.each_block(send, |runs, halted| {
+            let mut done = Ok(None);
+            config.within(&mut || done = self.block(runs.clone(), halted));
+            done
+        })
     }
 }
 
@@ -45,7 +50,7 @@ impl RunWorker<'_> {
     fn block(
         &mut self,
         runs: Range<u64>,
-        halted: &dyn Fn() -> bool,
+        halted: &Halted<'_>,
     ) -> Result<Option<Done>, (u64, SimError)> {
         let mut tally = Tally::new(self.job.experiment.checkpoints.len());
         let mut done = RunSet::default();
@@ -93,7 +98,7 @@ impl<'a> RunWorker<'a> {
     }
 
     /// One run of all episodes; false if it was halted on the way.
-    fn run(&mut self, number: u64, halted: &dyn Fn() -> bool) -> Result<bool, SimError> {
+    fn run(&mut self, number: u64, halted: &Halted<'_>) -> Result<bool, SimError> {
         let (seed, played) = (self.job.experiment.seed, self.job.played);
         let label = || self.job.config.label().to_owned();
         self.world.restart(seed, number);

@@ -35,6 +35,9 @@ pub(crate) struct Pool<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
+/// Says whether it is time to stop.
+pub(crate) type Halted<'a> = dyn Fn() -> bool + Sync + 'a;
+
 /// Where threads take their runs from.
 pub(crate) struct Queue<'a> {
     shared: &'a Shared,
@@ -58,7 +61,7 @@ impl Queue<'_> {
     pub(crate) fn each_block<B>(
         &self,
         send: &mut dyn FnMut(B),
-        mut block: impl FnMut(Range<u64>, &dyn Fn() -> bool) -> Result<Option<B>, (u64, SimError)>,
+        mut block: impl FnMut(Range<u64>, &Halted<'_>) -> Result<Option<B>, (u64, SimError)>,
     ) -> Result<(), (u64, SimError)> {
         while let Some(runs) = self.take() {
             match block(runs, &|| self.halted())? {

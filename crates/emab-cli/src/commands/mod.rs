@@ -11,6 +11,7 @@ mod mdp;
 mod merge;
 mod plot;
 mod plot_sweep;
+mod policy;
 mod problems;
 mod reproduce;
 mod run;
@@ -43,6 +44,7 @@ pub fn dispatch(args: Args) -> Result<(), Failure> {
         Command::Check(args) => check::check(&args.problem, json),
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
+        Command::Policy(args) => policy::policy(&args, json),
         Command::Serve(args) => serve::serve(&args, json),
         Command::Audit(args) => audit::audit(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),

@@ -1,6 +1,7 @@
 //! Taking episodes, or a whole study, in.
 
 mod dry_run;
+mod learner;
 mod lines;
 
 use std::sync::Arc;
@@ -8,10 +9,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use emab_problem::{TrainedHead, is_question};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use self::dry_run::DryRun;
+use self::learner::check_head;
 use self::lines::Lines;
 use super::answer::{Answer, json};
 use super::body::media_type;
@@ -67,11 +70,15 @@ impl Report {
 /// Take episodes, or a whole study, in
 ///
 /// One JSON object a line. Either past episodes (`{"id", "actions", "feedbacks", "costs", "rewards"}`), from which the
-/// learner learns at once, or the events of an exported study, which must be the same study or one that is not there yet.
+/// learner learns at once; or the events of an exported study, which must be the same study or one that is not there yet;
+/// or the file of a learner that was saved in Python (`Learner.save`), whose first line (`{"emab_learner": 1, …}`) must be
+/// about the study's problem, and whose other lines are the episodes it learned from. The study's own learner learns from
+/// them, whichever learner was saved; what that one was asked (`{"ask": …}`) is passed over.
+///
 /// It is streamed: what was taken before a mistake stays, and sending everything again is harmless.
 #[utoipa::path(post, operation_id = "importStudy", path = "/v1/studies/{study}:import", tag = "audit",
     params(("study" = String, Path, description = "The study's name"), How),
-    request_body(content = Past, content_type = "application/x-ndjson", description = "Each line is one of these, or an event",
+    request_body(content = Past, content_type = "application/x-ndjson", description = "Each line is one of these, or an event; the first may be that of a learner's file",
         example = json!({"id": "patient-0", "actions": ["test"], "feedbacks": ["positive"], "costs": [0.1], "rewards": [0.0, 0.9]})),
     responses((status = 200, description = "What was taken", body = Report)))]
 pub async fn import(
@@ -103,14 +110,20 @@ pub async fn import(
         service: app.service.clone(),
         by: caller.id().into(),
         study,
+        of_learner: false,
         dry_run: how.dry_run.then(DryRun::default),
         report: Report {
             dry_run: how.dry_run,
             ..Report::default()
         },
     };
-    let mut batch: Vec<(u64, String)> = Vec::new();
-    let mut bytes = 0;
+    let (mut batch, mut bytes): (Vec<(u64, String)>, _) = (Vec::new(), 0);
+    match lines.next().await? {
+        Some((number, line)) if TrainedHead::is_one(&line) => {
+            import.take_head(number, line).await?;
+        }
+        other => batch.extend(other),
+    }
     let end = loop {
         match lines.next().await {
             Ok(Some((number, line))) => {
@@ -139,6 +152,8 @@ struct Import {
     service: Arc<Service>,
     by: String,
     study: String,
+    /// Whether these are the lines of a learner's file.
+    of_learner: bool,
     dry_run: Option<DryRun>,
     report: Report,
 }
@@ -148,10 +163,26 @@ impl Import {
         let Some((_, first)) = batch.first() else {
             return Ok(());
         };
-        if Record::from_line(first).is_ok() {
+        if !self.of_learner && Record::from_line(first).is_ok() {
             self.take_events(batch).await
         } else {
             self.take_episodes(batch).await
+        }
+    }
+
+    /// The first line of a learner's file, of which nothing is kept.
+    async fn take_head(&mut self, number: u64, line: String) -> Result<(), Refusal> {
+        self.of_learner = true;
+        let head = self.service.head(&self.study).await?;
+        let study = self.service.study(&head)?;
+        // It may be long, and there may be much to compare: not on a thread that serves others.
+        let checked = tokio::task::spawn_blocking(move || check_head(&study, number, &line)).await;
+        match checked.map_err(|_| Refusal::internal("comparing the problems failed"))? {
+            Err(refusal) if self.dry_run.is_some() => {
+                self.report.mistake(refusal.detail);
+                Ok(())
+            }
+            checked => checked,
         }
     }
 
@@ -173,9 +204,20 @@ impl Import {
     }
 
     async fn take_episodes(&mut self, batch: Vec<(u64, String)>) -> Result<(), Refusal> {
-        let lines = batch.into_iter().map(|(number, line)| {
+        let of_learner = self.of_learner;
+        let lines = batch.into_iter().filter_map(|(number, line)| {
             let read = crate::json::object::<Past>(line.as_bytes());
-            (number, read.map_err(|refusal| in_line(number, refusal)))
+            if of_learner && read.is_err() && is_question(&line) {
+                return None;
+            }
+            let read = read.map_err(|refusal| match TrainedHead::is_one(&line) {
+                true => Refusal::malformed(
+                    "a learner's file begins here; it must be the first line: import one file at a time",
+                )
+                .at("/emab_learner"),
+                false => refusal,
+            });
+            Some((number, read.map_err(|refusal| in_line(number, refusal))))
         });
         if self.dry_run.is_some() {
             let lines: Vec<_> = lines.collect();

@@ -21,4 +21,5 @@ mod roles;
 mod shadows;
 mod streams;
 mod together;
+mod trained;
 mod travel;

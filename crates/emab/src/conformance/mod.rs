@@ -2,7 +2,6 @@
 
 mod tables;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -13,6 +12,7 @@ use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::random::{Role, Stream};
+use crate::reach::{follow, walk};
 use crate::spec::{Action, PointError, Spec};
 use crate::world::{Circumstances, World, WorldError};
 
@@ -97,7 +97,7 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<Reached, PointEr
     let spec = problem.spec();
     let mut least = (f64::INFINITY, f64::INFINITY);
     let mut law = vec![0.0; spec.feedbacks().len()];
-    let mut reached = walk(spec, limit, |t, x, actions, next| {
+    let walked = walk(spec, limit, |t, x, actions, next| {
         least.0 = least.0.min(problem.reward(t, x)?);
         for &a in actions {
             problem.feedback_law(t, x, a, &mut law)?;
@@ -108,64 +108,27 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<Reached, PointEr
         }
         Ok(())
     })?;
-    (reached.least_reward, reached.least_cost) = least;
-    Ok(reached)
+    Ok(Reached {
+        pairs: walked.pairs,
+        complete: walked.complete,
+        least_reward: least.0,
+        least_cost: least.1,
+    })
 }
 
 /// Checks every pair that can be reached by any action and feedback, until there are more than `limit` of them.
 ///
 /// For a live study, where there is no model: the mask has a value and transitions lead to states.
 pub fn check_spec(spec: &Spec, limit: usize) -> Result<Reached, PointError> {
-    walk(spec, limit, |t, x, actions, next| {
-        for &a in actions {
-            for f in 0..spec.feedbacks().len() {
-                next.insert(spec.next(t, x, a, f)?);
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Visits what can be reached step by step; only the states of one step and the next are kept.
-fn walk(
-    spec: &Spec,
-    limit: usize,
-    mut visit: impl FnMut(usize, usize, &[usize], &mut BTreeSet<usize>) -> Result<(), PointError>,
-) -> Result<Reached, PointError> {
-    let mut reached = Reached {
-        pairs: 0,
-        complete: true,
+    let walked = walk(spec, limit, |t, x, actions, next| {
+        follow(spec, (t, x), actions, next)
+    })?;
+    Ok(Reached {
+        pairs: walked.pairs,
+        complete: walked.complete,
         least_reward: f64::INFINITY,
         least_cost: f64::INFINITY,
-    };
-    let mut level = BTreeSet::from([spec.start()]);
-    let mut allowed = Vec::new();
-    // Actions and feedbacks multiply the work of a pair.
-    let branch = spec.actions().len() * spec.feedbacks().len();
-    let mut outcomes = 0_usize;
-    for t in 1..=spec.horizon() {
-        let mut next = BTreeSet::new();
-        for &x in &level {
-            if reached.pairs == limit || outcomes + branch > 10 * limit {
-                reached.complete = false;
-                return Ok(reached);
-            }
-            reached.pairs += 1;
-            allowed.clear();
-            for a in 0..spec.actions().len() {
-                if spec.check_allowed(t, x, a)? {
-                    allowed.push(a);
-                }
-            }
-            outcomes += branch;
-            visit(t, x, &allowed, &mut next)?;
-        }
-        if next.is_empty() {
-            break;
-        }
-        level = next;
-    }
-    Ok(reached)
+    })
 }
 
 /// Checks a learner on a problem over `episodes` episodes.

@@ -62,8 +62,14 @@ static OWN: Entry = Entry {
 /// Builds a learner of somebody's own.
 type OwnBuild = dyn Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError> + Send + Sync;
 
+/// Does work within what a learner of somebody's own needs on its thread.
+type OwnAround = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
+
 #[derive(Clone)]
-struct Own(Arc<OwnBuild>);
+struct Own {
+    build: Arc<OwnBuild>,
+    around: Option<Arc<OwnAround>>,
+}
 
 impl fmt::Debug for Own {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +128,47 @@ impl LearnerConfig {
             values: Vec::new(),
             assumed: Vec::new(),
             learning: Learning::default(),
-            own: Some(Own(Arc::new(build))),
+            own: Some(Own {
+                build: Arc::new(build),
+                around: None,
+            }),
+        }
+    }
+
+    /// The same learner of your own, played within a function that does what it is given: for what a thread must hold
+    /// while it plays, such as a place in another language's interpreter. One from the catalogue needs nothing.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use emab::learners::LearnerConfig;
+    ///
+    /// let held = Arc::new(AtomicBool::new(false));
+    /// let holds = held.clone();
+    /// let config = LearnerConfig::own("cautious", |_spec| unreachable!()).around(move |work| {
+    ///     holds.store(true, Ordering::Relaxed);
+    ///     work();
+    /// });
+    /// let mut worked = false;
+    /// config.within(&mut || worked = true);
+    /// assert!(worked && held.load(Ordering::Relaxed));
+    /// ```
+    #[must_use]
+    pub fn around(
+        mut self,
+        around: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
+    ) -> LearnerConfig {
+        if let Some(own) = &mut self.own {
+            own.around = Some(Arc::new(around));
+        }
+        self
+    }
+
+    /// Does work within what the learner needs on this thread.
+    pub fn within(&self, work: &mut (dyn FnMut() + Send)) {
+        match self.own.as_ref().and_then(|own| own.around.as_ref()) {
+            Some(around) => around(work),
+            None => work(),
         }
     }
 
@@ -272,7 +318,7 @@ impl LearnerConfig {
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
         match &self.own {
-            Some(Own(build)) => build(spec),
+            Some(own) => (own.build)(spec),
             None => self.build_with(spec, problem, self.entry.build),
         }
     }

@@ -1,0 +1,379 @@
+//! `emab policy`: what a saved learner would choose.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use common::{emab, json, refuses};
+use emab::learners::LearnerConfig;
+use emab::{Action, Episode, Learner, Role, Stream, World};
+use emab_problem::{Happened, ProblemFile, Trained};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A learner that notes all that happens to it.
+struct Noted {
+    learner: Box<dyn Learner + Send>,
+    past: Vec<Happened>,
+    questions: bool,
+}
+
+impl Learner for Noted {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if self.questions {
+            self.past.push(Happened::Asked(t, x));
+        }
+        self.learner.choose(t, x)
+    }
+    fn learn(&mut self, episode: &Episode) {
+        self.past.push(Happened::Learned(episode.clone()));
+        self.learner.learn(episode);
+    }
+    fn reset(&mut self, stream: Stream) {
+        self.learner.reset(stream);
+    }
+}
+
+/// A folder with the file of a learner after so many episodes, and the learner.
+struct Saved {
+    learner: Box<dyn Learner + Send>,
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+fn saved(problem: &str, text: &str, episodes: u64) -> Saved {
+    let file = ProblemFile::find(problem).unwrap();
+    let config = LearnerConfig::parse(text, file.learning()).unwrap();
+    let truth = file.problem().unwrap();
+    let mut noted = Noted {
+        learner: config.build(file.spec(), Some(&truth)).unwrap(),
+        past: Vec::new(),
+        questions: Trained::needs_questions(&config),
+    };
+    noted.reset(Stream::new(1, 0, Role::Learner));
+    let mut world = World::new(truth, &file.circumstances(), episodes).unwrap();
+    world.restart(1, 0);
+    for _ in 0..episodes {
+        world.play(&mut noted).unwrap();
+    }
+    let trained = Trained {
+        file: Trained::spec_of(&file).unwrap(),
+        learner: text.into(),
+        seed: 1,
+        past: noted.past,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("learner.jsonl");
+    trained
+        .write(&mut fs::File::create(&path).unwrap())
+        .unwrap();
+    Saved {
+        learner: noted.learner,
+        _folder: folder,
+        path,
+    }
+}
+
+impl Saved {
+    fn path(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+
+    /// The file with a text put in another's place.
+    fn with(&self, old: &str, new: &str) -> &str {
+        let text = fs::read_to_string(&self.path).unwrap();
+        let changed = text.replacen(old, new, 1);
+        assert_ne!(text, changed, "{old}");
+        fs::write(&self.path, changed).unwrap();
+        self.path()
+    }
+}
+
+#[track_caller]
+fn prints(args: &[&str], expected: &str) {
+    let output = emab(args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed.trim_end(), expected.trim(), "\n{printed}");
+}
+
+#[test]
+fn tables_for_people() {
+    let saved = saved("parity", "feedbal", 300);
+    prints(&["policy", saved.path()], PARITY);
+    prints(
+        &["policy", saved.path(), "--step", "2", "--state", "0"],
+        PARITY_AT,
+    );
+}
+
+const PARITY: &str = "
+feedbal on parity, after 300 episodes:
+ step   state   seen   choice   its estimate
+─────────────────────────────────────────────
+    1       0    300   a0       3 ± 0.0381
+    2       0      1   a0       not observed
+    2       1    298   a1       8 ± 0.0382
+    3       0      0   stop     not observed
+    3       1    296   stop     9 ± 0.0382
+    3       2      1   stop     0 ± 0.8123
+";
+const PARITY_AT: &str = "
+feedbal on parity, after 300 episodes, at step 2 in state 0, seen 1 time: a0
+ action   observed   estimate       index
+───────────────────────────────────────────
+ a0              0   not observed   ∞
+ a1              0   not observed   ∞
+ stop            1   0 ± 0.8123     0.8123
+";
+
+#[test]
+fn json_is_what_the_learner_says() {
+    let mut saved = saved("screening", "feedbal:width=sound", 200);
+    let file = ProblemFile::find("screening").unwrap();
+    let spec = file.spec();
+    let document = json(&["policy", saved.path(), "--json"]);
+    assert_eq!(document["learner"], "feedbal:width=sound");
+    assert_eq!(document["problem"], "screening");
+    assert_eq!(
+        (&document["episodes"], &document["chooses"]),
+        (&json!(200), &json!("tables"))
+    );
+    assert_eq!(document["complete"], true);
+    let policy = document["policy"].as_array().unwrap();
+    let pairs = spec.reachable(1000).unwrap().pairs;
+    assert_eq!(policy.len(), pairs.len());
+    assert_eq!(policy[0]["seen"], 200);
+    for (row, (t, x)) in policy.iter().zip(pairs) {
+        assert_eq!(
+            (&row["step"], &row["state"]),
+            (&json!(t), &json!(spec.states().name(x)))
+        );
+        assert_eq!(row["action"], *spec.action_name(saved.learner.choose(t, x)));
+        let estimates = row["estimates"].as_array().unwrap();
+        let last = t == spec.horizon();
+        assert_eq!(estimates.len(), if last { 1 } else { 4 });
+        for estimate in estimates {
+            let name = estimate["action"].as_str().unwrap();
+            let action = (0..3)
+                .find(|&a| spec.actions().name(a) == name)
+                .map_or(Action::Stop, Action::Continue);
+            let known = saved.learner.estimate(t, x, action).unwrap();
+            let finite = |value: f64| {
+                if value.is_finite() {
+                    json!(value)
+                } else {
+                    Value::Null
+                }
+            };
+            let expected = json!({"action": name, "count": known.count, "mean": known.mean,
+                "width": finite(known.width), "index": finite(known.index)});
+            assert_eq!(*estimate, expected);
+        }
+    }
+    let mut estimates = policy
+        .iter()
+        .flat_map(|row| row["estimates"].as_array().unwrap());
+    let never = estimates.find(|known| known["count"] == 0).unwrap();
+    assert_eq!(
+        (&never["width"], &never["index"]),
+        (&Value::Null, &Value::Null)
+    );
+    // One pair, by name and by number.
+    let is_one = |row: &&Value| row["step"] == 2 && row["state"] == "raised";
+    let row = policy.iter().find(is_one).unwrap();
+    for state in ["raised", "3"] {
+        let one = json(&[
+            "policy",
+            saved.path(),
+            "--step",
+            "2",
+            "--state",
+            state,
+            "--json",
+        ]);
+        assert_eq!(one["policy"], json!([row]));
+    }
+    // And from standard input.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
+        .args(["policy", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text = fs::read(&saved.path).unwrap();
+    child.stdin.take().unwrap().write_all(&text).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let piped: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(piped, document);
+}
+
+#[track_caller]
+fn notes(args: &[&str], words: &str) {
+    let output = emab(args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let noted = String::from_utf8(output.stderr).unwrap();
+    assert!(noted.contains(words), "{words:?} is not in {noted:?}");
+}
+
+/// What such a learner says is true of its next episode, or of one draw: that is said, and it is the same every time.
+#[test]
+fn learners_that_choose_by_more_than_they_learned() {
+    for (learner, chooses, words) in [
+        (
+            "thompson",
+            "draws",
+            "note: it draws: each choice here is one draw",
+        ),
+        ("feedbal:ties=random", "draws", "note: it draws"),
+        ("ucb1", "plan", "this is the plan for its next episode"),
+        (
+            "explore-then-commit",
+            "asked",
+            "this is what it would choose asked now",
+        ),
+    ] {
+        let mut saved = saved("parity", learner, 60);
+        notes(&["policy", saved.path()], words);
+        let document = json(&["policy", saved.path(), "--json"]);
+        assert_eq!(document["chooses"], chooses, "{learner}");
+        let policy = document["policy"].as_array().unwrap();
+        let spec = ProblemFile::find("parity").unwrap().spec().clone();
+        for (row, (t, x)) in policy.iter().zip(spec.reachable(1000).unwrap().pairs) {
+            assert_eq!(
+                row["action"],
+                *spec.action_name(saved.learner.choose(t, x)),
+                "{learner}"
+            );
+        }
+        // One of them alone is the same.
+        let row = &policy[policy.len() - 2];
+        let (step, state) = (row["step"].to_string(), row["state"].as_str().unwrap());
+        let one = [
+            "policy",
+            saved.path(),
+            "--step",
+            &step,
+            "--state",
+            state,
+            "--json",
+        ];
+        assert_eq!(json(&one)["policy"], json!([row]), "{learner}");
+    }
+    let saved = saved("parity", "ucb1", 60);
+    prints(&["policy", saved.path()], PLAN);
+}
+
+const PLAN: &str = "
+ucb1 on parity, after 60 episodes:
+ step   state   seen   choice
+──────────────────────────────
+    1       0     60   a1
+    2       0     29   a0
+    2       1     30   a0
+    3       0      1   stop
+    3       1     55   stop
+    3       2      1   stop
+";
+
+#[test]
+fn large_ones_are_cut_in_words() {
+    let saved = saved("resource", "feedbal", 0);
+    let path = saved.with("\"horizon\":10,", "\"horizon\":10000,");
+    let path = {
+        assert_eq!(path, saved.path());
+        saved.with("\"states\":10,", "\"states\":1000000,")
+    };
+    notes(
+        &["policy", path],
+        "note: more can be reached than is looked at, which are 100,000 step-state pairs",
+    );
+    let text = String::from_utf8(emab(&["policy", path]).stdout).unwrap();
+    assert!(
+        text.ends_with("These are 60 of 100,000 pairs; --json prints the others, too.\n"),
+        "{text}"
+    );
+    assert_eq!(json(&["policy", path, "--json"])["complete"], false);
+    let far = ["policy", path, "--step", "9999", "--state", "999999"];
+    assert!(
+        String::from_utf8(emab(&far).stdout)
+            .unwrap()
+            .contains("seen 0 times: stop")
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let new = || saved("screening", "feedbal", 3);
+    let file = new();
+    notes(
+        &["policy", file.path(), "--step", "1", "--state", "even"],
+        "no episode can come to this step in this state",
+    );
+    for (args, words) in [
+        (&["--step", "1"][..], "--state"),
+        (&["--state", "low"], "--step"),
+        (&["--step", "0", "--state", "low"], "at least 1"),
+        (
+            &["--step", "6", "--state", "low"],
+            "--step: there are 5 steps, got 6",
+        ),
+        (
+            &["--step", "1", "--state", "hihg"],
+            "no state `hihg` (did you mean `high`?)",
+        ),
+        (&["--step", "1", "--state", "7"], "its number from 0 to 6"),
+    ] {
+        refuses(&[&["policy", file.path()], args].concat(), 2, &[words]);
+    }
+    refuses(
+        &["policy", "nowhere.jsonl"],
+        2,
+        &["cannot read nowhere.jsonl: "],
+    );
+    refuses(&["policy", "/"], 2, &["cannot read /: "]);
+    refuses(&["policy", "-"], 2, &["-: line 1: the file is empty"]);
+    for (old, new_text, words) in [
+        (
+            "\"emab_learner\":1",
+            "\"emab_learner\":9",
+            &["learner.jsonl: line 1: the format is 9"][..],
+        ),
+        (
+            "\"horizon\":5",
+            "\"horizon\":-1",
+            &["learner.jsonl, `problem`:1:", "`horizon`"],
+        ),
+        (
+            "\"learner\":\"feedbal\"",
+            "\"learner\":\"feedball\"",
+            &["learner.jsonl: unknown learner `feedball`"],
+        ),
+        (
+            "\"learner\":\"feedbal\"",
+            "\"learner\":\"optimal\"",
+            &["this problem has no `model`"],
+        ),
+        (
+            "{\"id\":\"learned-2\"",
+            "{\"ID\":\"learned-2\"",
+            &["learner.jsonl: line 3: unknown field `ID`"],
+        ),
+        (
+            "max(x - 1, minimal)",
+            "x - 1",
+            &[
+                "learner.jsonl, `problem`:1:",
+                "t = 2, x = 0 (minimal)",
+                "got -1",
+            ],
+        ),
+    ] {
+        refuses(&["policy", new().with(old, new_text)], 2, words);
+    }
+}

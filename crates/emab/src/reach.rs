@@ -1,0 +1,295 @@
+//! Where the episodes of a specification can come to, and whether two specifications are one and the same.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::spec::{Names, Point, PointError, Spec};
+
+/// The step-state pairs that can be reached by any action and any feedback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reachable {
+    /// Steps from 1 and states, in order.
+    pub pairs: Vec<(usize, usize)>,
+    /// Whether these are all, or the limit was met.
+    pub complete: bool,
+}
+
+/// What came of comparing two specifications.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// They allow the same episodes, which lead to the same states.
+    Same,
+    /// They do not.
+    Differ(Difference),
+    /// They are too large to be gone through, and the same as far as that was done.
+    TooLarge,
+}
+
+/// What makes another specification of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The field of the problem file.
+    pub field: &'static str,
+    /// What differs, in words.
+    pub what: String,
+    /// What the one says of it.
+    pub one: String,
+    /// What the other says.
+    pub other: String,
+}
+
+impl Spec {
+    /// What can be reached, until there are more than `limit` pairs or ten times as many outcomes. An error where the mask
+    /// has no value, or a transition leads nowhere.
+    ///
+    /// ```
+    /// use emab::{Names, Spec};
+    /// let spec = Spec::new(3, Names::Count(9, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+    ///     .transition(|_t, x, _a, f| (x + f) as f64);
+    /// let reachable = spec.reachable(1000).unwrap();
+    /// assert_eq!(reachable.pairs, [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]);
+    /// assert!(reachable.complete && !spec.reachable(3).unwrap().complete);
+    /// ```
+    pub fn reachable(&self, limit: usize) -> Result<Reachable, PointError> {
+        let mut pairs = Vec::new();
+        let walked = walk(self, limit, |t, x, actions, next| {
+            pairs.push((t, x));
+            follow(self, (t, x), actions, next)
+        })?;
+        Ok(Reachable {
+            pairs,
+            complete: walked.complete,
+        })
+    }
+
+    /// Whether another specification is the same in all that decides: its sizes, the names of actions and feedbacks, and
+    /// what may be done and where it leads wherever an episode can come to, as far as `limit` pairs go. How that is
+    /// written, and what states are called, decides nothing.
+    ///
+    /// ```
+    /// use emab::{Compared, Names, Spec};
+    /// let spec = || Spec::new(2, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap();
+    /// let one = spec().transition(|_t, x, _a, f| (x + f) as f64);
+    /// // The same at the start, and elsewhere there is no episode.
+    /// let same = spec().transition(|_t, _x, _a, f| f as f64);
+    /// assert_eq!(one.compare(&same, 1000), Ok(Compared::Same));
+    /// let other = spec().transition(|_t, x, _a, f| (x + 2 * f) as f64);
+    /// let Ok(Compared::Differ(found)) = one.compare(&other, 1000) else { panic!() };
+    /// assert_eq!(found.what, "`transition` at t = 1, x = 0, a = 0, f = 1");
+    /// assert_eq!((found.one, found.other), ("1".into(), "2".into()));
+    /// ```
+    pub fn compare(&self, other: &Spec, limit: usize) -> Result<Compared, PointError> {
+        let differ = |field, what: String, one: &dyn fmt::Display, other: &dyn fmt::Display| {
+            Compared::Differ(Difference {
+                field,
+                what,
+                one: one.to_string(),
+                other: other.to_string(),
+            })
+        };
+        for (field, one, two) in [
+            ("horizon", self.horizon(), other.horizon()),
+            ("states", self.states().len(), other.states().len()),
+            ("actions", self.actions().len(), other.actions().len()),
+            ("feedbacks", self.feedbacks().len(), other.feedbacks().len()),
+            ("start", self.start(), other.start()),
+        ] {
+            if one != two {
+                let what = match field {
+                    "horizon" | "start" => format!("`{field}`"),
+                    _ => format!("the number of `{field}`"),
+                };
+                return Ok(differ(field, what, &one, &two));
+            }
+        }
+        for (field, one, two) in [
+            ("actions", self.actions(), other.actions()),
+            ("feedbacks", self.feedbacks(), other.feedbacks()),
+        ] {
+            if let Some(i) = first_other_name(one, two) {
+                let what = format!("number {i} of the `{field}`");
+                let [one, two] = [one, two].map(|names| format!("`{}`", names.name(i)));
+                return Ok(differ(field, what, &one, &two));
+            }
+        }
+        let mut found = None;
+        let walked = walk(self, limit, |t, x, actions, next| {
+            // After a difference there is nothing more to look for.
+            if found.is_none() {
+                found = difference_at(self, other, (t, x))?;
+            }
+            match found {
+                None => follow(self, (t, x), actions, next),
+                Some(_) => Ok(()),
+            }
+        })?;
+        Ok(match found {
+            Some(found) => Compared::Differ(found),
+            None if walked.complete => Compared::Same,
+            None => Compared::TooLarge,
+        })
+    }
+}
+
+fn first_other_name(one: &Names, other: &Names) -> Option<usize> {
+    (0..one.len()).find(|&i| one.name(i) != other.name(i))
+}
+
+/// The first difference of what may be done in a pair and where it leads.
+fn difference_at(
+    one: &Spec,
+    other: &Spec,
+    (t, x): (usize, usize),
+) -> Result<Option<Difference>, PointError> {
+    let found = |field: &'static str, a, f, one: String, other: String| {
+        let point = Point {
+            t,
+            x,
+            a: Some(a),
+            f,
+        };
+        Ok(Some(Difference {
+            field,
+            what: format!("`{field}` at {point}"),
+            one,
+            other,
+        }))
+    };
+    for a in 0..one.actions().len() {
+        let allowed = [one.check_allowed(t, x, a)?, other.check_allowed(t, x, a)?];
+        if allowed[0] != allowed[1] {
+            let [one, other] = allowed.map(|allowed| allowed.to_string());
+            return found("allowed", a, None, one, other);
+        }
+        for f in (0..one.feedbacks().len()).filter(|_| allowed[0]) {
+            let next = [one.next(t, x, a, f)?, other.next(t, x, a, f)?];
+            if next[0] != next[1] {
+                let [one, other] = next.map(|next| next.to_string());
+                return found("transition", a, Some(f), one, other);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// How far a walk came.
+pub(crate) struct Walked {
+    pub(crate) pairs: usize,
+    pub(crate) complete: bool,
+}
+
+/// Adds where these actions lead by any feedback.
+pub(crate) fn follow(
+    spec: &Spec,
+    (t, x): (usize, usize),
+    actions: &[usize],
+    next: &mut BTreeSet<usize>,
+) -> Result<(), PointError> {
+    for &a in actions {
+        for f in 0..spec.feedbacks().len() {
+            next.insert(spec.next(t, x, a, f)?);
+        }
+    }
+    Ok(())
+}
+
+/// Visits what can be reached step by step; only the states of one step and the next are kept.
+pub(crate) fn walk(
+    spec: &Spec,
+    limit: usize,
+    mut visit: impl FnMut(usize, usize, &[usize], &mut BTreeSet<usize>) -> Result<(), PointError>,
+) -> Result<Walked, PointError> {
+    let mut walked = Walked {
+        pairs: 0,
+        complete: true,
+    };
+    let mut level = BTreeSet::from([spec.start()]);
+    let mut allowed = Vec::new();
+    // Actions and feedbacks multiply the work of a pair.
+    let branch = spec.actions().len() * spec.feedbacks().len();
+    let mut outcomes = 0_usize;
+    for t in 1..=spec.horizon() {
+        let mut next = BTreeSet::new();
+        for &x in &level {
+            if walked.pairs == limit || outcomes + branch > 10 * limit {
+                walked.complete = false;
+                return Ok(walked);
+            }
+            walked.pairs += 1;
+            allowed.clear();
+            for a in 0..spec.actions().len() {
+                if spec.check_allowed(t, x, a)? {
+                    allowed.push(a);
+                }
+            }
+            outcomes += branch;
+            visit(t, x, &allowed, &mut next)?;
+        }
+        if next.is_empty() {
+            break;
+        }
+        level = next;
+    }
+    Ok(walked)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn spec(horizon: usize) -> Spec {
+        let names = |of: [&str; 2]| Names::List(of.map(str::to_owned).to_vec());
+        Spec::new(
+            horizon,
+            Names::Count(9, ""),
+            names(["blood", "scan"]),
+            names(["no", "yes"]),
+        )
+        .unwrap()
+        .transition(|_t: usize, x: usize, _a: usize, f: usize| (x + f) as f64)
+    }
+
+    fn differ(one: &Spec, other: &Spec) -> [String; 3] {
+        match one.compare(other, 1000) {
+            Ok(Compared::Differ(found)) => [found.what, found.one, found.other],
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_difference_is_found() {
+        let one = spec(3);
+        assert_eq!(differ(&one, &spec(4)), ["`horizon`", "3", "4"]);
+        let started = spec(3).start_at(2).unwrap();
+        assert_eq!(differ(&one, &started), ["`start`", "0", "2"]);
+        let masked = spec(3).allowed(|t: usize, x: usize, a: usize, _f: usize| {
+            f64::from(u8::from(!(t == 2 && x == 1 && a == 1)))
+        });
+        let found = ["`allowed` at t = 2, x = 1, a = 1", "true", "false"];
+        assert_eq!(differ(&one, &masked), found);
+        let moved =
+            spec(3).transition(|t: usize, x: usize, a: usize, f: usize| (x + f + t * a / 2) as f64);
+        let found = ["`transition` at t = 2, x = 0, a = 1, f = 0", "0", "1"];
+        assert_eq!(differ(&one, &moved), found);
+        let other =
+            |actions, feedbacks| Spec::new(3, Names::Count(9, ""), actions, feedbacks).unwrap();
+        let named = other(one.actions().clone(), Names::Count(2, ""));
+        let found = ["number 0 of the `feedbacks`", "`no`", "`0`"];
+        assert_eq!(differ(&one, &named), found);
+        let more = other(Names::Count(3, "a"), one.feedbacks().clone());
+        assert_eq!(differ(&one, &more), ["the number of `actions`", "2", "3"]);
+    }
+
+    #[test]
+    fn what_no_episode_comes_to_makes_no_difference() {
+        // State 8 is too far for three steps, and at the horizon nothing follows.
+        let elsewhere = spec(3).transition(|t: usize, x: usize, _a: usize, f: usize| {
+            (if t == 3 || x == 8 { 0 } else { x + f }) as f64
+        });
+        assert_eq!(spec(3).compare(&elsewhere, 1000), Ok(Compared::Same));
+        assert_eq!(spec(3).compare(&elsewhere, 5), Ok(Compared::TooLarge));
+        let wrong = spec(3).transition(|_t: usize, _x: usize, _a: usize, _f: usize| 9.0);
+        assert!(spec(3).compare(&wrong, 1000).is_err());
+    }
+}
