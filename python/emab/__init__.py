@@ -19,6 +19,7 @@ from emab._result import Curve, Result
 from emab._run import SoundnessWarning, run
 from emab._simulate import Simulator, simulate
 from emab._solve import Bound, Bounds, Policy, Solution, bounds, solve
+from emab._sweep import SweepCell, SweepLike, SweepResult, sweep
 from emab.learners import *  # noqa: F403
 from emab.learners import __all__ as _learners
 
@@ -40,6 +41,9 @@ __all__ = [
     "Solution",
     "SoundnessWarning",
     "Spec",
+    "SweepCell",
+    "SweepLike",
+    "SweepResult",
     "__version__",
     "bounds",
     "load",
@@ -49,5 +53,6 @@ __all__ = [
     "simulate",
     "solve",
     "spec",
+    "sweep",
     *[name for name in _learners if name != "BY_NAME"],
 ]

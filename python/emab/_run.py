@@ -83,6 +83,7 @@ def prepare(
     conditions: Sequence[str],
     shard: str | None = None,
     quiet: bool = False,
+    stacklevel: int = 3,
 ) -> Experiment:
     """Make what the engine runs, and say what is doubtful about it."""
     experiment = Experiment(
@@ -96,7 +97,7 @@ def prepare(
     )
     for note in [] if quiet else experiment.notes:
         words = note.removeprefix("note: ").removeprefix("warning: ")
-        warnings.warn(words, SoundnessWarning, stacklevel=3)
+        warnings.warn(words, SoundnessWarning, stacklevel=stacklevel)
     return experiment
 
 

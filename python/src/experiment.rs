@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::watch::{Trouble, Watch};
 
 /// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
-const CHECKED_FIRST: usize = 20_000;
+pub const CHECKED_FIRST: usize = 20_000;
 
 /// Learners on a problem, many runs each. :func:`emab.run` is what people use.
 ///

@@ -283,18 +283,6 @@ impl Learner {
         }))
     }
 
-    /// Forget everything and begin anew with this seed.
-    #[pyo3(signature = (seed = 0))]
-    fn fresh(&self, seed: u64) -> PyResult<Learner> {
-        let old = self.seat()?;
-        Ok(Learner {
-            text: self.text.clone(),
-            seed,
-            remember: self.remember,
-            seat: Some(Seat::new(old.file.clone(), old.config.clone(), seed)?),
-        })
-    }
-
     /// How many episodes it has learned from.
     #[getter]
     fn learned(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! A grid of settings, as Python sees it: all of it, or a shard of its cells.
 
+use std::sync::Arc;
+
 use emab_problem::ProblemFile;
 use emab_report::{table_csv, table_parquet};
 use emab_sim::{Control, Shard};
@@ -7,6 +9,7 @@ use emab_sweep::{CellResult, SweepFile, columns};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::experiment::CHECKED_FIRST;
 use crate::problem::Problem;
 use crate::watch::{Trouble, Watch};
 
@@ -14,29 +17,41 @@ use crate::watch::{Trouble, Watch};
 #[pyclass(frozen, module = "emab._emab")]
 pub struct Sweep {
     inner: emab_sweep::Sweep,
+    problem: Arc<ProblemFile>,
 }
 
 #[pymethods]
 impl Sweep {
-    /// The sweep of a text in TOML; ``file`` is what errors call it. The problem is the one that the file names, unless
-    /// another is given.
+    /// The sweep of a text in TOML; ``file`` is where it stands, and what errors call it. The problem is the one that
+    /// the file names, unless another is given. ``check=False`` is for those who know that every cell can be run.
     #[new]
-    #[pyo3(signature = (text, file = "<sweep>", problem = None))]
-    fn new(text: &str, file: &str, problem: Option<&Problem>) -> PyResult<Sweep> {
+    #[pyo3(signature = (text, file = "<sweep>", problem = None, *, check = true))]
+    fn new(text: &str, file: &str, problem: Option<&Problem>, check: bool) -> PyResult<Sweep> {
         let sweep = SweepFile::parse(file, text).map_err(errors::sweep)?;
-        let found;
         let problem = match problem {
-            Some(problem) => &*problem.file,
-            None => {
-                found = ProblemFile::find(&sweep.problem).map_err(errors::find)?;
-                &found
-            }
+            Some(problem) => problem.file.clone(),
+            None => Arc::new(ProblemFile::find(&sweep.problem_beside()).map_err(errors::find)?),
         };
-        let inner = emab_sweep::Sweep::new(sweep, problem).map_err(errors::sweep)?;
-        for cell in &inner.cells {
-            cell.check(20_000).map_err(errors::sweep)?;
+        let inner = emab_sweep::Sweep::new(sweep, &problem).map_err(errors::sweep)?;
+        for cell in inner.cells.iter().filter(|_| check) {
+            cell.check(CHECKED_FIRST).map_err(errors::sweep)?;
         }
-        Ok(Sweep { inner })
+        Ok(Sweep { inner, problem })
+    }
+
+    /// The problem, before anything is varied.
+    #[getter]
+    fn problem(&self) -> Problem {
+        Problem {
+            file: self.problem.clone(),
+        }
+    }
+
+    /// Episodes of a cell, all runs together.
+    #[getter]
+    fn episodes(&self) -> u64 {
+        let file = &self.inner.file;
+        file.runs.saturating_mul(file.episodes)
     }
 
     /// How many cells there are.
@@ -55,14 +70,14 @@ impl Sweep {
         watch: Option<Py<PyAny>>,
     ) -> PyResult<Vec<String>> {
         let shard: Shard = shard.parse().map_err(errors::wrong)?;
-        let trouble = std::sync::Arc::new(Trouble::default());
+        let trouble = Arc::new(Trouble::default());
         let watch = Watch {
             callback: watch,
             trouble: trouble.clone(),
         };
         let cells: Vec<_> = self.inner.share(shard).collect();
         let file = &self.inner.file;
-        let each = file.runs.saturating_mul(file.episodes);
+        let each = self.episodes();
         let total = each.saturating_mul(cells.len() as u64);
         let mut done = Vec::new();
         for (i, cell) in cells.iter().enumerate() {

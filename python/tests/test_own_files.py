@@ -120,13 +120,6 @@ def test_a_setting(name):
     assert (type(again), again.text, again.parameters) == (type(setting), setting.text, setting.parameters)
 
 
-def test_fresh_has_seen_nothing(learner):
-    fresh = learner.fresh(seed=7)
-    assert fresh.learned == 0
-    new = type(learner)(PROBLEM, seed=7)
-    assert play(fresh, np.random.default_rng(1)) == play(new, np.random.default_rng(1))
-
-
 def test_a_subclass_stays_one(tmp_path):
     learner = Mine(PROBLEM.spec)
     play(learner, np.random.default_rng(1))

@@ -1,6 +1,7 @@
 //! What a sweep file says.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use emab_sim::{CheckpointError, check_checkpoints, log_spaced};
 use serde::Deserialize;
@@ -155,6 +156,16 @@ enum Scale {
 const MOST_VALUES: u32 = 100_000;
 
 impl SweepFile {
+    /// The problem as seen from where this program runs: a file's path is meant as seen from the sweep's.
+    pub fn problem_beside(&self) -> String {
+        let path = Path::new(&self.problem);
+        let is_file = path.extension().is_some() && path.is_relative();
+        match Path::new(&self.file).parent().filter(|_| is_file) {
+            Some(parent) => parent.join(path).display().to_string(),
+            None => self.problem.clone(),
+        }
+    }
+
     /// Reads the text of a file; `file` is what errors call it.
     pub fn parse(file: &str, text: &str) -> Result<SweepFile, SweepError> {
         let raw: Raw = toml::from_str(text).map_err(|error| SweepError::File {

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::Path;
 
 use emab_problem::{Format, ProblemFile};
 use emab_report::{Folder, confidence, number, table, table_csv, table_parquet};
@@ -70,7 +69,7 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), Failure> {
     let text = fs::read_to_string(&args.file)
         .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
     let file = SweepFile::parse(&name, &text)?;
-    let problem = load::problem(&beside(&args.file, &file.problem))?;
+    let problem = load::problem(&file.problem_beside())?;
     let sweep = Sweep::new(file, &problem)?;
     // A cell that cannot be run is named before any is.
     for cell in &sweep.cells {
@@ -95,16 +94,6 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), Failure> {
             finish_shard(folder, &sweep, shard, &done, json)
         }
         _ => finish(&sweep, folder.as_ref(), &done, json),
-    }
-}
-
-/// A problem's file as seen from the sweep's.
-fn beside(sweep: &Path, problem: &str) -> String {
-    let path = Path::new(problem);
-    let is_file = path.extension().is_some() && path.is_relative();
-    match sweep.parent().filter(|_| is_file) {
-        Some(parent) => parent.join(path).display().to_string(),
-        None => problem.into(),
     }
 }
 

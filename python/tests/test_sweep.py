@@ -1,0 +1,165 @@
+"""Sweeps from Python are those of the command."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from shard_learners import timeless
+
+import emab
+from emab import _toml
+from emab._sweep import sweep
+
+GRID = """
+problem     = "resource"
+learners    = ["feedbal:delta=0.05", "ucb1v"]
+episodes    = 200
+runs        = 6
+seed        = 7
+checkpoints = [10, 100]
+
+[grid]
+problem.p      = { from = 0.2, to = 1, steps = 3 }
+learner.width  = ["paper", "sound"]
+
+[[cell]]
+learner.sigma2  = 0.3
+problem.horizon = 4
+"""
+FIELDS = {
+    "problem": "resource",
+    "learners": [emab.FeedBAL(delta=0.05), "ucb1v"],
+    "episodes": 200,
+    "runs": np.int64(6),
+    "seed": 7,
+    "checkpoints": (10, 100),
+    "grid": {"problem": {"p": {"from": 0.2, "to": 1, "steps": 3}}, "learner.width": ["paper", "sound"]},
+    "cell": [{"learner.sigma2": 0.3, "problem.horizon": 4}],
+}
+
+
+def command(*arguments, cwd):
+    done = subprocess.run([sys.executable, "-m", "emab", *arguments], cwd=cwd, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def by_command(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("command")
+    (folder / "grid.toml").write_text(GRID)
+    code, text, errors = command("sweep", "grid.toml", "--json", "--out", "out", cwd=folder)
+    assert code == 0, errors
+    return folder, text
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_a_file_gives_the_bytes_of_the_command(by_command, tmp_path, threads):
+    folder, text = by_command
+    result = sweep(folder / "grid.toml", threads=threads)
+    result.save(tmp_path / "new" / "folder")
+    assert timeless(result.text) == timeless(text)
+    for table in ("sweep.csv", "sweep.parquet"):
+        assert (tmp_path / "new" / "folder" / table).read_bytes() == (folder / "out" / table).read_bytes()
+
+
+def test_a_dictionary_is_a_file(by_command):
+    folder, text = by_command
+    for fields in (FIELDS, {**FIELDS, "problem": emab.load("resource")}):
+        result = sweep(fields)
+        assert timeless(result.text) == timeless(text)
+        assert result.csv == (folder / "out" / "sweep.csv").read_text()
+
+
+def test_frames_have_the_rows_of_the_table(by_command):
+    result = sweep(FIELDS)
+    polars, arrow, pandas = result.to_polars(), result.to_arrow(), result.to_pandas()
+    assert polars.columns == arrow.column_names == list(pandas.columns)
+    assert polars.rows() == [tuple(row.values()) for row in arrow.to_pylist()]
+    none = pandas.astype(object).where(pandas.notna(), None)
+    assert [tuple(row) for row in none.itertuples(index=False)] == polars.rows()
+    assert pandas["seed"].dtype == np.uint64
+    assert pandas["learner.width"].unique().tolist()[:2] == ["paper", "sound"]
+
+
+def test_a_cell_is_a_run_with_its_seed(by_command):
+    cell = next(c for c in sweep(FIELDS).cells if c.values == {"learner.sigma2": 0.3, "problem.horizon": 4})
+    problem = json.loads(emab.load("resource").to_json())
+    problem["horizon"] = 4
+    again = emab.run(problem, cell.curve.label, runs=6, episodes=200, checkpoints=[10, 100], seed=cell.seed).curves[0]
+    np.testing.assert_array_equal(again.regret, cell.curve.regret)
+    assert f"SweepCell({cell.number}" in repr(cell)
+
+
+def test_a_problem_is_looked_for_beside_the_sweep(tmp_path):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    emab.load("treatment").save(inside / "mine.json")
+    (inside / "grid.toml").write_text('problem = "mine.json"\nepisodes = 50\nruns = 3\n')
+    code, text, errors = command("sweep", "inside/grid.toml", "--json", cwd=tmp_path)
+    assert code == 0, errors
+    assert timeless(sweep(inside / "grid.toml").text) == timeless(text)
+    other = sweep(inside / "grid.toml", problem="resource")
+    assert other.csv == sweep({"problem": "resource", "episodes": 50, "runs": 3}).csv
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'problem = "resource"\nruns = 0\n',
+        "runs = 3\n",
+        "problem = 3\n",
+        'problem = "resource\n',
+        'problem = "resource"\nrnus = 3\n',
+        'problem = "resource"\n[grid]\nproblem.p = [1.5]\n',
+        'problem = "resource"\n[grid]\nlearner.nothing = [1.5]\n',
+        'problem = "nowhere.json"\n',
+        'problem = "resorce"\n',
+    ],
+)
+def test_mistakes_have_the_words_of_the_command(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grid.toml").write_text(text)
+    code, _, errors = command("sweep", "grid.toml", cwd=tmp_path)
+    assert code == 2
+    with pytest.raises((ValueError, OSError)) as caught:
+        sweep("grid.toml")
+    assert str(caught.value).strip() == errors.removeprefix("error: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"runs": 3}, "a sweep must have a `problem`"),
+        ({"problem": "resource", "rnus": 3}, "rnus"),
+        ({"problem": "resource", "grid": [1]}, "`grid` must be a dictionary"),
+        ({"problem": "resource", "grid": {"problem.p": object()}}, "`problem.p` must be made of"),
+        ({"problem": "resource", "grid": {"problem.p": [float("nan")]}}, "`problem.p` must be finite"),
+        ({"problem": "resource", "cell": 3}, "`cell` must be a list"),
+        ({"problem": "resource", "learners": [lambda spec: None]}, "<lambda> is code"),
+    ],
+)
+def test_mistakes_in_a_dictionary_are_named(fields, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        sweep(fields)
+
+
+def test_texts_arrive_as_they_are():
+    """Whatever is in a text or a key, it neither ends early nor becomes something else."""
+    tomllib = pytest.importorskip("tomllib")  # not in Python 3.10
+    control = "".join(map(chr, range(0x20))) + "\x7f\x85\u2028"
+    said = {"problem": control, "grid": {"problem": {control: [control, True, 1e-5, 2**53], "": -0.5}}}
+    assert tomllib.loads(_toml.write(said)) == said
+    nasty = 'a"b\\c ü€😀\'\'\'"""#]'
+    grid = {"problem": {"name": nasty}}
+    result = sweep({"problem": "resource", "runs": 2, "episodes": 10, "grid": grid})
+    assert [cell.values["problem.name"] for cell in result.cells] == [nasty]
+
+
+def test_progress_reaches_the_total():
+    told = []
+    result = sweep(FIELDS, progress=lambda done, total: told.append((done, total)))
+    total = len(result.cells) * 6 * 200
+    assert told[-1] == (total, total)
+    assert told == sorted(told)
