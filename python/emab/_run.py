@@ -63,7 +63,13 @@ def run(
     )
     with watched(progress, "running") as watch:
         experiment.run(threads, watch)
-    return Result.parse(experiment.document())
+    return Result.parse(experiment.document(), played(cast(ProblemLike, problem), conditions))
+
+
+def played(problem: ProblemLike, conditions: Sequence[str]) -> Problem:
+    """The problem under these conditions."""
+    found = load(problem)
+    return found.with_conditions(list(conditions)) if conditions else found
 
 
 def prepare(
@@ -80,11 +86,8 @@ def prepare(
     stacklevel: int = 3,
 ) -> Experiment:
     """Make what the engine runs, and say what is doubtful about it."""
-    found = load(problem)
-    if conditions:
-        found = found.with_conditions(list(conditions))
     experiment = Experiment(
-        found,
+        played(problem, conditions),
         asked(learners),
         episodes=episodes,
         runs=runs,

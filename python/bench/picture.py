@@ -1,0 +1,19 @@
+"""Draws docs/python.png, the picture of the README's Python example: ``python python/bench/picture.py``."""
+
+import warnings
+from pathlib import Path
+
+import matplotlib
+
+import emab
+
+matplotlib.use("Agg")
+# The picture is about what is lost; the README says elsewhere what the printed width leaves out.
+warnings.simplefilter("ignore", emab.SoundnessWarning)
+
+learners = [emab.FeedBAL(), emab.FeedBALModel(), emab.PSRL(reveal=True), emab.UCB1(), emab.UCB1V()]
+result = emab.run("resource", learners, runs=200, episodes=20_000, seed=1)
+print(result)
+path = Path(__file__).parents[2] / "docs" / "python.png"
+result.plot().figure.savefig(path, dpi=160)
+print(f"wrote {path}")

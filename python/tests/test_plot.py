@@ -1,0 +1,170 @@
+"""Pictures, drawn for real and looked at through matplotlib's own objects."""
+
+import sys
+from itertools import pairwise
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+import emab
+import emab.plot
+
+pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return emab.run("coverage", ["feedbal", "optimal", "random"], runs=20, episodes=500)
+
+
+def lines(ax):
+    return {line.get_label(): line for line in ax.get_lines() if not line.get_label().startswith("_")}
+
+
+@pytest.mark.parametrize("against", ["benchmark", "optimal"])
+def test_regret_draws_the_result(result, against):
+    ax = result.plot(against=against)
+    drawn = lines(ax)
+    assert list(drawn) == result.labels
+    bands = ax.collections
+    for curve, band in zip(result.curves, bands, strict=True):
+        mean = curve.regret if against == "benchmark" else curve.regret_optimal
+        x, y = drawn[curve.label].get_data()
+        np.testing.assert_array_equal(x, curve.episode)
+        np.testing.assert_array_equal(y, mean)
+        corners = band.get_paths()[0].vertices
+        half = curve.upper - curve.regret
+        assert corners[:, 1].max() == pytest.approx((mean + half).max())
+        assert corners[:, 1].min() == pytest.approx((mean - half).min())
+    assert against in ax.get_ylabel()
+
+
+def test_names_stand_at_the_ends_of_their_lines_and_apart(result):
+    ax = result.plot()
+    ax.figure.draw_without_rendering()
+    labels = {text.get_text(): text for text in ax.texts if text.get_text() in result.labels}
+    assert set(labels) == set(result.labels)
+    boxes = sorted((text.get_window_extent() for text in labels.values()), key=lambda box: box.y0)
+    for below, above in pairwise(boxes):
+        assert above.y0 >= below.y1 - 1
+    assert ax.get_legend() is None
+    for label, line in lines(ax).items():
+        assert labels[label].get_color() == line.get_color()
+
+
+def test_names_that_would_collide_become_a_legend():
+    with emab.plot.style():
+        _, ax = plt.subplots()
+        for i in range(9):
+            ax.plot([0, 1], [0, 1 + i / 1e4], label=f"line {i}")
+        emab.plot.label_ends(ax)
+    assert len(ax.get_legend().get_texts()) == 9
+    assert not ax.texts
+
+
+def test_bounds_are_drawn_as_they_are():
+    result, bounds = emab.run("resource", runs=5, episodes=500), emab.bounds("resource", episodes=500)
+    drawn = lines(result.plot(log_x=True, log_y=True, bound=bounds))
+    last = {label.split(":")[0]: line.get_ydata()[-1] for label, line in drawn.items()}
+    assert last["Theorem 1, printed"] == bounds.theorem1.printed
+    assert last["Theorem 1, tight"] == bounds.theorem1.tight
+    assert last["no theorem"] == pytest.approx(bounds.trivial)
+
+
+def test_causes_add_up_to_the_regret(result):
+    ax = emab.plot.causes(result)
+    widths = {}
+    for bar in ax.patches:
+        row = round(bar.get_y() + bar.get_height() / 2)
+        widths[row] = widths.get(row, 0) + bar.get_width()
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    for row, name in enumerate(names):
+        assert widths[row] == pytest.approx(result.curve(name).regret[-1])
+
+
+def test_a_policy_is_drawn_cell_by_cell():
+    solution = emab.solve("screening")
+    ax = solution.plot()
+    cells = ax.images[0].get_array()
+    colours = {patch.get_label(): patch.get_facecolor()[:3] for patch in ax.get_legend().get_patches()}
+    differing = 0
+    for t, row in enumerate(solution.benchmark.policy):
+        for x, choice in enumerate(row):
+            expected = (1, 1, 1) if choice is None else colours[choice]
+            np.testing.assert_allclose(cells[x, t], expected)
+            differing += choice != solution.optimal.policy[t][x]
+    assert colours["stop"] == to_rgb(emab.plot.STOP)
+    dots = [line for line in ax.get_lines() if line.get_marker() == "o"]
+    assert len(dots) == differing > 0
+    other = emab.plot.policy(solution, which="optimal")
+    assert "28.72" in other.texts[0].get_text()
+
+
+def test_it_draws_on_the_axes_given_and_changes_nothing_else(result, tmp_path):
+    before = dict(mpl.rcParams)
+    _, (one, two, three) = plt.subplots(3)
+    assert emab.plot.regret(result, one) is one
+    assert emab.plot.causes(result, two) is two
+    assert emab.plot.policy(emab.solve("parity").optimal, three) is three
+    assert plt.get_fignums() == [1]
+    result.plot().figure.savefig(tmp_path / "regret.png")
+    assert (tmp_path / "regret.png").read_bytes().startswith(b"\x89PNG")
+    assert dict(mpl.rcParams) == before
+
+
+def test_what_cannot_be_is_said(result, monkeypatch):
+    with pytest.raises(ValueError, match="`against` must be 'benchmark' or 'optimal', got 'best'"):
+        result.plot(against="best")
+    with pytest.raises(ValueError, match="`which` must be"):
+        emab.plot.policy(emab.solve("parity"), which="best")
+    unknown = emab.Result.parse(result.text)
+    for curve in unknown.curves:
+        curve.regret_optimal[:] = np.nan
+    with pytest.raises(ValueError, match="what the optimal policy earns is not known"):
+        unknown.plot(against="optimal")
+    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    with pytest.raises(ImportError, match=r"this needs matplotlib: pip install emab\[plot\]"):
+        result.plot()
+
+
+class Coins:
+    spec = emab.spec("coins", horizon=4, states=4, actions=1, feedbacks=2, transition="x + f", sigma2=0.05)
+
+    def reset(self, rng):
+        self.rng, self.heads, self.rewards = rng, 0, [0.0]
+
+    def step(self, action):
+        fell = int(self.rng.integers(2))
+        self.heads += fell
+        self.rewards.append(self.heads / (len(self.rewards) + 1))
+        return fell
+
+    def reveal(self):
+        return [0.02] * (len(self.rewards) - 1), self.rewards
+
+
+def test_where_there_is_no_regret_the_gain_is_drawn():
+    result = emab.simulate(Coins, ["feedbal", "random"], runs=5, episodes=50)
+    drawn = lines(result.plot())
+    for curve in result.curves:
+        np.testing.assert_array_equal(drawn[curve.label].get_ydata(), curve.gain / curve.episode)
+    for draw in (emab.plot.regret, emab.plot.causes):
+        with pytest.raises(ValueError, match="the regret on a simulator is not known"):
+            draw(result)
+    assert "gain (95 %)" in repr(result)
+    for item in (result, result.curves[0]):
+        assert "gain (95 %)" in item._repr_html_()
+    known = lines(emab.plot.gain(emab.run("parity", runs=5, episodes=50)))
+    assert known["benchmark earns"].get_ydata()[-1] == 7
