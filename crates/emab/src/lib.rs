@@ -41,6 +41,7 @@ mod random;
 mod returns;
 mod slots;
 mod spec;
+mod walks;
 mod width;
 mod world;
 
@@ -63,5 +64,6 @@ pub use parameter::{Delta, ParameterError, Sigma2, Spread};
 pub use promise::{Kept, Promise};
 pub use random::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
+pub use walks::{Walked, Walks};
 pub use width::{Coefficients, IndexTable, Width, WidthKind};
 pub use world::{Circumstances, Law, World, WorldError};
