@@ -7,14 +7,11 @@ import json
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from emab._emab import Episode, Learner, Spec
-
-if TYPE_CHECKING:
-    pass
 
 L = TypeVar("L", bound=Learner)
 
@@ -130,7 +127,7 @@ def asked(learners: LearnerLike | Iterable[LearnerLike]) -> list[str | tuple[str
             all_asked.append(learner().text)  # type: ignore[call-arg]
         elif callable(learner):
             label = getattr(learner, "label", None) or getattr(learner, "__name__", type(learner).__name__)
-            all_asked.append((str(label), _Factory(learner)))
+            all_asked.append((str(label), _Factory(cast("Callable[..., OwnLearner]", learner))))
         elif isinstance(learner, OwnLearner):
             raise TypeError(
                 f"{type(learner).__name__} is one learner, and every run needs a new one: "

@@ -17,7 +17,7 @@ def load(problem: ProblemLike) -> Problem:
     """Return the problem of this name, at this path, or of this dictionary.
 
     >>> emab.load("treatment").spec.actions
-    ['chemotherapy', 'radiation', 'surgery']
+    ['surveillance', 'surgery', 'chemotherapy', 'radiotherapy']
     >>> emab.load("resorce")
     Traceback (most recent call last):
     FileNotFoundError: unknown problem `resorce` (did you mean `resource`?): it is neither a file nor one of ...

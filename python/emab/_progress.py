@@ -16,9 +16,9 @@ def _somebody_looks() -> bool:
         return True
     if "IPython" not in sys.modules:
         return False
-    from IPython import get_ipython  # type: ignore[attr-defined]
+    from IPython import get_ipython
 
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     return shell is not None and "IPKernelApp" in shell.config
 
 

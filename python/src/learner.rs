@@ -60,8 +60,8 @@ pub enum Where<'py> {
 ///
 /// >>> problem = emab.load("resource")
 /// >>> learner = emab.Learner("feedbal:sigma2=0.2", problem.spec)
-/// >>> learner.choose(step=1, state=0)
-/// 0
+/// >>> learner.spec.action_name(learner.choose(step=1, state=0))
+/// 'stop'
 /// >>> learner.learn(emab.Episode(actions=[0], feedbacks=[1], costs=[0.0], rewards=[0.0, 0.9]))
 /// >>> learner.estimate(step=1, state=0, action=0).mean
 /// 0.9

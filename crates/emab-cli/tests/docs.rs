@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 use emab_problem::{Format, ProblemFile};
 use emab_sweep::{Sweep, SweepFile};
 
-/// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`.
-const COMMANDS: [&str; 2] = ["cargo run --release -- reproduce", "./test"];
+/// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`, the third by
+/// `python/test`.
+const COMMANDS: [&str; 3] = [
+    "cargo run --release -- reproduce",
+    "./test",
+    "pip install ./python",
+];
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -59,6 +64,8 @@ fn every_block_is_tested() {
                     page.ends_with("rust.md"),
                     "{name}: Rust goes into docs/rust.md"
                 ),
+                // Run by python/tests: `test_pages.py`, and `client/` where a service is needed.
+                "python" => {}
                 "toml" if page.ends_with("sweeps.md") => {
                     let file = SweepFile::parse("block.toml", &body)
                         .unwrap_or_else(|error| panic!("{name}: {error}"));

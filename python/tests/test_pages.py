@@ -1,0 +1,33 @@
+"""The Python of the docs, page by page, run as somebody would type it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "python" / "README.md", *(ROOT / "docs").glob("*.md")])
+# Needs a service: tests/client types it.
+ELSEWHERE = {"python-client.md"}
+
+
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def with_python():
+    return [page for page in PAGES if page.name not in ELSEWHERE and blocks(page)]
+
+
+def test_there_are_pages():
+    assert {"README.md", "python.md", "gym.md", "ray.md"} <= {page.name for page in with_python()}
+
+
+@pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
+@pytest.mark.parametrize("page", with_python(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    namespace = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page), 1):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
