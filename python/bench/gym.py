@@ -1,11 +1,12 @@
-"""Steps a second of the environment of `resource`: in pure Python, ours, and ours many at once; side by side in one run.
+"""Steps a second of the environment of `resource`: in pure Python, ours, and ours many at once, in one run.
 
     python bench/gym.py [--seconds 1] [--envs 1024]
 
-The one in Python is written as one would write it: NumPy's generator, Gymnasium's API, the same spaces, the same contents
-of `info`, the same draws a step (feedback, noise of the cost, noise of the reward), problem numbers worked out before. All
-three are stepped unwrapped, with the same actions drawn before; `stop` is one in four. The rounds alternate, and the
-fastest of each counts: what else the machine does falls on all alike.
+The one in Python is written as one would write it: NumPy's generator, Gymnasium's API, the same spaces, the same
+contents of `info`, the same draws a step (feedback, noise of the cost, noise of the reward), the numbers of the problem
+worked out before. All three are stepped unwrapped, with actions drawn before; `stop` is one in four. None has a second
+thread, and processor time is what counts: whatever else the machine does falls on none. The rounds alternate, and the
+fastest of each is shown.
 """
 
 from __future__ import annotations
@@ -78,26 +79,26 @@ def one(env, actions, seconds):
     """Steps a second of one environment."""
     env.reset(seed=1)
     step, reset = env.step, env.reset
-    steps, begin = 0, time.perf_counter()
-    while time.perf_counter() - begin < seconds:
+    steps, begin = 0, time.process_time()
+    while time.process_time() - begin < seconds:
         for action in actions:
             if step(action)[2]:
                 reset()
         steps += len(actions)
-    return steps / (time.perf_counter() - begin)
+    return steps / (time.process_time() - begin)
 
 
 def many(envs, actions, seconds):
     """Steps a second of many at once; a step that begins anew is none."""
     envs.reset(seed=1)
     step = envs.step
-    steps, begin = 0, time.perf_counter()
+    steps, begin = 0, time.process_time()
     ended = np.zeros(envs.num_envs, dtype=bool)
     for batch in cycle(actions):
         steps += envs.num_envs - np.count_nonzero(ended)
         ended = step(batch)[2]
-        if time.perf_counter() - begin >= seconds:
-            return steps / (time.perf_counter() - begin)
+        if time.process_time() - begin >= seconds:
+            return steps / (time.process_time() - begin)
     raise AssertionError("there are no actions")
 
 
@@ -119,7 +120,7 @@ def main():
         ),
     }
     rounds = 5
-    best = {name: 0.0 for name in rows}
+    best = dict.fromkeys(rows, 0.0)
     for _ in range(rounds):
         for name, measure in rows.items():
             best[name] = max(best[name], measure(asked.seconds / rounds))

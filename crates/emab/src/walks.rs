@@ -160,6 +160,7 @@ impl Walks {
         walk.episode.costs.push(cost);
         walk.episode.advance(a, f, pairs.state(next));
         walk.pair = next;
+        pairs.open(next)?;
         if self.dropout > 0.0 && walk.people.uniform() < self.dropout {
             let at = walk.next_draw();
             let reward = self
@@ -172,9 +173,9 @@ impl Walks {
                 over: true,
             });
         }
-        pairs.open(next)?;
         Ok(Walked {
-            earned: -cost,
+            // No cost is 0, not -0.
+            earned: 0.0 - cost,
             over: false,
         })
     }

@@ -23,4 +23,4 @@ from emab.gym._vector import VectorEnv
 
 register()
 
-__all__ = ["Env", "VectorEnv", "from_gym", "make", "make_vec", "register"]
+__all__ = ["Env", "VectorEnv", "from_gym", "make", "make_vec"]

@@ -30,8 +30,8 @@ class Env(EnvCore, gymnasium.Env[npt.NDArray[np.int64], int]):
     episode may end after any action: ``info["left"]`` is true, and the rewards are not revealed.
 
     ``reset(seed=s)`` takes up the random streams of seed ``s`` and run ``options["run"]`` (0 when left out) as
-    :func:`emab.run` does; without a seed they go on, or, the first time, begin somewhere new. Of a seed the last 64 bits
-    count.
+    :func:`emab.run` does; without a seed they go on, or, the first time, begin somewhere new. Of a seed the last 64
+    bits count.
 
     >>> import emab.gym
     >>> env, learner = emab.gym.Env("resource"), emab.FeedBAL(emab.load("resource").spec)
@@ -66,7 +66,7 @@ class Env(EnvCore, gymnasium.Env[npt.NDArray[np.int64], int]):
         gymnasium.Env.reset(self, seed=seed)
         return word(self.np_random_seed or 0), (options or {}).get("run", 0)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return a line that says where the episode is and how it came there, if ``render_mode`` is ``"ansi"``."""
         if self.render_mode is None:
             gymnasium.logger.warn('there is nothing to render: make it with render_mode="ansi"')

@@ -1,7 +1,7 @@
 """The names under which ``gymnasium.make`` knows problems.
 
-Gymnasium calls :func:`register` itself when it is imported (the entry point ``gymnasium.envs`` of the package), so that
-``gymnasium.make("emab/Resource-v0")`` works with no import of :mod:`emab`.
+Gymnasium 1.0 and later look for no plugins: names are known once :mod:`emab.gym` is imported, which
+``gymnasium.make("emab.gym:emab/Resource-v0")`` does itself.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.envs.registration import register as register_one
-from gymnasium.envs.registration import registry
 
 from emab._emab import builtin
 from emab._problem import ProblemLike, load
@@ -25,13 +23,14 @@ def register() -> None:
     >>> [name for name in gymnasium.registry if name.startswith("emab/")]
     ['emab/Problem-v0', 'emab/Resource-v0', 'emab/Parity-v0', 'emab/Coverage-v0', ...]
     """
-    known = {"Problem": {}} | {name.title().replace("-", ""): {"problem": name} for name, _ in builtin()}
-    for name, arguments in known.items():
-        full = f"emab/{name}-v0"
-        if full not in registry:
-            register_one(
-                full, entry_point="emab.gym:Env", vector_entry_point="emab.gym:VectorEnv", kwargs=arguments
-            )
+    known = {name.title().replace("-", ""): {"problem": name} for name, _ in builtin()}
+    for name, arguments in {"Problem": {}, **known}.items():
+        gymnasium.register(
+            f"emab/{name}-v0",
+            entry_point="emab.gym:Env",
+            vector_entry_point="emab.gym:VectorEnv",
+            kwargs=arguments,
+        )
 
 
 def make(problem: ProblemLike, **settings: Any) -> gymnasium.Env[npt.NDArray[np.int64], int]:

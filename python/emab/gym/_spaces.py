@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from gymnasium import spaces
@@ -12,7 +12,7 @@ from emab._emab import Spec
 OnForbidden: TypeAlias = Literal["stop", "raise"]
 
 
-def spaces_of(spec: Spec) -> tuple[spaces.MultiDiscrete, spaces.Discrete]:
+def spaces_of(spec: Spec) -> tuple[spaces.MultiDiscrete, spaces.Space[Any]]:
     """Steps from 1 and states from 0; the continuation actions, and ``stop`` last."""
     observed = spaces.MultiDiscrete(np.array([spec.horizon, spec.n_states]), start=np.array([1, 0]))
     return observed, spaces.Discrete(spec.n_actions + 1)

@@ -22,29 +22,32 @@ def from_gym(
     actions: Sequence[str] | None = None,
     sigma2: float | None = None,
     delta: float | None = None,
+    stop_reward: float = 0.0,
     start_steps: int = 1,
 ) -> Problem:
     """Make a problem of an environment with a table ``env.unwrapped.P``: FrozenLake, CliffWalking, Taxi.
 
-    - A state is a state, an action an action; ``stop`` is added, as every problem has it, and earns 0.
+    - A state is a state, an action an action. ``stop`` is added, as every problem has it: it earns 0 where the
+      environment has terminated, and ``stop_reward`` elsewhere.
     - The feedback is which of the outcomes of a state and an action came; where it leads is known.
     - The cost is minus the expected reward of a state and an action, without noise.
     - Where the environment has terminated, only ``stop`` is allowed.
     - Where the first state is drawn, the problem begins in a state of its own, in which the first action draws it:
       that is one step of the horizon, or ``start_steps`` where so many feedbacks at once are too many.
 
-    ``horizon`` is that of the problem: its last step is for ``stop`` alone, so that without drawn starts ``horizon - 1``
-    actions of the environment fit in. ``sigma2`` and ``delta`` are what learners assume unless told.
+    ``horizon`` is that of the problem: its last step is for ``stop`` alone, so that without drawn starts
+    ``horizon - 1`` actions of the environment fit in. ``sigma2`` and ``delta`` are what learners assume unless told.
 
     What that means: in these environments what an action is worth shows later, and the benchmark of the paper looks one
     step ahead. On FrozenLake no first step earns anything, and so it stops at once, as FeedBAL does, which learns it.
-    The finite-horizon optimum is ``emab.solve(problem).optimal``; learners such as ``psrl`` learn that.
+    The finite-horizon optimum is ``emab.solve(problem).optimal``; learners such as ``psrl`` learn that. And who may
+    stop may give up: on CliffWalking, where every step costs 1, that is best unless ``stop_reward`` is, say, -100.
 
     >>> import emab.gym
     >>> lake = emab.gym.from_gym("FrozenLake-v1", horizon=50)
     >>> solution = emab.solve(lake)
     >>> solution.benchmark.value, round(solution.optimal.value, 4)
-    (0.0, 0.6302)
+    (0.0, 0.5386)
     """
     if isinstance(env, str):
         env = gymnasium.make(env)
@@ -74,11 +77,14 @@ def from_gym(
                 cost -= float(chance) * float(reward)
             following[state].append(outcomes)
             costs[state].append(cost)
-    allowed = [[0] if state in ended - alive else [1] for state in range(len(table))]
+    is_over = [state in ended - alive for state in range(len(table))]
+    allowed = [[0] if done else [1] for done in is_over]
+    rewards = [0.0 if done else stop_reward for done in is_over]
     if n_states > over:
         following.append([{over: 1.0}])
         costs.append([0.0])
         allowed.append([0])
+        rewards.append(0.0)
 
     first, drawing = _draw(starts, n_states, start_steps)
     for outcomes in drawing:
@@ -86,6 +92,7 @@ def from_gym(
         costs.append([0.0])
         # What is done does not matter there: one action is enough.
         allowed.append([1] + [0] * (n_actions - 1))
+        rewards.append(stop_reward)
 
     n_feedbacks = max(len(outcomes) for row in following for outcomes in row)
     laws = [[_law(outcomes, n_feedbacks) for outcomes in row] for row in following]
@@ -102,7 +109,11 @@ def from_gym(
             "start": first,
             "transition": [[[places for places, _ in row] for row in laws]],
             "allowed": [allowed],
-            "model": {"feedback": [[[chances for _, chances in row] for row in laws]], "cost": [costs], "reward": 0},
+            "model": {
+                "feedback": [[[chances for _, chances in row] for row in laws]],
+                "cost": [costs],
+                "reward": [rewards],
+            },
             **({"learning": learning} if learning else {}),
         }
     )
