@@ -132,6 +132,8 @@ impl Stage {
 
 type Seen<'py, O> = (Bound<'py, O>, Bound<'py, PyDict>);
 type Stepped<'py, O, R, B> = (Bound<'py, O>, R, B, B, Bound<'py, PyDict>);
+type Array<'py, T> = Bound<'py, PyArray1<T>>;
+type SteppedMany<'py> = Stepped<'py, PyArray2<i64>, Array<'py, f64>, Array<'py, bool>>;
 
 /// One environment; ``emab.gym.Env`` is what people use.
 #[pyclass(subclass, module = "emab._emab")]
@@ -301,11 +303,7 @@ impl VectorCore {
     }
 
     /// Those of the ended ones of which this holds.
-    fn which<'py>(
-        &self,
-        py: Python<'py>,
-        holds: impl Fn(usize) -> bool,
-    ) -> Bound<'py, PyArray1<bool>> {
+    fn which<'py>(&self, py: Python<'py>, holds: impl Fn(usize) -> bool) -> Array<'py, bool> {
         let mut which = vec![false; self.stage.walks.len()];
         for &i in &self.ended {
             which[i] = holds(i);
@@ -382,8 +380,7 @@ impl VectorCore {
         &mut self,
         py: Python<'py>,
         actions: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Stepped<'py, PyArray2<i64>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>>>
-    {
+    ) -> PyResult<SteppedMany<'py>> {
         let count = self.stage.walks.len();
         let actions = actions.as_array();
         if actions.len() != count {
