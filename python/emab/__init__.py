@@ -11,11 +11,13 @@
 - :mod:`emab.gym`, :mod:`emab.ray`, :mod:`emab.futures`, :mod:`emab.client`, :mod:`emab.plot`: see each.
 """
 
+from emab._build import problem, spec
 from emab._emab import Episode, Estimate, Learner, Problem, ProblemError, Spec, __version__
 from emab._learner import LearnerLike, OwnLearner, load_learner
 from emab._problem import ProblemLike, load
 from emab._result import Curve, Result
 from emab._run import SoundnessWarning, run
+from emab._simulate import Simulator, simulate
 from emab._solve import Bound, Bounds, Policy, Solution, bounds, solve
 from emab.learners import *  # noqa: F403
 from emab.learners import __all__ as _learners
@@ -34,6 +36,7 @@ __all__ = [
     "ProblemError",
     "ProblemLike",
     "Result",
+    "Simulator",
     "Solution",
     "SoundnessWarning",
     "Spec",
@@ -41,7 +44,10 @@ __all__ = [
     "bounds",
     "load",
     "load_learner",
+    "problem",
     "run",
+    "simulate",
     "solve",
+    "spec",
     *[name for name in _learners if name != "BY_NAME"],
 ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -91,10 +93,10 @@ class _Factory:
 
     def __init__(self, make: Callable[..., OwnLearner]) -> None:
         self.make = make
-        self.takes_rng = _takes_two(make)
+        self.rng = _rng_of(make)
 
     def __call__(self, spec: Spec, seed: tuple[int, int]) -> OwnLearner:
-        learner = self.make(spec, np.random.default_rng(seed)) if self.takes_rng else self.make(spec)
+        learner = self.make(spec, **{self.rng: np.random.default_rng(seed)}) if self.rng else self.make(spec)
         for method in ("choose", "learn"):
             if not callable(getattr(learner, method, None)):
                 raise TypeError(
@@ -103,38 +105,66 @@ class _Factory:
         return learner
 
 
-def _takes_two(make: Callable[..., Any]) -> bool:
-    """Whether a factory takes a generator of random numbers beside the specification."""
+def _rng_of(make: Callable[..., Any]) -> str | None:
+    """The parameter of a factory that takes a generator of random numbers: `rng`, or a second one without a default."""
     try:
-        parameters = inspect.signature(make).parameters.values()
+        parameters = inspect.signature(make).parameters
     except (TypeError, ValueError):
-        return False
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return "rng" in {p.name for p in parameters} or sum(p.kind in kinds for p in parameters) >= 2
+        return None
+    if "rng" in parameters:
+        return "rng"
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    needed = [p.name for p in parameters.values() if p.kind is named and p.default is p.empty]
+    return needed[1] if len(needed) > 1 else None
+
+
+def _label(make: Callable[..., Any], taken: set[str]) -> str:
+    """What a learner of one's own is called: its `label` or its name, and a number if there is another of it."""
+    inner = make
+    while isinstance(inner, partial):
+        inner = inner.func
+    label = str(getattr(inner, "label", None) or getattr(inner, "__name__", type(inner).__name__))
+    names = (label if n == 1 else f"{label} ({n})" for n in count(1))
+    return next(name for name in names if name not in taken)
 
 
 def asked(learners: LearnerLike | Iterable[LearnerLike]) -> list[str | tuple[str, Callable[..., OwnLearner]]]:
-    """What the engine is asked to play, each under a label of its own."""
+    """What the engine is asked to play; learners of one's own each under a label of its own."""
     if isinstance(learners, (str, Learner)) or callable(learners):
         learners = [learners]
+    lines_and_makers = [_line_or_maker(learner) for learner in learners]
+    if not lines_and_makers:
+        raise ValueError("there must be at least one learner")
+    taken = {learner for learner in lines_and_makers if isinstance(learner, str)}
     all_asked: list[str | tuple[str, Callable[..., OwnLearner]]] = []
-    for learner in learners:
+    for learner in lines_and_makers:
         if isinstance(learner, str):
             all_asked.append(learner)
-        elif isinstance(learner, Learner):
-            all_asked.append(learner.text)
-        elif isinstance(learner, type) and issubclass(learner, Learner):
-            all_asked.append(learner().text)  # type: ignore[call-arg]
-        elif callable(learner):
-            label = getattr(learner, "label", None) or getattr(learner, "__name__", type(learner).__name__)
-            all_asked.append((str(label), _Factory(cast("Callable[..., OwnLearner]", learner))))
-        elif isinstance(learner, OwnLearner):
-            raise TypeError(
-                f"{type(learner).__name__} is one learner, and every run needs a new one: "
-                "give the class, or a function of the spec that makes one"
-            )
         else:
-            raise TypeError(f"a learner is a line, a Learner, or a class of your own, got {learner!r}")
-    if not all_asked:
-        raise ValueError("there must be at least one learner")
+            label = _label(learner, taken)
+            taken.add(label)
+            all_asked.append((label, _Factory(learner)))
     return all_asked
+
+
+def _line_or_maker(learner: LearnerLike) -> str | Callable[..., OwnLearner]:
+    """A built-in learner by its line, or what makes one of one's own."""
+    if isinstance(learner, str):
+        return learner
+    if isinstance(learner, Learner) and not _overrides(type(learner)):
+        return learner.text
+    if isinstance(learner, type) and issubclass(learner, Learner) and not _overrides(learner):
+        return learner().text  # type: ignore[call-arg]
+    if callable(learner):
+        return learner
+    if isinstance(learner, OwnLearner):
+        raise TypeError(
+            f"{type(learner).__name__} is one learner, and every run needs a new one: "
+            "give the class, or a function of the spec that makes one"
+        )
+    raise TypeError(f"a learner is a line, a Learner, or a class of your own, got {learner!r}")
+
+
+def _overrides(cls: type[Learner]) -> bool:
+    """Whether a class changes what a built-in learner does: the engine must call it, then."""
+    return cls.choose is not Learner.choose or cls.learn is not Learner.learn

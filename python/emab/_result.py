@@ -76,9 +76,15 @@ class Curve:
             seconds=document["seconds"],
         )
 
+    def _last(self) -> tuple[str, float, float]:
+        """What it ended with: the regret, or, where that is not known, the gain, and half of the 95 % interval."""
+        if np.isnan(self.regret[-1]):
+            return "gain", self.gain[-1], NORMAL_95 * self.gain_stderr[-1]
+        return "regret", self.regret[-1], NORMAL_95 * self.stderr[-1]
+
     def __repr__(self) -> str:
         """Say how it ended."""
-        last = f"regret {self.regret[-1]:.4g} ± {NORMAL_95 * self.stderr[-1]:.2g}" if len(self.regret) else "empty"
+        last = "{} {:.4g} ± {:.2g}".format(*self._last()) if len(self.regret) else "empty"
         return f"Curve({self.label!r}, {last} at episode {self.episode[-1] if len(self.episode) else 0})"
 
 
@@ -95,7 +101,8 @@ class Result:
     seed: int
     runs: int
     episodes: int
-    benchmark_value: float
+    benchmark_value: float | None
+    """What the benchmark earns in an episode; not known on a simulator of one's own."""
     optimal_value: float | None
     curves: list[Curve]
     text: str = field(repr=False)
@@ -185,6 +192,6 @@ class Result:
         lines = [f"{self.problem}: {self.runs} runs of {self.episodes} episodes, seed {self.seed}"]
         width = max((len(label) for label in self.labels), default=0)
         for curve in self.curves:
-            regret, half = curve.regret[-1], NORMAL_95 * curve.stderr[-1]
-            lines.append(f"  {curve.label:{width}}  regret {regret:10.4g} ± {half:.2g}")
+            what, value, half = curve._last()
+            lines.append(f"  {curve.label:{width}}  {what} {value:10.4g} ± {half:.2g}")
         return "\n".join(lines)

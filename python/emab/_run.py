@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from emab._emab import Experiment, Problem
 from emab._learner import LearnerLike, asked
 from emab._problem import ProblemLike, load
 from emab._progress import Watch, watched
 from emab._result import Result
+from emab._simulate import MakeSimulator, is_simulator, simulate
 
 
 class SoundnessWarning(UserWarning):
@@ -17,7 +19,7 @@ class SoundnessWarning(UserWarning):
 
 
 def run(
-    problem: ProblemLike,
+    problem: ProblemLike | MakeSimulator,
     learners: LearnerLike | Iterable[LearnerLike] = "feedbal",
     *,
     runs: int = 100,
@@ -32,14 +34,26 @@ def run(
 
     The same seed gives the same numbers as ``emab run``, bit for bit, on any machine and any number of threads (0: one
     a processor). Ctrl-C stops it within a moment, and other Python threads go on meanwhile. ``conditions`` are those of
-    ``emab run --condition``, such as ``["delay=20"]``.
+    ``emab run --condition``, such as ``["delay=20"]``. A class of simulators of your own is played by :func:`simulate`.
 
     >>> result = emab.run("resource", ["feedbal", emab.UCB1V()], runs=20, episodes=1000)
     >>> result.curve("feedbal").regret[-1] < result.curve("ucb1v").regret[-1]
     np.True_
     """
+    if is_simulator(problem):
+        if conditions:
+            raise ValueError("`conditions` are for problems: a simulator of your own makes its own")
+        return simulate(
+            cast(MakeSimulator, problem),
+            learners,
+            runs=runs,
+            episodes=episodes,
+            seed=seed,
+            checkpoints=checkpoints,
+            progress=progress,
+        )
     experiment = prepare(
-        problem,
+        cast(ProblemLike, problem),
         learners,
         runs=runs,
         episodes=episodes,

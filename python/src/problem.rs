@@ -79,6 +79,12 @@ impl Problem {
         self.file.canonical()
     }
 
+    /// The problem file, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?
+            .call_method1("loads", (self.file.canonical(),))
+    }
+
     /// Write the problem to a file that the command line and the service can read; it ends in ``.json``.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         if path.extension().is_none_or(|ending| ending != "json") {

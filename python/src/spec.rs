@@ -79,6 +79,12 @@ impl Spec {
         Ok(tree.to_string())
     }
 
+    /// The problem file without the truth, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?
+            .call_method1("loads", (self.to_json()?,))
+    }
+
     /// What the problem is called.
     #[getter]
     fn name(&self) -> &str {

@@ -1,0 +1,268 @@
+"""Whole stories: an episode from its first decision to a corrected outcome, and what is known then."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from pathlib import Path
+
+import pytest
+from live_server import CLINIC, LiveServer
+from ward import treat, treat_async
+
+from emab.client import AsyncClient, Client, Decision, Invalid, Study
+
+
+def test_an_episode_from_its_first_decision_to_its_outcome(study: Study) -> None:
+    """What was recommended, done and seen is all there afterwards."""
+    episode = study.open("patient-1")
+    first = episode.decision
+    assert first is not None
+    assert (first.episode, first.step, first.state, first.action) == ("patient-1", 1, "unknown", "stop")
+    assert first.estimate is not None
+    assert first.estimate.count == 0
+    assert first.estimate.mean is None
+    assert not first.certificate
+    assert first.certificate.withheld == "not every action has been observed here"
+    assert episode.ask() == first
+
+    second = episode.tell("blood", "positive", reason="the first ten are tested")
+    assert (second.step, second.state) == (2, "suspect")
+    assert episode.decision == second == episode.ask()
+    ended = episode.stop()
+    assert (ended.status, ended.step) == ("stopped", 2)
+    learned = episode.outcome(costs=[0.05], rewards=[0, 1])
+    assert (learned.status, learned.learned) == ("learned", 0)
+
+    whole = episode.read()
+    assert whole.steps is not None
+    assert [step.decision for step in whole.steps] == [first, second]
+    assert [(s.action, s.feedback, s.overridden) for s in whole.steps] == [
+        ("blood", "positive", True),
+        ("stop", None, False),
+    ]
+    assert whole.steps[0].reason == "the first ten are tested"
+    assert [event.kind for event in study.events()] == ["created", "opened", "told", "stopped", "outcome"]
+    assert study.read().learned == 1
+
+
+def test_a_certificate_comes_with_what_is_learned(study: Study) -> None:
+    """Once every action was observed."""
+    for number in range(40):
+        treat(study, number)
+    past = {"id": "s", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.2], "rewards": [0, 1]}
+    study.import_lines([past])
+    decision = study.open("next").decision
+    assert decision is not None
+    assert decision.estimate is not None
+    assert decision.estimate.mean is not None
+    assert decision.certificate
+    assert decision.certificate.within is not None
+    assert decision.certificate.within > 0
+    assert decision.certificate.withheld is None
+    assert decision.estimate.lower is not None
+    assert decision.estimate.upper is not None
+    assert decision.estimate.lower < decision.estimate.mean < decision.estimate.upper
+    assert decision == Decision.of(decision.raw)
+    assert hash(decision) == hash(Decision.of(decision.raw))
+
+
+def test_outcomes_come_late_in_parts_and_are_corrected(study: Study) -> None:
+    """Both values stay in the log, and estimates of the past stay what they were."""
+    episode = study.open("p1")
+    episode.tell(0, 1, reason="by index")
+    episode.stop()
+    assert episode.outcome(costs=[0.05]).status == "stopped"
+    assert episode.outcome(rewards=[None, 1.0]).status == "stopped"
+    view = episode.outcome(rewards=[0.0, None])
+    assert view.status == "learned"
+    assert view.outcome is not None
+    assert (view.outcome.costs, view.outcome.rewards, view.outcome.final) == ((0.05,), (0.0, 1.0), False)
+    then = study.read().seq
+    before = study.estimates()
+
+    amended = episode.amend(rewards=[None, 0.5], reason="second opinion")
+    assert amended.outcome is not None
+    assert amended.outcome.rewards == (0.0, 0.5)
+    assert study.estimates(as_of=then) == before
+    now = study.estimates()
+    assert now.as_of == then + 1
+    assert now.rows != before.rows
+    told = [event.data["rewards"] for event in study.events() if event.kind in ("outcome", "amended")]
+    assert told[-2:] == [[0.0, None], [None, 0.5]]
+    assert episode.replay(2).equal
+
+
+def test_an_abandoned_episode_is_missing_until_its_outcome_comes(study: Study) -> None:
+    """And its outcome may come as final, with something unknown."""
+    study.open("p1").abandon("moved away")
+    episode = study.open("p2")
+    episode.tell("scan", "negative", reason="protocol")
+    episode.stop()
+    assert episode.outcome(rewards=[1, 1], final=True).status == "learned"
+    assert study.read().missing == 2
+    assert study.episode("p1").outcome(rewards=[0.5]).status == "learned"
+    assert study.read().missing == 1
+
+
+def test_lists_go_through_all_pages(client: Client, study: Study) -> None:
+    """However small they are."""
+    for number in range(7):
+        study.open(f"p{number}")
+    study.episode("p3").stop(step=1)
+    for name in ("a", "b"):
+        client.create_study(name, CLINIC)
+    assert [view.name for view in client.studies(page=1)] == ["a", "b", "clinic"]
+    assert [view.name for view in study.episodes(page=2)] == [f"p{i}" for i in range(7)]
+    assert [view.name for view in study.episodes(only_open=True, page=7)] == [f"p{i}" for i in (0, 1, 2, 4, 5, 6)]
+    assert [event.seq for event in study.events(page=2)] == list(range(1, 10))
+    assert [event.seq for event in study.events(after=7, page=1)] == [8, 9]
+
+
+def test_episodes_without_a_name_get_one_each(study: Study) -> None:
+    """That is made up here."""
+    one, other = study.open(), study.open()
+    assert one.name != other.name
+    assert {view.name for view in study.episodes()} == {one.name, other.name}
+
+
+def test_a_study_from_anything_with_to_dict(client: Client) -> None:
+    """What is given besides is added."""
+
+    class Problem:
+        def to_dict(self) -> dict[str, object]:
+            return {key: value for key, value in CLINIC.items() if key != "learner"}
+
+    study = client.create_study("s", Problem(), learner="feedbal:width=sound", missing_at_random=True)
+    assert study.read().spec["missing_at_random"] is True
+    assert study.close().closed
+
+
+def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> None:
+    """From a file and from lines, with the same hash, and again without harm."""
+    treat(study, 1)
+    # A line separator that JSON does not escape, and that Python would split at.
+    study.open("p2").abandon("reason\u2028of two lines")
+    count = study.export_file(tmp_path / "clinic.ndjson")
+    assert count == study.read().seq
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("clinic")] == ["clinic.ndjson"]
+    lines = list(study.export_lines())
+    assert (tmp_path / "clinic.ndjson").read_bytes() == "".join(line + "\n" for line in lines).encode()
+
+    with LiveServer(tmp_path / "other") as other, Client(other.url, other.token) as there:
+        copy = there.study("clinic")
+        dry = copy.import_file(tmp_path / "clinic.ndjson", dry_run=True)
+        assert (dry.taken, dry.dry_run) == (count, True)
+        assert list(there.studies()) == []
+        assert copy.import_file(tmp_path / "clinic.ndjson").taken == count
+        assert copy.import_lines(study.export_lines()).repeated == count
+        assert copy.read().hash == study.read().hash
+        assert copy.estimates() == study.estimates()
+
+
+def test_imports_larger_than_a_chunk(study: Study) -> None:
+    """From a generator; and a mistake in the middle is named, while what came before it stays."""
+    past = [
+        {"id": f"old{i}", "actions": [i % 2], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]} for i in range(3000)
+    ]
+    assert study.import_lines(iter(past)).taken == 3000
+    assert study.read().learned == 3000
+    bad = [{**line, "id": f"new{i}"} for i, line in enumerate(past)]
+    bad[1700]["actions"] = ["biopsy"]
+    with pytest.raises(ValueError, match=r"line 1701.*biopsy"):
+        study.import_lines(bad)
+    assert study.read().learned == 4700
+
+
+def test_the_same_awaited(server: LiveServer, tmp_path: Path) -> None:
+    """Every call of the asynchronous client, many at once."""
+
+    async def story() -> None:
+        async with AsyncClient(server.url, server.token) as client:
+            assert await client.alive()
+            assert await client.ready()
+            study = await client.create_study("clinic", CLINIC)
+            treated = await asyncio.gather(*(treat_async(study, number) for number in range(20)))
+            assert (await study.read()).learned == 20
+            assert [view.name async for view in client.studies(page=1)] == ["clinic"]
+            assert len([view async for view in study.episodes(page=3)]) == 20
+            for episode, seen in treated:
+                steps = (await episode.read()).steps
+                assert steps is not None
+                assert [step.decision for step in steps] == seen
+                assert (await episode.replay(1)).equal
+            first = treated[0][0]
+            known = await study.estimates()
+            rewards = [None] * (len(treated[0][1]) - 1) + [0.5]
+            await first.amend(rewards=rewards, reason="mistyped")
+            assert await study.estimates() != known
+            assert await study.estimates(as_of=known.as_of) == known
+            late = await study.open()
+            assert await late.ask() == late.decision
+            assert (await late.abandon("moved away")).status == "abandoned"
+            await study.close()
+            events = [event async for event in study.events(page=7)]
+            assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+            path = tmp_path / "clinic.ndjson"
+            assert await study.export_file(path) == len(events)
+            with LiveServer(tmp_path / "other") as other:
+                there = AsyncClient(other.url, other.token)
+                copy = there.study("clinic")
+                assert (await copy.import_file(path, dry_run=True)).taken == len(events)
+                assert (await copy.import_lines(study.export_lines())).taken == len(events)
+                assert (await copy.import_lines(path.read_text().splitlines())).repeated == len(events)
+                assert (await copy.read()).hash == (await study.read()).hash
+                await there.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_not_sent(study: Study, value: float) -> None:
+    """It is named by its place."""
+    episode = study.open("p1")
+    episode.tell("blood", "positive", reason="protocol")
+    episode.stop()
+    with pytest.raises(ValueError, match=r"^/rewards/1 is -?(nan|inf), and must be a finite number"):
+        episode.outcome(rewards=[0, value])
+    with pytest.raises(ValueError, match=r"^/costs/0 is -?(nan|inf)"):
+        episode.amend(costs=[value], reason="mistyped")
+    with pytest.raises(ValueError, match=r"^line 1: /costs/0 is -?(nan|inf)"):
+        study.import_lines([{"id": "x", "costs": [value]}])
+    with pytest.raises(ValueError, match=r"^/learning/delta is -?(nan|inf)"):
+        study._client.create_study("x", {"learning": {"delta": value}})
+    assert study.read().learned == 0
+
+
+def test_numbers_of_all_kinds(study: Study) -> None:
+    """Whatever can say itself as a float; text cannot."""
+    from fractions import Fraction
+
+    numpy = pytest.importorskip("numpy")
+    episode = study.open("p1")
+    episode.tell(numpy.int64(0), numpy.int64(1), reason="protocol")
+    episode.stop()
+    with pytest.raises(ValueError, match=r"/rewards/0 is '1'"):
+        episode.outcome(rewards=["1"])  # type: ignore[list-item]
+    view = episode.outcome(costs=numpy.array([0.5], dtype="float32"), rewards=[Fraction(1, 4), True])
+    assert view.outcome is not None
+    assert (view.outcome.costs, view.outcome.rewards) == ((0.5,), (0.25, 1.0))
+    past = {"id": "x", "actions": [], "feedbacks": (), "costs": numpy.zeros(0), "rewards": numpy.ones(1)}
+    assert study.import_lines([past]).taken == 1
+
+
+def test_a_long_import_that_is_refused_early(study: Study) -> None:
+    """Most of it was not read when it was refused; the refusal comes through all the same, also awaited."""
+    line = '{"id":"x","actions":["biopsy"],"feedbacks":[1],"costs":[0.1],"rewards":[0,1]}'
+    lines = [line] * 200_000
+    with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
+        study.import_lines(lines)
+
+    async def awaited() -> None:
+        link = study._client._link
+        async with AsyncClient(link.url, link.headers["Authorization"].removeprefix("Bearer ")) as client:
+            with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
+                await client.study("clinic").import_lines(lines)
+
+    asyncio.run(awaited())

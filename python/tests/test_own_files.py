@@ -1,0 +1,243 @@
+"""Learners in pickles and files: whoever reads one has the same learner, whatever it is."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import emab
+from emab._emab import catalogue
+from emab.learners import BY_NAME
+
+PROBLEM = emab.load("coverage")
+
+
+def play(learner, rng):
+    """One case of a loop of one's own; now and then somebody else chooses."""
+    spec, step, state = PROBLEM.spec, 1, PROBLEM.spec.start
+    actions, feedbacks, costs, chosen = [], [], [], []
+    rewards = [PROBLEM.reward(step, state)]
+    while step < spec.horizon:
+        action = learner.choose(step, state)
+        chosen.append(action)
+        if rng.random() < 0.5:
+            action = int(rng.choice(spec.allowed(step, state)))
+        if action == spec.stop:
+            break
+        law = PROBLEM.feedback(step, state, action)
+        feedback = int(rng.choice(len(law), p=law))
+        actions.append(action)
+        feedbacks.append(feedback)
+        costs.append(float("nan") if rng.random() < 0.1 else PROBLEM.cost(step, state, action) + rng.normal() / 10)
+        state = spec.next(step, state, action, feedback)
+        step += 1
+        rewards.append(PROBLEM.reward(step, state) + rng.normal() / 10)
+    if rng.random() < 0.1:
+        rewards = []
+    learner.learn(emab.Episode(actions=actions, feedbacks=feedbacks, costs=costs, rewards=rewards))
+    return chosen
+
+
+def estimates(learner):
+    spec = PROBLEM.spec
+    pairs = [(step, state) for step in range(1, spec.horizon + 1) for state in range(spec.n_states)]
+    found = [learner.estimate(*pair, action) for pair in pairs for action in spec.allowed(*pair)]
+    return [known and (known.count, known.mean, known.width, known.index) for known in found]
+
+
+@pytest.fixture(params=sorted(BY_NAME))
+def learner(request):
+    """A learner in the middle of its work."""
+    learner = BY_NAME[request.param](PROBLEM, seed=7)
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        play(learner, rng)
+    return learner
+
+
+def same(one, other):
+    """Go on with both."""
+    assert type(one) is type(other)
+    assert (one.text, one.learned, one.parameters, one.spec) == (
+        other.text,
+        other.learned,
+        other.parameters,
+        other.spec,
+    )
+    first, second = np.random.default_rng(2), np.random.default_rng(2)
+    for _ in range(25):
+        assert play(one, first) == play(other, second)
+    assert repr(estimates(one)) == repr(estimates(other))
+    steps = np.repeat(np.arange(1, PROBLEM.spec.horizon + 1), 3)
+    states = np.zeros_like(steps)
+    assert one.choose_batch(steps, states).tolist() == other.choose_batch(steps, states).tolist()
+
+
+def test_a_pickle(learner):
+    same(learner, pickle.loads(pickle.dumps(learner)))
+
+
+def test_a_pickle_of_a_pickle_is_its_own(learner):
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(learner))))
+    rng = np.random.default_rng(3)
+    before = estimates(learner)
+    play(again, rng)
+    assert (again.learned, learner.learned) == (26, 25)
+    assert repr(estimates(learner)) == repr(before)
+
+
+def test_a_copy(learner):
+    same(learner, copy.deepcopy(learner))
+
+
+def test_a_file(learner, tmp_path):
+    learner.save(tmp_path / "learner.jsonl")
+    same(learner, emab.load_learner(tmp_path / "learner.jsonl"))
+
+
+def test_saving_twice_gives_the_same_bytes(learner, tmp_path):
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    learner.save(one)
+    emab.load_learner(one).save(two)
+    assert one.read_bytes() == two.read_bytes()
+
+
+TOLD = {entry["name"] for entry in json.loads(catalogue()) if entry["sees"] != "spec"}
+
+
+def test_who_may_not_see_the_truth_does_not_save_it(learner, tmp_path):
+    learner.save(tmp_path / "learner.jsonl")
+    problem = json.loads((tmp_path / "learner.jsonl").read_text().splitlines()[0])["problem"]
+    assert ("model" in problem) == (learner.text in TOLD)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_a_setting(name):
+    setting = BY_NAME[name]()
+    again = pickle.loads(pickle.dumps(setting))
+    assert (type(again), again.text, again.parameters) == (type(setting), setting.text, setting.parameters)
+
+
+def test_fresh_has_seen_nothing(learner):
+    fresh = learner.fresh(seed=7)
+    assert fresh.learned == 0
+    new = type(learner)(PROBLEM, seed=7)
+    assert play(fresh, np.random.default_rng(1)) == play(new, np.random.default_rng(1))
+
+
+def test_a_subclass_stays_one(tmp_path):
+    learner = Mine(PROBLEM.spec)
+    play(learner, np.random.default_rng(1))
+    again = pickle.loads(pickle.dumps(learner))
+    assert type(again) is Mine
+    assert again.learned == 1
+    learner.save(tmp_path / "mine.jsonl")
+    assert type(emab.load_learner(tmp_path / "mine.jsonl")) is emab.FeedBAL
+
+
+class Mine(emab.FeedBAL):
+    """Somebody's own version."""
+
+
+def test_not_remembered_is_not_saved(tmp_path):
+    learner = emab.FeedBAL(PROBLEM.spec, remember=False)
+    with pytest.raises(RuntimeError, match="remember=False"):
+        learner.save(tmp_path / "learner.jsonl")
+    assert not (tmp_path / "learner.jsonl").exists()
+    with pytest.raises(RuntimeError, match="remember=False"):
+        pickle.dumps(learner)
+
+
+def lines(tmp_path):
+    learner = emab.FeedBAL(PROBLEM.spec)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        play(learner, rng)
+    learner.save(tmp_path / "learner.jsonl")
+    return (tmp_path / "learner.jsonl").read_text().splitlines()
+
+
+TWICE = {"actions": [0, 0], "feedbacks": [0, 0], "costs": [], "rewards": []}
+
+
+def changed(line, **fields):
+    return json.dumps({**json.loads(line), **fields})
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda lines: [], r"line 1: the file is empty"),
+        (lambda lines: ["hello"], r"line 1: this is not the file of a learner"),
+        (lambda lines: ["[1]"], r"line 1: this is not the file of a learner"),
+        (lambda lines: [lines[0][:-9]], r"line 1: this is not the file of a learner"),
+        (lambda lines: [changed(lines[0], emab_learner=99)], r"line 1: the format is 99, written by emab .* reads 1"),
+        (lambda lines: [changed(lines[0], learner=3)], r"line 1: this is not the file of a learner"),
+        (lambda lines: [changed(lines[0], problem={})], r"line 1: .*`horizon`"),
+        (lambda lines: [changed(lines[0], problem={"horizon": 0})], r"line 1"),
+        (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: neither an episode nor a question"),
+        (lambda lines: [*lines[:3], "", "null"], r"line 5: neither an episode nor a question"),
+        (lambda lines: [*lines[:2], '{"ask": [0, 0]}'], r"line 3: there is no step 0 with a state 0"),
+        (lambda lines: [*lines[:2], '{"ask": [1, 99999]}'], r"line 3: there is no step 1 with a state 99999"),
+        (lambda lines: [lines[0], changed(lines[1], actions=["no"], feedbacks=[0])], r"line 2: there is no action .no"),
+        (lambda lines: [lines[0], changed(lines[1], actions=[99], feedbacks=[0])], r"line 2: there is no action 99"),
+        (lambda lines: [lines[0], changed(lines[1], actions=[0], feedbacks=[77])], r"line 2: there is no feedback 77"),
+        (lambda lines: [lines[0], changed(lines[1], actions=[0], feedbacks=[])], r"line 2: 1 actions and 0 feedbacks"),
+        (lambda lines: [lines[0], changed(lines[1], rewards=[1e200])], r"line 2: .*at most 1e100"),
+        (lambda lines: [lines[0], changed(lines[1], rewards=[0.0] * 99)], r"line 2: 99 rewards"),
+        (lambda lines: [lines[0], changed(lines[1], **TWICE)], r"line 2: action 0 is not allowed at t = 2"),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_says_where(damage, words, tmp_path):
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("\n".join(damage(lines(tmp_path))))
+    with pytest.raises(ValueError, match=words) as caught:
+        emab.load_learner(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("feedball", r"unknown learner `feedball`, did you mean `feedbal`"), ("feedbal:delta=2", r"`delta` must lie in")],
+)
+def test_a_learner_that_cannot_be(line, words, tmp_path):
+    path = tmp_path / "damaged.jsonl"
+    path.write_text(changed(lines(tmp_path)[0], learner=line))
+    with pytest.raises(ValueError, match=words):
+        emab.load_learner(path)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "damaged.jsonl"
+    path.write_bytes(lines(tmp_path)[0].encode() + b"\n\xff\xfe\n")
+    with pytest.raises(ValueError, match="UTF-8"):
+        emab.load_learner(path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        emab.load_learner(tmp_path / "none.jsonl")
+    with pytest.raises(OSError, match="cannot write"):
+        emab.FeedBAL(PROBLEM.spec).save(tmp_path / "no folder" / "learner.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("episode", "words"),
+    [
+        ({"actions": [0], "feedbacks": [], "costs": [], "rewards": []}, r"1 actions and 0 feedbacks: there is one"),
+        ({"actions": [9], "feedbacks": [0], "costs": [], "rewards": []}, r"action 9 at step 1: they are 0 to"),
+        ({"actions": [0], "feedbacks": [99], "costs": [], "rewards": []}, r"feedback 99 at step 1: they are 0 to"),
+        (TWICE, r"action 0 is not allowed at t = 2"),
+        ({"actions": [0] * 50, "feedbacks": [0] * 50, "costs": [], "rewards": []}, r"50 actions: at most \d+ fit"),
+        ({"actions": [], "feedbacks": [], "costs": [1.0], "rewards": []}, r"1 costs: an episode of 1 steps has 0"),
+        ({"actions": [], "feedbacks": [], "costs": [], "rewards": [float("inf")]}, r"`rewards` has inf: a finite"),
+        ({"actions": [], "feedbacks": [], "costs": [], "rewards": [], "states": [1]}, r"its states are \[1\], and its"),
+    ],
+)
+def test_wrong_episodes_are_refused_and_change_nothing(episode, words):
+    learner = emab.FeedBAL(PROBLEM.spec)
+    with pytest.raises(ValueError, match=words):
+        learner.learn(emab.Episode(**episode))
+    assert learner.learned == 0

@@ -1,0 +1,358 @@
+"""Learners written in Python and played by the engine: the numbers, the choices, the exceptions."""
+
+import functools
+import json
+import math
+import subprocess
+import sys
+import textwrap
+import threading
+import traceback
+
+import numpy as np
+import pytest
+
+import emab
+
+pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
+
+
+class PurePython:
+    """FeedBAL, Algorithm 2 of the paper, in the order in which the built-in one adds up."""
+
+    def __init__(self, spec, sigma2, delta=0.01):
+        self.spec, self.coefficient = spec, 2 * (sigma2 + sigma2)
+        self.log_k_over_delta = math.log(spec.k / delta)
+        self.counts, self.sums, self.indices = {}, {}, {}
+
+    def index(self, cell):
+        return self.indices.get(cell, math.inf)
+
+    def choose(self, step, state):
+        *actions, stop = self.spec.allowed(step, state)
+        if not actions:
+            return stop
+        best = max(actions, key=lambda a: (self.index((step, state, a)), -a))
+        return best if self.index((step, state, best)) > self.index((step, state, stop)) else stop
+
+    def observe(self, cell, value):
+        n = self.counts[cell] = self.counts.get(cell, 0) + 1
+        self.sums[cell] = self.sums.get(cell, 0.0) + value
+        log = self.log_k_over_delta + 0.5 * math.log1p(n)
+        width = math.sqrt((1 + n) / (n * n) * self.coefficient * log)
+        self.indices[cell] = self.sums[cell] * (1 / n) + width
+
+    def learn(self, episode):
+        states, costs, rewards = episode.states, episode.costs, episode.rewards
+        # Under `lost` there may be no rewards at all.
+        for i, reward in enumerate(rewards):
+            if not math.isnan(reward):
+                self.observe((i + 1, states[i], self.spec.stop), reward)
+            if i < len(costs) and not math.isnan(gain := rewards[i + 1] - costs[i]):
+                self.observe((i + 1, states[i], episode.actions[i]), gain)
+
+
+@pytest.mark.parametrize(
+    ("problem", "sigma2", "conditions"),
+    [
+        ("resource", 0.2, ()),
+        ("treatment", 0.25, ()),
+        ("coverage", 0.25, ()),
+        ("resource", 0.2, ("delay=7", "lost=0.2", "dropout=0.1", "override=0.2")),
+    ],
+)
+def test_feedbal_in_python_is_feedbal(problem, sigma2, conditions):
+    built_in = f"feedbal:sigma2={sigma2}"
+    learners = [built_in, functools.partial(PurePython, sigma2=sigma2)]
+    options = {"runs": 4, "episodes": 1500, "seed": 3, "conditions": conditions}
+    expected, ours = emab.run(problem, learners, **options).curves
+    assert (expected.label, ours.label) == (built_in, "PurePython")
+    assert ours.steps == expected.steps
+    # Under conditions both are played by the same loop. Without, the built-in one has a faster one, which adds up in
+    # another order.
+    for column in ("regret", "stderr", "gain", "gain_stderr"):
+        rounding = 0 if conditions else 1e-12
+        np.testing.assert_allclose(getattr(ours, column), getattr(expected, column), rtol=rounding, atol=rounding)
+
+
+class Coin:
+    """Goes on as a coin falls."""
+
+    def __init__(self, spec, rng):
+        self.spec, self.rng = spec, rng
+
+    def choose(self, step, state):
+        return self.rng.choice(self.spec.allowed(step, state))
+
+    def learn(self, episode):
+        pass
+
+
+def timeless(result):
+    document = json.loads(result.text)
+    for learner in document["learners"]:
+        del learner["seconds"]
+    return document
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    options = {"runs": 33, "episodes": 100, "seed": 2}
+    one, two, three = (emab.run("resource", ["random", Coin], threads=threads, **options) for threads in (1, 2, 3))
+    assert timeless(one) == timeless(two) == timeless(three)
+    other = emab.run("resource", ["random", Coin], runs=33, episodes=100, seed=3)
+    assert timeless(other) != timeless(one)
+
+
+class StopAt:
+    """Goes on until a step."""
+
+    def __init__(self, spec, last=2, rng=None):
+        self.spec, self.last, self.rng = spec, last, rng
+
+    def choose(self, step, state):
+        return self.spec.stop if step >= self.last else 0
+
+    def learn(self, episode):
+        assert episode.steps == self.last
+
+
+def steps(*learners):
+    result = emab.run("resource", list(learners), runs=2, episodes=5)
+    return dict(zip(result.labels, (curve.steps // 10 for curve in result.curves), strict=True))
+
+
+def test_what_makes_a_learner():
+    class Labelled(StopAt):
+        label = "one step"
+
+        def __init__(self, spec):
+            super().__init__(spec, 1)
+
+    assert steps(StopAt) == {"StopAt": 2}
+    assert steps(Labelled) == {"one step": 1}
+    assert steps(functools.partial(StopAt, last=4)) == {"StopAt": 4}
+    assert steps(lambda spec: StopAt(spec, 3)) == {"<lambda>": 3}
+
+
+def test_everybody_has_a_label_of_his_own():
+    def feedbal(spec):
+        return StopAt(spec, 5)
+
+    several = [functools.partial(StopAt, last=last) for last in (3, 4)]
+    labels = steps(StopAt, *several, feedbal, "feedbal")
+    assert list(labels) == ["StopAt", "StopAt (2)", "StopAt (3)", "feedbal (2)", "feedbal"]
+    assert [labels[label] for label in ("StopAt", "StopAt (2)", "StopAt (3)", "feedbal (2)")] == [2, 3, 4, 5]
+
+
+def test_a_generator_goes_to_rng_and_to_nothing_else():
+    seen = []
+
+    class Keeps(StopAt):
+        def __init__(self, spec, last=2, rng=None):
+            super().__init__(spec, last, rng)
+            seen.append(rng.integers(1 << 62))
+
+    steps(Keeps)
+    assert len(set(seen)) == 2, "each run has randomness of its own"
+    steps(StopAt)
+
+
+def test_a_subclass_of_a_built_in_learner_is_asked():
+    class Hasty(emab.FeedBAL):
+        def choose(self, step, state):
+            return self.spec.stop if step == 3 else super().choose(step, state)
+
+    class Renamed(emab.FeedBAL):
+        pass
+
+    result = emab.run("resource", [Hasty, Renamed, "feedbal"], runs=2, episodes=500)
+    assert result.labels == ["Hasty", "feedbal", "feedbal"]
+    assert result.curves[0].steps < result.curves[2].steps == result.curves[1].steps
+    with pytest.raises(TypeError, match="every run needs a new one"):
+        emab.run("resource", Hasty(emab.load("resource").spec))
+
+
+def chooses(choose):
+    class Chooses:
+        def __init__(self, spec):
+            self.spec = spec
+
+        def choose(self, step, state):
+            return choose(step, self.spec)
+
+        def learn(self, episode):
+            pass
+
+    return Chooses
+
+
+@pytest.mark.parametrize(
+    ("go_on", "stop"),
+    [(0, 1), ("cont", "stop"), (np.int64(0), np.uint8(1)), (False, True), (np.array(0), np.array(1))],
+    ids=repr,
+)
+def test_choices(go_on, stop):
+    assert steps(chooses(lambda step, spec: go_on if step < 4 else stop)) == {"Chooses": 4}
+
+
+@pytest.mark.parametrize(
+    ("choice", "error", "words"),
+    [
+        (2, ValueError, r"there is no action 2, chosen at t = 1, x = 0: they are 0 to 1, the last being stop"),
+        ("go", ValueError, r"there is no action `go`, chosen at t = 1, x = 0"),
+        (None, TypeError, r"`choose` must return the number or the name of an action, got None at t = 1, x = 0"),
+        (1.0, TypeError, r"must return the number or the name of an action, got 1.0"),
+        (np.array([1]), TypeError, r"must return the number or the name of an action, got array\(\[1\]\)"),
+        (-1, (TypeError, ValueError), r"-1"),
+        (10**30, (TypeError, ValueError), r"10{30}"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_choice(choice, error, words):
+    with pytest.raises(error, match=words):
+        emab.run("resource", chooses(lambda step, spec: choice), runs=3, episodes=3)
+
+
+def test_what_is_not_allowed():
+    with pytest.raises(ValueError, match=r"action 0 \(.*\) is not allowed at t = 2, x = \d+"):
+        emab.run("coverage", chooses(lambda step, spec: 0 if step < 3 else spec.stop), runs=3, episodes=30)
+
+
+def test_what_is_no_learner():
+    with pytest.raises(TypeError, match=r"int has no `choose`"):
+        emab.run("resource", lambda spec: 3, runs=3, episodes=3)
+    with pytest.raises(TypeError, match=r"StopAt is one learner, and every run needs a new one"):
+        emab.run("resource", [StopAt(None)], runs=3, episodes=3)
+    with pytest.raises(TypeError, match=r"a learner is a line, a Learner, or a class of your own, got 3"):
+        emab.run("resource", [3], runs=3, episodes=3)
+    with pytest.raises(ValueError, match=r"there must be at least one learner"):
+        emab.run("resource", [], runs=3, episodes=3)
+
+
+def raises_in(method, error):
+    class Raises(StopAt):
+        def __init__(self, spec):
+            super().__init__(spec)
+            self.left = 7
+            if method == "__init__":
+                self.somewhere_deeper()
+
+        def somewhere_deeper(self):
+            self.left -= 1
+            if self.left == 0 or method == "__init__":
+                raise error("mine")
+
+        def choose(self, step, state):
+            if method == "choose":
+                self.somewhere_deeper()
+            return super().choose(step, state)
+
+        def learn(self, episode):
+            if method == "learn":
+                self.somewhere_deeper()
+
+    return Raises
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("method", ["__init__", "choose", "learn"])
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
+def test_exceptions_come_back_with_their_traceback(method, error, threads):
+    learners = ["feedbal", raises_in(method, error)]
+    with pytest.raises(error, match="mine") as caught:
+        emab.run("resource", learners, runs=100, episodes=1000, threads=threads)
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert frames[-2:] == [method, "somewhere_deeper"]
+    # The next run knows nothing of it.
+    assert steps(StopAt) == {"StopAt": 2}
+
+
+def test_a_learner_may_run_others():
+    class Asks(StopAt):
+        def __init__(self, spec):
+            super().__init__(spec)
+            self.inner = emab.FeedBAL(spec)
+            self.regret = emab.run("treatment", [StopAt], runs=2, episodes=2, threads=2).curves[0].regret[-1]
+
+        def choose(self, step, state):
+            return self.inner.choose(step, state)
+
+        def learn(self, episode):
+            self.inner.learn(episode)
+
+    mine, built_in = emab.run("resource", [Asks, "feedbal"], runs=5, episodes=300, threads=2).curves
+    np.testing.assert_allclose(mine.regret, built_in.regret, rtol=1e-12)
+
+
+def test_other_threads_go_on():
+    seen = threading.Event()
+
+    class Waits(StopAt):
+        """Waits for what another thread of Python does."""
+
+        def learn(self, episode):
+            assert seen.wait(timeout=60)
+
+    timer = threading.Timer(0.05, seen.set)
+    timer.start()
+    emab.run("resource", Waits, runs=2, episodes=2, threads=2)
+    timer.join()
+
+
+def in_a_process(code):
+    """What a program prints, and how it ends; one that hangs says where."""
+    guard = "import faulthandler; faulthandler.dump_traceback_later(50, exit=True)\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", guard + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+ENDLESS = """
+    import emab, os, signal, sys, threading
+
+    class Endless:
+        def __init__(self, spec):
+            self.spec = spec
+
+        def choose(self, step, state):
+            return self.spec.stop
+
+        def learn(self, episode):
+            began.set()
+
+    began = threading.Event()
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_stops_it(threads):
+    code = f"""
+    def interrupt():
+        began.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        emab.run("resource", Endless, runs=1000, episodes=1_000_000, threads={threads})
+    except KeyboardInterrupt:
+        print("stopped")
+    """
+    assert in_a_process(ENDLESS + code)[:2] == (0, "stopped\n")
+
+
+def test_a_program_can_end_while_others_run():
+    code = """
+    def run():
+        emab.run("resource", Endless, runs=1000, episodes=1_000_000, threads=2)
+
+    threading.Thread(target=run, daemon=True).start()
+    began.wait()
+    print("over")
+    """
+    code, out, err = in_a_process(ENDLESS + code)
+    assert (code, out) == (0, "over\n"), err
