@@ -5,7 +5,7 @@
 
 use emab::{Action, PlayError, Walked, Walks};
 use emab_problem::ProblemFile;
-use numpy::ndarray::{Array2, ArrayView1};
+use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
@@ -122,7 +122,7 @@ impl Stage {
 
     /// The episode of number `i` as a learner is shown it: people who leave do not tell their rewards.
     fn revealed(&self, i: usize) -> Episode {
-        let mut inner = self.walks.episode(i).clone();
+        let mut inner = self.walks.episode(i);
         if self.walks.left(i) {
             inner.rewards.clear();
         }
@@ -216,7 +216,7 @@ impl EnvCore {
 
     /// The episode as far as it went, and whether it is over.
     fn _so_far(&self) -> (Episode, bool) {
-        let inner = self.stage.walks.episode(0).clone();
+        let inner = self.stage.walks.episode(0);
         (Episode { inner }, self.stage.walks.is_over(0))
     }
 }
@@ -251,10 +251,9 @@ impl VectorCore {
         Ok((table(count, at)?.into_pyarray(py), info))
     }
 
-    /// The actions, if all of them can be taken: before the first is, so that an error changes nothing.
-    fn checked(&self, py: Python<'_>, numbers: ArrayView1<'_, i64>) -> PyResult<Vec<Action>> {
+    /// Whether all actions can be taken: asked before the first is, so that an error changes nothing.
+    fn check(&self, py: Python<'_>, numbers: &[i64]) -> PyResult<()> {
         let Stage { walks, strict, .. } = &self.stage;
-        let mut actions = Vec::with_capacity(numbers.len());
         for (i, &number) in numbers.iter().enumerate() {
             let action = self.stage.action(number);
             let action = action.map_err(|error| at_place(py, i, &error))?;
@@ -267,25 +266,27 @@ impl VectorCore {
                 let error = self.stage.trouble(PlayError::NotAllowed { t, x, action });
                 return Err(at_place(py, i, &error));
             }
-            actions.push(action);
         }
-        Ok(actions)
+        Ok(())
     }
 
     /// What the episodes that ended revealed, one row each, NaN where there is nothing.
     fn reveal(&self, py: Python<'_>, info: &Bound<'_, PyDict>) -> PyResult<()> {
         let (walks, count) = (&self.stage.walks, self.stage.walks.len());
-        let steps = |&i: &usize| walks.episode(i).steps();
+        let steps = |&i: &usize| walks.rewards(i).len();
         let longest = self.ended.iter().map(steps).max().unwrap_or(1);
         let mut costs = vec![f64::NAN; count * (longest - 1)];
         let mut rewards = vec![f64::NAN; count * longest];
         for &i in &self.ended {
-            let episode = walks.episode(i);
-            let row = &mut costs[i * (longest - 1)..][..episode.costs.len()];
-            row.copy_from_slice(&episode.costs);
+            let row = &mut costs[i * (longest - 1)..];
+            row.iter_mut()
+                .zip(walks.costs(i))
+                .for_each(|(to, cost)| *to = cost);
             if !walks.left(i) {
-                let row = &mut rewards[i * longest..][..episode.rewards.len()];
-                row.copy_from_slice(&episode.rewards);
+                let row = &mut rewards[i * longest..];
+                row.iter_mut()
+                    .zip(walks.rewards(i))
+                    .for_each(|(to, reward)| *to = reward);
             }
         }
         info.set_item(intern!(py, "costs"), table(count, costs)?.into_pyarray(py))?;
@@ -382,7 +383,7 @@ impl VectorCore {
         actions: PyReadonlyArray1<'py, i64>,
     ) -> PyResult<SteppedMany<'py>> {
         let count = self.stage.walks.len();
-        let actions = actions.as_array();
+        let actions = actions.as_slice().map_err(errors::wrong)?;
         if actions.len() != count {
             return Err(errors::wrong(format!(
                 "`actions` must be {count}, one for each environment, got {}",
@@ -392,7 +393,7 @@ impl VectorCore {
         if !self.seeded {
             return Err(self.stage.trouble(PlayError::Over));
         }
-        let actions = self.checked(py, actions)?;
+        self.check(py, actions)?;
         let (mut earned, mut over) = (vec![0.0; count], vec![false; count]);
         let (mut ended, mut refused) = (Vec::new(), Vec::new());
         for (i, &action) in actions.iter().enumerate() {
@@ -400,6 +401,7 @@ impl VectorCore {
                 self.stage.walks.begin(i);
                 continue;
             }
+            let action = self.stage.action(action)?;
             let outcome = self.stage.step(i, action)?;
             earned[i] = outcome.walked.earned;
             over[i] = outcome.walked.over;

@@ -81,8 +81,7 @@ impl Spec {
 
     /// The problem file without the truth, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?
-            .call_method1("loads", (self.to_json()?,))
+        py.import("json")?.call_method1("loads", (self.to_json()?,))
     }
 
     /// What the problem is called.

@@ -47,23 +47,58 @@ pub struct Walks {
     cost_noise: Noise,
     reward_noise: Noise,
     walks: Vec<Walk>,
+    /// Apart from the rest, which is small and read in one go.
+    chances: Vec<Chances>,
 }
 
+/// Where one is, and how it came there.
 #[derive(Clone, Debug)]
 struct Walk {
+    pair: Pair,
+    over: bool,
+    left: bool,
+    passed: Vec<Passed>,
+}
+
+/// A step that was passed: one place in memory, and not one in each of an episode's lists.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    pair: Pair,
+    /// NONE at the last step, which has neither action nor feedback nor cost.
+    action: u32,
+    feedback: u32,
+    cost: f64,
+    reward: f64,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The randomness of one.
+#[derive(Clone, Debug)]
+struct Chances {
     source: Draws,
     block: Block,
     /// Steps that took their draws from the block.
     used: usize,
     /// Who leaves.
     people: Stream,
-    pair: Pair,
-    over: bool,
-    left: bool,
-    episode: Episode,
 }
 
 impl Walk {
+    #[inline]
+    fn end(&mut self, pair: Pair, reward: f64) {
+        self.over = true;
+        self.passed.push(Passed {
+            pair,
+            action: NONE,
+            feedback: NONE,
+            cost: 0.0,
+            reward,
+        });
+    }
+}
+
+impl Chances {
     /// The place of the block that the next step takes.
     #[inline]
     fn next_draw(&mut self) -> usize {
@@ -85,14 +120,16 @@ impl Walks {
         let start = pairs.start();
         pairs.open(start)?;
         let walk = Walk {
+            pair: start,
+            over: true,
+            left: false,
+            passed: Vec::new(),
+        };
+        let chance = Chances {
             source: Draws::new(reward_noise, cost_noise),
             block: Block::default(),
             used: Block::STEPS,
             people: Stream::new(0, 0, Role::Conditions),
-            pair: start,
-            over: true,
-            left: false,
-            episode: Episode::default(),
         };
         Ok(Walks {
             pairs,
@@ -100,15 +137,16 @@ impl Walks {
             cost_noise,
             reward_noise,
             walks: vec![walk; count],
+            chances: vec![chance; count],
         })
     }
 
     /// Number `i` takes up the streams of this seed and run.
     pub fn restart(&mut self, i: usize, seed: u64, run: u64) {
-        let walk = &mut self.walks[i];
-        walk.source.restart(seed, run);
-        walk.used = Block::STEPS;
-        walk.people = Stream::new(seed, run, Role::Conditions);
+        let chance = &mut self.chances[i];
+        chance.source.restart(seed, run);
+        chance.used = Block::STEPS;
+        chance.people = Stream::new(seed, run, Role::Conditions);
     }
 
     /// Number `i` begins an episode; one that was not over is left as it is, and its draws stay used.
@@ -118,7 +156,7 @@ impl Walks {
         walk.pair = self.pairs.start();
         walk.over = false;
         walk.left = false;
-        walk.episode.begin(self.pairs.state(walk.pair));
+        walk.passed.clear();
     }
 
     /// Number `i` does this.
@@ -126,8 +164,13 @@ impl Walks {
     /// An action that is not allowed is an error and changes nothing; neither does one after the end.
     #[inline]
     pub fn step(&mut self, i: usize, action: Action) -> Result<Walked, PlayError> {
-        let Walks { pairs, walks, .. } = self;
-        let walk = &mut walks[i];
+        let Walks {
+            pairs,
+            walks,
+            chances,
+            ..
+        } = self;
+        let (walk, chance) = (&mut walks[i], &mut chances[i]);
         let pair = walk.pair;
         if walk.over {
             return Err(PlayError::Over);
@@ -138,36 +181,38 @@ impl Walks {
             let (t, x) = (pairs.step(pair), pairs.state(pair));
             return Err(PlayError::NotAllowed { t, x, action });
         }
-        let at = walk.next_draw();
-        let reward = self
-            .reward_noise
-            .observe(pairs.reward(pair), walk.block.reward[at]);
-        walk.episode.rewards.push(reward);
+        let at = chance.next_draw();
+        let reward = chance.block.reward[at];
+        let reward = self.reward_noise.observe(pairs.reward(pair), reward);
         let drawn = match action {
             Action::Continue(a) => pairs
-                .draw(pair, a, walk.block.feedback[at])
+                .draw(pair, a, chance.block.feedback[at])
                 .map(|drawn| (a, drawn)),
             Action::Stop => None,
         };
         let Some((a, (f, next, mean))) = drawn else {
-            walk.over = true;
+            walk.end(pair, reward);
             return Ok(Walked {
                 earned: reward,
                 over: true,
             });
         };
-        let cost = self.cost_noise.observe(mean, walk.block.cost[at]);
-        walk.episode.costs.push(cost);
-        walk.episode.advance(a, f, pairs.state(next));
+        let cost = self.cost_noise.observe(mean, chance.block.cost[at]);
+        walk.passed.push(Passed {
+            pair,
+            action: a as u32,
+            feedback: f as u32,
+            cost,
+            reward,
+        });
         walk.pair = next;
         pairs.open(next)?;
-        if self.dropout > 0.0 && walk.people.uniform() < self.dropout {
-            let at = walk.next_draw();
-            let reward = self
-                .reward_noise
-                .observe(pairs.reward(next), walk.block.reward[at]);
-            walk.episode.rewards.push(reward);
-            (walk.over, walk.left) = (true, true);
+        if self.dropout > 0.0 && chance.people.uniform() < self.dropout {
+            let at = chance.next_draw();
+            let reward = chance.block.reward[at];
+            let reward = self.reward_noise.observe(pairs.reward(next), reward);
+            walk.end(next, reward);
+            walk.left = true;
             return Ok(Walked {
                 earned: reward - cost,
                 over: true,
@@ -214,11 +259,35 @@ impl Walks {
         self.walks[i].left
     }
 
+    /// The terminal rewards of the steps that number `i` passed, that of its last among them once it is over.
+    #[inline]
+    pub fn rewards(&self, i: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.walks[i].passed.iter().map(|passed| passed.reward)
+    }
+
+    /// The costs that number `i` paid.
+    #[inline]
+    pub fn costs(&self, i: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
+        let walk = &self.walks[i];
+        // Its last step has none.
+        let paid = walk.passed.len() - usize::from(walk.over && !walk.passed.is_empty());
+        walk.passed[..paid].iter().map(|passed| passed.cost)
+    }
+
     /// The episode of number `i` as far as it went. Costs and rewards are drawn step by step; learners are shown them
     /// when it is over.
-    #[inline]
-    pub fn episode(&self, i: usize) -> &Episode {
-        &self.walks[i].episode
+    pub fn episode(&self, i: usize) -> Episode {
+        let walk = &self.walks[i];
+        let here = (!walk.over).then_some(walk.pair);
+        let pairs = walk.passed.iter().map(|passed| passed.pair);
+        let went = || walk.passed.iter().filter(|passed| passed.action != NONE);
+        Episode {
+            states: pairs.chain(here).map(|at| self.pairs.state(at)).collect(),
+            actions: went().map(|passed| passed.action as usize).collect(),
+            feedbacks: went().map(|passed| passed.feedback as usize).collect(),
+            costs: self.costs(i).collect(),
+            rewards: self.rewards(i).collect(),
+        }
     }
 }
 
@@ -313,7 +382,7 @@ mod tests {
                         steps += 1;
                     }
                     assert!(walks.is_over(1));
-                    assert_eq!(walks.episode(1), environment.episode());
+                    assert_eq!(&walks.episode(1), environment.episode());
                     assert_eq!(walks.left(1), environment.left());
                     assert!((walks.episode(1).gain() - earned).abs() < 1e-12);
                     leavers += usize::from(walks.left(1));

@@ -68,4 +68,5 @@ class VectorEnv(VectorCore, gymnasium.vector.VectorEnv[Ints, Ints, npt.NDArray[A
 
     def step(self, actions: npt.ArrayLike) -> tuple[Ints, Floats, Flags, Flags, dict[str, Any]]:
         """Take an action in each."""
-        return VectorCore.step(self, np.asarray(actions).astype(np.int64, casting="same_kind", copy=False))
+        whole = np.asarray(actions).astype(np.int64, casting="same_kind", copy=False)
+        return VectorCore.step(self, np.ascontiguousarray(whole))
