@@ -153,6 +153,8 @@ def lines(tmp_path):
 
 
 ONE = {"feedbacks": [0], "costs": [0.1], "rewards": [0, 0]}
+UNKNOWN = {**ONE, "actions": [0], "feedbacks": [77]}
+NONE = {**ONE, "actions": [0], "feedbacks": []}
 TWICE = {"actions": [0, 0], "feedbacks": [0, 0], "costs": [0.1, 0.1], "rewards": [0, 0, 0]}
 
 
@@ -177,8 +179,8 @@ def changed(line, **fields):
         (lambda lines: [*lines[:2], '{"ask": [1, 99999]}'], r"line 3: `ask` is \[1, 99999\]: .* states 0 to 242"),
         (lambda lines: [lines[0], changed(lines[1], actions=["no"], **ONE)], r"line 2: there is no action .no"),
         (lambda lines: [lines[0], changed(lines[1], actions=[99], **ONE)], r"line 2: there is no action 99"),
-        (lambda lines: [lines[0], changed(lines[1], actions=[0], **{**ONE, "feedbacks": [77]})], r"line 2: there is no feedback 77"),
-        (lambda lines: [lines[0], changed(lines[1], actions=[0], **{**ONE, "feedbacks": []})], r"line 2: 1 actions and 0 feedbacks"),
+        (lambda lines: [lines[0], changed(lines[1], **UNKNOWN)], r"line 2: there is no feedback 77"),
+        (lambda lines: [lines[0], changed(lines[1], **NONE)], r"line 2: 1 actions and 0 feedbacks"),
         (lambda lines: [lines[0], changed(lines[1], rewards=[1e200])], r"line 2: .*at most 1e100"),
         (lambda lines: [lines[0], changed(lines[1], rewards=[0.0] * 99)], r"line 2: `rewards` has 99 values"),
         (lambda lines: [lines[0], changed(lines[1], **TWICE)], r"line 2: `north` may not be taken at step 2"),
