@@ -111,13 +111,13 @@ impl Stage {
         [pairs.step(pair) as i64, pairs.state(pair) as i64]
     }
 
-    /// Which actions number `i` may take, `stop` last.
+    /// Which actions number `i` may take: `mask` has one place each, `stop` is last and already there.
     #[inline]
-    fn mask(&self, i: usize) -> impl Iterator<Item = i8> + '_ {
+    fn mask(&self, i: usize, mask: &mut [i8]) {
         let (pairs, pair) = (self.walks.pairs(), self.walks.pair(i));
-        (0..self.stop)
-            .map(move |a| i8::from(pairs.allows(pair, a)))
-            .chain([1])
+        for (a, may) in mask[..self.stop].iter_mut().enumerate() {
+            *may = i8::from(pairs.allows(pair, a));
+        }
     }
 
     /// The episode of number `i` as a learner is shown it: people who leave do not tell their rewards.
@@ -145,7 +145,8 @@ pub struct EnvCore {
 impl EnvCore {
     fn seen<'py>(&self, py: Python<'py>) -> PyResult<Seen<'py, PyArray1<i64>>> {
         let info = PyDict::new(py);
-        let mask: Vec<i8> = self.stage.mask(0).collect();
+        let mut mask = vec![1; self.stage.stop + 1];
+        self.stage.mask(0, &mut mask);
         info.set_item(intern!(py, "action_mask"), PyArray1::from_slice(py, &mask))?;
         Ok((PyArray1::from_slice(py, &self.stage.at(0)), info))
     }
@@ -234,10 +235,10 @@ impl VectorCore {
     fn seen<'py>(&self, py: Python<'py>) -> PyResult<Seen<'py, PyArray2<i64>>> {
         let (stage, count) = (&self.stage, self.stage.walks.len());
         let mut at = Vec::with_capacity(2 * count);
-        let mut mask = Vec::with_capacity((stage.stop + 1) * count);
-        for i in 0..count {
+        let mut mask = vec![1; (stage.stop + 1) * count];
+        for (i, mask) in mask.chunks_exact_mut(stage.stop + 1).enumerate() {
             at.extend_from_slice(&stage.at(i));
-            mask.extend(stage.mask(i));
+            stage.mask(i, mask);
         }
         let info = PyDict::new(py);
         info.set_item(

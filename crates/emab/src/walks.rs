@@ -49,6 +49,8 @@ pub struct Walks {
     walks: Vec<Walk>,
     /// Apart from the rest, which is small and read in one go.
     chances: Vec<Chances>,
+    /// Where draws are made before they are handed out.
+    block: Block,
 }
 
 /// Where one is, and how it came there.
@@ -57,6 +59,8 @@ struct Walk {
     pair: Pair,
     over: bool,
     left: bool,
+    /// Steps that took their draws from those at hand.
+    used: usize,
     passed: Vec<Passed>,
 }
 
@@ -73,13 +77,19 @@ struct Passed {
 
 const NONE: u32 = u32::MAX;
 
+/// What chance gives to one step; side by side, since many at once wait for memory more than for anything else.
+#[derive(Clone, Copy, Debug, Default)]
+struct Draw {
+    reward: f64,
+    cost: f64,
+    feedback: f64,
+}
+
 /// The randomness of one.
 #[derive(Clone, Debug)]
 struct Chances {
     source: Draws,
-    block: Block,
-    /// Steps that took their draws from the block.
-    used: usize,
+    at_hand: Vec<Draw>,
     /// Who leaves.
     people: Stream,
 }
@@ -99,15 +109,28 @@ impl Walk {
 }
 
 impl Chances {
-    /// The place of the block that the next step takes.
+    /// What the next step meets.
     #[inline]
-    fn next_draw(&mut self) -> usize {
-        if self.used == Block::STEPS {
-            self.source.fill(&mut self.block);
-            self.used = 0;
+    fn next(&mut self, used: &mut usize, block: &mut Block) -> Draw {
+        if *used == Block::STEPS {
+            self.refill(block);
+            *used = 0;
         }
-        self.used += 1;
-        self.used - 1
+        *used += 1;
+        self.at_hand[*used - 1]
+    }
+
+    /// Apart, so that what is done at every step stays small.
+    #[inline(never)]
+    fn refill(&mut self, block: &mut Block) {
+        self.source.fill(block);
+        for (i, draw) in self.at_hand.iter_mut().enumerate() {
+            *draw = Draw {
+                reward: block.reward[i],
+                cost: block.cost[i],
+                feedback: block.feedback[i],
+            };
+        }
     }
 }
 
@@ -123,12 +146,12 @@ impl Walks {
             pair: start,
             over: true,
             left: false,
+            used: Block::STEPS,
             passed: Vec::new(),
         };
         let chance = Chances {
             source: Draws::new(reward_noise, cost_noise),
-            block: Block::default(),
-            used: Block::STEPS,
+            at_hand: vec![Draw::default(); Block::STEPS],
             people: Stream::new(0, 0, Role::Conditions),
         };
         Ok(Walks {
@@ -138,6 +161,7 @@ impl Walks {
             reward_noise,
             walks: vec![walk; count],
             chances: vec![chance; count],
+            block: Block::default(),
         })
     }
 
@@ -145,8 +169,8 @@ impl Walks {
     pub fn restart(&mut self, i: usize, seed: u64, run: u64) {
         let chance = &mut self.chances[i];
         chance.source.restart(seed, run);
-        chance.used = Block::STEPS;
         chance.people = Stream::new(seed, run, Role::Conditions);
+        self.walks[i].used = Block::STEPS;
     }
 
     /// Number `i` begins an episode; one that was not over is left as it is, and its draws stay used.
@@ -168,6 +192,7 @@ impl Walks {
             pairs,
             walks,
             chances,
+            block,
             ..
         } = self;
         let (walk, chance) = (&mut walks[i], &mut chances[i]);
@@ -181,13 +206,10 @@ impl Walks {
             let (t, x) = (pairs.step(pair), pairs.state(pair));
             return Err(PlayError::NotAllowed { t, x, action });
         }
-        let at = chance.next_draw();
-        let reward = chance.block.reward[at];
-        let reward = self.reward_noise.observe(pairs.reward(pair), reward);
+        let draw = chance.next(&mut walk.used, block);
+        let reward = self.reward_noise.observe(pairs.reward(pair), draw.reward);
         let drawn = match action {
-            Action::Continue(a) => pairs
-                .draw(pair, a, chance.block.feedback[at])
-                .map(|drawn| (a, drawn)),
+            Action::Continue(a) => pairs.draw(pair, a, draw.feedback).map(|drawn| (a, drawn)),
             Action::Stop => None,
         };
         let Some((a, (f, next, mean))) = drawn else {
@@ -197,7 +219,7 @@ impl Walks {
                 over: true,
             });
         };
-        let cost = self.cost_noise.observe(mean, chance.block.cost[at]);
+        let cost = self.cost_noise.observe(mean, draw.cost);
         walk.passed.push(Passed {
             pair,
             action: a as u32,
@@ -208,9 +230,8 @@ impl Walks {
         walk.pair = next;
         pairs.open(next)?;
         if self.dropout > 0.0 && chance.people.uniform() < self.dropout {
-            let at = chance.next_draw();
-            let reward = chance.block.reward[at];
-            let reward = self.reward_noise.observe(pairs.reward(next), reward);
+            let draw = chance.next(&mut walk.used, block);
+            let reward = self.reward_noise.observe(pairs.reward(next), draw.reward);
             walk.end(next, reward);
             walk.left = true;
             return Ok(Walked {
