@@ -148,7 +148,7 @@ def plan_run(
     )
     count = how_many(shards, workers, runs)
     job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, count, threads)
-    return Plan(job, whole.merge, lambda: Result.parse(whole.document()))
+    return Plan(job, whole.merge, lambda: Result.parse(whole.document(), found))
 
 
 def plan_sweep(

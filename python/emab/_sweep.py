@@ -15,10 +15,12 @@ import numpy as np
 
 from emab import _toml
 from emab._emab import Sweep
+from emab._extra import need
 from emab._learner import asked
 from emab._problem import ProblemLike, load
 from emab._progress import Watch, watched
-from emab._result import NORMAL_95, Curve
+from emab._result import Curve
+from emab._show import NORMAL_95
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,21 +134,18 @@ class SweepResult:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table: a row for each cell and checkpoint, as in ``sweep.csv``."""
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
+        frame: pd.DataFrame = need("pandas", "pandas").DataFrame(self._columns())
+        return frame
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table: a row for each cell and checkpoint, as in ``sweep.parquet``."""
-        import polars as pl
-
-        return pl.read_parquet(io.BytesIO(self.parquet))
+        frame: pl.DataFrame = need("polars", "polars").read_parquet(io.BytesIO(self.parquet))
+        return frame
 
     def to_arrow(self) -> pa.Table:
         """Return the table: a row for each cell and checkpoint, as in ``sweep.parquet``."""
-        import pyarrow.parquet as pq
-
-        return pq.read_table(io.BytesIO(self.parquet))
+        table: pa.Table = need("pyarrow.parquet", "arrow").read_table(io.BytesIO(self.parquet))
+        return table
 
     def __repr__(self) -> str:
         """Say how the first cells ended."""
