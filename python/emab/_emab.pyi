@@ -10,6 +10,7 @@ from typing_extensions import Self, disjoint_base
 
 __version__: str
 __all__ = [
+    "EnvCore",
     "Episode",
     "Estimate",
     "Experiment",
@@ -18,6 +19,7 @@ __all__ = [
     "ProblemError",
     "Spec",
     "Sweep",
+    "VectorCore",
     "__version__",
     "bounds",
     "builtin",
@@ -155,6 +157,32 @@ class Learner:
     @property
     def spec(self) -> Spec | None: ...
     def save(self, path: str | PathLike[str]) -> None: ...
+
+@disjoint_base
+class EnvCore:
+    def __new__(cls, problem: Problem, strict: bool) -> Self: ...
+    @property
+    def problem(self) -> Problem: ...
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.int64], dict[str, Any]]: ...
+    def step(self, action: int) -> tuple[npt.NDArray[np.int64], float, bool, bool, dict[str, Any]]: ...
+    def _so_far(self) -> tuple[Episode, bool]: ...
+
+@disjoint_base
+class VectorCore:
+    def __new__(cls, problem: Problem, count: int, strict: bool) -> Self: ...
+    @property
+    def problem(self) -> Problem: ...
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.int64], dict[str, Any]]: ...
+    def step(
+        self, actions: npt.NDArray[np.int64]
+    ) -> tuple[
+        npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+    ]: ...
+    def revealed(self) -> dict[int, Episode]: ...
 
 @final
 class Experiment:

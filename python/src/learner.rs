@@ -377,6 +377,11 @@ impl Learner {
     fn again(name: &str, trained: &Trained) -> PyResult<Learner> {
         let file = Arc::new(trained.file.clone());
         let config = LearnerConfig::parse(&trained.learner, file.learning())
+            .and_then(|config| {
+                config
+                    .build(file.spec(), file.problem().ok().as_ref())
+                    .map(|_| config)
+            })
             .map_err(|error| errors::wrong(format!("{name}: line 1: {error}")))?;
         let seat = Seat::new(file, config, trained.seed)?;
         {

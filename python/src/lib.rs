@@ -10,6 +10,7 @@ mod command;
 mod episode;
 mod errors;
 mod experiment;
+mod gym;
 mod learner;
 mod own;
 mod problem;
@@ -30,6 +31,8 @@ mod _emab {
     use super::errors::ProblemError;
     #[pymodule_export]
     use super::experiment::Experiment;
+    #[pymodule_export]
+    use super::gym::{EnvCore, VectorCore};
     #[pymodule_export]
     use super::learner::{Estimate, Learner, catalogue};
     #[pymodule_export]

@@ -152,7 +152,10 @@ def lines(tmp_path):
     return (tmp_path / "learner.jsonl").read_text().splitlines()
 
 
-TWICE = {"actions": [0, 0], "feedbacks": [0, 0], "costs": [], "rewards": []}
+ONE = {"feedbacks": [0], "costs": [0.1], "rewards": [0, 0]}
+UNKNOWN = {**ONE, "actions": [0], "feedbacks": [77]}
+NONE = {**ONE, "actions": [0], "feedbacks": []}
+TWICE = {"actions": [0, 0], "feedbacks": [0, 0], "costs": [0.1, 0.1], "rewards": [0, 0, 0]}
 
 
 def changed(line, **fields):
@@ -163,24 +166,24 @@ def changed(line, **fields):
     ("damage", "words"),
     [
         (lambda lines: [], r"line 1: the file is empty"),
-        (lambda lines: ["hello"], r"line 1: this is not the file of a learner"),
-        (lambda lines: ["[1]"], r"line 1: this is not the file of a learner"),
-        (lambda lines: [lines[0][:-9]], r"line 1: this is not the file of a learner"),
-        (lambda lines: [changed(lines[0], emab_learner=99)], r"line 1: the format is 99, written by emab .* reads 1"),
-        (lambda lines: [changed(lines[0], learner=3)], r"line 1: this is not the file of a learner"),
-        (lambda lines: [changed(lines[0], problem={})], r"line 1: .*`horizon`"),
-        (lambda lines: [changed(lines[0], problem={"horizon": 0})], r"line 1"),
-        (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: neither an episode nor a question"),
-        (lambda lines: [*lines[:3], "", "null"], r"line 5: neither an episode nor a question"),
-        (lambda lines: [*lines[:2], '{"ask": [0, 0]}'], r"line 3: there is no step 0 with a state 0"),
-        (lambda lines: [*lines[:2], '{"ask": [1, 99999]}'], r"line 3: there is no step 1 with a state 99999"),
-        (lambda lines: [lines[0], changed(lines[1], actions=["no"], feedbacks=[0])], r"line 2: there is no action .no"),
-        (lambda lines: [lines[0], changed(lines[1], actions=[99], feedbacks=[0])], r"line 2: there is no action 99"),
-        (lambda lines: [lines[0], changed(lines[1], actions=[0], feedbacks=[77])], r"line 2: there is no feedback 77"),
-        (lambda lines: [lines[0], changed(lines[1], actions=[0], feedbacks=[])], r"line 2: 1 actions and 0 feedbacks"),
+        (lambda lines: ["hello"], r"line 1: this is no JSON object; the file of a learner begins"),
+        (lambda lines: ["[1]"], r"line 1: this is no JSON object; the file of a learner begins"),
+        (lambda lines: [lines[0][:-9]], r"line 1: EOF while parsing"),
+        (lambda lines: [changed(lines[0], emab_learner=99)], r"line 1: the format is 99, .* reads format 1"),
+        (lambda lines: [changed(lines[0], learner=3)], r"line 1: invalid type: integer `3`, expected a string"),
+        (lambda lines: [changed(lines[0], problem={})], r"in the problem of the learner: .*`horizon`"),
+        (lambda lines: [changed(lines[0], problem={"horizon": 0})], r"in the problem of the learner"),
+        (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: EOF while parsing"),
+        (lambda lines: [*lines[:3], "", "null"], r"line 5: expected a JSON object, an episode or a question, got null"),
+        (lambda lines: [*lines[:2], '{"ask": [0, 0]}'], r"line 3: `ask` is \[0, 0\]: steps are 1 to 4"),
+        (lambda lines: [*lines[:2], '{"ask": [1, 99999]}'], r"line 3: `ask` is \[1, 99999\]: .* states 0 to 242"),
+        (lambda lines: [lines[0], changed(lines[1], actions=["no"], **ONE)], r"line 2: there is no action .no"),
+        (lambda lines: [lines[0], changed(lines[1], actions=[99], **ONE)], r"line 2: there is no action 99"),
+        (lambda lines: [lines[0], changed(lines[1], **UNKNOWN)], r"line 2: there is no feedback 77"),
+        (lambda lines: [lines[0], changed(lines[1], **NONE)], r"line 2: 1 actions and 0 feedbacks"),
         (lambda lines: [lines[0], changed(lines[1], rewards=[1e200])], r"line 2: .*at most 1e100"),
-        (lambda lines: [lines[0], changed(lines[1], rewards=[0.0] * 99)], r"line 2: 99 rewards"),
-        (lambda lines: [lines[0], changed(lines[1], **TWICE)], r"line 2: action 0 is not allowed at t = 2"),
+        (lambda lines: [lines[0], changed(lines[1], rewards=[0.0] * 99)], r"line 2: `rewards` has 99 values"),
+        (lambda lines: [lines[0], changed(lines[1], **TWICE)], r"line 2: `north` may not be taken at step 2"),
     ],
 )  # fmt: skip
 def test_a_damaged_file_says_where(damage, words, tmp_path):
@@ -205,7 +208,7 @@ def test_a_learner_that_cannot_be(line, words, tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "damaged.jsonl"
     path.write_bytes(lines(tmp_path)[0].encode() + b"\n\xff\xfe\n")
-    with pytest.raises(ValueError, match="line 2: this is no text in UTF-8"):
+    with pytest.raises(ValueError, match="line 2: it is not UTF-8: byte 0"):
         emab.load_learner(path)
 
 
@@ -222,11 +225,14 @@ def test_no_file(tmp_path):
         ({"actions": [0], "feedbacks": [], "costs": [], "rewards": []}, r"1 actions and 0 feedbacks: there is one"),
         ({"actions": [9], "feedbacks": [0], "costs": [], "rewards": []}, r"action 9 at step 1: they are 0 to"),
         ({"actions": [0], "feedbacks": [99], "costs": [], "rewards": []}, r"feedback 99 at step 1: they are 0 to"),
-        (TWICE, r"action 0 is not allowed at t = 2"),
+        (TWICE, r"`north` may not be taken at step 2 in state"),
         ({"actions": [0] * 50, "feedbacks": [0] * 50, "costs": [], "rewards": []}, r"50 actions: at most \d+ fit"),
-        ({"actions": [], "feedbacks": [], "costs": [1.0], "rewards": []}, r"1 costs: an episode of 1 steps has 0"),
-        ({"actions": [], "feedbacks": [], "costs": [], "rewards": [float("inf")]}, r"`rewards` has inf: a finite"),
-        ({"actions": [], "feedbacks": [], "costs": [], "rewards": [], "states": [1]}, r"its states are \[1\], and its"),
+        ({"actions": [], "feedbacks": [], "costs": [1.0], "rewards": []}, r"`costs` has 1 values and the episode 0"),
+        ({"actions": [], "feedbacks": [], "costs": [], "rewards": [float("inf")]}, r"`rewards` has inf: at most 1e100"),
+        (
+            {"actions": [], "feedbacks": [], "costs": [], "rewards": [], "states": [1]},
+            r"state 1 at step 1: its actions and feedbacks lead to 0",
+        ),
     ],
 )
 def test_wrong_episodes_are_refused_and_change_nothing(episode, words):

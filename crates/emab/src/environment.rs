@@ -42,6 +42,9 @@ pub enum PlayError {
         /// What it chose.
         action: Action,
     },
+    /// Somebody went on after the end.
+    #[error("there is no episode under way: begin one")]
+    Over,
 }
 
 /// A problem with its randomness: plays one episode after another with any learner.

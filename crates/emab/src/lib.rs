@@ -42,6 +42,7 @@ mod reach;
 mod returns;
 mod slots;
 mod spec;
+mod walks;
 mod width;
 mod world;
 
@@ -65,5 +66,6 @@ pub use promise::{Kept, Promise};
 pub use random::{Role, Stream};
 pub use reach::{Compared, Difference, Reachable};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
+pub use walks::{Walked, Walks};
 pub use width::{Coefficients, IndexTable, Width, WidthKind};
 pub use world::{Circumstances, Law, World, WorldError};

@@ -262,7 +262,7 @@ fn all(document: &Document<'_>) -> String {
             .iter()
             .find(|known| known.action == row.action);
         if estimates {
-            cells.push(chosen.map_or("".into(), |known| estimate(known)));
+            cells.push(chosen.map_or(String::new(), estimate));
         }
         cells
     };
