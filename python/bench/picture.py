@@ -1,4 +1,4 @@
-"""Draws docs/python.png, the picture of the README's Python example: ``python python/bench/picture.py``."""
+"""Draws docs/python.png, a picture of what the package plots: ``python python/bench/picture.py``."""
 
 import warnings
 from pathlib import Path

@@ -144,9 +144,8 @@ class SweepResult:
 
     def to_arrow(self) -> pa.Table:
         """Return the table: a row for each cell and checkpoint, as in ``sweep.parquet``."""
-        import pyarrow.parquet as pq
-
-        return pq.read_table(io.BytesIO(self.parquet))
+        table: pa.Table = need("pyarrow.parquet", "arrow").read_table(io.BytesIO(self.parquet))
+        return table
 
     def __repr__(self) -> str:
         """Say how the first cells ended."""
