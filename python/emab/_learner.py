@@ -130,9 +130,7 @@ def _label(make: Callable[..., Any], taken: set[str]) -> str:
 
 def asked(learners: LearnerLike | Iterable[LearnerLike]) -> list[str | tuple[str, Callable[..., OwnLearner]]]:
     """What the engine is asked to play; learners of one's own each under a label of its own."""
-    if isinstance(learners, (str, Learner)) or callable(learners):
-        learners = [learners]
-    lines_and_makers = [_line_or_maker(learner) for learner in learners]
+    lines_and_makers = [line_or_maker(learner) for learner in listed(learners)]
     if not lines_and_makers:
         raise ValueError("there must be at least one learner")
     taken = {learner for learner in lines_and_makers if isinstance(learner, str)}
@@ -147,7 +145,14 @@ def asked(learners: LearnerLike | Iterable[LearnerLike]) -> list[str | tuple[str
     return all_asked
 
 
-def _line_or_maker(learner: LearnerLike) -> str | Callable[..., OwnLearner]:
+def listed(learners: LearnerLike | Iterable[LearnerLike]) -> Iterable[LearnerLike]:
+    """Learners as a list, where one may stand alone."""
+    if isinstance(learners, Iterable) and not isinstance(learners, (str, Learner)) and not callable(learners):
+        return learners
+    return [cast("LearnerLike", learners)]
+
+
+def line_or_maker(learner: LearnerLike) -> str | Callable[..., OwnLearner]:
     """A built-in learner by its line, or what makes one of one's own."""
     if isinstance(learner, str):
         return learner

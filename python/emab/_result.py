@@ -27,7 +27,7 @@ _NUMBERS = ("regret", "stderr", "gain", "gain_stderr", "regret_optimal")
 """The columns of numbers in ``curve.csv``, in their order."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Curve:
     """How one learner fared: cumulative regret and gain at each recorded episode, averaged over the runs.
 
@@ -116,7 +116,7 @@ class Curve:
         return html_table(["episode", f"{what} (95 %)", "gain/episode"], rows, title=self.label)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result:
     """What all learners did on one problem.
 

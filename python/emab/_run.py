@@ -40,7 +40,7 @@ def run(
     >>> result.curve("feedbal").regret[-1] < result.curve("ucb1v").regret[-1]
     np.True_
     """
-    if is_simulator(problem):
+    if callable(problem) or is_simulator(problem):
         if conditions:
             raise ValueError("`conditions` are for problems: a simulator of your own makes its own")
         return simulate(
@@ -101,4 +101,4 @@ def prepare(
     return experiment
 
 
-__all__ = ["Problem", "SoundnessWarning", "prepare", "run"]
+__all__ = ["SoundnessWarning", "prepare", "run"]

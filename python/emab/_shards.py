@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from emab._emab import Learner, Problem, Sweep, __version__
-from emab._learner import LearnerLike
+from emab._emab import Problem, Sweep, __version__
+from emab._learner import LearnerLike, line_or_maker, listed
 from emab._problem import ProblemLike, load
 from emab._progress import Watch
 from emab._result import Result
@@ -184,5 +184,4 @@ def how_many(asked: int | None, workers: int, pieces: int) -> int:
 
 def _sent(learners: LearnerLike | Iterable[LearnerLike]) -> list[LearnerLike]:
     """The learners as they travel: of those of the engine the setting alone, not what they have learned."""
-    listed = [learners] if isinstance(learners, (str, Learner)) or callable(learners) else learners
-    return [learner.text if isinstance(learner, Learner) else learner for learner in listed]
+    return [line_or_maker(learner) for learner in listed(learners)]

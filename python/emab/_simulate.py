@@ -85,8 +85,8 @@ def simulate(
             "give the class, or a function that makes one"
         )
     for what, n, least in (("runs", runs, 1), ("episodes", episodes, 1), ("seed", seed, 0)):
-        if n < least:
-            raise ValueError(f"`{what}` must be at least {least}, got {n}")
+        if not least <= operator.index(n) < 2**64:
+            raise ValueError(f"`{what}` must be from {least} to {2**64 - 1}, got {n}")
     at = _checkpoints(checkpoints, episodes)
     spec = _spec_of(make)
     players = [_Player(learner, spec, episodes) for learner in asked(learners)]

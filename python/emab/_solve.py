@@ -45,6 +45,12 @@ class Policy:
 
     def choice(self, step: int, state: int) -> str | None:
         """Return what it does at a step in a state."""
+        for what, least, most, got in (
+            ("step", 1, len(self.policy), step),
+            ("state", 0, len(self.policy[0]) - 1, state),
+        ):
+            if not least <= got <= most:
+                raise IndexError(f"`{what}` must be from {least} to {most}, got {got}")
         return self.policy[step - 1][state]
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ SHOWN = 20
 """Cells in a repr."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class SweepCell:
     """One learner on one problem of a sweep, and how it fared."""
 
@@ -71,7 +71,7 @@ class SweepCell:
         return f"SweepCell({self.number}, {self.learner!r}{values}, {end})"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class SweepResult:
     """What became of all cells of a sweep.
 

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use crate::whole::indices;
+
 /// One finished episode: what was done, seen and revealed.
 ///
 /// ``states`` and ``rewards`` have one entry a step, the others one less: at the last step the action was ``stop``. NaN is a
@@ -20,21 +22,22 @@ impl Episode {
     #[new]
     #[pyo3(signature = (*, actions, feedbacks, costs, rewards, states = None))]
     fn new(
-        actions: Vec<usize>,
-        feedbacks: Vec<usize>,
+        actions: &Bound<'_, PyAny>,
+        feedbacks: &Bound<'_, PyAny>,
         costs: Vec<f64>,
         rewards: Vec<f64>,
-        states: Option<Vec<usize>>,
-    ) -> Episode {
-        Episode {
+        states: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Episode> {
+        let states = states.map(|states| indices("states", states)).transpose()?;
+        Ok(Episode {
             inner: emab::Episode {
                 states: states.unwrap_or_default(),
-                actions,
-                feedbacks,
+                actions: indices("actions", actions)?,
+                feedbacks: indices("feedbacks", feedbacks)?,
                 costs,
                 rewards,
             },
-        }
+        })
     }
 
     /// The states, one a step; empty where they were left out.
@@ -73,10 +76,12 @@ impl Episode {
         self.inner.actions.len() + 1
     }
 
-    /// What it earned: the terminal reward of its last step less its costs.
+    /// What it earned: the terminal reward of its last step less its costs; NaN where one of them is not known.
     #[getter]
     fn gain(&self) -> f64 {
-        self.inner.gain()
+        let costs = (1..self.steps()).map(|t| self.inner.known_cost(t).unwrap_or(f64::NAN));
+        let reward = self.inner.known_reward(self.steps());
+        reward.unwrap_or(f64::NAN) - costs.sum::<f64>()
     }
 
     fn __reduce__(
@@ -113,9 +118,10 @@ impl Episode {
 
     fn __repr__(&self) -> String {
         let e = &self.inner;
-        format!(
+        let words = format!(
             "Episode(actions={:?}, feedbacks={:?}, costs={:?}, rewards={:?})",
             e.actions, e.feedbacks, e.costs, e.rewards
-        )
+        );
+        words.replace("NaN", "nan")
     }
 }

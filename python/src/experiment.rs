@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use emab::learners::LearnerConfig;
 use emab_problem::ProblemFile;
-use emab_report::{assumed_words, curve_csv, problem_soundness_words};
+use emab_report::{assumed_words, problem_soundness_words};
 use emab_sim::{Control, Finish, Shard, State, check_checkpoints, log_spaced};
 use pyo3::prelude::*;
 
@@ -12,6 +12,7 @@ use crate::errors;
 use crate::own;
 use crate::problem::Problem;
 use crate::watch::{Trouble, Watch};
+use crate::whole::{index, whole};
 
 /// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
 pub const CHECKED_FIRST: usize = 20_000;
@@ -46,12 +47,17 @@ impl Experiment {
         py: Python<'_>,
         problem: &Problem,
         learners: Vec<Asked>,
-        episodes: u64,
-        runs: u64,
-        seed: u64,
-        checkpoints: Option<Vec<u64>>,
+        episodes: &Bound<'_, PyAny>,
+        runs: &Bound<'_, PyAny>,
+        seed: &Bound<'_, PyAny>,
+        checkpoints: Option<Vec<Bound<'_, PyAny>>>,
         shard: Option<&str>,
     ) -> PyResult<Experiment> {
+        let (episodes, runs) = (whole("episodes", episodes)?, whole("runs", runs)?);
+        let seed = whole("seed", seed)?;
+        let checkpoints = checkpoints
+            .map(|all| all.iter().map(|n| whole("checkpoints", n)).collect())
+            .transpose()?;
         let (file, truth) = (problem.file.clone(), problem.problem()?);
         let trouble = Arc::new(Trouble::default());
         let mut configs = Vec::new();
@@ -112,8 +118,14 @@ impl Experiment {
     }
 
     /// Do the runs that are not done; ``watch(done, total)`` is called a few times a second, in episodes.
-    #[pyo3(signature = (threads = 0, watch = None))]
-    fn run(&mut self, py: Python<'_>, threads: usize, watch: Option<Py<PyAny>>) -> PyResult<bool> {
+    #[pyo3(signature = (threads = None, watch = None))]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        threads: Option<&Bound<'_, PyAny>>,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
+        let threads = threads.map_or(Ok(0), |threads| index("threads", threads))?;
         let watch = Watch {
             callback: watch,
             trouble: self.trouble.clone(),
@@ -169,16 +181,5 @@ impl Experiment {
         let result = result.map_err(|error| errors::simulation(&self.file, error))?;
         let text = serde_json::to_string_pretty(&result).map_err(errors::wrong)?;
         Ok(text + "\n")
-    }
-
-    /// The table that ``emab run --out`` leaves as ``curve.csv``.
-    fn csv(&self, py: Python<'_>) -> PyResult<String> {
-        let result = py.detach(|| {
-            self.inner
-                .document(&self.state, env!("CARGO_PKG_VERSION"), self.file.hash())
-        });
-        Ok(curve_csv(
-            &result.map_err(|error| errors::simulation(&self.file, error))?,
-        ))
     }
 }

@@ -16,6 +16,10 @@ use std::sync::Arc;
 use crate::episode::Episode;
 use crate::errors;
 use crate::problem::Problem;
+use crate::whole::index;
+
+/// The most environments at once: each has some kilobytes of draws at hand.
+const MOST: usize = 1 << 20;
 
 /// Episodes of a problem, and what is done where an action is not allowed.
 struct Stage {
@@ -395,9 +399,12 @@ fn table<T>(rows: usize, values: Vec<T>) -> PyResult<Array2<T>> {
 #[pymethods]
 impl VectorCore {
     #[new]
-    fn new(problem: &Problem, count: usize, strict: bool) -> PyResult<VectorCore> {
-        if count == 0 {
-            return Err(errors::wrong("`num_envs` must be at least 1, got 0"));
+    fn new(problem: &Problem, count: &Bound<'_, PyAny>, strict: bool) -> PyResult<VectorCore> {
+        let count = index("num_envs", count)?;
+        if !(1..=MOST).contains(&count) {
+            return Err(errors::wrong(format!(
+                "`num_envs` must be from 1 to {MOST}, got {count}"
+            )));
         }
         Ok(VectorCore {
             stage: Stage::new(problem, count, strict)?,

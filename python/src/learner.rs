@@ -6,7 +6,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use emab::learners::{CATALOGUE, LearnerConfig, Learning, ParameterValue, Sees};
+use emab::learners::{CATALOGUE, LearnerConfig, LearnerError, Learning, ParameterValue, Sees};
 use emab::{Action, Role, Stream};
 use emab_problem::{Happened, ProblemFile, Trained, checked};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -18,7 +18,8 @@ use crate::episode::Episode;
 use crate::errors;
 use crate::own;
 use crate::problem::Problem;
-use crate::spec::{Spec, out_of};
+use crate::spec::{Spec, check, place};
+use crate::whole::whole;
 
 /// What a learner knows of the gain of one action at one step in one state.
 #[pyclass(frozen, get_all, module = "emab")]
@@ -113,11 +114,9 @@ impl Learner {
 }
 
 impl Seat {
-    fn new(file: Arc<ProblemFile>, config: LearnerConfig, seed: u64) -> PyResult<Seat> {
+    fn new(file: Arc<ProblemFile>, config: LearnerConfig, seed: u64) -> Result<Seat, LearnerError> {
         let truth = file.problem().ok();
-        let learner = config
-            .build(file.spec(), truth.as_ref())
-            .map_err(|error| errors::learner(&file, error))?;
+        let learner = config.build(file.spec(), truth.as_ref())?;
         let mut mind = Mind {
             learner,
             past: Vec::new(),
@@ -141,17 +140,6 @@ impl Seat {
             Action::Stop => self.file.spec().actions().len(),
         }
     }
-
-    fn check(&self, step: usize, state: usize) -> PyResult<()> {
-        let (horizon, states) = (self.file.spec().horizon(), self.file.spec().states().len());
-        if !(1..=horizon).contains(&step) {
-            return Err(out_of("step", step, 1, horizon));
-        }
-        if state >= states {
-            return Err(out_of("state", state, 0, states - 1));
-        }
-        Ok(())
-    }
 }
 
 impl Mind {
@@ -174,14 +162,15 @@ impl Mind {
 #[pymethods]
 impl Learner {
     #[new]
-    #[pyo3(signature = (text, spec = None, *, seed = 0, remember = true, trained = None))]
+    #[pyo3(signature = (text, spec = None, *, seed = None, remember = true, trained = None))]
     fn new(
         text: String,
         spec: Option<Where<'_>>,
-        seed: u64,
+        seed: Option<&Bound<'_, PyAny>>,
         remember: bool,
         trained: Option<&[u8]>,
     ) -> PyResult<Learner> {
+        let seed = seed.map_or(Ok(0), |seed| whole("seed", seed))?;
         if let Some(trained) = trained {
             let trained = Trained::read(trained)
                 .map_err(|error| errors::wrong(format!("{text}: {error}")))?;
@@ -208,7 +197,8 @@ impl Learner {
                     Sees::Spec => Arc::new(Trained::spec_of(&file).map_err(errors::wrong)?),
                     _ => file,
                 };
-                Some(Seat::new(file, config, seed)?)
+                let seat = Seat::new(file.clone(), config, seed);
+                Some(seat.map_err(|error| errors::learner(&file, error))?)
             }
         };
         Ok(Learner {
@@ -220,9 +210,9 @@ impl Learner {
     }
 
     /// The action to take, by its number; ``spec.stop`` is stop.
-    fn choose(&self, step: usize, state: usize) -> PyResult<usize> {
+    fn choose(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<usize> {
         let seat = self.seat()?;
-        seat.check(step, state)?;
+        let (step, state) = place(seat.file.spec(), step, state)?;
         Ok(seat.mind().choose(seat, self.remember, step, state))
     }
 
@@ -230,10 +220,11 @@ impl Learner {
     fn choose_batch<'py>(
         &self,
         py: Python<'py>,
-        steps: PyReadonlyArray1<'py, i64>,
-        states: PyReadonlyArray1<'py, i64>,
+        steps: &Bound<'py, PyAny>,
+        states: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let seat = self.seat()?;
+        let (steps, states) = (integers(steps)?, integers(states)?);
         let (steps, states) = (steps.as_array(), states.as_array());
         if steps.len() != states.len() {
             return Err(errors::wrong(format!(
@@ -250,7 +241,7 @@ impl Learner {
         let mut actions = Vec::with_capacity(steps.len());
         for (&step, &state) in steps.iter().zip(states.iter()) {
             let (step, state) = (index("step", step)?, index("state", state)?);
-            seat.check(step, state)?;
+            check(seat.file.spec(), step, state)?;
             actions.push(mind.choose(seat, self.remember, step, state) as i64);
         }
         Ok(actions.into_pyarray(py))
@@ -267,12 +258,12 @@ impl Learner {
     /// What it knows of an action, if it is a learner that keeps estimates.
     fn estimate(
         &self,
-        step: usize,
-        state: usize,
+        step: &Bound<'_, PyAny>,
+        state: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Estimate>> {
         let seat = self.seat()?;
-        seat.check(step, state)?;
+        let (step, state) = place(seat.file.spec(), step, state)?;
         let action = own::action(action, seat.file.spec(), step, state)?;
         let estimate = seat.mind().learner.estimate(step, state, action);
         Ok(estimate.map(|estimate| Estimate {
@@ -376,14 +367,9 @@ impl Learner {
     /// The learner of a file, which errors call by its name.
     fn again(name: &str, trained: &Trained) -> PyResult<Learner> {
         let file = Arc::new(trained.file.clone());
-        let config = LearnerConfig::parse(&trained.learner, file.learning())
-            .and_then(|config| {
-                config
-                    .build(file.spec(), file.problem().ok().as_ref())
-                    .map(|_| config)
-            })
+        let seat = LearnerConfig::parse(&trained.learner, file.learning())
+            .and_then(|config| Seat::new(file, config, trained.seed))
             .map_err(|error| errors::wrong(format!("{name}: line 1: {error}")))?;
-        let seat = Seat::new(file, config, trained.seed)?;
         {
             let mut mind = seat.mind();
             for happened in &trained.past {
@@ -402,6 +388,20 @@ impl Learner {
             seat: Some(seat),
         })
     }
+}
+
+/// Whole numbers in an array, a list, or whatever NumPy makes an array of.
+fn integers<'py>(values: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, i64>> {
+    if let Ok(array) = values.extract() {
+        return Ok(array);
+    }
+    let py = values.py();
+    let casting = PyDict::new(py);
+    casting.set_item("casting", "same_kind")?;
+    let array = py.import("numpy")?.call_method1("asarray", (values,))?;
+    Ok(array
+        .call_method("astype", ("int64",), Some(&casting))?
+        .extract()?)
 }
 
 /// The learners there are: name, title, what it does, and its parameters with their defaults.

@@ -18,6 +18,7 @@ mod solve;
 mod spec;
 mod sweep;
 mod watch;
+mod whole;
 
 use pyo3::prelude::*;
 

@@ -4,6 +4,7 @@
 //! until the engine notices, and whoever began the work gets the exception.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use emab::learners::LearnerConfig;
 use emab::{Action, Learner, Spec, Stream};
@@ -55,6 +56,10 @@ impl Own {
         &mut self,
         what: impl FnOnce(Python<'_>, &Py<PyAny>, &Spec) -> PyResult<T>,
     ) -> Option<T> {
+        // Whoever is slow must not keep everybody from stopping.
+        if self.trouble.stop.load(Ordering::Relaxed) {
+            return None;
+        }
         let learner = self.learner.as_ref()?;
         let called = Python::attach(|py| {
             what(py, learner, &self.spec).inspect_err(|error| self.note(py, error))
@@ -97,6 +102,10 @@ impl Learner for Own {
     }
 
     fn reset(&mut self, mut stream: Stream) {
+        if self.trouble.stop.load(Ordering::Relaxed) {
+            self.learner = None;
+            return;
+        }
         let made = Python::attach(|py| {
             let spec = PySpec::new(self.file.clone());
             // Two words are enough for any generator's seed sequence.

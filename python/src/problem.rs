@@ -8,7 +8,8 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::spec::{Spec, describe, out_of};
+use crate::spec::{Spec, describe, out_of, place};
+use crate::whole::index;
 
 /// A problem: what a learner may know (``spec``), and, unless it is for live studies alone, the truth.
 ///
@@ -36,12 +37,12 @@ impl Problem {
         self.file.problem().map_err(|error| errors::read(&error))
     }
 
-    fn checked(&self, step: usize, state: usize, action: Option<usize>) -> PyResult<()> {
-        Spec::new(self.file.clone()).check(step, state)?;
-        let actions = self.file.spec().actions().len();
-        match action {
-            Some(action) if action >= actions => Err(out_of("action", action, 0, actions - 1)),
-            _ => Ok(()),
+    /// A continuation action that exists.
+    fn action(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let (action, actions) = (index("action", action)?, self.file.spec().actions().len());
+        match action < actions {
+            true => Ok(action),
+            false => Err(out_of("action", action, 0, actions - 1)),
         }
     }
 }
@@ -149,15 +150,22 @@ impl Problem {
 
     /// Check every pair that can be reached, until there are more than ``limit`` of them, and return how many there are.
     #[pyo3(signature = (limit = 1_000_000))]
-    fn check(&self, py: Python<'_>, limit: usize) -> PyResult<usize> {
+    fn check(&self, py: Python<'_>, limit: u64) -> PyResult<usize> {
+        let limit = usize::try_from(limit)?;
         py.detach(|| self.file.check(limit))
             .map(|reached| reached.pairs)
             .map_err(|error| errors::read(&error))
     }
 
     /// The chance of each feedback.
-    fn feedback(&self, step: usize, state: usize, action: usize) -> PyResult<Vec<f64>> {
-        self.checked(step, state, Some(action))?;
+    fn feedback(
+        &self,
+        step: &Bound<'_, PyAny>,
+        state: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<f64>> {
+        let (step, state) = place(self.file.spec(), step, state)?;
+        let action = self.action(action)?;
         let mut law = vec![0.0; self.file.spec().feedbacks().len()];
         self.problem()?
             .feedback_law(step, state, action, &mut law)
@@ -166,16 +174,22 @@ impl Problem {
     }
 
     /// The expected cost of an action.
-    fn cost(&self, step: usize, state: usize, action: usize) -> PyResult<f64> {
-        self.checked(step, state, Some(action))?;
+    fn cost(
+        &self,
+        step: &Bound<'_, PyAny>,
+        state: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+    ) -> PyResult<f64> {
+        let (step, state) = place(self.file.spec(), step, state)?;
+        let action = self.action(action)?;
         self.problem()?
             .cost(step, state, action)
             .map_err(|error| errors::point(&self.file, &error))
     }
 
     /// The expected terminal reward.
-    fn reward(&self, step: usize, state: usize) -> PyResult<f64> {
-        self.checked(step, state, None)?;
+    fn reward(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let (step, state) = place(self.file.spec(), step, state)?;
         self.problem()?
             .reward(step, state)
             .map_err(|error| errors::point(&self.file, &error))

@@ -7,11 +7,23 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::problem::Problem;
+use crate::whole::whole;
+
+/// The most entries of a policy.
+const MOST_ENTRIES: usize = 20_000_000;
 
 /// The document of ``emab solve --json``, but for the problem's name and hash.
 #[pyfunction]
 pub fn solve(py: Python<'_>, problem: &Problem) -> PyResult<String> {
     let truth = problem.problem()?;
+    let spec = truth.spec();
+    let entries = spec.horizon().saturating_mul(spec.states().len());
+    if entries > MOST_ENTRIES {
+        return Err(errors::wrong(format!(
+            "the policies have {entries} entries, one for each step and state, too many for lists (at most \
+             {MOST_ENTRIES}); the command `emab solve --json` writes them as it goes"
+        )));
+    }
     let solution = py.detach(|| Solution::of(truth, FIXED_WORK));
     let solution = solution.map_err(|error| errors::oracle(&problem.file, error))?;
     serde_json::to_string(&solution).map_err(errors::wrong)
@@ -19,7 +31,16 @@ pub fn solve(py: Python<'_>, problem: &Problem) -> PyResult<String> {
 
 /// The document of ``emab bounds --json``, for FeedBAL as it is given.
 #[pyfunction]
-pub fn bounds(py: Python<'_>, problem: &Problem, learner: &str, episodes: u64) -> PyResult<String> {
+pub fn bounds(
+    py: Python<'_>,
+    problem: &Problem,
+    learner: &str,
+    episodes: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let episodes = whole("episodes", episodes)?;
+    if episodes == 0 {
+        return Err(errors::wrong("`episodes` must be at least 1, got 0"));
+    }
     let truth = problem.problem()?;
     let wrong = |error| errors::learner(&problem.file, error);
     let told = LearnerConfig::parse(learner, problem.file.learning())

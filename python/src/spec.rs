@@ -8,6 +8,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::whole::index;
 
 /// What a learner may know of a problem: horizon, states, actions, feedbacks, the transition and the mask.
 ///
@@ -34,17 +35,35 @@ impl Spec {
     }
 
     /// A step and a state that exist.
-    pub fn check(&self, step: usize, state: usize) -> PyResult<()> {
-        let spec = self.spec();
-        if !(1..=spec.horizon()).contains(&step) {
-            return Err(out_of("step", step, 1, spec.horizon()));
-        }
-        if state >= spec.states().len() {
-            return Err(out_of("state", state, 0, spec.states().len() - 1));
-        }
-        Ok(())
+    fn place(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<(usize, usize)> {
+        place(self.spec(), step, state)
     }
 }
+
+/// A step and a state that a specification has.
+pub fn place(
+    spec: &emab::Spec,
+    step: &Bound<'_, PyAny>,
+    state: &Bound<'_, PyAny>,
+) -> PyResult<(usize, usize)> {
+    let (step, state) = (index("step", step)?, index("state", state)?);
+    check(spec, step, state)?;
+    Ok((step, state))
+}
+
+/// Whether a specification has this step and this state.
+pub fn check(spec: &emab::Spec, step: usize, state: usize) -> PyResult<()> {
+    if !(1..=spec.horizon()).contains(&step) {
+        return Err(out_of("step", step, 1, spec.horizon()));
+    }
+    if state >= spec.states().len() {
+        return Err(out_of("state", state, 0, spec.states().len() - 1));
+    }
+    Ok(())
+}
+
+/// The most states that are listed by name.
+const MOST_NAMES: usize = 10_000_000;
 
 pub fn out_of(what: &str, got: usize, least: usize, most: usize) -> PyErr {
     PyIndexError::new_err(format!(
@@ -116,8 +135,15 @@ impl Spec {
 
     /// The names of the states.
     #[getter]
-    fn states(&self) -> Vec<String> {
-        names(self.spec().states())
+    fn states(&self) -> PyResult<Vec<String>> {
+        let states = self.spec().states();
+        if states.len() > MOST_NAMES {
+            return Err(errors::wrong(format!(
+                "there are {} states, too many to list (at most {MOST_NAMES}); `n_states` counts them",
+                states.len()
+            )));
+        }
+        Ok(names(states))
     }
 
     /// The names of the continuation actions.
@@ -151,8 +177,15 @@ impl Spec {
     }
 
     /// The state that a feedback leads to.
-    fn next(&self, step: usize, state: usize, action: usize, feedback: usize) -> PyResult<usize> {
-        self.check(step, state)?;
+    fn next(
+        &self,
+        step: &Bound<'_, PyAny>,
+        state: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+        feedback: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let (step, state) = self.place(step, state)?;
+        let (action, feedback) = (index("action", action)?, index("feedback", feedback)?);
         let spec = self.spec();
         if action >= spec.actions().len() {
             return Err(out_of("action", action, 0, spec.actions().len() - 1));
@@ -165,8 +198,8 @@ impl Spec {
     }
 
     /// The actions that may be taken, ``stop`` last: it always may.
-    fn allowed(&self, step: usize, state: usize) -> PyResult<Vec<usize>> {
-        self.check(step, state)?;
+    fn allowed(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let (step, state) = self.place(step, state)?;
         let spec = self.spec();
         let mut allowed = Vec::new();
         for a in 0..spec.actions().len() {
@@ -180,7 +213,8 @@ impl Spec {
     }
 
     /// The name of an action, by its number.
-    fn action_name(&self, action: usize) -> PyResult<String> {
+    fn action_name(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
+        let action = index("action", action)?;
         let actions = self.spec().actions();
         match action.cmp(&actions.len()) {
             std::cmp::Ordering::Less => Ok(actions.name(action).into_owned()),

@@ -26,16 +26,26 @@ impl Sweep {
     /// the file names, unless another is given. ``check=False`` is for those who know that every cell can be run.
     #[new]
     #[pyo3(signature = (text, file = "<sweep>", problem = None, *, check = true))]
-    fn new(text: &str, file: &str, problem: Option<&Problem>, check: bool) -> PyResult<Sweep> {
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        problem: Option<&Problem>,
+        check: bool,
+    ) -> PyResult<Sweep> {
         let sweep = SweepFile::parse(file, text).map_err(errors::sweep)?;
         let problem = match problem {
             Some(problem) => problem.file.clone(),
             None => Arc::new(ProblemFile::find(&sweep.problem_beside()).map_err(errors::find)?),
         };
-        let inner = emab_sweep::Sweep::new(sweep, &problem).map_err(errors::sweep)?;
-        for cell in inner.cells.iter().filter(|_| check) {
-            cell.check(CHECKED_FIRST).map_err(errors::sweep)?;
-        }
+        let inner = py.detach(|| {
+            let inner = emab_sweep::Sweep::new(sweep, &problem)?;
+            for cell in inner.cells.iter().filter(|_| check) {
+                cell.check(CHECKED_FIRST)?;
+            }
+            Ok(inner)
+        });
+        let inner = inner.map_err(errors::sweep)?;
         Ok(Sweep { inner, problem })
     }
 
