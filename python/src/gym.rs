@@ -5,8 +5,8 @@
 
 use emab::{Action, PlayError, Walked, Walks};
 use emab_problem::ProblemFile;
-use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::ndarray::{Array2, Dim};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -229,6 +229,88 @@ pub struct VectorCore {
     seeded: bool,
     /// Those whose episode ended in the last step.
     ended: Vec<usize>,
+    costs: Sheets,
+    rewards: Sheets,
+}
+
+/// Tables that were handed out and may be used again once nobody else holds them: most of theirs is NaN, and writing
+/// that anew would be a fifth of a step. Two of them, since whoever loops holds the last while asking for the next.
+#[derive(Default)]
+struct Sheets {
+    sheets: Vec<Sheet>,
+}
+
+struct Sheet {
+    array: Py<PyArray2<f64>>,
+    /// What Python counts while nobody else holds it.
+    alone: usize,
+    /// The rows that are not NaN alone.
+    written: Vec<usize>,
+}
+
+/// How many hold something, and this question.
+fn holders(array: &Bound<'_, PyArray2<f64>>) -> PyResult<usize> {
+    let py = array.py();
+    let count = py
+        .import(intern!(py, "sys"))?
+        .call_method1(intern!(py, "getrefcount"), (array,))?;
+    count.extract()
+}
+
+impl Sheets {
+    /// A table of NaN but for these rows.
+    fn table<'py, V: Iterator<Item = f64>>(
+        &mut self,
+        py: Python<'py>,
+        shape: (usize, usize),
+        rows: &[usize],
+        row: impl Fn(usize) -> V,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let mut place = None;
+        for (i, Sheet { array, alone, .. }) in self.sheets.iter().enumerate() {
+            let array = array.bind(py);
+            if array.dims() == Dim([shape.0, shape.1]) && holders(array)? == *alone {
+                place = Some(i);
+            }
+        }
+        let place = match place {
+            Some(place) => place,
+            None => {
+                // Both are held, or of another shape: the older one is given up.
+                self.sheets.truncate(1);
+                let array = Array2::from_elem(shape, f64::NAN).into_pyarray(py);
+                let array = array.unbind();
+                let alone = holders(array.bind(py))?;
+                let written = Vec::new();
+                self.sheets.insert(
+                    0,
+                    Sheet {
+                        array,
+                        alone,
+                        written,
+                    },
+                );
+                0
+            }
+        };
+        let sheet = &mut self.sheets[place];
+        let array = sheet.array.bind(py).clone();
+        {
+            let mut values = array.try_readwrite().map_err(errors::wrong)?;
+            let values = values.as_slice_mut().map_err(errors::wrong)?;
+            for i in sheet.written.drain(..) {
+                values[i * shape.1..(i + 1) * shape.1].fill(f64::NAN);
+            }
+            for &i in rows {
+                let to = &mut values[i * shape.1..(i + 1) * shape.1];
+                to.iter_mut()
+                    .zip(row(i))
+                    .for_each(|(to, value)| *to = value);
+            }
+        }
+        sheet.written.extend_from_slice(rows);
+        Ok(array)
+    }
 }
 
 impl VectorCore {
@@ -272,30 +354,20 @@ impl VectorCore {
     }
 
     /// What the episodes that ended revealed, one row each, NaN where there is nothing.
-    fn reveal(&self, py: Python<'_>, info: &Bound<'_, PyDict>) -> PyResult<()> {
+    fn reveal(&mut self, py: Python<'_>, info: &Bound<'_, PyDict>) -> PyResult<()> {
         let (walks, count) = (&self.stage.walks, self.stage.walks.len());
         let steps = |&i: &usize| walks.rewards(i).len();
         let longest = self.ended.iter().map(steps).max().unwrap_or(1);
-        let mut costs = vec![f64::NAN; count * (longest - 1)];
-        let mut rewards = vec![f64::NAN; count * longest];
-        for &i in &self.ended {
-            let row = &mut costs[i * (longest - 1)..];
-            row.iter_mut()
-                .zip(walks.costs(i))
-                .for_each(|(to, cost)| *to = cost);
-            if !walks.left(i) {
-                let row = &mut rewards[i * longest..];
-                row.iter_mut()
-                    .zip(walks.rewards(i))
-                    .for_each(|(to, reward)| *to = reward);
-            }
-        }
-        info.set_item(intern!(py, "costs"), table(count, costs)?.into_pyarray(py))?;
+        let shown = |i: usize| if walks.left(i) { 0 } else { usize::MAX };
+        let costs = self
+            .costs
+            .table(py, (count, longest - 1), &self.ended, |i| walks.costs(i))?;
+        let rewards = self.rewards.table(py, (count, longest), &self.ended, |i| {
+            walks.rewards(i).take(shown(i))
+        })?;
+        info.set_item(intern!(py, "costs"), costs)?;
         info.set_item(intern!(py, "_costs"), self.which(py, |_| true))?;
-        info.set_item(
-            intern!(py, "rewards"),
-            table(count, rewards)?.into_pyarray(py),
-        )?;
+        info.set_item(intern!(py, "rewards"), rewards)?;
         info.set_item(intern!(py, "_rewards"), self.which(py, |_| true))?;
         if self.ended.iter().any(|&i| walks.left(i)) {
             info.set_item(intern!(py, "left"), self.which(py, |i| walks.left(i)))?;
@@ -331,6 +403,8 @@ impl VectorCore {
             stage: Stage::new(problem, count, strict)?,
             seeded: false,
             ended: Vec::new(),
+            costs: Sheets::default(),
+            rewards: Sheets::default(),
         })
     }
 
