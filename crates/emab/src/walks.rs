@@ -49,8 +49,9 @@ pub struct Walks {
     walks: Vec<Walk>,
     /// Apart from the rest, which is small and read in one go.
     chances: Vec<Chances>,
-    /// Where draws are made before they are handed out.
-    block: Block,
+    /// Where draws are made before they are handed out. Boxed: a block is aligned to lines of the cache, and whoever
+    /// holds this may not be (Python's objects are not).
+    block: Box<Block>,
 }
 
 /// Where one is, and how it came there.
@@ -161,7 +162,7 @@ impl Walks {
             reward_noise,
             walks: vec![walk; count],
             chances: vec![chance; count],
-            block: Block::default(),
+            block: Box::default(),
         })
     }
 
