@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
 

@@ -53,7 +53,7 @@ def run(
             progress=progress,
         )
     experiment = prepare(
-        cast(ProblemLike, problem),
+        problem,
         learners,
         runs=runs,
         episodes=episodes,
@@ -63,7 +63,7 @@ def run(
     )
     with watched(progress, "running") as watch:
         experiment.run(threads, watch)
-    return Result.parse(experiment.document(), played(cast(ProblemLike, problem), conditions))
+    return Result.parse(experiment.document(), played(problem, conditions))
 
 
 def played(problem: ProblemLike, conditions: Sequence[str]) -> Problem:

@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 
 use crate::whole::indices;
 
+/// An episode as it is pickled: states, actions, feedbacks; costs, rewards.
+type Lists = ([Vec<usize>; 3], [Vec<f64>; 2]);
+
 /// One finished episode: what was done, seen and revealed.
 ///
 /// ``states`` and ``rewards`` have one entry a step, the others one less: at the last step the action was ``stop``. NaN is a
@@ -84,16 +87,14 @@ impl Episode {
         reward.unwrap_or(f64::NAN) - costs.sum::<f64>()
     }
 
-    fn __reduce__(
-        slf: &Bound<'_, Self>,
-    ) -> PyResult<(Py<PyAny>, (Vec<Vec<usize>>, Vec<Vec<f64>>))> {
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, Lists)> {
         let make = slf.get_type().getattr("_from_lists")?;
         let e = &slf.get().inner;
         Ok((
             make.unbind(),
             (
-                vec![e.states.clone(), e.actions.clone(), e.feedbacks.clone()],
-                vec![e.costs.clone(), e.rewards.clone()],
+                [e.states.clone(), e.actions.clone(), e.feedbacks.clone()],
+                [e.costs.clone(), e.rewards.clone()],
             ),
         ))
     }

@@ -41,6 +41,8 @@ pub enum Asked {
 
 #[pymethods]
 impl Experiment {
+    // Python names them all.
+    #[allow(clippy::too_many_arguments)]
     #[new]
     #[pyo3(signature = (problem, learners, *, episodes, runs, seed, checkpoints = None, shard = None))]
     fn new(

@@ -399,9 +399,9 @@ fn integers<'py>(values: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, i
     let casting = PyDict::new(py);
     casting.set_item("casting", "same_kind")?;
     let array = py.import("numpy")?.call_method1("asarray", (values,))?;
-    Ok(array
+    array
         .call_method("astype", ("int64",), Some(&casting))?
-        .extract()?)
+        .extract()
 }
 
 /// The learners there are: name, title, what it does, and its parameters with their defaults.

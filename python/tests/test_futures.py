@@ -154,3 +154,20 @@ def test_a_worker_of_another_version_is_refused():
 
 def test_shards_are_a_few_a_worker():
     assert [_shards.how_many(None, 8, pieces) for pieces in (1000, 20, 1)] == [32, 20, 1]
+
+
+class Hasty(emab.FeedBAL):
+    """A built-in learner with a choice of its own."""
+
+    def choose(self, step, state):
+        return self.spec.stop
+
+
+def test_a_built_in_learner_that_somebody_changed_travels_as_it_is():
+    asked = {"runs": 4, "episodes": 20, "seed": 1}
+    with ThreadPoolExecutor(2) as pool:
+        shards = emab.futures.run("resource", Hasty, executor=pool, **asked)
+        assert timeless(shards.text) == timeless(emab.run("resource", Hasty, **asked).text)
+        assert shards.curves[0].causes["late_stop"] == 0.0
+        with pytest.raises(TypeError, match="is one learner"):
+            emab.futures.run("resource", [Hasty(emab.load("resource").spec)], executor=pool, **asked)

@@ -364,5 +364,5 @@ def test_errors_of_many_change_nothing():
         envs.reset(seed=[1, 2, 3])
     with pytest.raises(ValueError, match="reset_mask"):
         envs.reset(options={"reset_mask": np.array([True, False])})
-    with pytest.raises(ValueError, match="`num_envs` must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="`num_envs` must be from 1 to 1048576, got 0"):
         emab.gym.VectorEnv(COINS, 0)

@@ -301,9 +301,9 @@ def test_what_is_no_simulator():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"runs": 0}, "`runs` must be at least 1, got 0"),
-        ({"episodes": 0}, "`episodes` must be at least 1, got 0"),
-        ({"seed": -1}, "`seed` must be at least 0, got -1"),
+        ({"runs": 0}, "`runs` must be from 1 to .*, got 0"),
+        ({"episodes": 0}, "`episodes` must be from 1 to .*, got 0"),
+        ({"seed": -1}, "`seed` must be from 0 to .*, got -1"),
         ({"checkpoints": [0]}, "`checkpoints`: a checkpoint must be from 1 to the number of episodes, 10000, got 0"),
         ({"conditions": ["delay=3"]}, "`conditions` are for problems"),
         ({"learners": "nope"}, "unknown learner `nope`"),

@@ -1,10 +1,16 @@
 """Runs from Python: the numbers of the command line, progress, interruption, words."""
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -14,6 +20,15 @@ import pytest
 import emab
 
 pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
+
+
+HUGE = {
+    "horizon": 3,
+    "actions": 1,
+    "feedbacks": 1,
+    "transition": "x",
+    "model": {"feedback": [1], "cost": 0, "reward": 1},
+}
 
 
 def command(*arguments, code=0):
@@ -160,6 +175,15 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
         (lambda: emab.run("resource", []), "at least one learner"),
         (lambda: emab.run("resource", runs=0), "`runs` must be at least 1, got 0"),
         (lambda: emab.run("resource", checkpoints=[0]), "`checkpoints`"),
+        (lambda: emab.run("resource", runs=-1), "`runs` must be a whole number from 0 to 18446744073709551615, got -1"),
+        (lambda: emab.run("resource", seed=2**64), "`seed` must be a whole number from 0 to"),
+        (lambda: emab.run("resource", threads=-1), "`threads` must be a whole number from 0 to"),
+        (lambda: emab.run("resource", checkpoints=[-1]), "`checkpoints` must be a whole number from 0 to"),
+        (lambda: emab.FeedBAL(emab.load("resource").spec, seed=-1), "`seed` must be a whole number"),
+        (lambda: emab.FeedBAL(emab.load("resource").spec).choose(-1, 0), "`step` must be a whole number"),
+        (lambda: emab.Episode(actions=[-1], feedbacks=[0], costs=[], rewards=[]), "`actions` must be a whole number"),
+        (lambda: emab.bounds("resource", episodes=0), "`episodes` must be at least 1, got 0"),
+        (lambda: emab.solve({**HUGE, "states": 10**9}), "too many for lists"),
         (lambda: emab.run("resource", conditions=["dropout=1.2"]), "`dropout` must lie in [0, 1), got 1.2"),
         (lambda: emab.load({"horizn": 3}), "did you mean `horizon`?"),
         (lambda: emab.FeedBAL(sigma2="0.1,delta=3"), "`sigma2` takes one value"),
@@ -204,3 +228,61 @@ def test_solve_and_bounds_are_those_of_the_command():
 
 def test_no_pythons_signals_are_left_behind():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_stops_a_slow_learner_of_ones_own():
+    code = """
+import emab, time, warnings
+warnings.simplefilter("ignore")
+class Slow:
+    def __init__(self, spec):
+        self.stop = spec.stop
+    def choose(self, step, state):
+        time.sleep(0.2)
+        return self.stop
+    def learn(self, episode):
+        print("begun", flush=True)
+emab.run("resource", Slow, runs=100, episodes=100_000)
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begun\n"
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode != 0
+    assert "KeyboardInterrupt" in errors
+
+
+def test_a_bar_is_shown_to_a_terminal():
+    code = "import emab, warnings; warnings.simplefilter('ignore'); emab.run('resource', runs=2000, episodes=10_000)"
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux says so where nobody writes any more
+        while part := os.read(ours, 4096):
+            shown += part
+    assert child.wait(timeout=60) == 0
+    assert b"running" in shown
+    assert b"%" in shown
+
+
+def test_choices_outside_of_a_policy_are_refused():
+    policy = emab.solve("resource").benchmark
+    for step, state in [(0, 0), (11, 0), (1, -1), (1, 10)]:
+        with pytest.raises(IndexError, match="must be from"):
+            policy.choice(step, state)
+
+
+def test_many_choices_from_any_list():
+    learner = emab.FeedBAL(emab.load("resource").spec)
+    for steps, states in [([1, 2], [0, 1]), (np.array([1, 2], dtype=np.int32), range(2))]:
+        assert learner.choose_batch(steps, states).tolist() == [learner.choose(1, 0), learner.choose(2, 1)]
+    with pytest.raises(TypeError):
+        learner.choose_batch([1.5], [0])
+
+
+def test_the_gain_of_an_episode_that_is_not_known():
+    unknown = emab.Episode(actions=[0], feedbacks=[1], costs=[], rewards=[0.0, 1.0])
+    assert np.isnan(unknown.gain)
+    assert emab.Episode(actions=[0], feedbacks=[1], costs=[0.25], rewards=[float("nan"), 1.0]).gain == 0.75
