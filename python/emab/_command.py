@@ -10,5 +10,4 @@ def main() -> None:
     """Run the command with the arguments of this process."""
     # The command catches Ctrl-C itself, to leave a checkpoint; Python's own handler would wait for it to end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     sys.exit(command(["emab", *sys.argv[1:]]))

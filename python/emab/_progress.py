@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -34,7 +35,10 @@ def watched(progress: bool | Watch | None, what: str) -> Iterator[Watch | None]:
     if progress is False or (progress is None and not _somebody_looks()):
         yield None
         return
-    from tqdm.auto import tqdm
+    with warnings.catch_warnings():
+        # Without ipywidgets a notebook has a bar of text, and need not be told.
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
 
     bar = tqdm(desc=what, unit=" episodes", unit_scale=True, leave=False, delay=0.3)
 
