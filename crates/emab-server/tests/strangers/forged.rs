@@ -74,8 +74,10 @@ fn forge(lines: &[String], study: &str, at: usize, which: usize, other: &str) ->
         }
         if let Some((_, spec)) = text.split_once("\"spec\":")
             && let Some((spec, hash)) = spec.split_once(",\"spec_hash\":\"")
+            // It may be the one that was changed.
+            && let Some(old) = hash.get(..64)
         {
-            let (old, new) = (hash[..64].to_owned(), sha256(spec.as_bytes()));
+            let (old, new) = (old.to_owned(), sha256(spec.as_bytes()));
             text = text.replace(&old, &new);
             hashes.push((old, new));
         }
