@@ -4,7 +4,7 @@ use emab::oracle::OracleError;
 use emab::{PlayError, PointError};
 use emab_problem::{FindError, ProblemFile, ReadError};
 use emab_sim::SimError;
-use emab_sweep::SweepError;
+use emab_sim::sweep::SweepError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 //! `step` and `reset` are here and not in Python because they are all that a loop spends its time in. Seeds come from
 //! Python: `_seed` is Gymnasium's part of `reset`.
 
-use emab::{Action, PlayError, Walked, Walks};
+use emab::{Action, PlayError, StepResult, VecEnvironment};
 use emab_problem::ProblemFile;
 use numpy::ndarray::{Array2, Dim};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -24,7 +24,7 @@ const MOST: usize = 1 << 20;
 /// Episodes of a problem, and what is done where an action is not allowed.
 struct Stage {
     file: Arc<ProblemFile>,
-    walks: Walks,
+    walks: VecEnvironment,
     /// The number of `stop`.
     stop: usize,
     /// Whether an action that is not allowed is an error, and does not end the episode.
@@ -33,7 +33,7 @@ struct Stage {
 
 /// What one action came to.
 struct Outcome {
-    walked: Walked,
+    walked: StepResult,
     /// Whether something else was asked for that is not allowed.
     refused: bool,
 }
@@ -53,7 +53,8 @@ impl Stage {
         }
         let truth = Arc::new(problem.problem()?.leaving(conditions.dropout));
         let stop = truth.spec().actions().len();
-        let walks = Walks::new(truth, count).map_err(|error| errors::oracle(&file, error))?;
+        let walks =
+            VecEnvironment::new(truth, count).map_err(|error| errors::oracle(&file, error))?;
         Ok(Stage {
             file,
             walks,

@@ -6,9 +6,12 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use emab::learners::{CATALOGUE, LearnerConfig, LearnerError, Learning, ParameterValue, Sees};
+use emab::learners::{
+    Access, CATALOGUE, LearnerConfig, LearnerDefaults, LearnerError, ParameterValue,
+};
 use emab::{Action, Role, Stream};
-use emab_problem::{Happened, ProblemFile, Trained, checked};
+use emab_log::{SavedEntry, SavedLearner, checked};
+use emab_problem::ProblemFile;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -83,7 +86,7 @@ struct Seat {
 
 struct Mind {
     learner: Box<dyn emab::Learner + Send>,
-    past: Vec<Happened>,
+    past: Vec<SavedEntry>,
     learned: u64,
 }
 
@@ -97,14 +100,14 @@ impl Learner {
         })
     }
 
-    fn trained(&self) -> PyResult<Trained> {
+    fn trained(&self) -> PyResult<SavedLearner> {
         let seat = self.seat()?;
         if !self.remember {
             return Err(PyRuntimeError::new_err(
                 "this learner was made with remember=False: what it learned from was not kept, and so it cannot be saved",
             ));
         }
-        Ok(Trained {
+        Ok(SavedLearner {
             file: (*seat.file).clone(),
             learner: self.text.clone(),
             seed: self.seed,
@@ -144,8 +147,8 @@ impl Seat {
 
 impl Mind {
     fn choose(&mut self, seat: &Seat, remember: bool, step: usize, state: usize) -> usize {
-        if remember && Trained::needs_questions(&seat.config) {
-            self.past.push(Happened::Asked(step, state));
+        if remember && SavedLearner::needs_questions(&seat.config) {
+            self.past.push(SavedEntry::Asked(step, state));
         }
         seat.number(self.learner.choose(step, state))
     }
@@ -154,7 +157,7 @@ impl Mind {
         self.learner.learn(&episode);
         self.learned += 1;
         if remember {
-            self.past.push(Happened::Learned(episode));
+            self.past.push(SavedEntry::Learned(episode));
         }
     }
 }
@@ -172,20 +175,21 @@ impl Learner {
     ) -> PyResult<Learner> {
         let seed = seed.map_or(Ok(0), |seed| whole("seed", seed))?;
         if let Some(trained) = trained {
-            let trained = Trained::read(trained)
+            let trained = SavedLearner::read(trained)
                 .map_err(|error| errors::wrong(format!("{text}: {error}")))?;
             return Learner::again(&text, &trained);
         }
         let seat = match spec {
             None => {
                 // A name or a setting that cannot be is named here and now.
-                LearnerConfig::parse(&text, &Learning::default()).map_err(errors::wrong)?;
+                LearnerConfig::parse(&text, &LearnerDefaults::default()).map_err(errors::wrong)?;
                 None
             }
             Some(place) => {
                 let file = match place {
                     Where::Spec(spec) => {
-                        let spec = Trained::spec_of(&spec.get().file).map_err(errors::wrong)?;
+                        let spec =
+                            SavedLearner::spec_of(&spec.get().file).map_err(errors::wrong)?;
                         Arc::new(spec)
                     }
                     Where::Problem(problem) => problem.get().file.clone(),
@@ -194,7 +198,7 @@ impl Learner {
                     .map_err(|error| errors::learner(&file, error))?;
                 // Whoever may not see the truth is not given it.
                 let file = match config.entry().sees {
-                    Sees::Spec => Arc::new(Trained::spec_of(&file).map_err(errors::wrong)?),
+                    Access::Spec => Arc::new(SavedLearner::spec_of(&file).map_err(errors::wrong)?),
                     _ => file,
                 };
                 let seat = Seat::new(file.clone(), config, seed);
@@ -294,7 +298,7 @@ impl Learner {
         let config = match &self.seat {
             Some(seat) => &seat.config,
             None => {
-                parsed = LearnerConfig::parse(&self.text, &Learning::default())
+                parsed = LearnerConfig::parse(&self.text, &LearnerDefaults::default())
                     .map_err(errors::wrong)?;
                 &parsed
             }
@@ -365,7 +369,7 @@ impl Learner {
 
 impl Learner {
     /// The learner of a file, which errors call by its name.
-    fn again(name: &str, trained: &Trained) -> PyResult<Learner> {
+    fn again(name: &str, trained: &SavedLearner) -> PyResult<Learner> {
         let file = Arc::new(trained.file.clone());
         let seat = LearnerConfig::parse(&trained.learner, file.learning())
             .and_then(|config| Seat::new(file, config, trained.seed))
@@ -374,10 +378,10 @@ impl Learner {
             let mut mind = seat.mind();
             for happened in &trained.past {
                 match happened {
-                    Happened::Asked(t, x) => {
+                    SavedEntry::Asked(t, x) => {
                         mind.choose(&seat, true, *t, *x);
                     }
-                    Happened::Learned(episode) => mind.learn(true, episode.clone()),
+                    SavedEntry::Learned(episode) => mind.learn(true, episode.clone()),
                 }
             }
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use emab_problem::ProblemFile;
 use emab_report::{table_csv, table_parquet};
+use emab_sim::sweep::{CellResult, SweepFile, columns};
 use emab_sim::{Control, Shard};
-use emab_sweep::{CellResult, SweepFile, columns};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -16,7 +16,7 @@ use crate::watch::{Trouble, Watch};
 /// The cells of a sweep file. :func:`emab.sweep` is what people use.
 #[pyclass(frozen, module = "emab._emab")]
 pub struct Sweep {
-    inner: emab_sweep::Sweep,
+    inner: emab_sim::sweep::Sweep,
     problem: Arc<ProblemFile>,
 }
 
@@ -39,7 +39,7 @@ impl Sweep {
             None => Arc::new(ProblemFile::find(&sweep.problem_beside()).map_err(errors::find)?),
         };
         let inner = py.detach(|| {
-            let inner = emab_sweep::Sweep::new(sweep, &problem)?;
+            let inner = emab_sim::sweep::Sweep::new(sweep, &problem)?;
             for cell in inner.cells.iter().filter(|_| check) {
                 cell.check(CHECKED_FIRST)?;
             }

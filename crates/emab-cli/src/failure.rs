@@ -62,7 +62,9 @@ impl Failure {
                 error: PlayError::Oracle(error),
                 ..
             } => Failure::oracle(file, error),
-            SimError::Foreign(_) | SimError::World(_) => Failure::Input(error.to_string()),
+            SimError::Foreign(_) | SimError::ConditionedEnvironment(_) => {
+                Failure::Input(error.to_string())
+            }
             SimError::Play { .. } | SimError::Threads(_) => Failure::Work(error.to_string()),
         }
     }

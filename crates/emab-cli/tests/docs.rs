@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emab_problem::{Format, ProblemFile, Trained};
-use emab_sweep::{Sweep, SweepFile};
+use emab_log::SavedLearner;
+use emab_problem::{Format, ProblemFile};
+use emab_sim::sweep::{Sweep, SweepFile};
 
 /// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`, the third by
 /// `python/test`.
@@ -89,7 +90,7 @@ fn every_block_is_tested() {
                 }
                 // Saved learners.
                 "jsonl" => {
-                    let trained = Trained::read(body.as_bytes())
+                    let trained = SavedLearner::read(body.as_bytes())
                         .unwrap_or_else(|error| panic!("{name}: {error}"));
                     trained
                         .rebuild()

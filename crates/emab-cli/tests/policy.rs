@@ -11,27 +11,28 @@ use std::process::{Command, Stdio};
 
 use common::{emab, json, refuses};
 use emab::learners::LearnerConfig;
-use emab::{Action, Episode, Learner, Role, Stream, World};
-use emab_problem::{Happened, ProblemFile, Trained};
+use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
+use emab_log::{SavedEntry, SavedLearner};
+use emab_problem::ProblemFile;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A learner that notes all that happens to it.
 struct Noted {
     learner: Box<dyn Learner + Send>,
-    past: Vec<Happened>,
+    past: Vec<SavedEntry>,
     questions: bool,
 }
 
 impl Learner for Noted {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         if self.questions {
-            self.past.push(Happened::Asked(t, x));
+            self.past.push(SavedEntry::Asked(t, x));
         }
         self.learner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.past.push(Happened::Learned(episode.clone()));
+        self.past.push(SavedEntry::Learned(episode.clone()));
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -53,16 +54,16 @@ fn saved(problem: &str, text: &str, episodes: u64) -> Saved {
     let mut noted = Noted {
         learner: config.build(file.spec(), Some(&truth)).unwrap(),
         past: Vec::new(),
-        questions: Trained::needs_questions(&config),
+        questions: SavedLearner::needs_questions(&config),
     };
     noted.reset(Stream::new(1, 0, Role::Learner));
-    let mut world = World::new(truth, &file.circumstances(), episodes).unwrap();
+    let mut world = ConditionedEnvironment::new(truth, &file.circumstances(), episodes).unwrap();
     world.restart(1, 0);
     for _ in 0..episodes {
         world.play(&mut noted).unwrap();
     }
-    let trained = Trained {
-        file: Trained::spec_of(&file).unwrap(),
+    let trained = SavedLearner {
+        file: SavedLearner::spec_of(&file).unwrap(),
         learner: text.into(),
         seed: 1,
         past: noted.past,

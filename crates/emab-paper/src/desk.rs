@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emab::learners::{LearnerConfig, LearnerError, Learning};
+use emab::learners::{LearnerConfig, LearnerDefaults, LearnerError};
 use emab::oracle::OracleError;
-use emab::{LearnerResult, Place, Problem, SpecError};
+use emab::{Problem, SpecError};
 use emab_problem::{ProblemFile, ReadError};
 use emab_report::PlotError;
+use emab_sim::results::{LearnerResult, StateRegret};
 use emab_sim::{
     CheckpointError, Control, Experiment, Finish, Progress, Shard, SimError, Verification,
     Verified, check_checkpoints,
@@ -97,7 +98,7 @@ pub struct Desk<'a> {
 pub(crate) struct Outcome {
     pub(crate) results: Vec<LearnerResult>,
     /// By learner.
-    pub(crate) places: Vec<Vec<Place>>,
+    pub(crate) places: Vec<Vec<StateRegret>>,
 }
 
 /// One experiment.
@@ -202,7 +203,7 @@ pub(crate) fn builtin(name: &str) -> Result<ProblemFile, LedgerError> {
 
 /// A learner that is told everything by its text.
 pub(crate) fn learner(text: &str) -> Result<LearnerConfig, LedgerError> {
-    Ok(LearnerConfig::parse(text, &Learning::default())?)
+    Ok(LearnerConfig::parse(text, &LearnerDefaults::default())?)
 }
 
 /// A learner that is also told what a file says.

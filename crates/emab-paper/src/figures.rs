@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use emab::{LearnerResult, Place, Problem};
+use emab::Problem;
 use emab_report::{Picture, PlotOptions, draw, regret_series};
 use emab_sim::log_spaced;
+use emab_sim::results::{LearnerResult, StateRegret};
 
 use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::reference::{AT, LEARNERS};
@@ -25,7 +26,7 @@ pub(crate) struct Figures {
     /// In the order of `TITLES`.
     pub(crate) results: Vec<LearnerResult>,
     /// Where FeedBAL's regret came from.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<StateRegret>,
 }
 
 impl Figures {

@@ -1,10 +1,10 @@
 //! All sections together.
 
-use emab::LearnerResult;
 use emab::theory::Bounds;
 use emab_report::{
     Claim, Picture, PlotOptions, bound_series, bound_words, draw, draw_places, regret_series,
 };
+use emab_sim::results::LearnerResult;
 
 use crate::desk::{Desk, LedgerError, Settings, builtin, learner_of};
 use crate::figures::{Figures, TITLES};

@@ -2,8 +2,9 @@
 
 use emab::learners::FIXED_WORK;
 use emab::oracle::{Benchmark, Optimal, best_fixed};
-use emab::{LearnerResult, Role, Stream};
+use emab::{Role, Stream};
 use emab_report::{Claim, Verdict, number};
+use emab_sim::results::LearnerResult;
 
 use crate::desk::{Desk, LedgerError};
 use crate::figures::{Figures, TITLES};

@@ -1,11 +1,12 @@
 //! Section 6: what the paper says of other methods without running them, and the learners of our own that it invites.
 
+use emab::Mdp;
 use emab::learners::{FIXED_WORK, LearnerError};
 use emab::oracle::{Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, best_fixed};
-use emab::{LearnerResult, Mdp};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
 use emab_sim::Verified;
+use emab_sim::results::LearnerResult;
 
 use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::instances;

@@ -1,11 +1,11 @@
 //! Theorem 1, what it says of Equation 1, and the counter-example to its width.
 
 use emab::Environment;
-use emab::Promise;
 use emab::learners::Policy;
 use emab::theory::Bounds;
 use emab_report::{Claim, Picture, PlotOptions, Verdict, draw, number, regret_series};
 use emab_sim::Verified;
+use emab_sim::results::Guarantee;
 
 use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::theorems::{claim, promise};
@@ -128,7 +128,7 @@ pub(crate) fn realised(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
         let difference = earned(seed, run)? - earned(seed ^ (1 << 63), run)?;
         above += u64::from(difference > bounds.theorem1.derived);
     }
-    let promise = Promise::new("Theorem 1", "", told.delta.get(), above, runs);
+    let promise = Guarantee::new("Theorem 1", "", told.delta.get(), above, runs);
     Ok(claim(
         "Theorem 1, Equation 1",
         "the regret as Equation 1 defines it, two realised paths subtracted, stays below the bound",

@@ -1,8 +1,8 @@
 //! Section 4's lemmas, theorems and corollaries: the runs they share, and the order they are told in.
 
-use emab::Promise;
 use emab_report::{Claim, Picture, Verdict, number};
 use emab_sim::Verified;
+use emab_sim::results::Guarantee;
 
 use crate::desk::{Desk, LedgerError, builtin, learner_of};
 use crate::figures::Figures;
@@ -108,8 +108,8 @@ pub(crate) fn claim(
     }
 }
 
-pub(crate) fn promise(verified: &Verified, statement: &str) -> Promise {
+pub(crate) fn promise(verified: &Verified, statement: &str) -> Guarantee {
     let all = verified.promises();
     let found = all.into_iter().find(|p| p.statement == statement);
-    found.unwrap_or_else(|| Promise::new(statement, "", 0.0, 0, 0))
+    found.unwrap_or_else(|| Guarantee::new(statement, "", 0.0, 0, 0))
 }

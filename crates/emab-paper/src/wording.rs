@@ -1,7 +1,7 @@
 //! Measurements as words, and measurements as verdicts.
 
-use emab::{CurvePoint, Kept, LearnerResult, Promise};
 use emab_report::{Verdict, confidence, number};
+use emab_sim::results::{CurvePoint, Guarantee, GuaranteeVerdict, LearnerResult};
 
 /// A claim holds exactly, or it does not.
 pub fn exactly(holds: bool) -> Verdict {
@@ -13,16 +13,16 @@ pub fn exactly(holds: bool) -> Verdict {
 }
 
 /// What a promise over many runs says of the claim that it is kept.
-pub fn kept(promise: &Promise) -> Verdict {
+pub fn kept(promise: &Guarantee) -> Verdict {
     match promise.verdict {
-        Kept::Kept => Verdict::Holds,
-        Kept::Broken => Verdict::Fails,
-        Kept::NotDecidable => Verdict::Undecided,
+        GuaranteeVerdict::GuaranteeVerdict => Verdict::Holds,
+        GuaranteeVerdict::Broken => Verdict::Fails,
+        GuaranteeVerdict::NotDecidable => Verdict::Undecided,
     }
 }
 
 /// How often a promise was broken.
-pub fn broken(promise: &Promise) -> String {
+pub fn broken(promise: &Guarantee) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     format!(
         "{} of {} runs break it ({} to {}; promised at most {})",

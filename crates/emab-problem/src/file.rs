@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use emab::conformance::{Reached, check_problem, check_spec};
-use emab::learners::{Learning, nearest};
+use emab::learners::{LearnerDefaults, nearest};
 use emab::{
-    Circumstances, Conditions, Delta, Law, Model, Names, Noise, PointError, Problem, Sigma2, Spec,
-    Spread, plain,
+    Conditions, Delta, Model, ModelPhase, Names, Noise, PointError, Problem, Scenario, Sigma2,
+    Spec, Spread, plain,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -43,7 +43,7 @@ pub struct ProblemFile {
     conditions: Conditions,
     /// The models that follow, by the first episode they hold in.
     later: Vec<(u64, Model)>,
-    learning: Learning,
+    learning: LearnerDefaults,
     tree: Arc<Node>,
     canonical: String,
     hash: String,
@@ -139,7 +139,7 @@ impl ProblemFile {
     }
 
     /// Defaults for learners.
-    pub fn learning(&self) -> &Learning {
+    pub fn learning(&self) -> &LearnerDefaults {
         &self.learning
     }
 
@@ -189,12 +189,12 @@ impl ProblemFile {
     }
 
     /// What the problem is to be played under, with the laws that its drift leads to.
-    pub fn circumstances(&self) -> Circumstances {
-        let law = |(first, model): &(u64, Model)| Law {
+    pub fn circumstances(&self) -> Scenario {
+        let law = |(first, model): &(u64, Model)| ModelPhase {
             first: *first,
             problem: self.problem_of(model),
         };
-        Circumstances {
+        Scenario {
             conditions: self.conditions.clone(),
             laws: self.later.iter().map(law).collect(),
         }
@@ -623,7 +623,7 @@ fn noise(node: &Node) -> Result<Noise, Mistake> {
         .map_err(|error| Mistake::at(built.1, error.to_string(), "out of range"))
 }
 
-fn learning(node: &Node) -> Result<Learning, Mistake> {
+fn learning(node: &Node) -> Result<LearnerDefaults, Mistake> {
     let fields = Fields::of(node, "[learning]", &LEARNING_FIELDS)?;
     let get = |name| {
         fields
@@ -632,7 +632,7 @@ fn learning(node: &Node) -> Result<Learning, Mistake> {
             .transpose()
     };
     let wrong = |node: &Node, message: String| Mistake::at(&node.span, message, "out of range");
-    let mut learning = Learning::default();
+    let mut learning = LearnerDefaults::default();
     if let Some((value, node)) = get("delta")? {
         learning.delta = Some(Delta::new(value).map_err(|e| wrong(node, e.to_string()))?);
     }

@@ -22,7 +22,6 @@ mod find;
 mod name;
 mod node;
 mod table;
-mod trained;
 
 pub use builtin::{BUILTIN, Builtin};
 pub use error::ReadError;
@@ -30,7 +29,6 @@ pub use expression::{Expression, Scope};
 pub use file::{Format, ProblemFile};
 pub use find::FindError;
 pub use name::{NAME_RULE, is_name};
-pub use trained::{Happened, Trained, TrainedError, TrainedHead, checked, is_question};
 
 /// The JSON schema of a problem file, so that editors can help.
 pub const SCHEMA: &str = include_str!("schema.json");

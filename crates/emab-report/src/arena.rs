@@ -1,6 +1,8 @@
 //! Learners beside each other: a table a problem, one over all problems, and CSV.
 
-use emab::{ArenaEntry, ArenaProblem, ArenaResult, Column, Measured, Standing, Tallied, Values};
+use emab_sim::results::{
+    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, Measured, Ranking, Values,
+};
 
 use crate::frame::table_csv;
 use crate::regret::confidence;
@@ -101,7 +103,7 @@ fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
     let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));
     row.push(memory.unwrap_or_default());
     row.push(match entry.standing {
-        Standing::Informed => format!("sees {}", entry.sees),
+        Ranking::Informed => format!("sees {}", entry.sees),
         standing => standing.words().into(),
     });
     row
@@ -117,7 +119,7 @@ fn digits(value: f64) -> String {
 }
 
 /// How each learner stands over all problems.
-fn summary_text(tallied: &[Tallied]) -> String {
+fn summary_text(tallied: &[ArenaSummary]) -> String {
     let rows: Vec<Vec<String>> = tallied
         .iter()
         .map(|one| {
@@ -221,7 +223,7 @@ pub fn arena_csv(result: &ArenaResult) -> String {
     columns.push(count("steps", &|row| row.entry.map(|entry| entry.steps)));
     columns.push(text("standing", &|row| {
         Some(match row.entry.map(|entry| entry.standing) {
-            Some(Standing::Worse) => "worse".into(),
+            Some(Ranking::Worse) => "worse".into(),
             Some(standing) => standing.words().into(),
             None => "left out".into(),
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use emab::{Column, Values};
+use emab_sim::results::{Column, Values};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;

@@ -34,7 +34,7 @@ pub use regret::{
     bound_series, bound_words, confidence, curve_csv, regret_cells, regret_series, regret_table,
 };
 pub use soundness::{
-    assumed_words, premises_words, problem_soundness_words, soundness_words, told_soundness_words,
-    told_too_little,
+    assumed_words, missing_parameters_text, premises_words, problem_soundness_words,
+    soundness_words, stated_soundness_text,
 };
 pub use table::{number, table};

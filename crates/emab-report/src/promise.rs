@@ -1,11 +1,11 @@
 //! Promises and how often they were broken, as a table.
 
-use emab::{Kept, Promise};
+use emab_sim::results::{Guarantee, GuaranteeVerdict};
 
 use crate::table::{number, table};
 
 /// Promises as a table for a terminal, and what is missing where some cannot be decided.
-pub fn promises_table(promises: &[Promise], width: usize) -> String {
+pub fn promises_table(promises: &[Guarantee], width: usize) -> String {
     let rows: Vec<Vec<String>> = promises
         .iter()
         .map(|promise| {
@@ -16,7 +16,7 @@ pub fn promises_table(promises: &[Promise], width: usize) -> String {
                 percent(promise.share),
                 format!("{} to {}", percent(low), percent(high)),
                 match promise.verdict {
-                    Kept::NotDecidable => "not decidable".into(),
+                    GuaranteeVerdict::NotDecidable => "not decidable".into(),
                     verdict => verdict.words().into(),
                 },
             ]
@@ -24,9 +24,11 @@ pub fn promises_table(promises: &[Promise], width: usize) -> String {
         .collect();
     let header = ["promise", "may fail", "failed", "95 % interval", "verdict"];
     let mut text = table(&header, &rows, width);
-    let open = promises.iter().find(|p| p.verdict == Kept::NotDecidable);
+    let open = promises
+        .iter()
+        .find(|p| p.verdict == GuaranteeVerdict::NotDecidable);
     if let Some(promise) = open {
-        let needed = number(Promise::runs_needed(promise.promised));
+        let needed = number(Guarantee::runs_needed(promise.promised));
         let kept = percent(promise.promised);
         text += &match promise.broken {
             0 => format!(

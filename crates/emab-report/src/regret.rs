@@ -1,7 +1,7 @@
 //! Regret curves as tables, CSV and series to draw.
 
 use emab::theory::Bounds;
-use emab::{LearnerResult, RunResult};
+use emab_sim::results::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
 use crate::table::{fixed, number, table};

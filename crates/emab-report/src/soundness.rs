@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use emab::learners::{FeedBalParameters, LearnerConfig, Learning, ParameterValue};
+use emab::learners::{FeedBalParameters, LearnerConfig, LearnerDefaults, ParameterValue};
 use emab::oracle::{OracleError, Pairs, Variation};
 use emab::{Coefficients, Environment, Problem, Spec, WidthKind};
 
@@ -124,7 +124,7 @@ fn feedback_words(
 }
 
 /// The same where no truth is known: the paper's width beside what the file itself tells of the feedback.
-pub fn told_soundness_words(told: &FeedBalParameters, spread: emab::Spread) -> Option<String> {
+pub fn stated_soundness_text(told: &FeedBalParameters, spread: emab::Spread) -> Option<String> {
     let sound = WidthKind::Sound(spread).coefficients(told.sigma2_cost, told.sigma2_reward);
     let used = told.coefficients();
     (!used.cover(sound)).then(|| {
@@ -204,7 +204,7 @@ pub fn premises_words(
 }
 
 /// What `[learning]` says of the rewards that the truth does not keep to.
-pub fn told_too_little(learning: &Learning, variation: &Variation) -> Vec<String> {
+pub fn missing_parameters_text(learning: &LearnerDefaults, variation: &Variation) -> Vec<String> {
     let mut words = Vec::new();
     let (cost, reward) = variation.proxies;
     // Rewards of 0 or 1 need no spread: their noise covers it.
@@ -324,7 +324,7 @@ mod tests {
     fn what_a_learner_was_told_that_is_not_so() {
         let (variation, _) = variation(0.1, 2.0);
         let words = |text: &str| {
-            let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+            let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
             premises_words(&config, &variation, -0.5)
         };
         assert_eq!(words("feedbal-model:sigma2=0.1,feedback_spread=2"), None);
@@ -344,12 +344,13 @@ mod tests {
     #[test]
     fn what_the_truth_does_not_keep_to_is_told() {
         let (variation, _) = variation(0.1, 2.0);
-        let learning = |spread: Option<f64>, range| Learning {
+        let learning = |spread: Option<f64>, range| LearnerDefaults {
             feedback_spread: spread.map(|spread| Spread::new(spread).unwrap()),
             reward_range: range,
-            ..Learning::default()
+            ..LearnerDefaults::default()
         };
-        let count = |spread, range| told_too_little(&learning(spread, range), &variation).len();
+        let count =
+            |spread, range| missing_parameters_text(&learning(spread, range), &variation).len();
         assert_eq!(count(None, None), 0);
         assert_eq!(count(Some(2.0), Some((0.0, 2.0))), 0);
         assert_eq!(count(Some(1.9), None), 1);

@@ -3,39 +3,23 @@
 //! What an episode is says [`emab::Environment::play`]. The engine has a faster loop that is tested against it to the
 //! bit: flat tables, whole or growing (`tables`), two runs side by side (`lanes`), learners in seats that suit them
 //! (`players`), and the loops themselves compiled for each instruction set (`vector`). Where there are conditions the
-//! plain loop plays (`plain`, [`emab::World`]). A run's randomness
-//! depends on (seed, run, role) alone and sums are exact ([`emab::ExactSum`]), so neither threads nor shards nor
+//! plain loop plays (`plain`, [`emab::ConditionedEnvironment`]). A run's randomness
+//! depends on (seed, run, role) alone and sums are exact ([`emab::stats::ExactSum`]), so neither threads nor shards nor
 //! interruptions leave a trace in the result.
 
-mod arena;
-mod checkpoints;
+pub mod compare;
+mod engine;
 mod experiment;
-mod field;
-mod job;
-mod lanes;
-mod places;
-mod plain;
-mod players;
-mod pool;
-mod roster;
-mod runs;
-mod shard;
-mod tables;
-mod tally;
-#[cfg(test)]
-mod twins;
-mod vector;
+pub mod results;
+pub mod sweep;
 mod verify;
 
-pub use arena::Contest;
-pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use experiment::{Control, Experiment, Finish, LearnerState, Progress, SimError, State, Worth};
-pub use field::{Field, Rounds, enter};
-pub use places::Places;
-pub use roster::roster;
-pub use runs::RunSet;
-pub use shard::{Shard, ShardError};
-pub use tally::Tally;
+pub use engine::choice_counts::ChoiceCounts;
+pub use engine::tally::Tally;
+pub use experiment::{
+    CheckpointError, Control, Experiment, Finish, LearnerState, Progress, ReferenceValues, RunSet,
+    Shard, ShardError, SimError, State, check_checkpoints, log_spaced,
+};
 pub use verify::{Broken, Readings, Verification, Verified};
 
 #[doc = include_str!("../../../docs/rust.md")]

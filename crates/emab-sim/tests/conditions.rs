@@ -9,7 +9,7 @@ mod interrupted;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emab::{Law, Problem};
+use emab::{ModelPhase, Problem};
 use emab_problem::ProblemFile;
 use emab_sim::{Control, Experiment, Shard, State};
 
@@ -181,7 +181,7 @@ fn places_count_what_was_recommended() {
 fn laws_of_another_problem_are_refused() {
     let mut experiment = common::experiment("resource", &["feedbal"], 2, 10, &[]);
     let other = ProblemFile::builtin("parity").unwrap().unwrap();
-    let law = |problem: Arc<Problem>| Law { first: 5, problem };
+    let law = |problem: Arc<Problem>| ModelPhase { first: 5, problem };
     experiment
         .circumstances
         .laws

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use common::{experiment, finish};
 use emab::learners::{FeedBal, LearnerConfig};
-use emab::{Action, CurvePoint, Episode, Learner, Stream};
+use emab::{Action, Episode, Learner, Stream};
 use emab_problem::ProblemFile;
+use emab_sim::results::CurvePoint;
 
 /// Of every run: how many episodes were begun, and how many learned from.
 type Runs = Arc<Mutex<Vec<(u64, u64)>>>;

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use emab::learners::LearnerConfig;
-use emab::{Causes, Environment, Estimator, Learner, Moments, Role, Stream};
+use emab::stats::Moments;
+use emab::{Environment, Estimator, Learner, RegretBreakdown, Role, Stream};
 use emab_problem::{BUILTIN, Format, ProblemFile};
 
 #[test]
@@ -98,7 +99,7 @@ fn where_too_much_can_be_reached_the_benchmark_is_played_beside_the_learner() {
     // FeedBAL stops wherever it has not been before, which here is nearly everywhere.
     let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
     let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
-    let mut regret = Causes::default();
+    let mut regret = RegretBreakdown::default();
     for _ in 0..200 {
         regret += environment.play(&mut learner).unwrap();
     }

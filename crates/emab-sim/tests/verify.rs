@@ -5,9 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emab::learners::{LearnerConfig, Learning};
-use emab::{Action, Environment, Kept, Learner, Model, Names, Noise, Problem, Role, Spec, Stream};
+use emab::learners::{LearnerConfig, LearnerDefaults};
+use emab::{Action, Environment, Learner, Model, Names, Noise, Problem, Role, Spec, Stream};
 use emab_problem::ProblemFile;
+use emab_sim::results::GuaranteeVerdict;
 use emab_sim::{Control, Verification, Verified};
 
 fn verify(problem: &str, learner: &str, runs: u64, episodes: u64, threads: usize) -> Verified {
@@ -28,7 +29,7 @@ fn verify(problem: &str, learner: &str, runs: u64, episodes: u64, threads: usize
     verification.run(&mut control).unwrap().unwrap()
 }
 
-fn verdicts(verified: &Verified) -> Vec<(String, Kept)> {
+fn verdicts(verified: &Verified) -> Vec<(String, GuaranteeVerdict)> {
     let promises = verified.promises();
     promises
         .into_iter()
@@ -40,7 +41,7 @@ fn verdicts(verified: &Verified) -> Vec<(String, Kept)> {
 fn section_5_keeps_its_promises() {
     let verified = verify("resource", "feedbal", 400, 500, 0);
     for (statement, verdict) in verdicts(&verified) {
-        assert_eq!(verdict, Kept::Kept, "{statement}");
+        assert_eq!(verdict, GuaranteeVerdict::GuaranteeVerdict, "{statement}");
     }
     assert_eq!(verified.worst, None);
 }
@@ -51,11 +52,11 @@ fn a_width_ten_times_too_small_is_reported() {
     let verified = verify("resource", "feedbal:sigma2=0.002", 60, 300, 0);
     let verdicts = verdicts(&verified);
     let of = |statement: &str| verdicts.iter().find(|(s, _)| s == statement).unwrap().1;
-    assert_eq!(of("Lemma 1"), Kept::Broken);
-    assert_eq!(of("Corollary 1"), Kept::Broken);
-    assert_eq!(of("Lemma 2, derived"), Kept::Broken);
+    assert_eq!(of("Lemma 1"), GuaranteeVerdict::Broken);
+    assert_eq!(of("Corollary 1"), GuaranteeVerdict::Broken);
+    assert_eq!(of("Lemma 2, derived"), GuaranteeVerdict::Broken);
     // The bound is vacuous: so few runs cannot show that it is kept, and nothing shows that it is not.
-    assert_eq!(of("Theorem 1, derived"), Kept::NotDecidable);
+    assert_eq!(of("Theorem 1, derived"), GuaranteeVerdict::NotDecidable);
     assert!(verified.worst.is_some());
 }
 
@@ -63,7 +64,7 @@ fn a_width_ten_times_too_small_is_reported() {
 fn the_randomness_of_the_feedback_breaks_the_paper_s_width_and_not_the_sound_one() {
     let paper = verify("feedback-gap", "feedbal", 400, 2000, 0);
     for (statement, verdict) in verdicts(&paper) {
-        assert_eq!(verdict, Kept::Broken, "{statement}");
+        assert_eq!(verdict, GuaranteeVerdict::Broken, "{statement}");
     }
     // The three readings are three numbers: the derived count allows the most.
     let lemma2 = paper.broken.lemma2;
@@ -76,7 +77,7 @@ fn the_randomness_of_the_feedback_breaks_the_paper_s_width_and_not_the_sound_one
     assert_eq!((t, x, action), (1, 0, Action::Continue(0)));
     let sound = verify("feedback-gap", "feedbal:width=sound", 1500, 2000, 0);
     for (statement, verdict) in verdicts(&sound) {
-        assert_eq!(verdict, Kept::Kept, "{statement}");
+        assert_eq!(verdict, GuaranteeVerdict::GuaranteeVerdict, "{statement}");
     }
 }
 
@@ -107,7 +108,7 @@ fn the_reward_of_stopping_is_watched_too() {
     let model = model.noise(Noise::None, Noise::normal(1.0).unwrap());
     let verification = Verification {
         problem: Arc::new(Problem::new("stop", spec, model)),
-        learner: LearnerConfig::parse("feedbal:sigma2=0.01", &Learning::default()).unwrap(),
+        learner: LearnerConfig::parse("feedbal:sigma2=0.01", &LearnerDefaults::default()).unwrap(),
         episodes: 50,
         runs: 20,
         seed: 1,
@@ -118,7 +119,10 @@ fn the_reward_of_stopping_is_watched_too() {
         watch: &mut |_, _| {},
     };
     let verified = verification.run(&mut control).unwrap().unwrap();
-    assert_eq!(verdicts(&verified)[0], ("Lemma 1".into(), Kept::Broken));
+    assert_eq!(
+        verdicts(&verified)[0],
+        ("Lemma 1".into(), GuaranteeVerdict::Broken)
+    );
     let (t, x, action, _) = verified.worst.unwrap();
     assert_eq!((t, x, action), (1, 0, Action::Stop));
     // There is nothing to choose, so nothing else is broken.
@@ -147,7 +151,7 @@ fn a_bound_that_was_passed_stays_passed_though_regret_comes_back() {
     let model = model.noise(Noise::normal(0.1).unwrap(), Noise::normal(0.1).unwrap());
     let problem = Arc::new(Problem::new("comes back", spec, model));
     let told = "feedbal:sigma2=0.002,delta=0.01,stop_bias=-0.2";
-    let learner = LearnerConfig::parse(told, &Learning::default()).unwrap();
+    let learner = LearnerConfig::parse(told, &LearnerDefaults::default()).unwrap();
     let (episodes, runs, seed) = (2000, 100, 1);
     let verification = Verification {
         problem: problem.clone(),

@@ -12,7 +12,7 @@
 use rand_philox::philox4x32_10;
 
 use crate::model::Noise;
-use crate::random::{Role, philox_key};
+use crate::rng::{Role, philox_key};
 
 /// Generators side by side: as many as the widest vectors have places.
 const LANES: usize = 8;
@@ -276,7 +276,7 @@ const COS: [f64; 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Stream;
+    use crate::rng::Stream;
 
     const NORMAL: Noise = Noise::Normal { sd: 1.0 };
 

@@ -16,15 +16,15 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::conditions::Chance;
-use crate::curve::Causes;
 use crate::draws::{Block, Draws};
 use crate::episode::Episode;
-use crate::exact::Moments;
 use crate::learner::Learner;
 use crate::model::{Noise, Problem};
 use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
-use crate::random::{Role, Stream};
+use crate::regret::RegretBreakdown;
+use crate::rng::{Role, Stream};
 use crate::spec::Action;
+use crate::stats::Moments;
 
 /// Why an episode could not be played to its end.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -222,7 +222,10 @@ impl Environment {
 
     /// Plays one episode, lets the learner learn from it, and returns its regret by cause.
     #[inline]
-    pub fn play<L: Learner + ?Sized>(&mut self, learner: &mut L) -> Result<Causes, PlayError> {
+    pub fn play<L: Learner + ?Sized>(
+        &mut self,
+        learner: &mut L,
+    ) -> Result<RegretBreakdown, PlayError> {
         let regret = self.play_untold(learner)?;
         self.tell(learner);
         Ok(regret)
@@ -246,11 +249,11 @@ impl Environment {
     pub fn play_untold<L: Learner + ?Sized>(
         &mut self,
         learner: &mut L,
-    ) -> Result<Causes, PlayError> {
+    ) -> Result<RegretBreakdown, PlayError> {
         let dropout = self.oracle.pairs().problem().dropout().get();
         let model = self.oracle.pairs().problem().model();
         let (cost_noise, reward_noise) = (model.cost_noise, model.reward_noise);
-        let mut regret = Causes::default();
+        let mut regret = RegretBreakdown::default();
         let mut deviation = None;
         let mut paid = 0.0;
         let mut pair = self.oracle.pairs().start();

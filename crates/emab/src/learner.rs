@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use crate::episode::Episode;
-use crate::random::Stream;
+use crate::rng::Stream;
 use crate::spec::Action;
 
 /// What a learner knows of the gain of one action in one pair.

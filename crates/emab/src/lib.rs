@@ -9,7 +9,7 @@
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
 //! - [`Mdp`]: the same problem as a Markov decision process, for anybody who plans or learns in those.
 //! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem of one's own.
-//! - [`Conditions`]: late and lost outcomes, people who leave or do otherwise, laws that drift; [`World`] plays them.
+//! - [`Conditions`]: late and lost outcomes, people who leave or do otherwise, laws that drift; [`ConditionedEnvironment`] plays them.
 //! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
 //!
 //! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
@@ -20,52 +20,40 @@
 pub mod conformance;
 pub mod learners;
 pub mod oracle;
+pub mod stats;
 pub mod theory;
 
-mod arena;
-mod column;
+mod conditioned;
 mod conditions;
-mod curve;
+mod delayed_outcomes;
 mod draws;
 mod environment;
 mod episode;
-mod exact;
-mod interval;
 mod learner;
 mod mdp;
 mod mixture;
 mod model;
 mod parameter;
-mod promise;
-mod random;
 mod reach;
-mod returns;
+mod regret;
+mod rng;
 mod slots;
 mod spec;
-mod walks;
+mod vec_environment;
 mod width;
-mod world;
 
-pub use arena::{
-    ArenaCell, ArenaEntry, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Measured, REFERENCE,
-    Standing, Tallied,
-};
-pub use column::{Column, Values};
+pub use conditioned::{ConditionedEnvironment, ModelPhase, Scenario, ScenarioError};
 pub use conditions::{Chance, Conditions, Delay, Drift, Mean, When};
-pub use curve::{Causes, CurvePoint, LearnerResult, Place, RunResult};
 pub use draws::{Block, Draws};
 pub use environment::{Environment, Estimator, PlayError};
 pub use episode::Episode;
-pub use exact::{ExactSum, Moments};
-pub use interval::clopper_pearson;
 pub use learner::{Estimate, Learner};
 pub use mdp::Mdp;
 pub use model::{Model, Noise, NoiseError, Problem};
 pub use parameter::{Delta, ParameterError, Sigma2, Spread};
-pub use promise::{Kept, Promise};
-pub use random::{Role, Stream};
 pub use reach::{Compared, Difference, Reachable};
+pub use regret::RegretBreakdown;
+pub use rng::{Role, Stream};
 pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
-pub use walks::{Walked, Walks};
+pub use vec_environment::{StepResult, VecEnvironment};
 pub use width::{Coefficients, IndexTable, Width, WidthKind};
-pub use world::{Circumstances, Law, World, WorldError};

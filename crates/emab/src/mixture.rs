@@ -107,7 +107,7 @@ pub(crate) fn law_excess(counts: impl Iterator<Item = u64> + Clone) -> f64 {
 mod tests {
     use super::*;
     use crate::parameter::Delta;
-    use crate::random::{Role, Stream};
+    use crate::rng::{Role, Stream};
     use crate::width::Width;
 
     #[test]

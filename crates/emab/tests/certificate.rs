@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Tables, small_problem};
-use emab::learners::{LearnerConfig, Learning, shortfall};
+use emab::learners::{LearnerConfig, LearnerDefaults, shortfall};
 use emab::{Action, Environment};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -45,7 +45,7 @@ fn nothing_falls_short_by_more() {
         for (text, boldest) in learners {
             let more = if text.contains(':') { ',' } else { ':' };
             let text = format!("{text}{more}sigma2=0.04,delta=1e-6,feedback_spread=1");
-            let config = LearnerConfig::parse(&text, &Learning::default()).unwrap();
+            let config = LearnerConfig::parse(&text, &LearnerDefaults::default()).unwrap();
             assert_eq!(config.certified(spec).unwrap().get(), 1e-6);
             let mut learner = config.build(spec, None).unwrap();
             let mut environment = Environment::new(problem.clone()).unwrap();
@@ -82,7 +82,7 @@ fn there_is_nothing_to_say_of_what_may_not_be_done() {
     let spec = emab::Spec::new(2, names(1), names(2), names(1)).unwrap();
     let spec = Arc::new(spec.allowed(|_t, _x, a, _f| a as f64));
     let short = |text: &str, action| {
-        let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+        let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
         let mut learner = config.build(&spec, None).unwrap();
         shortfall(&mut learner, &spec, 1, 0, action)
     };

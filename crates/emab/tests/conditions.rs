@@ -10,13 +10,14 @@ use std::sync::Arc;
 use common::small_problem;
 use emab::conformance::check_learner;
 use emab::learners::{
-    FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerError, Learning, Memory, Policy,
-    Random, Ucb1,
+    FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerDefaults, LearnerError, Memory,
+    Policy, Random, Ucb1,
 };
 use emab::oracle::{Benchmark, Optimal, Pairs, ValueIteration, best_fixed};
+use emab::stats::Moments;
 use emab::{
-    Action, Chance, Circumstances, Conditions, Environment, Episode, Law, Learner, Mdp, Model,
-    Moments, Names, Noise, Problem, Role, Spec, Stream, World, WorldError,
+    Action, Chance, ConditionedEnvironment, Conditions, Environment, Episode, Learner, Mdp, Model,
+    ModelPhase, Names, Noise, Problem, Role, Scenario, ScenarioError, Spec, Stream,
 };
 use proptest::prelude::*;
 
@@ -27,15 +28,15 @@ fn conditions(texts: &[&str]) -> Conditions {
 /// A world of a problem and the laws that follow its own.
 fn under(
     problem: &Arc<Problem>,
-    laws: &[Law],
+    laws: &[ModelPhase],
     conditions: &Conditions,
     episodes: u64,
-) -> Result<World, WorldError> {
-    let circumstances = Circumstances {
+) -> Result<ConditionedEnvironment, ScenarioError> {
+    let circumstances = Scenario {
         conditions: conditions.clone(),
         laws: laws.to_vec(),
     };
-    World::new(problem.clone(), &circumstances, episodes)
+    ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)
 }
 
 fn names(n: usize) -> Names {
@@ -98,7 +99,11 @@ impl<L: Learner> Learner for Told<L> {
 }
 
 /// What was played, in order, with whether the person left.
-fn play<L: Learner>(world: &mut World, learner: &mut L, episodes: u64) -> Vec<(Episode, bool)> {
+fn play<L: Learner>(
+    world: &mut ConditionedEnvironment,
+    learner: &mut L,
+    episodes: u64,
+) -> Vec<(Episode, bool)> {
     let mut played = Vec::new();
     for _ in 0..episodes {
         world.play(learner).unwrap();
@@ -260,7 +265,11 @@ fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
 }
 
 /// Plays with everything in the way, in debug builds with every assertion; the mean gain and regret of each episode.
-fn measured<L: Learner>(world: &mut World, learner: &mut L, episodes: u64) -> (Moments, Moments) {
+fn measured<L: Learner>(
+    world: &mut ConditionedEnvironment,
+    learner: &mut L,
+    episodes: u64,
+) -> (Moments, Moments) {
     let (mut gain, mut regret) = (Moments::default(), Moments::default());
     for _ in 0..episodes {
         regret.add(world.play(learner).unwrap().total());
@@ -481,7 +490,7 @@ fn nothing_changes_where_nothing_happens() {
         assert_eq!(world.environment().episode(), environment.episode());
     }
     // Nor does a law that is the same again, nor a delay of batches of one.
-    let law = Law {
+    let law = ModelPhase {
         first: 100,
         problem: problem.clone(),
     };
@@ -518,7 +527,7 @@ fn coin_spec() -> Arc<Spec> {
 #[test]
 fn regret_is_against_the_law_of_the_moment() {
     let spec = coin_spec();
-    let later = [Law {
+    let later = [ModelPhase {
         first: 11,
         problem: coin(&spec, 0.2),
     }];
@@ -549,11 +558,11 @@ fn regret_is_against_the_law_of_the_moment() {
 fn laws_that_cannot_follow() {
     let spec = coin_spec();
     let first = coin(&spec, 0.8);
-    let new = |laws: &[Law], texts: &[&str]| {
+    let new = |laws: &[ModelPhase], texts: &[&str]| {
         let world = under(&first, laws, &conditions(texts), 20);
         world.unwrap_err().to_string()
     };
-    let law = |first, problem| Law { first, problem };
+    let law = |first, problem| ModelPhase { first, problem };
     assert_eq!(
         new(&[law(1, coin(&spec, 0.1))], &[]),
         "the law of episode 1 on must come after the one before it, and after episode 1"
@@ -572,7 +581,7 @@ fn forgetting_answers_a_sudden_change() {
     let spec = coin_spec();
     let (first, later) = (
         coin(&spec, 0.9),
-        [Law {
+        [ModelPhase {
             first: 2001,
             problem: coin(&spec, 0.1),
         }],
@@ -618,7 +627,7 @@ proptest! {
     fn a_long_memory_is_feedbal(tables in small_problem(4, 4, 3, 2), seed in 0_u64..1000, random in any::<bool>()) {
         let problem = Arc::new(tables.problem());
         let ties = if random { "random" } else { "lowest" };
-        let learning = Learning::default();
+        let learning = LearnerDefaults::default();
         let build = |more: &str| {
             let text = format!("feedbal:sigma2=0.05,stop_bias=0.01,ties={ties}{more}");
             LearnerConfig::parse(&text, &learning).unwrap().build(problem.spec(), None).unwrap()
@@ -659,7 +668,7 @@ proptest! {
     fn forgetting_keeps_the_laws(tables in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(tables.problem());
         for text in ["feedbal:window=7", "feedbal:gamma=0.8,ties=random"] {
-            let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+            let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
             let build = || config.build(problem.spec(), None).unwrap();
             check_learner(&problem, build, 60, seed).map_err(|v| TestCaseError::fail(format!("{text}: {v}")))?;
         }
@@ -668,7 +677,7 @@ proptest! {
 
 #[test]
 fn forgetting_is_asked_for_by_name() {
-    let learning = Learning::default();
+    let learning = LearnerDefaults::default();
     let spec = coin_spec();
     let build = |text: &str| {
         let config = LearnerConfig::parse(text, &learning).unwrap();

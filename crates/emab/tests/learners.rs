@@ -11,7 +11,7 @@ use std::sync::Arc;
 use common::small_problem;
 use emab::conformance::check_learner;
 use emab::learners::{
-    CATALOGUE, FeedBal, FeedBalParameters, LearnerConfig, Learning, Random, Ties, Ucb1,
+    CATALOGUE, FeedBal, FeedBalParameters, LearnerConfig, LearnerDefaults, Random, Ties, Ucb1,
 };
 use emab::{
     Action, Delta, Environment, Episode, Learner, Model, Names, Problem, Role, Sigma2, Spec,
@@ -180,7 +180,7 @@ proptest! {
     fn every_learner_keeps_the_laws(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
         for entry in CATALOGUE {
-            let config = LearnerConfig::parse(entry.name, &Learning::default()).unwrap();
+            let config = LearnerConfig::parse(entry.name, &LearnerDefaults::default()).unwrap();
             // Some are made for problems of a certain form alone.
             if config.build(problem.spec(), Some(&problem)).is_err_and(|error| error.does_not_apply()) {
                 continue;
@@ -193,7 +193,7 @@ proptest! {
     #[test]
     fn the_benchmark_has_no_regret(p in small_problem(4, 4, 3, 3), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
-        let config = LearnerConfig::parse("benchmark", &Learning::default()).unwrap();
+        let config = LearnerConfig::parse("benchmark", &LearnerDefaults::default()).unwrap();
         let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
         let mut environment = Environment::new(problem).unwrap();
         environment.restart(seed, 0);
@@ -419,7 +419,7 @@ fn a_learner_that_cheats_is_caught() {
 
 #[test]
 fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
-    let file = Learning {
+    let file = LearnerDefaults {
         delta: Some(Delta::new(0.05).unwrap()),
         sigma2: Some(Sigma2::new(0.3).unwrap()),
         sigma2_cost: Some(Sigma2::new(0.1).unwrap()),
@@ -427,15 +427,15 @@ fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
         feedback_spread: None,
         reward_range: Some((2.0, 5.0)),
     };
-    let told = |text: &str, learning: &Learning| {
+    let told = |text: &str, learning: &LearnerDefaults| {
         let config = LearnerConfig::parse(text, learning).unwrap();
         config.for_episodes(1000).unwrap().feedbal()
     };
-    let sigmas = |text: &str, learning: &Learning| {
+    let sigmas = |text: &str, learning: &LearnerDefaults| {
         let told = told(text, learning).unwrap();
         (told.sigma2_cost.get(), told.sigma2_reward.get())
     };
-    let none = Learning::default();
+    let none = LearnerDefaults::default();
     assert_eq!(sigmas("feedbal", &file), (0.1, 0.3));
     // One sigma2 in the call stands for both, whatever the file says; a part in the call goes before it.
     assert_eq!(sigmas("feedbal:sigma2=0.7", &file), (0.7, 0.7));

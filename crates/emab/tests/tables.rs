@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use common::small_problem;
 use emab::conformance::{Violation, check_tables};
-use emab::learners::{CATALOGUE, Chooses, LearnerConfig, Learning};
+use emab::learners::{CATALOGUE, ChoiceBasis, LearnerConfig, LearnerDefaults};
 use emab::{Model, Names, Noise, Problem, Spec};
 use proptest::prelude::*;
 
@@ -30,13 +30,13 @@ const SETTINGS: &[&str] = &[
 ];
 
 fn check(problem: &Arc<Problem>, text: &str, episodes: u64, seed: u64) -> Result<(), Violation> {
-    let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+    let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     let build = || config.build(problem.spec(), Some(problem)).unwrap();
     check_tables(problem, build, episodes, seed)
 }
 
 fn applies(problem: &Arc<Problem>, text: &str) -> bool {
-    let config = LearnerConfig::parse(text, &Learning::default()).unwrap();
+    let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     let built = config.build(problem.spec(), Some(problem));
     !built.is_err_and(|error| error.does_not_apply())
 }
@@ -47,7 +47,7 @@ proptest! {
     #[test]
     fn who_says_so_chooses_from_tables_alone(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
-        let catalogue = CATALOGUE.iter().filter(|entry| entry.chooses == Chooses::Tables);
+        let catalogue = CATALOGUE.iter().filter(|entry| entry.chooses == ChoiceBasis::Tables);
         for text in catalogue.map(|entry| entry.name).chain(SETTINGS.iter().copied()) {
             // One is made for problems of a certain form alone.
             if applies(&problem, text) {
@@ -103,34 +103,34 @@ fn who_sees_the_rewards_does_too() {
 fn who_does_not_say_so_could_not() {
     let others = [
         // The arm of an episode is chosen at its first step, and played to its end whatever is learned in between.
-        ("ucb1", Chooses::Plan, "ucb1"),
-        ("ucb1v", Chooses::Plan, "ucb1v"),
+        ("ucb1", ChoiceBasis::Plan, "ucb1"),
+        ("ucb1v", ChoiceBasis::Plan, "ucb1v"),
         // No plan may value a choice more than the one before it, and plans are made when somebody asks.
-        ("ucbvi", Chooses::Asked, "ucbvi:scale=0.01,sigma2=0.01"),
+        ("ucbvi", ChoiceBasis::Asked, "ucbvi:scale=0.01,sigma2=0.01"),
         // An epoch begins when a pair is asked about whose count has doubled.
-        ("ucrl2", Chooses::Asked, "ucrl2:scale=0.1,sigma2=0.01"),
+        ("ucrl2", ChoiceBasis::Asked, "ucrl2:scale=0.1,sigma2=0.01"),
         // It commits itself when it is asked for the first time after its trials.
         (
             "explore-then-commit",
-            Chooses::Asked,
+            ChoiceBasis::Asked,
             "explore-then-commit:m=1",
         ),
         // These draw the action, the process or the means.
-        ("o-reps", Chooses::Draws, "o-reps"),
-        ("psrl", Chooses::Draws, "psrl"),
-        ("opsrl", Chooses::Draws, "opsrl"),
-        ("thompson", Chooses::Draws, "thompson"),
-        ("random", Chooses::Draws, "random"),
+        ("o-reps", ChoiceBasis::Draws, "o-reps"),
+        ("psrl", ChoiceBasis::Draws, "psrl"),
+        ("opsrl", ChoiceBasis::Draws, "opsrl"),
+        ("thompson", ChoiceBasis::Draws, "thompson"),
+        ("random", ChoiceBasis::Draws, "random"),
         // So do these, unless told never to explore, and then nothing is left of what they are.
-        ("td-lambda", Chooses::Draws, "td-lambda"),
-        ("epsilon-greedy", Chooses::Draws, "epsilon-greedy"),
+        ("td-lambda", ChoiceBasis::Draws, "td-lambda"),
+        ("epsilon-greedy", ChoiceBasis::Draws, "epsilon-greedy"),
     ];
-    let sorted = |mut list: Vec<(&'static str, Chooses)>| {
+    let sorted = |mut list: Vec<(&'static str, ChoiceBasis)>| {
         list.sort_by_key(|(name, _)| *name);
         list
     };
     let catalogue = CATALOGUE.iter().map(|entry| (entry.name, entry.chooses));
-    let catalogue = catalogue.filter(|(_, chooses)| *chooses != Chooses::Tables);
+    let catalogue = catalogue.filter(|(_, chooses)| *chooses != ChoiceBasis::Tables);
     assert_eq!(
         sorted(catalogue.collect()),
         sorted(others.iter().map(|&(name, why, _)| (name, why)).collect())

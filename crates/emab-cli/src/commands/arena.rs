@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use emab::learners::Sees;
-use emab::{ArenaCell, ArenaProblem, ArenaResult, Tallied};
+use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Folder, arena_csv, arena_text, draw_arena};
-use emab_sim::{Contest, Control, Field, Rounds, enter};
+use emab_sim::Control;
+use emab_sim::compare::{Budget, Matchup, ProblemEntrants, enter};
+use emab_sim::results::{ArenaCell, ArenaProblem, ArenaResult, ArenaSummary};
 use serde::Serialize;
 
 use super::arena_cells::Cells;
@@ -27,7 +28,7 @@ const WATCHED: u64 = 2000;
 struct Document<'a> {
     #[serde(flatten)]
     result: &'a ArenaResult,
-    summary: Vec<Tallied>,
+    summary: Vec<ArenaSummary>,
 }
 
 pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
@@ -44,7 +45,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
             "--runs: one run has no error to compare by; ask for at least 2",
         ));
     }
-    let rounds = Rounds {
+    let rounds = Budget {
         episodes: result.episodes,
         runs: result.runs,
         seed: result.seed,
@@ -81,7 +82,10 @@ fn document(result: &ArenaResult) -> Document<'_> {
 }
 
 /// Every problem with its learners; those that do not apply are left out of it.
-fn grounds(args: &Arena, rounds: Rounds) -> Result<(Vec<ProblemFile>, Vec<Field>), Failure> {
+fn grounds(
+    args: &Arena,
+    rounds: Budget,
+) -> Result<(Vec<ProblemFile>, Vec<ProblemEntrants>), Failure> {
     let names = match args.problem.is_empty() {
         true => BUILTIN.iter().map(|builtin| builtin.name.into()).collect(),
         false => args.problem.clone(),
@@ -97,7 +101,12 @@ fn grounds(args: &Arena, rounds: Rounds) -> Result<(Vec<ProblemFile>, Vec<Field>
             continue;
         }
         let (circumstances, learning) = (file.circumstances(), *file.learning());
-        fields.push(Field::new(problem, circumstances, learning, rounds));
+        fields.push(ProblemEntrants::new(
+            problem,
+            circumstances,
+            learning,
+            rounds,
+        ));
         files.push(file);
     }
     enter(&mut fields, &args.learner).map_err(|error| Failure::input(error.to_string()))?;
@@ -108,7 +117,7 @@ fn grounds(args: &Arena, rounds: Rounds) -> Result<(Vec<ProblemFile>, Vec<Field>
 }
 
 /// Says once what most learners assume where the problem does not state it.
-fn note_assumed(file: &ProblemFile, field: &Field) {
+fn note_assumed(file: &ProblemFile, field: &ProblemEntrants) {
     let contests = field.contests.iter();
     let names: BTreeSet<&str> = contests
         .flat_map(|contest| contest.learner.assumed().iter().copied())
@@ -126,13 +135,13 @@ fn note_assumed(file: &ProblemFile, field: &Field) {
 /// Plays every cell that is not finished; one list a problem.
 fn play(
     files: &[ProblemFile],
-    fields: &[Field],
+    fields: &[ProblemEntrants],
     cells: &Cells<'_>,
     threads: usize,
-) -> Result<Vec<Vec<(Sees, ArenaCell)>>, Failure> {
+) -> Result<Vec<Vec<(Access, ArenaCell)>>, Failure> {
     let stop = stop_on_ctrl_c();
     let all: usize = fields.iter().map(|field| field.contests.len()).sum();
-    let each = |contest: &Contest| contest.runs.saturating_mul(contest.episodes);
+    let each = |contest: &Matchup| contest.runs.saturating_mul(contest.episodes);
     let contests = fields.iter().flat_map(|field| &field.contests);
     let bar = terminal::progress(contests.map(each).fold(0, u64::saturating_add));
     let (mut finished, mut before) = (0, 0_u64);
@@ -175,7 +184,7 @@ fn play(
 
 /// One learner on one problem, and what it holds after a while.
 fn one(
-    contest: &Contest,
+    contest: &Matchup,
     control: &mut Control<'_>,
 ) -> Result<Option<ArenaCell>, emab_sim::SimError> {
     let began = clock::processor_seconds();

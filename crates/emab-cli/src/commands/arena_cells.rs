@@ -1,8 +1,8 @@
 //! The finished cells of an arena in a folder of results, one a line.
 
-use emab::ArenaCell;
 use emab_report::Folder;
-use emab_sim::Contest;
+use emab_sim::compare::Matchup;
+use emab_sim::results::ArenaCell;
 use serde::{Deserialize, Serialize};
 
 use super::run::{holds_a_run, quoted, version};
@@ -66,7 +66,7 @@ impl<'a> Cells<'a> {
     }
 
     /// A cell that was finished before.
-    pub fn find(&self, hash: &str, contest: &Contest) -> Option<ArenaCell> {
+    pub fn find(&self, hash: &str, contest: &Matchup) -> Option<ArenaCell> {
         let parameters = contest.learner.parameters();
         let same = |saved: &&Saved| {
             let cell = &saved.cell;
@@ -84,7 +84,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Keeps a cell that is finished now.
-    pub fn keep(&self, hash: &str, contest: &Contest, cell: &ArenaCell) -> Result<(), Failure> {
+    pub fn keep(&self, hash: &str, contest: &Matchup, cell: &ArenaCell) -> Result<(), Failure> {
         let Some(folder) = self.folder else {
             return Ok(());
         };

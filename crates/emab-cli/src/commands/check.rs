@@ -5,7 +5,7 @@ use emab::learners::LearnerConfig;
 use emab::oracle::{Pairs, Variation};
 use emab::{Coefficients, WidthKind};
 use emab_problem::ProblemFile;
-use emab_report::{number, soundness_words, told_soundness_words, told_too_little};
+use emab_report::{missing_parameters_text, number, soundness_words, stated_soundness_text};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -192,7 +192,7 @@ fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
         if let Some(spread) = learning.spread() {
             let sound = WidthKind::Sound(spread);
             widths.needed = Some(sound.coefficients(told.sigma2_cost, told.sigma2_reward));
-            widths.warnings.extend(told_soundness_words(&told, spread));
+            widths.warnings.extend(stated_soundness_text(&told, spread));
         }
         return Ok(widths);
     }
@@ -204,7 +204,7 @@ fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
         widths.warnings.extend(words);
         widths
             .warnings
-            .extend(told_too_little(learning, &variation));
+            .extend(missing_parameters_text(learning, &variation));
     }
     Ok(widths)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use emab_report::Folder;
 use emab_sim::Shard;
-use emab_sweep::CellResult;
+use emab_sim::sweep::CellResult;
 
 use super::checkpoint::Checkpoint;
 use super::run::{self, quoted, version};

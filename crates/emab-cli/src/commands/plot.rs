@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use emab::RunResult;
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
     Folder, Picture, PlotOptions, Series, bound_series, bound_words, draw, write_file,
 };
+use emab_sim::results::RunResult;
 use serde_json::json;
 
 use super::plot_sweep::plot_sweep;

@@ -4,7 +4,7 @@ use emab_report::{
     Family, Folder, HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw,
     draw_family, draw_heat_maps, regret_series,
 };
-use emab_sweep::{CellResult, Value};
+use emab_sim::sweep::{CellResult, Value};
 
 use super::sweep::{Manifest, known, read_cells};
 use crate::args::Plot;

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 
-use emab::learners::{Chooses, LearnerConfig, nearest};
+use emab::learners::{ChoiceBasis, LearnerConfig, nearest};
 use emab::{Action, Estimate, Learner, Names, Reachable, Spec};
-use emab_problem::{ReadError, Trained, TrainedError};
+use emab_log::{SavedLearner, SavedLearnerError};
+use emab_problem::ReadError;
 use emab_report::{assumed_words, number, table};
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ struct Document<'a> {
     problem: &'a str,
     episodes: u64,
     /// What its choices rest on.
-    chooses: Chooses,
+    chooses: ChoiceBasis,
     /// Whether these are all pairs that can be reached, or the one that was asked for.
     complete: bool,
     policy: &'a [Row],
@@ -102,20 +103,20 @@ pub fn policy(args: &args::Policy, json: bool) -> Result<(), Failure> {
 }
 
 /// The file, or standard input.
-fn read(name: &str) -> Result<Trained, Failure> {
+fn read(name: &str) -> Result<SavedLearner, Failure> {
     let trained = if name == "-" {
-        Trained::read(std::io::stdin().lock())
+        SavedLearner::read(std::io::stdin().lock())
     } else {
         let unreadable = |error| Failure::input(format!("cannot read {name}: {error}"));
-        Trained::read(BufReader::new(File::open(name).map_err(unreadable)?))
+        SavedLearner::read(BufReader::new(File::open(name).map_err(unreadable)?))
     };
     trained.map_err(|error| wrong(name, error))
 }
 
-fn wrong(name: &str, error: TrainedError) -> Failure {
+fn wrong(name: &str, error: SavedLearnerError) -> Failure {
     match error {
-        TrainedError::System(error) => Failure::input(format!("cannot read {name}: {error}")),
-        TrainedError::Problem(error) => in_file(name, *error),
+        SavedLearnerError::System(error) => Failure::input(format!("cannot read {name}: {error}")),
+        SavedLearnerError::Problem(error) => in_file(name, *error),
         other => Failure::input(format!("{name}: {other}")),
     }
 }
@@ -154,22 +155,22 @@ fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), Failure> 
 }
 
 /// What its choices rest on, as it is set.
-fn chooses(config: &LearnerConfig) -> Chooses {
+fn chooses(config: &LearnerConfig) -> ChoiceBasis {
     match (config.chooses_from_tables(), config.entry().chooses) {
-        (Ok(()), _) => Chooses::Tables,
+        (Ok(()), _) => ChoiceBasis::Tables,
         // A setting makes it draw.
-        (Err(_), Chooses::Tables) => Chooses::Draws,
+        (Err(_), ChoiceBasis::Tables) => ChoiceBasis::Draws,
         (Err(_), other) => other,
     }
 }
 
 /// Says what must be known to read the answer.
-fn note(chooses: Chooses, reachable: &Reachable, pair: Option<(usize, usize)>) {
+fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<(usize, usize)>) {
     let what = match chooses {
-        Chooses::Tables => None,
-        Chooses::Draws => Some("each choice here is one draw, and the next may be another"),
-        Chooses::Plan => Some("this is the plan for its next episode"),
-        Chooses::Asked => Some("this is what it would choose asked now, pair after pair"),
+        ChoiceBasis::Tables => None,
+        ChoiceBasis::Draws => Some("each choice here is one draw, and the next may be another"),
+        ChoiceBasis::Plan => Some("this is the plan for its next episode"),
+        ChoiceBasis::Asked => Some("this is what it would choose asked now, pair after pair"),
     };
     if let Some(what) = what {
         terminal::note(&format!("note: {}: {what}", chooses.words()));
@@ -188,13 +189,13 @@ fn note(chooses: Chooses, reachable: &Reachable, pair: Option<(usize, usize)>) {
 
 /// The pairs to ask about, in order. What comes of tables alone needs no others to be asked before.
 fn asked(
-    chooses: Chooses,
+    chooses: ChoiceBasis,
     reachable: &Reachable,
     pair: Option<(usize, usize)>,
 ) -> Vec<(usize, usize)> {
     match pair {
         None => reachable.pairs.clone(),
-        Some(pair) if chooses == Chooses::Tables => vec![pair],
+        Some(pair) if chooses == ChoiceBasis::Tables => vec![pair],
         Some(pair) => {
             let before = reachable.pairs.iter().copied();
             let before = before.take_while(|at| *at < pair);

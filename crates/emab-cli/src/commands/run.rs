@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use emab::{Environment, Estimator, RunResult};
+use emab::{Environment, Estimator};
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
     Folder, PlotOptions, Series, confidence, curve_csv, draw, draw_places, number, places_csv,
     regret_series, regret_table,
 };
+use emab_sim::results::RunResult;
 use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints, log_spaced};
 
 use super::checkpoint::{Checkpoint, Plan, SHARD};

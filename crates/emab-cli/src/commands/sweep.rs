@@ -5,8 +5,8 @@ use std::fs;
 
 use emab_problem::{Format, ProblemFile};
 use emab_report::{Folder, confidence, number, table, table_csv, table_parquet};
+use emab_sim::sweep::{Cell, CellResult, Sweep, SweepError, SweepFile, columns};
 use emab_sim::{Control, Shard};
-use emab_sweep::{Cell, CellResult, Sweep, SweepError, SweepFile, columns};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

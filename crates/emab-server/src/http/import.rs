@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use emab_problem::{TrainedHead, is_question};
+use emab_log::{SavedLearnerHeader, is_query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -119,7 +119,7 @@ pub async fn import(
     };
     let (mut batch, mut bytes): (Vec<(u64, String)>, _) = (Vec::new(), 0);
     match lines.next().await? {
-        Some((number, line)) if TrainedHead::is_one(&line) => {
+        Some((number, line)) if SavedLearnerHeader::is_one(&line) => {
             import.take_head(number, line).await?;
         }
         other => batch.extend(other),
@@ -207,10 +207,10 @@ impl Import {
         let of_learner = self.of_learner;
         let lines = batch.into_iter().filter_map(|(number, line)| {
             let read = crate::json::object::<Past>(line.as_bytes());
-            if of_learner && read.is_err() && is_question(&line) {
+            if of_learner && read.is_err() && is_query(&line) {
                 return None;
             }
-            let read = read.map_err(|refusal| match TrainedHead::is_one(&line) {
+            let read = read.map_err(|refusal| match SavedLearnerHeader::is_one(&line) {
                 true => Refusal::malformed(
                     "a learner's file begins here; it must be the first line: import one file at a time",
                 )

@@ -1,6 +1,6 @@
 //! Who can recommend: learners that choose from what they learned alone.
 
-use emab::learners::{CATALOGUE, LearnerConfig, Learning};
+use emab::learners::{CATALOGUE, LearnerConfig, LearnerDefaults};
 
 use emab_server::study::Study;
 
@@ -53,7 +53,7 @@ async fn all_others_are_refused() {
     };
     let study = Study::read("clinic", CLINIC.as_bytes()).unwrap();
     for entry in CATALOGUE {
-        let config = LearnerConfig::parse(entry.name, &Learning::default()).unwrap();
+        let config = LearnerConfig::parse(entry.name, &LearnerDefaults::default()).unwrap();
         // Some choose from tables that only the truth could fill.
         let fits = config.chooses_from_tables().is_ok() && config.build(&study.spec, None).is_ok();
         assert_eq!(GOOD.contains(&entry.name), fits, "{}", entry.name);

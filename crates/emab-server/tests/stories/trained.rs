@@ -1,8 +1,9 @@
 //! A learner that was saved elsewhere, taken into a study: the study knows what it knew.
 
 use emab::learners::LearnerConfig;
-use emab::{Action, Episode, Learner, Role, Stream, World};
-use emab_problem::{Happened, ProblemFile, Trained};
+use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
+use emab_log::{SavedEntry, SavedLearner};
+use emab_problem::ProblemFile;
 use serde_json::{Value, json};
 
 use crate::support::desk::Desk;
@@ -11,7 +12,7 @@ use crate::support::{CLINIC, Clinic};
 /// A learner that notes what it learns from.
 struct Noted {
     learner: Box<dyn Learner + Send>,
-    past: Vec<Happened>,
+    past: Vec<SavedEntry>,
 }
 
 impl Learner for Noted {
@@ -19,7 +20,7 @@ impl Learner for Noted {
         self.learner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.past.push(Happened::Learned(episode.clone()));
+        self.past.push(SavedEntry::Learned(episode.clone()));
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -44,13 +45,13 @@ fn trained(episodes: u64) -> (Box<dyn Learner + Send>, String) {
         past: Vec::new(),
     };
     noted.reset(Stream::new(1, 0, Role::Learner));
-    let mut world = World::new(problem, &file.circumstances(), episodes).unwrap();
+    let mut world = ConditionedEnvironment::new(problem, &file.circumstances(), episodes).unwrap();
     world.restart(1, 0);
     for _ in 0..episodes {
         world.play(&mut noted).unwrap();
     }
-    let saved = Trained {
-        file: Trained::spec_of(&file).unwrap(),
+    let saved = SavedLearner {
+        file: SavedLearner::spec_of(&file).unwrap(),
         learner: "feedbal:width=sound".into(),
         seed: 1,
         past: noted.past,
@@ -62,7 +63,7 @@ fn trained(episodes: u64) -> (Box<dyn Learner + Send>, String) {
 
 /// A study of the same problem, with some fields set.
 fn study(fields: Value) -> String {
-    let file = Trained::spec_of(&screening()).unwrap();
+    let file = SavedLearner::spec_of(&screening()).unwrap();
     let mut spec: Value = serde_json::from_str(file.canonical()).unwrap();
     spec["learner"] = "feedbal:width=sound".into();
     for (name, value) in fields.as_object().unwrap() {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use emab::stats::Moments;
 use emab::theory::{Bound, corollary1};
-use emab::{Action, Environment, Episode, Learner, Moments, Role, Stream};
+use emab::{Action, Environment, Episode, Learner, Role, Stream};
 
 use super::truth::{Cell, Truth, column};
 use super::{Broken, Readings, Verification};
+use crate::engine::pool::{Queue, Worker};
 use crate::experiment::SimError;
-use crate::pool::{Queue, Worker};
 
 /// Runs take part in a block's sums only when they are whole.
 #[derive(Default)]

@@ -15,15 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::results::Guarantee;
 use emab::learners::LearnerConfig;
 use emab::oracle::{Gaps, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
-use emab::{Action, Delta, Environment, Estimator, Problem, Promise};
+use emab::{Action, Delta, Environment, Estimator, Problem};
 
 use self::audit::{Auditor, Block, Watched};
 use self::truth::Truth;
+use crate::engine::pool::{Pool, TICK};
 use crate::experiment::{Control, Progress, SimError};
-use crate::pool::{Pool, TICK};
 
 /// What to verify.
 ///
@@ -120,10 +121,10 @@ impl Verified {
     pub const COVERAGE: &str = "Coverage";
 
     /// The promises, one by one.
-    pub fn promises(&self) -> Vec<Promise> {
+    pub fn promises(&self) -> Vec<Guarantee> {
         let delta = self.delta.get();
         let promise = |statement: &str, says: &str, broken| {
-            Promise::new(statement, says, delta, broken, self.runs)
+            Guarantee::new(statement, says, delta, broken, self.runs)
         };
         let Some(bound1) = self.theorem1 else {
             // Its own promise, not the paper's.

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::ParameterError;
-use crate::random::Stream;
+use crate::rng::Stream;
 
 /// How late the outcome of an episode reaches the learner. One episode begins after another; a delay counts those that
 /// begin while the outcome is on its way.
@@ -133,10 +133,10 @@ impl From<Delay> for Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Role;
+    use crate::rng::Role;
 
     fn due(delay: Delay, n: u64) -> u64 {
-        delay.due(n, &mut Stream::new(1, 0, Role::Returns))
+        delay.due(n, &mut Stream::new(1, 0, Role::Delay))
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_law_of_the_geometric() {
         let (mean, n) = (4.0, 200_000_u32);
-        let mut stream = Stream::new(2, 0, Role::Returns);
+        let mut stream = Stream::new(2, 0, Role::Delay);
         let mut counts = [0_u32; 64];
         let mut sum = 0.0;
         for _ in 0..n {

@@ -1,6 +1,6 @@
 //! Real life round a problem: outcomes that come late or never, people who leave or do something else, laws that drift.
 //!
-//! What each means, and how regret is measured under it, is told in `docs/conditions.md`; [`crate::World`] plays them.
+//! What each means, and how regret is measured under it, is told in `docs/conditions.md`; [`crate::ConditionedEnvironment`] plays them.
 
 mod chance;
 mod delay;
@@ -42,7 +42,7 @@ pub struct Conditions {
     #[serde(default, rename = "override", skip_serializing_if = "Chance::is_none")]
     pub overrides: Chance,
     /// Parameters of the problem that change from episode to episode, in the order of their changes. Whoever knows the
-    /// parameters makes [`crate::Law`]s of them; what is played is those.
+    /// parameters makes [`crate::ModelPhase`]s of them; what is played is those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<Drift>,
 }

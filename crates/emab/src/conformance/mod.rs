@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::conditioned::{ConditionedEnvironment, Scenario, ScenarioError};
 use crate::conditions::Conditions;
 use crate::environment::PlayError;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::random::{Role, Stream};
 use crate::reach::{follow, walk};
+use crate::rng::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
-use crate::world::{Circumstances, World, WorldError};
 
 pub use tables::check_tables;
 
@@ -31,7 +31,7 @@ pub enum Violation {
     },
     /// The problem breaks a rule.
     #[error(transparent)]
-    Problem(#[from] WorldError),
+    Problem(#[from] ScenarioError),
     /// The learner chose otherwise when everything was the same.
     #[error(
         "{what}: in episode {episode} at t = {t}, x = {x} the learner chose {second:?} after {first:?}"
@@ -144,8 +144,8 @@ pub fn check_learner<L: Learner>(
 ) -> Result<(), Violation> {
     for conditions in [Conditions::default(), real_life()] {
         let laws = Vec::new();
-        let circumstances = Circumstances { conditions, laws };
-        let mut world = World::new(problem.clone(), &circumstances, episodes)?;
+        let circumstances = Scenario { conditions, laws };
+        let mut world = ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)?;
         let mut learner = make();
         let first = choices(&mut world, &mut learner, episodes, seed)?;
         let again = choices(&mut world, &mut make(), episodes, seed)?;
@@ -196,7 +196,7 @@ fn same(what: &'static str, first: &[Choice], second: &[Choice]) -> Result<(), V
 
 /// Plays the learner from a reset and lists its choices.
 fn choices(
-    world: &mut World,
+    world: &mut ConditionedEnvironment,
     learner: &mut impl Learner,
     episodes: u64,
     seed: u64,

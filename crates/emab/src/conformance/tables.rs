@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{Violation, real_life};
+use crate::conditioned::{ConditionedEnvironment, Scenario};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::Random;
 use crate::model::Problem;
-use crate::random::{Role, Stream};
+use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
-use crate::world::{Circumstances, World};
 
 /// How often the learner is held against others that were never asked, and about how many pairs each time.
 const TIMES: usize = 8;
@@ -86,11 +86,11 @@ pub fn check_tables<L: Learner>(
 
 /// What arrives of the episodes of somebody who does anything, under everything that may stand in between.
 fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episode>, Violation> {
-    let circumstances = Circumstances {
+    let circumstances = Scenario {
         conditions: real_life(),
         laws: Vec::new(),
     };
-    let mut world = World::new(problem.clone(), &circumstances, episodes)?;
+    let mut world = ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)?;
     world.restart(seed, 0);
     let mut kept = Kept {
         player: Random::new(problem.spec().clone()),

@@ -6,7 +6,7 @@ mod panel;
 mod range;
 mod sheet;
 
-use emab::ArenaResult;
+use emab_sim::results::ArenaResult;
 use kuva::backend::svg::SvgBackend;
 
 use super::{Picture, PlotError, png};

@@ -1,6 +1,6 @@
 //! One problem: its rows, its axis, and a mark a learner.
 
-use emab::{ArenaEntry, ArenaProblem, Standing};
+use emab_sim::results::{ArenaEntry, ArenaProblem, Ranking};
 use kuva::render::render::TextAnchor;
 
 use super::super::BAND;
@@ -43,7 +43,7 @@ pub(super) enum Mark {
 impl Mark {
     fn of(entry: &ArenaEntry) -> Mark {
         match entry.against_feedbal() {
-            _ if entry.standing == Standing::Informed => Mark::Informed,
+            _ if entry.standing == Ranking::Informed => Mark::Informed,
             -1 => Mark::Better,
             1 => Mark::Worse,
             _ => Mark::Same,
@@ -74,7 +74,7 @@ impl Mark {
 /// Draws a problem; its rows begin below the title.
 pub(super) fn draw(pen: &mut Pen, problem: &ArenaProblem, rows: &[Row], (left, top): (f64, f64)) {
     let rivals = problem.learners.iter();
-    let rivals = rivals.filter(|entry| entry.standing != Standing::Informed);
+    let rivals = rivals.filter(|entry| entry.standing != Ranking::Informed);
     let range = Range::of(rivals.filter_map(|entry| entry.over_feedbal));
     let title = cut(&problem.ground.problem, WIDE, TITLE);
     pen.text((left, top + 13.0), TITLE, TextAnchor::Start, &title);
@@ -128,7 +128,7 @@ pub(super) fn draw(pen: &mut Pen, problem: &ArenaProblem, rows: &[Row], (left, t
                 pen.thin((x(ends.0), middle), (x(ends.1), middle), colour, 1.8);
                 let at = (x(share), middle);
                 mark.draw(pen, at);
-                if entry.standing == Standing::Best {
+                if entry.standing == Ranking::Best {
                     Mark::Best.draw(pen, at);
                 }
             }

@@ -1,6 +1,6 @@
 //! The log axis of a panel.
 
-use emab::Measured;
+use emab_sim::results::Measured;
 
 use super::super::BAND;
 

@@ -1,6 +1,6 @@
 //! The whole figure: title, panels in rows with the learners' names to the left, and the key below.
 
-use emab::ArenaResult;
+use emab_sim::results::ArenaResult;
 use kuva::render::render::{Scene, TextAnchor};
 
 use super::super::legend::flow;
@@ -109,7 +109,7 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
 }
 
 fn caption(result: &ArenaResult, drawn: usize) -> String {
-    let known = |problem: &&emab::ArenaProblem| problem.ground.optimal_value.is_some();
+    let known = |problem: &&emab_sim::results::ArenaProblem| problem.ground.optimal_value.is_some();
     let problems = &result.problems[..drawn];
     let against = match problems.iter().filter(known).count() {
         n if n == drawn => "the optimal policy",

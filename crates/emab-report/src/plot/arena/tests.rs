@@ -1,12 +1,14 @@
 use std::collections::BTreeMap;
 
-use emab::learners::Sees;
-use emab::{ArenaCell, ArenaGround, ArenaProblem, ArenaResult, LeftOut, Measured};
+use emab::learners::Access;
+use emab_sim::results::{
+    ArenaCell, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
+};
 
 use super::draw_arena;
 use super::range::{Range, Spot};
 
-fn cell(label: &str, sees: Sees, finals: [f64; 3]) -> (Sees, ArenaCell) {
+fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCell) {
     let cell = ArenaCell {
         learner: label.into(),
         label: label.into(),
@@ -22,18 +24,18 @@ fn cell(label: &str, sees: Sees, finals: [f64; 3]) -> (Sees, ArenaCell) {
 
 fn result(feedbal: [f64; 3]) -> ArenaResult {
     let problem = |name: &str| {
-        let ground = ArenaGround {
+        let ground = ArenaSetting {
             problem: name.into(),
             optimal_value: Some(0.0),
-            ..ArenaGround::default()
+            ..ArenaSetting::default()
         };
         let cells = [
-            cell("feedbal", Sees::Spec, feedbal),
-            cell("a & <b>", Sees::Spec, [30.0, 35.0, 32.0]),
-            cell("far", Sees::Spec, [1e9, 1e9, 2e9]),
-            cell("optimal", Sees::Problem, [0.0; 3]),
+            cell("feedbal", Access::Spec, feedbal),
+            cell("a & <b>", Access::Spec, [30.0, 35.0, 32.0]),
+            cell("far", Access::Spec, [1e9, 1e9, 2e9]),
+            cell("optimal", Access::Problem, [0.0; 3]),
         ];
-        let left = LeftOut {
+        let left = ExcludedLearner {
             label: "ucb1".into(),
             why: "too many".into(),
         };

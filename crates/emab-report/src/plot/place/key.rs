@@ -6,7 +6,7 @@ use super::super::legend::{LINE, SIZE, flow};
 use super::super::pen::Pen;
 use super::panel::Panel;
 
-use super::{Grid, Place, differs};
+use super::{Grid, StateRegret, differs};
 
 /// What the key explains.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ pub(super) fn key(
 }
 
 fn entries(grid: &Grid, choices: &Panel) -> Vec<(Option<Mark>, &'static str)> {
-    let any = |what: fn(&Place) -> bool| grid.cells.iter().any(|(_, _, place)| what(place));
+    let any = |what: fn(&StateRegret) -> bool| grid.cells.iter().any(|(_, _, place)| what(place));
     let mut entries = Vec::new();
     if any(|place| place.visits == 0.0 || place.learned.is_none()) {
         entries.push((Some(Mark::Unvisited), "can be reached, never visited"));

@@ -10,7 +10,7 @@ mod sheet;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use emab::Place;
+use emab_sim::results::StateRegret;
 use kuva::backend::svg::SvgBackend;
 
 use super::{LIMIT, Picture, PlotError, png};
@@ -22,13 +22,13 @@ const MOST_STATES: usize = 60;
 const MOST_STEPS: usize = 60;
 
 /// Whether most runs ended with another action than the benchmark's.
-fn differs(place: &Place) -> bool {
+fn differs(place: &StateRegret) -> bool {
     matches!(&place.learned, Some(learned) if *learned != place.benchmark)
 }
 
 /// The rule that a place breaks, if it breaks one.
-fn fault(place: &Place) -> Option<String> {
-    let Place {
+fn fault(place: &StateRegret) -> Option<String> {
+    let StateRegret {
         visits,
         regret,
         agree,
@@ -54,14 +54,14 @@ struct Grid<'a> {
     /// Indices and names of the states, a row each, the lowest first.
     states: Vec<(usize, &'a str)>,
     /// Column, row and place of each cell.
-    cells: Vec<(usize, usize, &'a Place)>,
+    cells: Vec<(usize, usize, &'a StateRegret)>,
     /// How many steps and states there are, drawn or not.
     all: (usize, usize),
 }
 
 impl<'a> Grid<'a> {
     /// The first steps, and of the states those that pay the most regret in these steps.
-    fn of(places: &'a [Place]) -> Self {
+    fn of(places: &'a [StateRegret]) -> Self {
         let mut steps: Vec<usize> = places.iter().map(|place| place.t).collect();
         steps.sort_unstable();
         steps.dedup();
@@ -112,7 +112,7 @@ impl<'a> Grid<'a> {
 ///
 /// When there are no places, a number is not finite or out of its range, a pair is given
 /// twice, or the PNG cannot be written.
-pub fn draw_places(places: &[Place], title: &str) -> Result<Picture, PlotError> {
+pub fn draw_places(places: &[StateRegret], title: &str) -> Result<Picture, PlotError> {
     if places.is_empty() {
         let series = title.to_owned();
         return Err(PlotError::NoPoints { series });
@@ -134,7 +134,7 @@ pub fn draw_places(places: &[Place], title: &str) -> Result<Picture, PlotError> 
 
 /// The places of all learners, one row a learner and pair; `learned` and `agree` are empty
 /// where no run came.
-pub fn places_csv(learners: &[(String, Vec<Place>)]) -> String {
+pub fn places_csv(learners: &[(String, Vec<StateRegret>)]) -> String {
     // Names are anybody's: they may hold commas, quotes and line ends.
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let mut out = String::from("learner,t,x,state,visits,regret,benchmark,learned,agree\n");

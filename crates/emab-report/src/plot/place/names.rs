@@ -6,7 +6,7 @@ use kuva::render::render::TextAnchor;
 
 use super::super::pen::Pen;
 use super::super::words::{cut, width};
-use super::{Grid, Place, differs};
+use super::{Grid, StateRegret, differs};
 
 /// The sizes that the names in the cells may have.
 const NAME_SIZES: [u32; 4] = [12, 11, 10, 9];
@@ -58,7 +58,7 @@ impl<'a> Names<'a> {
     }
 
     /// Names the learned action of a place and, where it is another, the benchmark's.
-    pub(super) fn write(&self, pen: &mut Pen, place: &Place, [x, y, wide, high]: [f64; 4]) {
+    pub(super) fn write(&self, pen: &mut Pen, place: &StateRegret, [x, y, wide, high]: [f64; 4]) {
         let short = |name: &str| self.short.get(name).cloned().unwrap_or_default();
         let size = f64::from(self.size);
         let (x, middle) = (x + wide / 2.0, y + high / 2.0 + 0.36 * size);

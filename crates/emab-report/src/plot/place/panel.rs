@@ -7,7 +7,7 @@ use super::super::colour::{Scale, paint};
 use super::super::pen::Pen;
 use super::super::words::width;
 use super::names::Names;
-use super::{Grid, Place, differs};
+use super::{Grid, StateRegret, differs};
 
 /// How much room a panel takes above and below its cells.
 pub(super) const ABOVE: f64 = 78.0;
@@ -46,7 +46,7 @@ impl Kind {
     }
 
     /// What a place gets its colour by; none where no run came.
-    fn value(self, place: &Place) -> Option<f64> {
+    fn value(self, place: &StateRegret) -> Option<f64> {
         let visited = place.visits > 0.0;
         match self {
             Kind::Visits => visited.then_some(place.visits),

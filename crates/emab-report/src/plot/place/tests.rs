@@ -3,8 +3,8 @@ use super::super::tests::{check, check_texts, rects, texts};
 use super::super::words::{cut, width, wrap};
 use super::*;
 
-fn place(t: usize, x: usize) -> Place {
-    Place {
+fn place(t: usize, x: usize) -> StateRegret {
+    StateRegret {
         t,
         x,
         state: format!("s{x}"),
@@ -17,10 +17,10 @@ fn place(t: usize, x: usize) -> Place {
 }
 
 /// The states 0 to t - 1 at each step t, with other visits and regret each.
-fn triangle(steps: usize) -> Vec<Place> {
+fn triangle(steps: usize) -> Vec<StateRegret> {
     let pairs = (1..=steps).flat_map(|t| (0..t).map(move |x| (t, x)));
     pairs
-        .map(|(t, x)| Place {
+        .map(|(t, x)| StateRegret {
             visits: 1000.0 / (1 + t * x) as f64,
             regret: (t * (x + 1)) as f64,
             ..place(t, x)
@@ -28,7 +28,7 @@ fn triangle(steps: usize) -> Vec<Place> {
         .collect()
 }
 
-fn drawn(places: &[Place]) -> Picture {
+fn drawn(places: &[StateRegret]) -> Picture {
     let picture = draw_places(places, "Where").expect("drawn");
     check(&picture);
     picture
@@ -87,7 +87,7 @@ fn pairs_that_are_not_given_stay_blank() {
     assert_eq!(cells(&picture, 29.0).len(), 3 * 55);
     let blank = "blank: cannot be reached</text>";
     assert!(picture.svg.contains(blank));
-    let full: Vec<Place> = (0..4).map(|i| place(i / 2 + 1, i % 2)).collect();
+    let full: Vec<StateRegret> = (0..4).map(|i| place(i / 2 + 1, i % 2)).collect();
     assert!(!drawn(&full).svg.contains(blank));
 }
 
@@ -116,8 +116,8 @@ fn colours_get_darker_with_the_value() {
         );
     }
     // In the picture, too: states side by side with regret 1 to 4.
-    let places: Vec<Place> = (1..=4)
-        .map(|t| Place {
+    let places: Vec<StateRegret> = (1..=4)
+        .map(|t| StateRegret {
             regret: t as f64,
             ..place(t, 0)
         })
@@ -175,7 +175,7 @@ fn names_can_be_read_on_every_share() {
 fn another_choice_is_marked_and_names_the_benchmark_below() {
     let outline = "stroke-width=\"2\"";
     assert!(!drawn(&[place(1, 0)]).svg.contains(outline));
-    let other = Place {
+    let other = StateRegret {
         learned: Some("stop".to_owned()),
         ..place(1, 0)
     };
@@ -189,8 +189,8 @@ fn another_choice_is_marked_and_names_the_benchmark_below() {
 #[test]
 fn long_and_odd_names_are_made_to_fit() {
     let nasty = "a<b>&\"c'\u{1}\n$x$ \u{FFFF}".to_owned() + &"W".repeat(3000);
-    let places: Vec<Place> = (0..4)
-        .map(|i| Place {
+    let places: Vec<StateRegret> = (0..4)
+        .map(|i| StateRegret {
             state: format!("{nasty}{i}"),
             benchmark: format!("{nasty} one"),
             learned: Some(format!("{nasty} two")),
@@ -215,7 +215,7 @@ fn long_and_odd_names_are_made_to_fit() {
 
 #[test]
 fn names_that_would_look_the_same_are_numbered_or_left_out() {
-    let same = |x: usize| Place {
+    let same = |x: usize| StateRegret {
         state: "V".repeat(50),
         benchmark: "V".repeat(50) + "a" + &"V".repeat(50),
         learned: Some("V".repeat(50) + "b" + &"V".repeat(50)),
@@ -232,9 +232,9 @@ fn names_that_would_look_the_same_are_numbered_or_left_out() {
 #[test]
 fn the_states_with_the_most_regret_are_shown() {
     // Every tenth state pays; the other rows go to those with the most visits.
-    let places: Vec<Place> = (0..500)
+    let places: Vec<StateRegret> = (0..500)
         .flat_map(|x| (1..=3).map(move |t| (t, x)))
-        .map(|(t, x)| Place {
+        .map(|(t, x)| StateRegret {
             regret: if x % 10 == 7 { -1.0 } else { 0.0 },
             visits: 1.0 + x as f64,
             ..place(t, x)
@@ -256,7 +256,7 @@ fn the_states_with_the_most_regret_are_shown() {
 
 #[test]
 fn the_first_steps_are_shown() {
-    let places: Vec<Place> = (1..=100).map(|t| place(t, 0)).collect();
+    let places: Vec<StateRegret> = (1..=100).map(|t| place(t, 0)).collect();
     let picture = drawn(&places);
     check_texts(&picture);
     assert!(
@@ -286,8 +286,8 @@ fn every_shape_is_drawn_without_overlaps() {
             (0.0, 0.0),
         ] {
             let pairs = (1..=steps).flat_map(|t| (0..states).map(move |x| (t, x)));
-            let places: Vec<Place> = pairs
-                .map(|(t, x)| Place {
+            let places: Vec<StateRegret> = pairs
+                .map(|(t, x)| StateRegret {
                     visits: visits / (t * t * (x + 1)) as f64,
                     regret: regret / t as f64,
                     ..place(t, x)
@@ -307,31 +307,31 @@ fn every_shape_is_drawn_without_overlaps() {
 #[test]
 fn wrong_numbers_are_refused() {
     let bad = [
-        Place {
+        StateRegret {
             t: 0,
             ..place(1, 2)
         },
-        Place {
+        StateRegret {
             visits: f64::NAN,
             ..place(1, 2)
         },
-        Place {
+        StateRegret {
             visits: -1.0,
             ..place(1, 2)
         },
-        Place {
+        StateRegret {
             regret: f64::INFINITY,
             ..place(1, 2)
         },
-        Place {
+        StateRegret {
             regret: f64::NAN,
             ..place(1, 2)
         },
-        Place {
+        StateRegret {
             agree: 1.5,
             ..place(1, 2)
         },
-        Place {
+        StateRegret {
             agree: f64::NAN,
             ..place(1, 2)
         },
@@ -351,12 +351,12 @@ fn wrong_numbers_are_refused() {
 
 #[test]
 fn all_places_are_in_the_csv() {
-    let odd = Place {
+    let odd = StateRegret {
         state: "a \"b\", c".to_owned(),
         regret: -0.5,
         ..place(1, 0)
     };
-    let none = Place {
+    let none = StateRegret {
         visits: 0.0,
         learned: None,
         ..place(2, 1)

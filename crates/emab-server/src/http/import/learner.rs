@@ -1,7 +1,8 @@
 //! A learner's file: its first line must be about the study's problem; what it learned from are episodes of the past.
 
 use emab::Compared;
-use emab_problem::{ProblemFile, TrainedError, TrainedHead};
+use emab_log::{SavedLearnerError, SavedLearnerHeader};
+use emab_problem::ProblemFile;
 use serde_json::Value;
 
 use crate::json::short;
@@ -23,9 +24,9 @@ const FIELDS: [&str; 8] = [
 
 /// Refuses what another problem's learner learned from. Which learner it was makes no difference: that of the study learns.
 pub fn check_head(study: &Study, number: u64, line: &str) -> Result<(), Refusal> {
-    let head = TrainedHead::read(number as usize, line).map_err(|error| match error {
-        TrainedError::Line { what, .. } => in_line(number, Refusal::malformed(what).at("")),
-        TrainedError::Problem(error) => {
+    let head = SavedLearnerHeader::read(number as usize, line).map_err(|error| match error {
+        SavedLearnerError::Line { what, .. } => in_line(number, Refusal::malformed(what).at("")),
+        SavedLearnerError::Problem(error) => {
             let what = format!("the problem of this learner cannot be: {}", words(&error));
             in_line(number, Refusal::impossible(what).at("/problem"))
         }

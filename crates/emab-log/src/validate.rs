@@ -1,0 +1,110 @@
+//! Whether an episode is one that its specification allows: what learners rely on, and what the decision service takes.
+
+use emab::{Episode, Spec, plain};
+
+/// Costs and rewards beyond this are refused: sums over many episodes must stay finite.
+const LARGEST: f64 = 1e100;
+
+/// The episode with the states that its actions and feedbacks lead to, if it is one that the specification allows: what
+/// learners rely on. States that it states itself must be those. What it does not say of costs and rewards is NaN
+/// afterwards.
+///
+/// ```
+/// use emab::Episode;
+/// let file = emab_problem::ProblemFile::find("resource").unwrap();
+/// let said = Episode { actions: vec![0], feedbacks: vec![1], rewards: vec![0.5], ..Episode::default() };
+/// let episode = emab_log::checked(file.spec(), said).unwrap();
+/// assert_eq!(episode.states, [0, 1]);
+/// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (Some(0.5), None));
+/// ```
+pub fn checked(spec: &Spec, mut episode: Episode) -> Result<Episode, String> {
+    episode.states = states_of(spec, &episode)?;
+    let steps = episode.states.len();
+    episode.rewards.resize(steps, f64::NAN);
+    episode.costs.resize(steps - 1, f64::NAN);
+    for value in episode.costs.iter_mut().chain(&mut episode.rewards) {
+        // There is one zero.
+        *value += 0.0;
+    }
+    Ok(episode)
+}
+
+/// The states that its actions and feedbacks lead to.
+pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, String> {
+    let taken = episode.actions.len();
+    if episode.feedbacks.len() != taken {
+        return Err(format!(
+            "{taken} actions and {} feedbacks: there is one feedback for each action",
+            episode.feedbacks.len()
+        ));
+    }
+    if taken >= spec.horizon() {
+        return Err(format!(
+            "{taken} actions: at most {} fit before the horizon",
+            spec.horizon() - 1
+        ));
+    }
+    for (field, values, most) in [
+        ("costs", &episode.costs, taken),
+        ("rewards", &episode.rewards, taken + 1),
+    ] {
+        if values.len() > most {
+            return Err(format!(
+                "`{field}` has {} values and the episode {most}",
+                values.len()
+            ));
+        }
+        if let Some(value) = values.iter().find(|value| value.abs() > LARGEST) {
+            return Err(format!(
+                "`{field}` has {}: at most 1e100 in size",
+                plain(*value)
+            ));
+        }
+    }
+    let index = |what: &str, i: usize, count: usize, t: usize| match i < count {
+        true => Ok(()),
+        false => Err(format!(
+            "{what} {i} at step {t}: they are 0 to {}",
+            count - 1
+        )),
+    };
+    let mut states = Vec::with_capacity(taken + 1);
+    let mut x = spec.start();
+    states.push(x);
+    for (i, (&a, &f)) in episode.actions.iter().zip(&episode.feedbacks).enumerate() {
+        let t = i + 1;
+        index("action", a, spec.actions().len(), t)?;
+        index("feedback", f, spec.feedbacks().len(), t)?;
+        let wrong = |error: emab::PointError| error.to_string();
+        if !spec.check_allowed(t, x, a).map_err(wrong)? {
+            return Err(format!(
+                "`{}` may not be taken at step {t} in state `{}`",
+                spec.actions().name(a),
+                spec.states().name(x)
+            ));
+        }
+        x = spec.next(t, x, a, f).map_err(wrong)?;
+        states.push(x);
+    }
+    if episode.states.is_empty() || episode.states == states {
+        return Ok(states);
+    }
+    let other = episode
+        .states
+        .iter()
+        .zip(&states)
+        .position(|(one, two)| one != two);
+    Err(match other {
+        Some(i) => format!(
+            "state {} at step {}: its actions and feedbacks lead to {}",
+            episode.states[i],
+            i + 1,
+            states[i]
+        ),
+        None => format!(
+            "{} states: an episode of {taken} actions has {}",
+            episode.states.len(),
+            states.len()
+        ),
+    })
+}

@@ -1,0 +1,374 @@
+//! Learners in files: what is written is read again, what is damaged is named, and who reads it learns the same.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use emab::learners::{CATALOGUE, LearnerConfig};
+use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
+use emab_log::{SavedEntry, SavedLearner};
+use emab_problem::ProblemFile;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// A learner that notes all that happens to it.
+struct Noted {
+    learner: Box<dyn Learner + Send>,
+    past: Vec<SavedEntry>,
+    questions: bool,
+}
+
+impl Learner for Noted {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if self.questions {
+            self.past.push(SavedEntry::Asked(t, x));
+        }
+        self.learner.choose(t, x)
+    }
+    fn learn(&mut self, episode: &Episode) {
+        self.past.push(SavedEntry::Learned(episode.clone()));
+        self.learner.learn(episode);
+    }
+    fn reset(&mut self, stream: Stream) {
+        self.learner.reset(stream);
+    }
+}
+
+/// A learner after so many episodes of a problem under its conditions, and what happened to it.
+fn train(file: &ProblemFile, text: &str, episodes: u64) -> Option<(Noted, SavedLearner)> {
+    let config = LearnerConfig::parse(text, file.learning()).unwrap();
+    let problem = file.problem().unwrap();
+    let mut noted = Noted {
+        learner: config.build(file.spec(), Some(&problem)).ok()?,
+        past: Vec::new(),
+        questions: SavedLearner::needs_questions(&config),
+    };
+    let seed = 7;
+    noted.reset(Stream::new(seed, 0, Role::Learner));
+    let mut world = ConditionedEnvironment::new(problem, &file.circumstances(), episodes).unwrap();
+    world.restart(seed, 0);
+    for _ in 0..episodes {
+        world.play(&mut noted).unwrap();
+    }
+    let trained = SavedLearner {
+        file: file.clone(),
+        learner: text.into(),
+        seed,
+        past: noted.past.clone(),
+    };
+    Some((noted, trained))
+}
+
+fn hard(name: &str) -> ProblemFile {
+    let file = ProblemFile::builtin(name).unwrap().unwrap();
+    let texts = ["delay=geometric:3", "dropout=0.2", "lost=0.1"];
+    let conditions = file.conditions().with(texts).unwrap();
+    file.with_conditions(&conditions).unwrap()
+}
+
+fn written(trained: &SavedLearner) -> String {
+    let mut bytes = Vec::new();
+    trained.write(&mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn error(text: impl AsRef<[u8]>) -> String {
+    SavedLearner::read(text.as_ref()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_learner_goes_on_as_if_nothing_had_been() {
+    let file = hard("parity");
+    let mut seen = 0;
+    let texts = CATALOGUE.iter().map(|entry| entry.name);
+    for text in texts.chain(["feedbal:ties=random", "feedbal:window=9"]) {
+        let Some((mut noted, trained)) = train(&file, text, 40) else {
+            continue;
+        };
+        seen += 1;
+        let first = written(&trained);
+        let again = SavedLearner::read(first.as_bytes()).unwrap();
+        // Unknown values and questions included.
+        assert_eq!(written(&again), first, "{text}");
+        assert_eq!(again.episodes(), trained.episodes());
+        let (_, mut rebuilt) = again.rebuild().unwrap();
+        let spec = file.spec();
+        for (t, x) in spec.reachable(1000).unwrap().pairs.repeat(3) {
+            assert_eq!(
+                rebuilt.choose(t, x),
+                noted.learner.choose(t, x),
+                "{text} at {t}, {x}"
+            );
+            let actions = (0..spec.actions().len()).map(Action::Continue);
+            for action in actions.chain([Action::Stop]) {
+                let one = rebuilt.estimate(t, x, action);
+                assert_eq!(one, noted.learner.estimate(t, x, action), "{text}");
+            }
+        }
+    }
+    assert!(seen >= 15, "{seen}");
+}
+
+/// Lists are whole, with null for what is not known: otherwise the service would not take them.
+#[test]
+fn an_episode_of_which_nothing_is_known() {
+    let file = ProblemFile::builtin("resource").unwrap().unwrap();
+    let left = Episode {
+        states: vec![0, 1],
+        actions: vec![0],
+        feedbacks: vec![1],
+        ..Episode::default()
+    };
+    let trained = SavedLearner {
+        file,
+        learner: "feedbal".into(),
+        seed: u64::MAX,
+        past: vec![SavedEntry::Learned(left)],
+    };
+    let text = written(&trained);
+    let line: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    let expected = serde_json::json!({"id": "learned-1", "actions": ["cont"], "feedbacks": ["1"], "costs": [null],
+        "rewards": [null, null]});
+    assert_eq!(line, expected);
+    let again = SavedLearner::read(text.as_bytes()).unwrap();
+    assert_eq!(again.seed, u64::MAX);
+    let episode = again.learned().next().unwrap();
+    assert_eq!(episode.states, [0, 1]);
+    assert!(episode.known_cost(1).is_none() && episode.known_reward(2).is_none());
+}
+
+/// Two lines that are right.
+fn small() -> (String, String) {
+    let (_, trained) = train(&hard("resource"), "feedbal", 0).unwrap();
+    let past =
+        r#"{"id":"a","actions":["cont"],"feedbacks":[1],"costs":[0.5],"rewards":[0,1]}"#.to_owned();
+    (written(&trained).trim().to_owned(), past)
+}
+
+#[test]
+fn numbers_may_be_written_as_others_write_them() {
+    let (head, past) = small();
+    let head = head.replace("\"emab_learner\":1", "\"emab_learner\":1.0");
+    let past = past.replace("[\"cont\"]", "[0.0]").replace("[1]", "[1.0]");
+    let text = format!("\r\n{head}\r\n\n{past}\r\n{{\"ask\": [2.0, 1e0]}}");
+    let trained = SavedLearner::read(text.as_bytes()).unwrap();
+    let episode = trained.learned().next().unwrap();
+    assert_eq!(
+        (&*episode.actions, &*episode.states),
+        (&[0][..], &[0, 1][..])
+    );
+    assert_eq!(trained.past[1], SavedEntry::Asked(2, 1));
+}
+
+#[test]
+fn damaged_lines_are_named() {
+    let (head, past) = small();
+    for (wrong, words) in [
+        (past.replace("]}", ""), "EOF while parsing"),
+        (past.replace("cont", "run"), "there is no action `run`"),
+        (
+            past.replace("\"cont\"", "1"),
+            "there is no action 1: they are 0 to 0",
+        ),
+        (past.replace("\"cont\"", "0.5"), "got 0.5"),
+        (past.replace("\"cont\"", "-1"), "a name, or a whole number"),
+        (
+            past.replace("\"cont\"", "null"),
+            "a name, or a whole number",
+        ),
+        (
+            past.replace("cont", "stop"),
+            "an episode ends where they do",
+        ),
+        (past.replace("[1]", "[1e300]"), "whole number"),
+        (past.replace("[1]", "[]"), "1 actions and 0 feedbacks"),
+        (
+            past.replace("[0.5]", "[]"),
+            "`costs` has 0 values and the episode 1",
+        ),
+        (
+            past.replace("[0,1]", "[0]"),
+            "`rewards` has 1 values and the episode 2",
+        ),
+        (
+            past.replace("0.5", "1e101"),
+            "`costs` has 1e101: at most 1e100",
+        ),
+        (past.replace("0.5", "1e999"), "out of range"),
+        (past.replace("0.5", "NaN"), "expected value, at column 55"),
+        (
+            past.replace("\"a\"", "\"a/b\""),
+            "`a/b` cannot be the name of an episode",
+        ),
+        (past.replace("\"id\":\"a\",", ""), "missing field `id`"),
+        (past.replace("{", "{\"id\":\"b\","), "duplicate field `id`"),
+        (past.replace("costs", "cost"), "unknown field `cost`"),
+        (past.clone(), "there is an episode `a` already"),
+        (head.clone(), "unknown field `emab_learner`"),
+        (
+            r#"{"ask": [0, 0]}"#.into(),
+            "`ask` is [0, 0]: steps are 1 to 10, and states 0 to 9",
+        ),
+        (r#"{"ask": [1, 10]}"#.into(), "`ask` is [1, 10]"),
+        (
+            r#"{"ask": [1, 1e15]}"#.into(),
+            "`ask` is [1, 1000000000000000]",
+        ),
+        (r#"{"ask": [1]}"#.into(), "invalid length 1"),
+        (
+            r#"{"ask": [1, 0], "by": "me"}"#.into(),
+            "unknown field `by`",
+        ),
+        (
+            r#"["a", ["cont"], [1], [0.5], [0, 1]]"#.into(),
+            "expected a JSON object",
+        ),
+        ("[".repeat(100_000), "expected a JSON object"),
+        (format!("{{\"id\": {}", "[".repeat(100_000)), "line 4"),
+    ] {
+        // After a blank line, to see that they count.
+        let message = error(format!("{head}\n{past}\n\n{wrong}\n"));
+        assert!(message.starts_with("line 4: "), "{wrong}: {message}");
+        assert!(message.contains(words), "{wrong}: {message}");
+        assert!(message.len() < 400, "{message}");
+    }
+    let long = past
+        .replace("[\"cont\"]", &format!("[{}]", ["0"; 10].join(",")))
+        .replace("[1]", &format!("[{}]", ["0"; 10].join(",")))
+        .replace("[0.5]", &format!("[{}]", ["0"; 10].join(",")))
+        .replace("[0,1]", &format!("[{}]", ["0"; 11].join(",")));
+    let message = error(format!("{head}\n{long}"));
+    assert!(
+        message.contains("10 actions: at most 9 fit before the horizon"),
+        "{message}"
+    );
+    let message = error([head.as_bytes(), b"\n{\"id\": \"\xff\"}"].concat());
+    assert_eq!(
+        message,
+        "line 2: it is not UTF-8: byte 8 does not belong there"
+    );
+}
+
+#[test]
+fn a_first_line_that_is_none_is_named() {
+    let (head, past) = small();
+    for (wrong, words) in [
+        (
+            String::new(),
+            "line 1: the file is empty; the file of a learner begins with",
+        ),
+        (past, "missing field `emab_learner`"),
+        ("horizon = 3".into(), "line 1: this is no JSON object"),
+        (
+            head.replace("\"emab_learner\":1", "\"emab_learner\":2"),
+            "the format is 2, written by emab 0.1.0",
+        ),
+        (
+            r#"{"emab_learner": 2, "all": "else"}"#.into(),
+            "the format is 2",
+        ),
+        (
+            head.replace("\"emab_learner\":1", "\"emab_learner\":\"1\""),
+            "a whole number from 0 on",
+        ),
+        (
+            head.replace("\"seed\":7", "\"seed\":-7"),
+            "a whole number from 0 on",
+        ),
+        (
+            head.replace("\"seed\":7", "\"seed\":7,\"seed\":8"),
+            "duplicate field `seed`",
+        ),
+        (head.replace("\"seed\"", "\"sead\""), "unknown field `sead`"),
+        (
+            head.replace("\"horizon\":10", "\"horizon\":0"),
+            "`horizon` must be from 1",
+        ),
+        (
+            head.replace("\"horizon\":10", "\"horizon\":10,\"horizon\":9"),
+            "`horizon` is given twice",
+        ),
+    ] {
+        let message = error(&wrong);
+        assert!(message.contains(words), "{wrong}: {message}");
+    }
+    for (learner, words) in [
+        ("feedball", "did you mean `feedbal`?"),
+        ("feedbal:delta=2", "`delta` must lie in (0, 1)"),
+        ("own", "unknown learner"),
+    ] {
+        let text = head.replace(
+            "\"learner\":\"feedbal\"",
+            &format!("\"learner\":\"{learner}\""),
+        );
+        let trained = SavedLearner::read(text.as_bytes()).unwrap();
+        let message = trained.rebuild().err().unwrap().to_string();
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let file = ProblemFile::builtin("resource").unwrap().unwrap();
+    let episode = Episode {
+        states: vec![0],
+        rewards: vec![f64::INFINITY],
+        ..Episode::default()
+    };
+    let odd = Episode {
+        states: vec![3],
+        ..Episode::default()
+    };
+    for (happened, words) in [
+        (
+            SavedEntry::Learned(episode),
+            "`rewards` has inf: at most 1e100",
+        ),
+        (
+            SavedEntry::Learned(odd),
+            "state 3 at step 1: its actions and feedbacks lead to 0",
+        ),
+        (SavedEntry::Asked(11, 0), "`ask` is [11, 0]"),
+    ] {
+        let trained = SavedLearner {
+            file: file.clone(),
+            learner: "feedbal".into(),
+            seed: 0,
+            past: vec![happened],
+        };
+        let message = trained.write(&mut Vec::new()).unwrap_err().to_string();
+        assert!(
+            message.starts_with("line 2: ") && message.contains(words),
+            "{message}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever is done to a file, it is read or refused, and what is read can be learned.
+    #[test]
+    fn nothing_makes_it_panic(
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        learner in prop::sample::select(CATALOGUE.to_vec()),
+    ) {
+        let file = Arc::new(hard("parity"));
+        let Some((_, trained)) = train(&file, learner.name, 5) else { return Ok(()) };
+        let mut bytes = written(&trained).into_bytes();
+        let from = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+        for (at, other, byte) in cuts {
+            let [at, other] = [at, other].map(|index| from + index.index(bytes.len() - from));
+            match byte % 4 {
+                0 => bytes[at] = byte,
+                1 => bytes.swap(at, other),
+                2 => bytes[at] = b'0' + byte % 10,
+                _ => bytes.truncate(at.max(from + 1)),
+            }
+        }
+        if let Ok(trained) = SavedLearner::read(&bytes[..]) {
+            let (_, mut learner) = trained.rebuild().unwrap();
+            learner.choose(1, trained.file.spec().start());
+        }
+    }
+}

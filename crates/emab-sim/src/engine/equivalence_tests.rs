@@ -1,0 +1,346 @@
+//! The fast loops against the plain one: the same choices, the same bits, at every level that the machine has.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emab::learners::{LearnerConfig, LearnerDefaults};
+use emab::{
+    Block, Conditions, Delta, Draws, Environment, Estimator, IndexTable, Model, ModelPhase, Names,
+    Noise, Problem, Sigma2, Spec,
+};
+use emab_problem::{BUILTIN, ProblemFile};
+
+use crate::engine::tables::Tables;
+use crate::engine::vector::{Fill, Level};
+use crate::experiment::Loop;
+use crate::{Control, Experiment, Finish, Shard, State, log_spaced};
+
+fn run(experiment: &Experiment, by: Loop) -> State {
+    let stop = AtomicBool::new(false);
+    let mut state = experiment.state();
+    let mut control = Control {
+        threads: 1,
+        stop: &stop,
+        watch: &mut |_, _| {},
+    };
+    let finish = experiment.run_with(&mut state, &mut control, by);
+    assert_eq!(finish.unwrap(), Finish::Complete);
+    state.learners.iter_mut().for_each(|l| l.seconds = 0.0);
+    state
+}
+
+/// Runs with every loop there is, and compares.
+fn compare(experiment: &Experiment) {
+    let plain = run(experiment, Loop::Plain);
+    let base = run(experiment, Loop::PairedRuns(Level::Base));
+    for level in Level::all() {
+        assert_eq!(run(experiment, Loop::PairedRuns(level)), base, "{level:?}");
+    }
+    let results = experiment.results(&plain).into_iter();
+    for (plain, fast) in results.zip(experiment.results(&base)) {
+        let label = &plain.label;
+        assert_eq!(plain.steps, fast.steps, "{label}");
+        for (plain, fast) in plain.curve.iter().zip(&fast.curve) {
+            assert_eq!(plain.gain.to_bits(), fast.gain.to_bits(), "{label}");
+            // The plain loop adds losses one by one, the fast one multiplies them by their counts.
+            let off = (plain.regret - fast.regret).abs();
+            assert!(
+                off <= 1e-10 * (1.0 + plain.regret.abs()),
+                "{label}: {plain:?} {fast:?}"
+            );
+        }
+    }
+    // How often each action was chosen where, and which one was the last.
+    for (plain, base) in plain.learners.iter().zip(&base.learners) {
+        assert_eq!(plain.tally.places, base.tally.places);
+    }
+}
+
+fn experiment(problem: Arc<Problem>, learning: &LearnerDefaults, learners: &[&str]) -> Experiment {
+    let learners = learners.iter().map(|text| {
+        let config = LearnerConfig::parse(text, learning);
+        config.unwrap()
+    });
+    Experiment {
+        circumstances: Default::default(),
+        learners: learners.collect(),
+        problem,
+        episodes: 700,
+        runs: 5,
+        seed: 3,
+        checkpoints: log_spaced(700),
+        places: true,
+        shard: Shard::WHOLE,
+    }
+}
+
+#[test]
+fn conditions_of_which_nothing_comes_change_no_bit() {
+    for builtin in BUILTIN {
+        let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
+        let problem = file.problem().unwrap();
+        let learners = ["feedbal", "feedbal:ties=random", "benchmark", "random"];
+        let plain = experiment(problem.clone(), file.learning(), &learners);
+        let mut zero = plain.clone();
+        let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
+        zero.circumstances.conditions = Conditions::default().with(texts).unwrap();
+        assert_eq!(run(&zero, Loop::Plain), run(&plain, Loop::Plain));
+        // A law that is the same again; where laws follow one another, places are not counted.
+        let places = |places| Experiment {
+            places,
+            ..plain.clone()
+        };
+        let mut again = places(false);
+        again.circumstances.laws.push(ModelPhase {
+            first: 300,
+            problem,
+        });
+        assert_eq!(run(&again, Loop::Plain), run(&places(false), Loop::Plain));
+    }
+}
+
+#[test]
+fn every_learner_on_every_problem_of_ours() {
+    for builtin in BUILTIN {
+        let name = builtin.name;
+        let file = ProblemFile::builtin(name).unwrap().unwrap();
+        let all = [
+            "feedbal",
+            "feedbal:stop_bias=0.01",
+            "feedbal:ties=random",
+            "random",
+            "benchmark",
+            "ucb1",
+            "ucb1v",
+            "best-fixed",
+        ];
+        let problem = file.problem().unwrap();
+        let fit: Vec<&str> = all
+            .into_iter()
+            .filter(|text| {
+                let config = LearnerConfig::parse(text, file.learning());
+                let build =
+                    |config: LearnerConfig| config.build(problem.spec(), Some(&problem)).is_ok();
+                config.is_ok_and(build)
+            })
+            .collect();
+        assert!(fit.len() >= 4, "{name}: {fit:?}");
+        compare(&experiment(problem, file.learning(), &fit));
+    }
+}
+
+/// A problem of any shape, with numbers that look random.
+fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
+    let mix = |t: usize, x: usize, a: usize, f: usize| {
+        let key = (t * 31 + x) * 17 + a * 5 + f;
+        let hash = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 40) as f64 / (1_u64 << 24) as f64
+    };
+    let states = 7;
+    let names = |n| Names::Count(n, "");
+    let mut spec = Spec::new(5, names(states), names(actions), names(feedbacks))
+        .unwrap()
+        .transition(move |t, x, a, f| ((x + 2 * a + 3 * f + t) % states) as f64);
+    if masked {
+        spec = spec.allowed(move |t, x, a, _f| f64::from(u8::from((t + x + a) % 3 != 0)));
+    }
+    let law = move |t, x, a, f| {
+        // A feedback that never comes, now and then.
+        let weight = |f| {
+            if (x + f) % 4 == 3 {
+                0.0
+            } else {
+                0.1 + mix(t, x, a, f)
+            }
+        };
+        let sum: f64 = (0..feedbacks).map(weight).sum();
+        if sum > 0.0 {
+            weight(f) / sum
+        } else {
+            f64::from(u8::from(f == 0))
+        }
+    };
+    let mut model = Model::new(law, move |t, x, _a, _f| mix(t, x, 9, 9))
+        .cost(move |t, x, a, _f| 0.1 * mix(t, x, a, 7));
+    (model.reward_noise, model.cost_noise) = noise;
+    Arc::new(Problem::new("any", spec, model))
+}
+
+#[test]
+fn problems_of_every_shape() {
+    let normal = Noise::normal(0.1).unwrap();
+    let uniform = Noise::uniform(0.2).unwrap();
+    let learning = LearnerDefaults {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..LearnerDefaults::default()
+    };
+    for (actions, feedbacks) in [(1, 1), (1, 2), (1, 3), (2, 2), (3, 2), (2, 5), (4, 1)] {
+        for noise in [
+            (normal, normal),
+            (uniform, Noise::None),
+            (Noise::Bernoulli, normal),
+            (normal, Noise::Bernoulli),
+        ] {
+            for masked in [false, true] {
+                let problem = any(actions, feedbacks, noise, masked);
+                let learners = [
+                    "feedbal",
+                    "feedbal:ties=random",
+                    "random",
+                    "ucb1v",
+                    "optimal",
+                ];
+                compare(&experiment(problem, &learning, &learners));
+            }
+        }
+    }
+}
+
+/// A problem of which so much can be reached that regret is paired and tables grow.
+fn large(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
+    const STATES: usize = 1_000_000;
+    let branches = (actions * feedbacks).max(2) as f64;
+    // Twice as many pairs as are solved, if no two ways met.
+    let horizon = 2 + (2.0 * Environment::EXACT_PAIRS as f64).log(branches) as usize;
+    let names = |n| Names::Count(n, "");
+    let mut spec = Spec::new(horizon, names(STATES), names(actions), names(feedbacks))
+        .unwrap()
+        .transition(move |_t, x, a, f| {
+            ((x * (actions * feedbacks) + a * feedbacks + f + 1) % STATES) as f64
+        });
+    if masked {
+        spec = spec.allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x % 5 != a)));
+    }
+    let model = Model::new(
+        move |_t, x, a, f| {
+            let likely = (x + a) % feedbacks;
+            let rest = 0.4 / feedbacks as f64;
+            rest + f64::from(u8::from(f == likely)) * (1.0 - rest * feedbacks as f64)
+        },
+        |t, x, _a, _f| ((x * 31 + t) % 10) as f64 / 10.0,
+    );
+    let mut model = model.cost(|_t, x, a, _f| ((x + a) % 3) as f64 / 50.0);
+    (model.reward_noise, model.cost_noise) = noise;
+    Arc::new(Problem::new("large", spec, model))
+}
+
+#[test]
+fn where_tables_grow_and_the_benchmark_is_played_beside() {
+    let normal = Noise::normal(0.1).unwrap();
+    let learning = LearnerDefaults {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..LearnerDefaults::default()
+    };
+    for (actions, feedbacks, noise, masked) in [
+        (1, 2, (normal, normal), false),
+        (2, 2, (normal, normal), true),
+        (2, 2, (Noise::Bernoulli, Noise::None), false),
+        (3, 3, (normal, normal), true),
+    ] {
+        let problem = large(actions, feedbacks, noise, masked);
+        let estimator = Environment::new(problem.clone()).unwrap().estimator();
+        assert_eq!(estimator, Estimator::Paired);
+        let mut learners = vec!["feedbal", "feedbal:ties=random", "random", "benchmark"];
+        if actions == 1 {
+            learners.push("ucb1v");
+        }
+        let mut experiment = experiment(problem, &learning, &learners);
+        // Odd, so that a seat is empty at the end.
+        (experiment.runs, experiment.episodes) = (3, 300);
+        experiment.checkpoints = log_spaced(300);
+        compare(&experiment);
+        // What the loops add up is the same here, in the same order.
+        let regrets = |by| {
+            let results = experiment.results(&run(&experiment, by));
+            let curves = results
+                .into_iter()
+                .map(|result| (result.curve, result.causes));
+            curves.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            regrets(Loop::Plain),
+            regrets(Loop::PairedRuns(Level::best()))
+        );
+    }
+}
+
+#[test]
+fn where_tables_grow_and_regret_is_exact() {
+    // A few actions of very many are allowed: few outcomes, and too many cells for tables of all pairs.
+    let actions = 10_000;
+    let names = |n| Names::Count(n, "");
+    let spec = Spec::new(12, names(20), names(actions), names(2))
+        .unwrap()
+        .transition(|_t, x, a, f| ((x + a / 1000 + f) % 20) as f64)
+        .allowed(|_t, x, a, _f| f64::from(u8::from(a % 3000 == 100 * x)));
+    let mut model = Model::new(
+        |_t, _x, _a, _f| 0.5,
+        |t, x, _a, _f| (t * x % 7) as f64 / 7.0,
+    );
+    model.reward_noise = Noise::normal(0.1).unwrap();
+    let problem = Arc::new(Problem::new("wide", spec, model));
+    let mut environment = Environment::new(problem.clone()).unwrap();
+    assert_eq!(environment.estimator(), Estimator::Exact);
+    assert!(Tables::whole(&mut environment).unwrap().is_none());
+    let learning = LearnerDefaults {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..LearnerDefaults::default()
+    };
+    let mut experiment = experiment(problem, &learning, &["feedbal", "random", "benchmark"]);
+    (experiment.runs, experiment.episodes) = (3, 60);
+    experiment.checkpoints = log_spaced(60);
+    compare(&experiment);
+}
+
+#[test]
+fn every_level_draws_the_same() {
+    let kinds = [
+        Noise::None,
+        Noise::normal(0.3).unwrap(),
+        Noise::uniform(2.0).unwrap(),
+        Noise::Bernoulli,
+    ];
+    for reward in kinds {
+        for cost in kinds {
+            let mut plain = Draws::new(reward, cost);
+            plain.restart(5, 9);
+            for level in Level::all() {
+                let (mut one, mut other) = (plain.clone(), plain.clone());
+                let (mut expected, mut block) = (Block::default(), Block::default());
+                for _ in 0..50 {
+                    one.fill(&mut expected);
+                    level.run(Fill(&mut other, &mut block));
+                    let bits = |block: &Block| {
+                        let all = [block.reward, block.cost, block.feedback];
+                        all.map(|values| values.map(f64::to_bits))
+                    };
+                    assert_eq!(
+                        bits(&block),
+                        bits(&expected),
+                        "{level:?} {reward:?} {cost:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_beyond_the_tables() {
+    let learning = LearnerDefaults {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..LearnerDefaults::default()
+    };
+    let normal = Noise::normal(0.1).unwrap();
+    let mut long = experiment(any(1, 2, (normal, normal), false), &learning, &["feedbal"]);
+    long.episodes = IndexTable::MOST as u64 + 50_000;
+    long.checkpoints = vec![1000, IndexTable::MOST as u64, long.episodes];
+    long.runs = 1;
+    compare(&long);
+}

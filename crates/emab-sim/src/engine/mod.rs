@@ -1,0 +1,17 @@
+//! The loops that play episodes.
+//!
+//! [`reference`] plays one run after another with [`emab::ConditionedEnvironment::play`]. [`paired_runs`] is the fast
+//! engine: flat [`tables`], two runs side by side, learners as [`players`], and inner loops compiled for each
+//! instruction set ([`vector`]). Tests hold the fast engine to the reference bit by bit (`equivalence_tests`).
+
+pub(crate) mod choice_counts;
+#[cfg(test)]
+mod equivalence_tests;
+pub(crate) mod job;
+pub(crate) mod paired_runs;
+pub(crate) mod players;
+pub(crate) mod pool;
+pub(crate) mod reference;
+pub(crate) mod tables;
+pub(crate) mod tally;
+pub(crate) mod vector;

@@ -1,0 +1,491 @@
+//! Learners compared on the same runs: paired differences, and who is best as far as the runs can tell.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::results::run::gap;
+use emab::Conditions;
+use emab::learners::{Access, ParameterValue};
+use emab::stats::Moments;
+
+/// Half the width of a 95 % interval, in standard errors.
+const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
+/// Differences below this part of what is compared are rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// The learner that all others are compared with.
+pub const REFERENCE: &str = "feedbal";
+
+/// A mean and its standard error over the runs.
+///
+/// On common random numbers two learners are compared run by run: what both owe to luck cancels.
+///
+/// ```
+/// let measured = crate::results::Measured::paired(&[3.0, 5.0, 7.0], &[1.0, 4.0, 4.0]);
+/// assert_eq!((measured.mean, measured.stderr), (2.0, (1.0_f64 / 3.0).sqrt()));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub stderr: f64,
+}
+
+impl Measured {
+    /// Of these numbers.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Measured {
+        let mut moments = Moments::default();
+        values.into_iter().for_each(|value| moments.add(value));
+        Measured {
+            mean: moments.mean(),
+            stderr: moments.stderr(),
+        }
+    }
+
+    /// Of the differences, run by run. Those that are but rounding are none.
+    pub fn paired(one: &[f64], other: &[f64]) -> Measured {
+        Measured::of(one.iter().zip(other).map(|(a, b)| {
+            let difference = a - b;
+            let rounding = ROUNDING * (a.abs() + b.abs());
+            if difference.abs() <= rounding {
+                0.0
+            } else {
+                difference
+            }
+        }))
+    }
+
+    /// Whether its 95 % interval has 0 in it. A difference of exactly 0 always has.
+    pub fn is_within_noise(&self) -> bool {
+        self.mean.abs() <= TWO_SIDED_95 * self.stderr
+    }
+
+    fn is_tie(&self) -> bool {
+        self.mean == 0.0 && self.stderr == 0.0
+    }
+}
+
+/// What the runs say of a learner on a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ranking {
+    /// The least mean regret of those that see nothing but episodes, or the very same regret in every run.
+    Best,
+    /// Its paired difference to the best is within noise.
+    WithinNoise,
+    /// It is worse than the best.
+    Worse,
+    /// It sees more than episodes: shown beside the others, and cannot win.
+    Informed,
+}
+
+impl Ranking {
+    /// In words; nothing where there is nothing to say.
+    pub fn words(self) -> &'static str {
+        match self {
+            Ranking::Best => "best",
+            Ranking::WithinNoise => "within noise",
+            Ranking::Worse => "",
+            Ranking::Informed => "informed",
+        }
+    }
+}
+
+/// One learner on one problem, as it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArenaCell {
+    /// Its name in the catalogue.
+    pub learner: String,
+    /// What it was asked for as.
+    pub label: String,
+    /// All its parameters.
+    pub parameters: BTreeMap<String, ParameterValue>,
+    /// The regret against the benchmark after the last episode, by run.
+    pub finals: Vec<f64>,
+    /// What it earned in an episode, noise included.
+    pub gain: Measured,
+    /// Steps taken in all runs together.
+    pub steps: u64,
+    /// Processor time a step: a measurement, which differs from time to time.
+    pub nanoseconds: f64,
+    /// Bytes that it holds after so many episodes as were watched.
+    pub memory: Option<u64>,
+}
+
+/// One learner on one problem beside the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArenaEntry {
+    /// What it was asked for as.
+    pub label: String,
+    /// Its name in the catalogue.
+    pub learner: String,
+    /// All its parameters.
+    pub parameters: BTreeMap<String, ParameterValue>,
+    /// What it gets to see, in words.
+    pub sees: String,
+    /// Regret against the benchmark.
+    pub regret: Measured,
+    /// Regret against the optimal policy, whose standard error is the same; none where that is not known.
+    pub regret_optimal: Option<f64>,
+    /// Its regret less FeedBAL's, run by run.
+    pub minus_feedbal: Option<Measured>,
+    /// Its regret less that of the best, run by run.
+    pub minus_best: Option<Measured>,
+    /// Its loss over FeedBAL's, run by run; none where FeedBAL lost nothing. The loss is regret against the optimal
+    /// policy, or against the benchmark where that one is not known.
+    pub over_feedbal: Option<Measured>,
+    /// What it earned in an episode, noise included.
+    pub gain: Measured,
+    /// Steps taken in all runs together.
+    pub steps: u64,
+    /// Processor time a step: a measurement, which differs from time to time.
+    pub nanoseconds: f64,
+    /// Bytes that it holds.
+    pub memory: Option<u64>,
+    /// What the runs say.
+    pub standing: Ranking,
+}
+
+impl ArenaEntry {
+    /// Whether it is better (-1) or worse (1) than FeedBAL, or neither (0), as far as the runs can tell.
+    pub fn against_feedbal(&self) -> i8 {
+        match self.minus_feedbal {
+            Some(difference) if !difference.is_within_noise() => {
+                if difference.mean < 0.0 {
+                    -1
+                } else {
+                    1
+                }
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// A learner that was left out, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExcludedLearner {
+    /// What it was asked for as.
+    pub label: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What is known of a problem without any learner.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArenaSetting {
+    /// The problem's name.
+    pub problem: String,
+    /// A hash of everything the problem file says.
+    pub problem_hash: String,
+    /// What the benchmark earns in an episode.
+    pub benchmark_value: f64,
+    /// Its standard error, 0 where it is exact.
+    pub benchmark_stderr: f64,
+    /// What the optimal policy earns in an episode; none where too much can be reached to know.
+    pub optimal_value: Option<f64>,
+    /// How regret was measured: `exact` or `paired`.
+    pub estimator: String,
+    /// What it was played under.
+    #[serde(default, skip_serializing_if = "Conditions::is_none")]
+    pub conditions: Conditions,
+}
+
+/// All learners on one problem, the least regret first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArenaProblem {
+    /// The problem.
+    #[serde(flatten)]
+    pub ground: ArenaSetting,
+    /// The learners, the least regret first.
+    pub learners: Vec<ArenaEntry>,
+    /// Those that do not apply.
+    pub left_out: Vec<ExcludedLearner>,
+}
+
+impl ArenaProblem {
+    /// Compares learners that were played for so many episodes on the same runs.
+    pub fn judge(
+        ground: ArenaSetting,
+        episodes: u64,
+        cells: &[(Access, ArenaCell)],
+        left_out: Vec<ExcludedLearner>,
+    ) -> ArenaProblem {
+        let gap = gap(ground.benchmark_value, ground.optimal_value);
+        let gap = gap.map(|gap| gap * episodes as f64);
+        let mean = |cell: &ArenaCell| Measured::of(cell.finals.iter().copied()).mean;
+        let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
+        let best = cells
+            .iter()
+            .filter(|(sees, _)| *sees == Access::Spec)
+            .min_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
+        let mut learners: Vec<ArenaEntry> = cells
+            .iter()
+            .map(|(sees, cell)| {
+                let minus = |other: Option<&(Access, ArenaCell)>| {
+                    other.map(|(_, other)| Measured::paired(&cell.finals, &other.finals))
+                };
+                let regret = Measured::of(cell.finals.iter().copied());
+                let minus_best = minus(best);
+                let standing = match minus_best {
+                    _ if *sees != Access::Spec => Ranking::Informed,
+                    Some(difference) if difference.is_tie() => Ranking::Best,
+                    Some(difference) if difference.is_within_noise() => Ranking::WithinNoise,
+                    _ => Ranking::Worse,
+                };
+                ArenaEntry {
+                    label: cell.label.clone(),
+                    learner: cell.learner.clone(),
+                    parameters: cell.parameters.clone(),
+                    sees: sees.words().into(),
+                    regret,
+                    regret_optimal: gap.map(|gap| regret.mean + gap),
+                    minus_feedbal: minus(reference),
+                    minus_best,
+                    over_feedbal: reference
+                        .and_then(|(_, other)| ratio(cell, other, gap.unwrap_or(0.0))),
+                    gain: cell.gain,
+                    steps: cell.steps,
+                    nanoseconds: cell.nanoseconds,
+                    memory: cell.memory,
+                    standing,
+                }
+            })
+            .collect();
+        learners.sort_by(|a, b| a.regret.mean.total_cmp(&b.regret.mean));
+        ArenaProblem {
+            ground,
+            learners,
+            left_out,
+        }
+    }
+}
+
+/// The loss of one over that of another, where `gap` is added to the regret of both; its standard error by the delta
+/// method on paired runs, which is 0 for a learner over itself. None where the other lost nothing.
+fn ratio(one: &ArenaCell, other: &ArenaCell, gap: f64) -> Option<Measured> {
+    let loss = |cell: &ArenaCell| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
+    let (above, below) = (loss(one), loss(other));
+    if below <= ROUNDING * (gap.abs() + (below - gap).abs()) {
+        return None;
+    }
+    let mean = above / below;
+    let pairs = one.finals.iter().zip(&other.finals);
+    let residuals = pairs.map(|(a, b)| (a + gap) - mean * (b + gap));
+    let stderr = Measured::of(residuals).stderr / below;
+    (mean.is_finite() && stderr.is_finite()).then_some(Measured { mean, stderr })
+}
+
+/// Learners on problems: the document that `emab arena --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArenaResult {
+    /// The version of emab.
+    pub version: String,
+    /// The seed.
+    pub seed: u64,
+    /// How many runs, the same for all learners.
+    pub runs: u64,
+    /// How many episodes a run.
+    pub episodes: u64,
+    /// The problems, in the order asked for.
+    pub problems: Vec<ArenaProblem>,
+}
+
+/// How a learner stands over all problems.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArenaSummary {
+    /// What it was asked for as.
+    pub label: String,
+    /// Whether it sees more than episodes.
+    pub informed: bool,
+    /// On how many problems it was played.
+    pub played: u64,
+    /// Its mean place among those that see nothing but episodes, as a share: 0 is first everywhere, 1 last everywhere.
+    pub place: f64,
+    /// On how many it was best.
+    pub best: u64,
+    /// On how many more it was within noise of the best.
+    pub within_noise: u64,
+    /// On how many it was better than FeedBAL, by its 95 % interval.
+    pub better: u64,
+    /// On how many it was worse than FeedBAL, by its 95 % interval.
+    pub worse: u64,
+}
+
+impl ArenaResult {
+    /// Every learner over all problems: those that see nothing but episodes by their mean place, then the others.
+    pub fn tallied(&self) -> Vec<ArenaSummary> {
+        let mut all: Vec<ArenaSummary> = Vec::new();
+        for problem in &self.problems {
+            let fair = |entry: &&ArenaEntry| entry.standing != Ranking::Informed;
+            let rivals: Vec<f64> = problem.learners.iter().filter(fair).map(regret).collect();
+            for entry in &problem.learners {
+                let known = all.iter().position(|tallied| tallied.label == entry.label);
+                let at = known.unwrap_or_else(|| {
+                    all.push(ArenaSummary {
+                        label: entry.label.clone(),
+                        ..ArenaSummary::default()
+                    });
+                    all.len() - 1
+                });
+                let tallied = &mut all[at];
+                let before = rivals
+                    .iter()
+                    .filter(|other| **other < regret(entry))
+                    .count();
+                let last = rivals.len().saturating_sub(1).max(1);
+                tallied.played += 1;
+                tallied.place += before as f64 / last as f64;
+                tallied.informed |= entry.standing == Ranking::Informed;
+                tallied.best += u64::from(entry.standing == Ranking::Best);
+                tallied.within_noise += u64::from(entry.standing == Ranking::WithinNoise);
+                tallied.better += u64::from(entry.against_feedbal() < 0);
+                tallied.worse += u64::from(entry.against_feedbal() > 0);
+            }
+        }
+        for tallied in &mut all {
+            tallied.place /= tallied.played as f64;
+        }
+        all.sort_by(|a, b| {
+            let informed = a.informed.cmp(&b.informed);
+            informed.then(a.place.total_cmp(&b.place))
+        });
+        all
+    }
+}
+
+fn regret(entry: &ArenaEntry) -> f64 {
+    entry.regret.mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCell) {
+        let cell = ArenaCell {
+            learner: label.into(),
+            label: label.into(),
+            parameters: BTreeMap::new(),
+            finals: finals.to_vec(),
+            gain: Measured::default(),
+            steps: 1,
+            nanoseconds: 1.0,
+            memory: None,
+        };
+        (sees, cell)
+    }
+
+    fn judged(cells: &[(Access, ArenaCell)]) -> ArenaProblem {
+        let ground = ArenaSetting {
+            benchmark_value: 1.0,
+            optimal_value: Some(1.5),
+            ..ArenaSetting::default()
+        };
+        ArenaProblem::judge(ground, 10, cells, Vec::new())
+    }
+
+    #[test]
+    fn a_paired_difference_by_hand() {
+        // 1, -1, 2, 2: mean 1, sample variance (0 + 4 + 1 + 1) / 3 = 2.
+        let paired = Measured::paired(&[3.0, 3.0, 3.0, 10.0], &[2.0, 4.0, 1.0, 8.0]);
+        assert_eq!(paired.mean, 1.0);
+        assert!((paired.stderr - (2.0_f64 / 4.0).sqrt()).abs() < 1e-15);
+        assert!(paired.is_within_noise()); // 1 against 1.39
+        // Rounding is not a difference, and no error is no noise.
+        assert!(Measured::paired(&[0.1 + 0.2, 1.0], &[0.3, 1.0]).is_tie());
+        assert!(!Measured::paired(&[2.0, 3.0], &[1.0, 2.0]).is_within_noise());
+        assert!(Measured::paired(&[], &[]).is_within_noise());
+    }
+
+    #[test]
+    fn verdicts() {
+        let problem = judged(&[
+            cell("optimal", Access::Problem, [-5.0; 4]),
+            cell("worse", Access::Spec, [30.0, 31.0, 30.0, 33.0]),
+            cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
+            cell("twin", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
+            cell("first", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
+            cell("law", Access::Law, [1.0, 2.0, 3.0, 4.0]),
+        ]);
+        let shown: Vec<_> = problem
+            .learners
+            .iter()
+            .map(|entry| (entry.label.as_str(), entry.standing))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("optimal", Ranking::Informed),
+                ("law", Ranking::Informed),
+                ("twin", Ranking::Best),
+                ("first", Ranking::Best),
+                // 10, 0, 10, 0: mean 5, standard error 2.9.
+                ("feedbal", Ranking::WithinNoise),
+                ("worse", Ranking::Worse),
+            ]
+        );
+        let of = |label: &str| {
+            let found = problem.learners.iter().find(|entry| entry.label == label);
+            found.unwrap()
+        };
+        assert_eq!(of("optimal").regret_optimal, Some(0.0));
+        assert_eq!(of("optimal").over_feedbal.unwrap().mean, 0.0);
+        assert_eq!(of("worse").against_feedbal(), 1);
+        assert_eq!(of("twin").against_feedbal(), 0);
+        assert_eq!(of("optimal").against_feedbal(), -1);
+        let itself = of("feedbal").over_feedbal.unwrap();
+        assert_eq!((itself.mean, itself.stderr), (1.0, 0.0));
+        // (10 + 5) / (15 + 5), and residuals 15 - 0.75 * (25 or 15): -3.75, 3.75.
+        let ratio = of("twin").over_feedbal.unwrap();
+        assert_eq!(ratio.mean, 0.75);
+        assert!((ratio.stderr - (4.0 * 3.75_f64.powi(2) / 3.0 / 4.0).sqrt() / 20.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_reference_without_loss_has_no_ratio() {
+        let problem = judged(&[
+            cell("feedbal", Access::Spec, [-5.0; 4]),
+            cell("random", Access::Spec, [3.0; 4]),
+        ]);
+        assert!(
+            problem
+                .learners
+                .iter()
+                .all(|entry| entry.over_feedbal.is_none())
+        );
+        let alone = judged(&[cell("random", Access::Spec, [3.0; 4])]);
+        assert_eq!(alone.learners[0].minus_feedbal, None);
+        assert_eq!(alone.learners[0].standing, Ranking::Best);
+    }
+
+    #[test]
+    fn over_all_problems() {
+        let one = judged(&[
+            cell("feedbal", Access::Spec, [1.0, 2.0, 1.0, 2.0]),
+            cell("random", Access::Spec, [9.0, 8.0, 9.0, 8.0]),
+            cell("optimal", Access::Problem, [0.0; 4]),
+        ]);
+        let other = judged(&[
+            cell("feedbal", Access::Spec, [5.0; 4]),
+            cell("random", Access::Spec, [4.0; 4]),
+            cell("ucb1", Access::Spec, [5.0; 4]),
+        ]);
+        let result = ArenaResult {
+            version: String::new(),
+            seed: 1,
+            runs: 4,
+            episodes: 10,
+            problems: vec![one, other],
+        };
+        let tallied = result.tallied();
+        let labels: Vec<_> = tallied.iter().map(|one| one.label.as_str()).collect();
+        assert_eq!(labels, ["feedbal", "random", "ucb1", "optimal"]);
+        let random = &tallied[1];
+        assert_eq!((random.place, random.played), (0.5, 2));
+        assert_eq!((random.best, random.better, random.worse), (1, 1, 1));
+        assert!(tallied[3].informed);
+    }
+}

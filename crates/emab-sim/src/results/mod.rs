@@ -1,0 +1,14 @@
+//! Results as plain data: what experiments, comparisons and verifications return, and what reports read.
+
+mod arena;
+mod column;
+mod guarantee;
+pub(crate) mod run;
+
+pub use arena::{
+    ArenaCell, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary, ExcludedLearner,
+    Measured, REFERENCE, Ranking,
+};
+pub use column::{Column, Values};
+pub use guarantee::{Guarantee, GuaranteeVerdict};
+pub use run::{CurvePoint, LearnerResult, RunResult, StateRegret};

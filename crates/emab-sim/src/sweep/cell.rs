@@ -1,0 +1,442 @@
+//! The cells of a sweep: which there are, what each one is, and what became of it.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::results::LearnerResult;
+use crate::{Control, Experiment, Finish, Shard};
+use emab::learners::LearnerConfig;
+use emab_problem::{Format, ProblemFile};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::sweep::file::{Key, SweepError, SweepFile};
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A word, or an expression.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => write!(out, "{number}"),
+            Value::Text(text) => out.write_str(text),
+        }
+    }
+}
+
+/// A sweep with its problem: all its cells.
+pub struct Sweep {
+    /// What the file says.
+    pub file: SweepFile,
+    /// The cells, in the order of the learners, then of the grid with its last value changing fastest, then the list.
+    pub cells: Vec<Cell>,
+    /// The names of all that varies, in the order of the file.
+    pub varied: Vec<String>,
+}
+
+/// One combination: a learner on a problem.
+#[derive(Clone)]
+pub struct Cell {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What was varied, and the value here; parameters that this learner does not have are left out.
+    pub values: Vec<(String, Value)>,
+    /// The learner as the file names it.
+    pub base: String,
+    /// The problem with the values of this cell.
+    problem: ProblemFile,
+    learner: LearnerConfig,
+    /// The seed of its own random numbers.
+    pub seed: u64,
+    /// Tells it from all other cells, of this sweep and any other.
+    pub key: String,
+}
+
+/// The most cells of a sweep.
+const MOST_CELLS: usize = 1_000_000;
+
+impl Sweep {
+    /// All cells of a sweep, each of them checked.
+    pub fn new(file: SweepFile, problem: &ProblemFile) -> Result<Sweep, SweepError> {
+        let mut cells: Vec<Cell> = Vec::new();
+        let mut keys = HashSet::new();
+        let mut used: Vec<&Key> = Vec::new();
+        let names = |key: &Key| key.to_string();
+        for learner in &file.learners {
+            let base = LearnerConfig::parse(learner, problem.learning());
+            let base = base.map_err(|error| SweepError::Learner {
+                cell: file.file.clone(),
+                error,
+            })?;
+            let has = |key: &Key| match key {
+                Key::Learner(name) => base.entry().parameters.iter().any(|p| p.name == name),
+                Key::Problem(_) => true,
+            };
+            let grid: Vec<_> = file.grid.iter().filter(|(key, _)| has(key)).collect();
+            used.extend(grid.iter().map(|(key, _)| key));
+            let count = grid.iter().try_fold(1_usize, |product, (_, values)| {
+                product
+                    .checked_mul(values.len())
+                    .filter(|n| *n <= MOST_CELLS)
+            });
+            let count = count.ok_or_else(|| file.wrong("grid", too_many()))?;
+            // Without a grid the list is all there is.
+            let count = if file.grid.is_empty() && !file.list.is_empty() {
+                0
+            } else {
+                count
+            };
+            let combinations = (0..count).map(|mut number| {
+                let mut values = Vec::new();
+                for (key, all) in grid.iter().rev() {
+                    values.push((key, &all[number % all.len()]));
+                    number /= all.len();
+                }
+                values.reverse();
+                values
+            });
+            let listed = file.list.iter().map(|values| {
+                let own = values.iter().filter(|(key, _)| has(key));
+                own.map(|(key, value)| (key, value)).collect()
+            });
+            for values in combinations.chain(listed) {
+                used.extend(values.iter().map(|(key, _)| *key));
+                let cell = Cell::new(&file, problem, learner, &values)?;
+                // A learner without a parameter is the same in all cells that differ in nothing else.
+                if keys.insert(cell.key.clone()) {
+                    let number = cells.len() as u64 + 1;
+                    cells.push(Cell { number, ..cell });
+                }
+                if cells.len() > MOST_CELLS {
+                    return Err(file.wrong("grid", too_many()));
+                }
+            }
+        }
+        let listed = file.list.iter().flatten().map(|(key, _)| key);
+        let all: Vec<&Key> = file.grid.iter().map(|(key, _)| key).chain(listed).collect();
+        if let Some(key) = all.iter().find(|key| !used.contains(key)) {
+            let what = "is a parameter of none of the learners; `emab learners` lists them";
+            return Err(file.wrong(&names(key), what));
+        }
+        let mut varied: Vec<String> = Vec::new();
+        for name in all.into_iter().map(names) {
+            if !varied.contains(&name) {
+                varied.push(name);
+            }
+        }
+        Ok(Sweep {
+            file,
+            cells,
+            varied,
+        })
+    }
+
+    /// The cells of a shard: every so-manieth, since neighbours cost alike.
+    pub fn share(&self, shard: Shard) -> impl Iterator<Item = &Cell> {
+        let mine = move |cell: &&Cell| (cell.number - 1) % shard.of() == shard.number() - 1;
+        self.cells.iter().filter(mine)
+    }
+
+    /// The document of all cells: what `emab sweep --json` prints.
+    pub fn document(&self, version: &str, cells: &[CellResult]) -> serde_json::Value {
+        serde_json::json!({
+            "version": version,
+            "seed": self.file.seed,
+            "runs": self.file.runs,
+            "episodes": self.file.episodes,
+            "varied": self.varied,
+            "cells": cells,
+        })
+    }
+
+    /// The SHA-256 of everything that makes the sweep what it is.
+    pub fn hash(&self) -> String {
+        let keys: Vec<&str> = self.cells.iter().map(|cell| cell.key.as_str()).collect();
+        hex(&digest(&["sweep", &keys.join(" "), &self.varied.join(" ")]))
+    }
+}
+
+fn too_many() -> String {
+    format!("makes more than {MOST_CELLS} cells")
+}
+
+impl SweepFile {
+    fn wrong(&self, key: &str, what: impl Into<String>) -> SweepError {
+        SweepError::Value {
+            file: self.file.clone(),
+            key: key.into(),
+            what: what.into(),
+        }
+    }
+}
+
+fn digest(parts: &[&str]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        // Lengths first: no two lists of parts look alike.
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Cell {
+    fn new(
+        file: &SweepFile,
+        problem: &ProblemFile,
+        learner: &str,
+        values: &[(&Key, &Value)],
+    ) -> Result<Cell, SweepError> {
+        let named: Vec<(String, Value)> = values
+            .iter()
+            .map(|(key, value)| (key.to_string(), (*value).clone()))
+            .collect();
+        let place = described(file, learner, &named);
+        let problem = with_values(file, problem, values, &place)?;
+        let base = learner.to_owned();
+        let mut text = learner.to_owned();
+        for (key, value) in values {
+            if let Key::Learner(name) = key {
+                text.push(if text.contains(':') { ',' } else { ':' });
+                text += &format!("{name}={value}");
+            }
+        }
+        let learner = LearnerConfig::parse(&text, problem.learning())
+            .and_then(|config| config.for_episodes(file.episodes))
+            .map_err(|error| SweepError::Learner {
+                cell: place.clone(),
+                error,
+            })?;
+        let told: Vec<String> = learner
+            .parameters()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let what = format!("{}:{}", learner.entry().name, told.join(","));
+        let seed = file.seed.to_string();
+        let own = digest(&["cell", &seed, problem.hash(), &what]);
+        let [a, b, c, d, e, f, g, h, ..] = own;
+        let asked = format!("{} {} {:?}", file.episodes, file.runs, file.checkpoints);
+        Ok(Cell {
+            number: 0,
+            values: named,
+            base,
+            seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            key: hex(&digest(&[&hex(&own), &asked, learner.label()])),
+            problem,
+            learner,
+        })
+    }
+
+    /// The cell in words.
+    pub fn describe(&self) -> String {
+        let values: Vec<String> = self
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        let mut words = vec![self.learner.label().to_owned()];
+        if !values.is_empty() {
+            words.push(values.join(", "));
+        }
+        format!("cell {} ({})", self.number, words.join("; "))
+    }
+
+    /// The experiment of this cell.
+    fn experiment(&self, file: &SweepFile) -> Result<Experiment, SweepError> {
+        let problem = self
+            .problem
+            .problem()
+            .map_err(|error| self.problem_error(error))?;
+        Ok(Experiment {
+            problem,
+            circumstances: self.problem.circumstances(),
+            learners: vec![self.learner.clone()],
+            episodes: file.episodes,
+            runs: file.runs,
+            seed: self.seed,
+            checkpoints: file.checkpoints.clone(),
+            places: false,
+            shard: Shard::WHOLE,
+        })
+    }
+
+    fn problem_error(&self, error: emab_problem::ReadError) -> SweepError {
+        SweepError::Problem {
+            cell: self.describe(),
+            error: Box::new(error),
+        }
+    }
+
+    fn failed(&self, error: crate::SimError) -> SweepError {
+        SweepError::Simulation {
+            cell: self.describe(),
+            error,
+        }
+    }
+
+    /// Checks what can be known before it is run: that the problem is one, and that the learner can be built.
+    pub fn check(&self, most_pairs: usize) -> Result<(), SweepError> {
+        let wrong = |error| self.problem_error(error);
+        let problem = self.problem.problem().map_err(wrong)?;
+        self.problem.check(most_pairs).map_err(wrong)?;
+        self.learner
+            .build(problem.spec(), Some(&problem))
+            .map(drop)
+            .map_err(|error| SweepError::Learner {
+                cell: self.describe(),
+                error,
+            })
+    }
+
+    /// Runs the cell; none if it was stopped on the way.
+    pub fn run(
+        &self,
+        file: &SweepFile,
+        control: &mut Control<'_>,
+    ) -> Result<Option<CellResult>, SweepError> {
+        let experiment = self.experiment(file)?;
+        let mut state = experiment.state();
+        let finish = experiment
+            .run(&mut state, control)
+            .map_err(|error| self.failed(error))?;
+        if finish == Finish::Stopped {
+            return Ok(None);
+        }
+        let worth = experiment.worth().map_err(|error| self.failed(error))?;
+        let mut result = experiment.results(&state);
+        Ok(result.pop().map(|result| CellResult {
+            number: self.number,
+            key: self.key.clone(),
+            seed: self.seed,
+            base: self.base.clone(),
+            values: self.values.clone(),
+            problem_hash: self.problem.hash().into(),
+            benchmark_value: worth.benchmark_value,
+            benchmark_stderr: worth.benchmark_stderr,
+            optimal_value: worth.optimal_value,
+            estimator: worth.estimator.into(),
+            result: result.against_optimum(worth.benchmark_value, worth.optimal_value),
+        }))
+    }
+}
+
+fn described(file: &SweepFile, learner: &str, values: &[(String, Value)]) -> String {
+    let values: Vec<String> = values
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    format!("{}: {learner} with {}", file.file, values.join(", "))
+}
+
+/// The problem with these values put into it.
+fn with_values(
+    file: &SweepFile,
+    problem: &ProblemFile,
+    values: &[(&Key, &Value)],
+    place: &str,
+) -> Result<ProblemFile, SweepError> {
+    let mut document: serde_json::Value = serde_json::from_str(problem.canonical())
+        .map_err(|error| file.wrong("problem", format!("is not JSON inside: {error}")))?;
+    let mut changed = false;
+    for (key, value) in values {
+        let Key::Problem(path) = key else { continue };
+        let value = match value {
+            Value::Number(number) => serde_json::json!(number),
+            Value::Text(text) => serde_json::json!(text),
+        };
+        let Some(found) = find(&mut document, path) else {
+            let parameters = document.get("parameters").and_then(|p| p.as_object());
+            let names = parameters.map(|p| p.keys().cloned().collect::<Vec<_>>());
+            let names = names.unwrap_or_default().join(", ");
+            return Err(file.wrong(
+                &key.to_string(),
+                format!(
+                    "is not in the problem: it must be one of its [parameters] ({names}), or a path to a value in \
+                     its file such as problem.horizon or problem.model.reward_noise.variance"
+                ),
+            ));
+        };
+        // A count is written without a point: 10.0 states would be refused.
+        *found = match value.as_f64() {
+            Some(n) if n.fract() == 0.0 && n.abs() < 9e15 => serde_json::json!(n as i64),
+            _ => value,
+        };
+        changed = true;
+    }
+    if !changed {
+        return Ok(problem.clone());
+    }
+    ProblemFile::parse_as(Format::Json, place, &document.to_string()).map_err(|error| {
+        SweepError::Problem {
+            cell: place.into(),
+            error: Box::new(error),
+        }
+    })
+}
+
+/// A value that is in a problem file: a parameter by its name, anything by its path.
+fn find<'a>(
+    document: &'a mut serde_json::Value,
+    path: &[String],
+) -> Option<&'a mut serde_json::Value> {
+    let is_parameter = |document: &serde_json::Value| {
+        let parameters = document.get("parameters");
+        parameters.is_some_and(|parameters| parameters.get(&path[0]).is_some())
+    };
+    let mut at = if path.len() == 1 && is_parameter(document) {
+        document.get_mut("parameters")?
+    } else {
+        document
+    };
+    for name in path {
+        at = at.get_mut(name)?;
+    }
+    (!at.is_object() && !at.is_array()).then_some(at)
+}
+
+/// What became of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// The cell's number.
+    pub number: u64,
+    /// What tells it from all others.
+    pub key: String,
+    /// Its own seed.
+    pub seed: u64,
+    /// The learner as the file names it.
+    pub base: String,
+    /// What was varied.
+    pub values: Vec<(String, Value)>,
+    /// The problem's hash.
+    pub problem_hash: String,
+    /// What the benchmark earns in an episode.
+    pub benchmark_value: f64,
+    /// Its standard error, 0 where it is exact.
+    pub benchmark_stderr: f64,
+    /// What the optimal policy earns in an episode, if that is known.
+    pub optimal_value: Option<f64>,
+    /// How regret was measured.
+    pub estimator: String,
+    /// What the learner did.
+    pub result: LearnerResult,
+}
+
+impl CellResult {
+    /// The value of what was varied, if this cell has it.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        let found = self.values.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value)
+    }
+}

@@ -1,0 +1,95 @@
+//! One tidy table of many cells: a row for each cell and checkpoint, a column for each thing that is known.
+
+use crate::results::{Column, Values};
+
+use crate::sweep::cell::{CellResult, Value};
+
+/// The table of these cells: by number of the cell, then by episode. `varied` names what was varied.
+///
+/// Times are not in it: they are all that would differ from one run to the next.
+pub fn columns(cells: &[CellResult], varied: &[String], runs: u64) -> Vec<Column> {
+    let mut cells: Vec<&CellResult> = cells.iter().collect();
+    cells.sort_by_key(|cell| cell.number);
+    let rows: Vec<(&CellResult, usize)> = cells
+        .into_iter()
+        .flat_map(|cell| (0..cell.result.curve.len()).map(move |i| (cell, i)))
+        .collect();
+    let mut columns = Vec::new();
+    let mut add = |name: &str, values: Values| {
+        let name = name.to_owned();
+        columns.push(Column { name, values });
+    };
+    let counts = |of: &dyn Fn(&CellResult, usize) -> Option<u64>| {
+        Values::Counts(rows.iter().map(|(cell, i)| of(cell, *i)).collect())
+    };
+    let numbers = |of: &dyn Fn(&CellResult, usize) -> Option<f64>| {
+        Values::Numbers(rows.iter().map(|(cell, i)| of(cell, *i)).collect())
+    };
+    let texts = |of: &dyn Fn(&CellResult) -> Option<String>| {
+        Values::Texts(rows.iter().map(|(cell, _)| of(cell)).collect())
+    };
+    add("cell", counts(&|cell, _| Some(cell.number)));
+    add("learner", texts(&|cell| Some(cell.base.clone())));
+    for name in varied {
+        let all_numbers = rows
+            .iter()
+            .filter_map(|(cell, _)| cell.value(name))
+            .all(|value| matches!(value, Value::Number(_)));
+        let values = if all_numbers {
+            numbers(&|cell, _| match cell.value(name) {
+                Some(Value::Number(number)) => Some(*number),
+                _ => None,
+            })
+        } else {
+            texts(&|cell| cell.value(name).map(Value::to_string))
+        };
+        add(name, values);
+    }
+    add("label", texts(&|cell| Some(cell.result.label.clone())));
+    add("runs", counts(&|_, _| Some(runs)));
+    add("seed", counts(&|cell, _| Some(cell.seed)));
+    add(
+        "episode",
+        counts(&|cell, i| Some(cell.result.curve[i].episode)),
+    );
+    add(
+        "regret",
+        numbers(&|cell, i| Some(cell.result.curve[i].regret)),
+    );
+    add(
+        "stderr",
+        numbers(&|cell, i| Some(cell.result.curve[i].stderr)),
+    );
+    add("gain", numbers(&|cell, i| Some(cell.result.curve[i].gain)));
+    add(
+        "gain_stderr",
+        numbers(&|cell, i| Some(cell.result.curve[i].gain_stderr)),
+    );
+    add(
+        "regret_optimal",
+        numbers(&|cell, i| cell.result.curve[i].regret_optimal),
+    );
+    // Causes are known at the end alone.
+    let at_the_end = |cell: &CellResult, i: usize, cause: f64| {
+        (i + 1 == cell.result.curve.len()).then_some(cause)
+    };
+    add(
+        "early_stop",
+        numbers(&|cell, i| at_the_end(cell, i, cell.result.causes.early_stop)),
+    );
+    add(
+        "late_stop",
+        numbers(&|cell, i| at_the_end(cell, i, cell.result.causes.late_stop)),
+    );
+    add(
+        "wrong_action",
+        numbers(&|cell, i| at_the_end(cell, i, cell.result.causes.wrong_action)),
+    );
+    add(
+        "benchmark_value",
+        numbers(&|cell, _| Some(cell.benchmark_value)),
+    );
+    add("optimal_value", numbers(&|cell, _| cell.optimal_value));
+    add("estimator", texts(&|cell| Some(cell.estimator.clone())));
+    columns
+}

@@ -1,0 +1,190 @@
+//! Epsilon-greedy on FeedBAL's tables; with a decay, the `epsilon_n`-greedy of Auer, Cesa-Bianchi, Fischer, *Finite-time
+//! Analysis of the Multiarmed Bandit Problem* (2002), Figure 3.
+//!
+//! At the `n`-th play an arm is drawn uniformly with probability `epsilon_n`, and otherwise the arm of the largest sample mean
+//! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 0` and `d` at most the least
+//! gap; for `c > 5` the chance of a wrong arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
+//! and `d` the true gap.
+//!
+//! What had to be adapted:
+//! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`, which is observed by passing; `n`
+//!   counts the visits to the pair, this one included, and `K` its arms.
+//! - Nobody knows the gap: `d` is a parameter. `schedule=constant` has `epsilon` all the time instead.
+//! - An action that was never observed has no mean and is only taken when exploring; where nothing was observed, the greedy
+//!   choice is `stop`. A draw of `stop` ends the episode, so exploration before a pair keeps others from being reached.
+
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::gains::Gains;
+use crate::rng::{Role, Stream};
+use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "epsilon-greedy",
+    title: "epsilon-greedy",
+    about: "the largest mean gain by step and state, and with a small chance any action",
+    reference: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Draws,
+    parameters: &[
+        Parameter::new(
+            "schedule",
+            "decay",
+            "the chance to explore: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`",
+        ),
+        Parameter::new(
+            "c",
+            "0.1",
+            "for schedule=decay: more than 0; the proof asks for more than 5",
+        ),
+        Parameter::new(
+            "d",
+            "0.2",
+            "for schedule=decay: from 0 to 1 and not 0; the proof asks for at most the least gap",
+        ),
+        Parameter::new(
+            "epsilon",
+            "0.1",
+            "for schedule=constant: the chance, from 0 to 1",
+        ),
+    ],
+    build: |with| {
+        let (c, d) = (with.positive("c")?, with.positive("d")?);
+        with.within("d", 0.0, 1.0)?;
+        let epsilon = with.within("epsilon", 0.0, 1.0)?;
+        let schedule = if with.word("schedule", &[("decay", true), ("constant", false)])? {
+            with.refuse_all(&ENTRY, &["epsilon"], "with schedule=decay")?;
+            Schedule::Decay(c / (d * d))
+        } else {
+            with.refuse_all(&ENTRY, &["c", "d"], "with schedule=constant")?;
+            Schedule::Constant(epsilon)
+        };
+        Ok(Box::new(EpsilonGreedy::new(with.spec.clone(), schedule)))
+    },
+};
+
+/// The chance to explore.
+#[derive(Clone, Copy, Debug)]
+enum Schedule {
+    /// `c / d^2`.
+    Decay(f64),
+    Constant(f64),
+}
+
+impl Schedule {
+    /// At the `n`-th visit, with so many choices.
+    fn at(self, n: u64, choices: usize) -> f64 {
+        match self {
+            Schedule::Decay(c) => (c * choices as f64 / n as f64).min(1.0),
+            Schedule::Constant(epsilon) => epsilon,
+        }
+    }
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct EpsilonGreedy {
+    gains: Gains,
+    schedule: Schedule,
+    stream: Stream,
+}
+
+impl EpsilonGreedy {
+    fn new(spec: Arc<Spec>, schedule: Schedule) -> EpsilonGreedy {
+        EpsilonGreedy {
+            gains: Gains::of_nothing(spec),
+            schedule,
+            stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+}
+
+impl Learner for EpsilonGreedy {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t >= self.gains.spec().horizon() {
+            return Action::Stop;
+        }
+        let row = self.gains.of(t, x);
+        let visit = self.gains.cells[self.gains.stop(row)].count + 1;
+        let epsilon = self.schedule.at(visit, self.gains.choices(row).count());
+        let cell = if self.stream.uniform() < epsilon {
+            self.gains.any(row, &mut self.stream)
+        } else {
+            self.gains.greedy(row)
+        };
+        self.gains.action(row, cell)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.gains.learn(episode);
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.gains.clear();
+        self.stream = stream;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::gains::testing::crossing;
+    use crate::learners::support::tabular::testing::{after, play};
+
+    fn learner(schedule: Schedule) -> EpsilonGreedy {
+        EpsilonGreedy::new(crossing().spec().clone(), schedule)
+    }
+
+    #[test]
+    fn it_explores_as_often_as_it_says() {
+        // c K / (d^2 n) with c = 0.1, d = 0.2, K = 3 at the tenth visit: 0.75.
+        let decay = Schedule::Decay(0.1 / (0.2 * 0.2));
+        assert!((decay.at(10, 3) - 0.75).abs() < 1e-12);
+        assert_eq!(decay.at(7, 3), 1.0);
+        for (schedule, epsilon) in [(decay, 0.75), (Schedule::Constant(0.3), 0.3)] {
+            let mut learner = learner(schedule);
+            for _ in 0..9 {
+                learner.learn(&after(&[(1, 1)], &[0.25], &[1.0, 2.0]));
+            }
+            let n = 20_000;
+            let mut taken = [0_u32; 3];
+            for _ in 0..n {
+                taken[match learner.choose(1, 0) {
+                    Action::Continue(a) => a,
+                    Action::Stop => 2,
+                }] += 1;
+            }
+            let other = epsilon / 3.0;
+            for (taken, share) in taken.iter().zip([other, 1.0 - 2.0 * other, other]) {
+                let sd = (share * (1.0 - share) / f64::from(n)).sqrt();
+                let got = f64::from(*taken) / f64::from(n);
+                assert!((got - share).abs() < 4.5 * sd, "{got} is not {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_finds_the_benchmark() {
+        let mut decaying = learner(Schedule::Decay(10.0));
+        let played = play(&crossing(), &mut decaying, 20_000, |_| 0.0);
+        assert!(
+            played.late_gain > played.benchmark - 0.01,
+            "{}",
+            played.late_gain
+        );
+        // A constant chance costs something forever.
+        let mut constant = learner(Schedule::Constant(0.2));
+        let played = play(&crossing(), &mut constant, 20_000, |_| 0.0);
+        assert!(
+            played.late_gain < played.benchmark - 0.02,
+            "{}",
+            played.late_gain
+        );
+    }
+}

@@ -1,0 +1,350 @@
+//! FeedBAL, Algorithm 2 of *Episodic Multi-armed Bandits* (Tekin, van der Schaar).
+//!
+//! For every step-state pair it keeps the sample mean of the gain of each action and plays the largest upper
+//! confidence bound `u = mean + conf(N)`. The mean of `stop` is that of the terminal reward, which is revealed
+//! whenever the pair was passed, so its count is `N_{t,x}`; that of a continuation action is the mean of
+//! `R_{t+1} - C_t` over the `N_{t,x,a}` times it was taken.
+//!
+//! - What is not known is no observation: `stop` is observed where `R_t` is known, an action where both `C_t` and
+//!   `R_{t+1}` are.
+//! - At count 0 the bound is infinite. `stop` wins every tie it is part of, so a pair never seen before is stopped at.
+//! - Ties among continuation actions go to the lowest index, or are drawn (`ties=random`).
+//! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
+//!   `stop` and a continuation action are equally good.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::{Estimate, Learner};
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::forgetting::Forgetting;
+use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
+use crate::rng::{Role, Stream};
+use crate::slots::Slots;
+use crate::spec::{Action, Spec};
+use crate::width::{Coefficients, IndexTable, Width, WidthKind};
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "feedbal",
+    title: "FeedBAL",
+    about: "upper confidence bounds on the gain of each action, by step and state",
+    reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
+    sees: Access::Spec,
+    promises: true,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[
+        Parameter::new(
+            "sigma2",
+            "0.25",
+            "variance proxy of the noise on costs and rewards, at least 0",
+        )
+        .stated(|learning| learning.sigma2.map(Sigma2::get)),
+        Parameter::new(
+            "delta",
+            "0.01",
+            "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
+        )
+        .stated(|learning| learning.delta.map(Delta::get)),
+        Parameter::new(
+            "width",
+            "paper",
+            "confidence width: `paper` (Equations 3 and 4 as printed), `sound` (covers the feedback too) or `bernstein` (adapts to its observed variance)",
+        ),
+        Parameter::new(
+            "sigma2_cost",
+            "sigma2",
+            "variance proxy of the noise on costs alone",
+        )
+        .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
+        .part_of("sigma2"),
+        Parameter::new(
+            "sigma2_reward",
+            "sigma2",
+            "variance proxy of the noise on rewards alone",
+        )
+        .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
+        .part_of("sigma2"),
+        Parameter::new(
+            "feedback_spread",
+            "[learning]",
+            "for width=sound and bernstein: how far one feedback can move the next expected reward",
+        )
+        .stated(|learning| learning.spread().map(Spread::get))
+        .only_with("width", &["sound", "bernstein"]),
+        Parameter::new(
+            "stop_bias",
+            "0",
+            "added to the index of `stop` (the epsilon of Section 4), a finite number",
+        ),
+        Parameter::new(
+            "ties",
+            "lowest",
+            "who wins a tie among continuation actions: `lowest` or `random`",
+        )
+        .draws_with("random"),
+        Parameter::new(
+            "window",
+            "all",
+            "for laws that drift: only the last so many episodes count, at least 1",
+        )
+        .optional(),
+        Parameter::new(
+            "gamma",
+            "1",
+            "for laws that drift: how much an episode counts against the one after it, in (0, 1)",
+        )
+        .optional(),
+    ],
+    build: |with| {
+        if with.is_word("width", "bernstein") {
+            with.refuse_all(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
+            return Ok(Box::new(super::feedbal_model::unpooled(with)?));
+        }
+        let (spec, parameters) = (with.spec.clone(), with.feedbal()?);
+        Ok(match with.memory()? {
+            Some(memory) => Box::new(Forgetting::new(spec, parameters, memory)),
+            None => Box::new(FeedBal::new(spec, parameters)),
+        })
+    },
+};
+
+/// Who wins a tie among continuation actions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// The lowest index.
+    #[default]
+    Lowest,
+    /// Each of them with the same chance.
+    Random,
+}
+
+/// What FeedBAL is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeedBalParameters {
+    /// Variance proxy of the noise on costs.
+    pub sigma2_cost: Sigma2,
+    /// Variance proxy of the noise on terminal rewards.
+    pub sigma2_reward: Sigma2,
+    /// The chance that some confidence bound may fail with.
+    pub delta: Delta,
+    /// The confidence width.
+    pub width: WidthKind,
+    /// What is added to the index of `stop`.
+    pub stop_bias: f64,
+    /// Who wins a tie among continuation actions.
+    pub ties: Ties,
+}
+
+impl FeedBalParameters {
+    /// The paper's parameters, one `sigma2` for costs and rewards; the rest at their defaults.
+    pub fn new(sigma2: f64, delta: f64) -> Result<FeedBalParameters, ParameterError> {
+        Ok(FeedBalParameters {
+            sigma2_cost: Sigma2::new(sigma2)?,
+            sigma2_reward: Sigma2::new(sigma2)?,
+            delta: Delta::new(delta)?,
+            width: WidthKind::default(),
+            stop_bias: 0.0,
+            ties: Ties::default(),
+        })
+    }
+
+    /// The coefficients of its widths.
+    pub fn coefficients(&self) -> Coefficients {
+        self.width
+            .coefficients(self.sigma2_cost, self.sigma2_reward)
+    }
+
+    /// What makes an index of the sum of a continuation action's gains, and of the rewards of `stop`.
+    pub fn index_tables(&self, spec: &Spec) -> (IndexTable, IndexTable) {
+        let Coefficients { action, stop } = self.coefficients();
+        let width = |w| Width::new(w, spec.k(), self.delta);
+        (
+            IndexTable::new(width(action), 0.0),
+            IndexTable::new(width(stop), self.stop_bias),
+        )
+    }
+}
+
+/// The learner.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBal, FeedBalParameters};
+/// use emab::{Action, Episode, Learner, Names, Spec};
+///
+/// let spec = Spec::new(10, Names::Count(10, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+///     .transition(|_t, x, _a, f| (x + f) as f64);
+/// let mut learner = FeedBal::new(Arc::new(spec), FeedBalParameters::new(0.2, 0.01).unwrap());
+///
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // never seen: both indices are infinite
+/// learner.learn(&Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() });
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // going on was never tried
+/// ```
+#[derive(Clone, Debug)]
+pub struct FeedBal {
+    spec: Arc<Spec>,
+    actions: usize,
+    parameters: FeedBalParameters,
+    action_index: IndexTable,
+    stop_index: IndexTable,
+    slots: Slots,
+    /// By slot: one cell for each continuation action, then one for `stop`.
+    cells: Vec<Cell>,
+    stream: Stream,
+}
+
+/// What is known of one action in one pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    count: u64,
+    sum: f64,
+    /// The upper confidence bound; kept here so that choosing only compares.
+    index: f64,
+}
+
+impl Cell {
+    #[inline]
+    fn observe(&mut self, value: f64, table: &mut IndexTable) {
+        self.count += 1;
+        self.sum += value;
+        let [reciprocal, width] = table.at(self.count);
+        self.index = self.sum * reciprocal + width;
+    }
+}
+
+impl FeedBal {
+    /// A learner that has seen nothing.
+    pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters) -> FeedBal {
+        let (action_index, stop_index) = parameters.index_tables(&spec);
+        FeedBal {
+            action_index,
+            stop_index,
+            actions: spec.actions().len(),
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+            spec,
+            parameters,
+            cells: Vec::new(),
+            stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+
+    /// What it was told.
+    pub fn parameters(&self) -> &FeedBalParameters {
+        &self.parameters
+    }
+
+    /// The first cell of a pair.
+    #[inline]
+    fn row(&mut self, t: usize, x: usize) -> usize {
+        let (slot, new) = self.slots.of(t, x);
+        if new {
+            self.add_row(t, x);
+        }
+        slot * (self.actions + 1)
+    }
+
+    #[cold]
+    fn add_row(&mut self, t: usize, x: usize) {
+        let fresh = |index| Cell {
+            count: 0,
+            sum: 0.0,
+            index,
+        };
+        for a in 0..self.actions {
+            // What may not be taken never wins.
+            self.cells.push(fresh(if self.spec.is_allowed(t, x, a) {
+                f64::INFINITY
+            } else {
+                f64::NEG_INFINITY
+            }));
+        }
+        self.cells.push(fresh(f64::INFINITY));
+    }
+
+    /// One of the continuation actions that share the largest index.
+    fn draw_tie(&mut self, first: usize, index: f64) -> usize {
+        let row = &self.cells[first..first + self.actions];
+        let mut tied = (0..self.actions).filter(|&a| row[a].index == index);
+        let count = tied.clone().count();
+        let chosen = if count > 1 {
+            self.stream.below(count)
+        } else {
+            0
+        };
+        tied.nth(chosen).unwrap_or(0)
+    }
+}
+
+impl Learner for FeedBal {
+    #[inline]
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t >= self.spec.horizon() {
+            return Action::Stop;
+        }
+        let first = self.row(t, x);
+        let row = &self.cells[first..first + self.actions + 1];
+        let mut best = 0;
+        for a in 1..self.actions {
+            if row[a].index > row[best].index {
+                best = a;
+            }
+        }
+        let index = row[best].index;
+        if index > row[self.actions].index {
+            if self.parameters.ties == Ties::Random {
+                best = self.draw_tie(first, index);
+            }
+            Action::Continue(best)
+        } else {
+            Action::Stop
+        }
+    }
+
+    #[inline]
+    fn learn(&mut self, episode: &Episode) {
+        for (i, &x) in episode.states.iter().enumerate() {
+            let first = self.row(i + 1, x);
+            // Each of the two is an observation by itself: a gain needs its own cost and the next reward, not this one.
+            if let Some(reward) = episode.known_reward(i + 1) {
+                self.cells[first + self.actions].observe(reward, &mut self.stop_index);
+            }
+            if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
+                self.cells[first + a].observe(gain, &mut self.action_index);
+            }
+        }
+    }
+
+    fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        let first = self.row(t, x);
+        let (column, table, bias) = match action {
+            Action::Continue(a) if a < self.actions => (a, &mut self.action_index, 0.0),
+            Action::Continue(_) => return None,
+            Action::Stop => {
+                let bias = self.parameters.stop_bias;
+                (self.actions, &mut self.stop_index, bias)
+            }
+        };
+        let cell = self.cells[first + column];
+        let [reciprocal, width] = table.at(cell.count);
+        let mean = cell.sum * reciprocal;
+        Some(Estimate {
+            count: cell.count,
+            mean,
+            width: width - bias,
+            index: mean + width,
+        })
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.slots.clear();
+        self.cells.clear();
+        self.stream = stream;
+    }
+}

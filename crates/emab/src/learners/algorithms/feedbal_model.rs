@@ -1,0 +1,318 @@
+//! FeedBAL through the estimated law: our own, after Section 3 of the paper.
+//!
+//! FeedBAL estimates the gain of an action by the mean of `R_{t+1} - C_t` over the times it was taken. But the terminal
+//! reward of the next pair is revealed whatever led there and whatever was played there, and the specification says
+//! where each feedback leads. So the gain is estimated as
+//!
+//! `ĝ_{t,x,a} = sum_j p̂_j r̂_{t+1,j} - ĉ_{t,x,a}`,
+//!
+//! `p̂` being the shares of the pairs that followed and `r̂` the means over everything that reached them. With `N` the
+//! times the action was taken, `M_j` the rewards seen at the next pair `j`, `D` the spread of their expectations and
+//! the joint bound of `mixture.rs` on the sums of (feedback and cost, reward of each next pair), the width of exactly
+//! this estimator is
+//!
+//! `sqrt((sigma_c^2 + D^2/4) (N + rho)/N^2 + sum_j p̂_j^2 sigma_r^2 (M_j + rho)/M_j^2)
+//!  * sqrt(2 log(K'/delta) + log(1 + N/rho) + sum_j log(1 + M_j/rho))`.
+//!
+//! - What is not known is no observation: a reward where `R_t` is known, cost and feedback where `C_t` is. Where rewards
+//!   are lost more often after one feedback than after another, `p̂` and each `r̂_j` stay right, and so does `ĝ`; the mean of
+//!   `R_{t+1} - C_t` would not.
+//! - `D` is not known: it is at most what the confidence bounds of the rewards leave open, and what the learner was told.
+//! - No feedback leads to more than the best that may follow: the upper bound is also at most `max_j (r̂_j + conf_j) - ĉ`
+//!   and the width of `ĉ`.
+//! - `K'` counts what can be reached and no more: a bound for the reward of each pair and two for each action of it, one
+//!   of them for its cost alone (three with `bernstein`).
+//! - `width=bernstein` takes the feedback out of the joint bound and adds `sqrt(2 B/N) sd_{p̂}(r) + 7 D B / (3 N)` for
+//!   it, `B = log(K'/delta)` and the excess of the Krichevsky-Trofimov mixture: it adapts to the variance of the feedback
+//!   that was observed.
+//! - The choice is by `trust.rs`. docs/theory.md has the proofs.
+
+use crate::episode::Episode;
+use crate::learner::{Estimate, Learner};
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::estimator::{Estimator, Law};
+use crate::learners::support::tabular::{DELTA, SIGMA2};
+use crate::learners::support::trust::{Known, Rule};
+use crate::parameter::{Sigma2, Spread};
+use crate::rng::Stream;
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "feedbal-model",
+    title: "FeedBAL-model",
+    about: "FeedBAL with the gain through the estimated law and rewards pooled over all that reached a pair",
+    reference: "emab, docs/theory.md; after Tekin, van der Schaar",
+    sees: Access::Spec,
+    promises: true,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[
+        SIGMA2,
+        DELTA,
+        Parameter::new(
+            "width",
+            "joint",
+            "confidence width: `joint` (one bound for feedback, cost and rewards) or `bernstein` (adapts to the variance of the feedback)",
+        ),
+        SIGMA2_COST,
+        SIGMA2_REWARD,
+        Parameter::new(
+            "feedback_spread",
+            "1",
+            "how far one feedback can move the next expected reward at most; where it was seen to move less, that counts",
+        )
+        .stated(|learning| learning.spread().map(Spread::get)),
+        RULE,
+        TRUST,
+        EXPLORE,
+        RHO,
+    ],
+    build: |with| {
+        let law = with.word(
+            "width",
+            &[("joint", Law::Joint), ("bernstein", Law::Bernstein)],
+        )?;
+        Ok(Box::new(FeedBalModel {
+            estimator: Estimator::new(with, law, true, law.bounds(), with.spread()?.get())?,
+            rule: rule(with)?,
+            known: Vec::new(),
+        }))
+    },
+};
+
+/// Variance proxy of the noise on costs.
+pub(crate) const SIGMA2_COST: Parameter = Parameter::new(
+    "sigma2_cost",
+    "sigma2",
+    "variance proxy of the noise on costs alone",
+)
+.stated(|learning| learning.sigma2_cost.map(Sigma2::get))
+.part_of("sigma2");
+
+/// Variance proxy of the noise on rewards.
+pub(crate) const SIGMA2_REWARD: Parameter = Parameter::new(
+    "sigma2_reward",
+    "sigma2",
+    "variance proxy of the noise on rewards alone",
+)
+.stated(|learning| learning.sigma2_reward.map(Sigma2::get))
+.part_of("sigma2");
+
+/// Who is played.
+pub(crate) const RULE: Parameter = Parameter::new(
+    "rule",
+    "trust",
+    "`trust`: the action of the largest modest index where its estimate can be trusted; `boldest`: that of the largest upper bound, always",
+);
+
+/// Of the rule.
+pub(crate) const TRUST: Parameter = Parameter::new(
+    "trust",
+    "3",
+    "the action of the largest modest index is played if its mean plus so many widths reaches the largest upper bound, at least 1",
+);
+
+/// Of the rule.
+pub(crate) const EXPLORE: Parameter = Parameter::new(
+    "explore",
+    "1",
+    "the modest index is the mean plus so many standard errors, at least 0",
+);
+
+/// Of the widths.
+pub(crate) const RHO: Parameter = Parameter::new(
+    "rho",
+    "3",
+    "the number of observations near which widths are made tight, from 0.001 to 1e6",
+);
+
+/// The rule as it is set.
+pub(crate) fn rule(with: &Build<'_>) -> Result<Rule, LearnerError> {
+    let trust = Rule::Trust {
+        trust: with.within("trust", 1.0, 1e6)?,
+        explore: with.within("explore", 0.0, 1e6)?,
+    };
+    with.word("rule", &[("trust", trust), ("boldest", Rule::Boldest)])
+}
+
+/// `feedbal:width=bernstein`: FeedBAL's own estimates and its own rule, with this width.
+pub(crate) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
+    Ok(FeedBalModel {
+        estimator: Estimator::new(
+            with,
+            Law::Bernstein,
+            false,
+            Law::Bernstein.bounds(),
+            with.spread()?.get(),
+        )?,
+        rule: Rule::Boldest,
+        known: Vec::new(),
+    })
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+pub(crate) struct FeedBalModel {
+    estimator: Estimator,
+    rule: Rule,
+    known: Vec<(usize, Known)>,
+}
+
+impl Learner for FeedBalModel {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let Some(pair) = self.estimator.chart.find(t, x) else {
+            return Action::Stop;
+        };
+        let stop = self.estimator.reward(pair);
+        self.known.clear();
+        for edge in self.estimator.chart.edges(pair) {
+            let known = self.estimator.gain(edge).against(stop);
+            self.known.push((self.estimator.chart.action(edge), known));
+        }
+        self.rule.choose(stop, &self.known)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.estimator.learn(episode);
+    }
+
+    fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        self.estimator.estimate(t, x, action)
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.estimator.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience};
+    use crate::learners::{LearnerConfig, LearnerDefaults};
+
+    fn build(text: &str) -> Box<dyn Learner + Send> {
+        let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+        config.build(patience().spec(), None).unwrap()
+    }
+
+    /// Three episodes: twice on to state 1, once to state 0, where one of them goes on.
+    fn taught(text: &str) -> Box<dyn Learner + Send> {
+        let mut learner = build(text);
+        learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 1.0]));
+        learner.learn(&after(&[(0, 1)], &[0.3], &[0.7, 2.0]));
+        learner.learn(&after(&[(0, 0), (0, 1)], &[0.2, 0.0], &[0.6, 4.0, 7.0]));
+        learner
+    }
+
+    #[test]
+    fn the_pooled_estimate_and_its_joint_width_by_hand() {
+        let mut learner = taught(
+            "feedbal-model:sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,rho=3,delta=0.1",
+        );
+        // p̂ = (1/3, 2/3), r̂ = (4, 1.5), ĉ = 0.2. Five pairs and two bounds for each of three edges: eleven.
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!(estimate.count, 3);
+        assert!((estimate.mean - (4.0 / 3.0 + 2.0 / 3.0 * 1.5 - 0.2)).abs() < 1e-12);
+        let (p, q) = (1.0 / 3.0, 2.0 / 3.0);
+        let spreads: f64 =
+            (0.1 + 1.0) * 6.0 / 9.0 + p * p * 0.2 * 4.0 / 1.0 + q * q * 0.2 * 5.0 / 4.0;
+        let logs: f64 = 2.0 * (11.0_f64 / 0.1).ln()
+            + 2.0_f64.ln()
+            + (4.0_f64 / 3.0).ln()
+            + (5.0_f64 / 3.0).ln();
+        assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
+        let stop = learner.estimate(1, 0, Action::Stop).unwrap();
+        assert!((stop.mean - 0.6).abs() < 1e-12);
+        let width: f64 = 0.2 * 6.0 / 9.0 * (2.0 * (11.0_f64 / 0.1).ln() + 2.0_f64.ln());
+        assert!((stop.width - width.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rewards_that_others_led_to_count() {
+        let mut learner = taught("feedbal-model:feedback_spread=1");
+        let before = learner.estimate(2, 0, Action::Continue(0)).unwrap();
+        // Step 3, state 1 was reached once, from (2, 0). Now it is reached from (2, 1).
+        learner.learn(&after(&[(0, 1), (0, 1)], &[0.0, 0.0], &[0.5, 0.5, 9.0]));
+        let now = learner.estimate(2, 0, Action::Continue(0)).unwrap();
+        assert_eq!((before.count, now.count), (1, 1));
+        assert!((before.mean - 7.0).abs() < 1e-12 && (now.mean - 8.0).abs() < 1e-12);
+        assert!(now.width < before.width);
+    }
+
+    #[test]
+    fn bernstein_by_hand() {
+        let noise = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,delta=0.1,width=bernstein";
+        // Five pairs and three bounds for each of three edges: 14. KT(1, 2) = 1/2 * 1/4 * 3/6, p̂^n = 4/27.
+        let log = (14.0_f64 / 0.1).ln();
+        let b = (log + (4.0_f64 / 27.0 * 16.0).ln()) / 3.0;
+        let width = |n: f64, rho: f64| {
+            let logs = 2.0 * log + (1.0 + n / rho).ln();
+            (0.2 * (n + rho) / (n * n) * logs).sqrt()
+        };
+        let law = |rho: f64| {
+            let sd = (16.0 / 3.0 + 2.0 / 3.0 * 2.25 - (7.0_f64 / 3.0).powi(2)).sqrt();
+            let unsure = width(1.0, rho).powi(2) / 3.0 + 2.0 / 3.0 * width(2.0, rho).powi(2);
+            (2.0 * b).sqrt() * (sd + unsure.sqrt()) + 7.0 / 3.0 * 2.0 * b
+        };
+        let mut pooled = taught(&format!("feedbal-model:rho=3,{noise}"));
+        let (p, q) = (1.0 / 3.0, 2.0 / 3.0);
+        let spreads: f64 = 0.1 * 6.0 / 9.0 + p * p * 0.2 * 4.0 + q * q * 0.2 * 5.0 / 4.0;
+        let logs = 2.0 * log + 2.0_f64.ln() + (4.0_f64 / 3.0).ln() + (5.0_f64 / 3.0).ln();
+        let estimate = pooled.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert!((estimate.width - (spreads * logs).sqrt() - law(3.0)).abs() < 1e-12);
+        // FeedBAL's own estimate: the mean of 0.9, 1.7 and 3.8, with the noise of both.
+        let mut direct = taught(&format!("feedbal:{noise}"));
+        let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert!((estimate.mean - 6.4 / 3.0).abs() < 1e-12);
+        let noise = (0.3 * 4.0 / 9.0 * (2.0 * log + 4.0_f64.ln())).sqrt();
+        assert!((estimate.width - noise - law(1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_unknown_in_part_by_hand() {
+        let taught = |text: &str| {
+            let mut learner = build(text);
+            learner.learn(&after(&[(0, 1)], &[0.1], &[f64::NAN, 1.0]));
+            learner.learn(&after(&[(0, 1)], &[0.3], &[0.7, f64::NAN]));
+            learner.learn(&after(&[(0, 0)], &[f64::NAN], &[0.6, 4.0]));
+            learner
+        };
+        let told = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,delta=0.1";
+        let mut pooled = taught(&format!("feedbal-model:rho=3,{told}"));
+        let stop = pooled.estimate(1, 0, Action::Stop).unwrap();
+        assert_eq!(stop.count, 2);
+        assert!((stop.mean - 0.65).abs() < 1e-12);
+        // Two costs, and both led to state 1, whose reward was seen once: p̂ = (0, 1), r̂ = (4, 1), ĉ = 0.2.
+        let estimate = pooled.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!(estimate.count, 2);
+        assert!((estimate.mean - 0.8).abs() < 1e-12);
+        let spreads: f64 = (0.1 + 1.0) * 5.0 / 4.0 + 0.2 * 4.0;
+        let logs = 2.0 * 110.0_f64.ln() + (5.0_f64 / 3.0).ln() + 2.0 * (4.0_f64 / 3.0).ln();
+        assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
+        // FeedBAL's own estimate has one gain in it, 1 - 0.1, and so the law has one feedback: KT(0, 1) = 1/2.
+        let mut direct = taught(&format!("feedbal:width=bernstein,{told}"));
+        let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!(estimate.count, 1);
+        assert!((estimate.mean - 0.9).abs() < 1e-12);
+        let log = 140.0_f64.ln();
+        let b = log + 2.0_f64.ln();
+        let noise = |proxy: f64| (proxy * 2.0 * (2.0 * log + 2.0_f64.ln())).sqrt();
+        let law = (2.0 * b).sqrt() * noise(0.2) + 7.0 / 3.0 * 2.0 * b;
+        assert!((estimate.width - noise(0.3) - law).abs() < 1e-12);
+        // Its rewards are all that are known, as before.
+        assert_eq!(direct.estimate(1, 0, Action::Stop).unwrap().count, 2);
+        assert_eq!(direct.estimate(2, 0, Action::Stop).unwrap().count, 1);
+    }
+
+    #[test]
+    fn an_outcome_that_is_unknown_is_no_observation() {
+        let mut learner = build("feedbal-model");
+        learner.learn(&after(&[(0, 1)], &[0.1], &[]));
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!(estimate.width, f64::INFINITY);
+        assert_eq!(learner.choose(1, 0), Action::Stop);
+    }
+}

@@ -1,0 +1,34 @@
+//! One file per learner: reference, formula, parameters, code and tests. [`ALGORITHMS`] registers them.
+
+use crate::learners::registry::entry::Entry;
+
+/// Declares the modules and lists their entries in the order in which `emab learners` prints them.
+macro_rules! algorithms {
+    ($($module:ident: $($entry:ident),+;)+) => {
+        $(pub(crate) mod $module;)+
+        /// Every learner that can be named.
+        pub(crate) static ALGORITHMS: &[&Entry] = &[$($(&$module::$entry),+),+];
+    };
+}
+
+// Adding a learner: its file in this directory, and its line here.
+algorithms! {
+    feedbal: ENTRY;
+    feedbal_model: ENTRY;
+    feedbal_lookahead: ENTRY;
+    ucb1: UCB1, UCB1V;
+    ucbvi: ENTRY;
+    ucrl2: ENTRY;
+    olp: ENTRY;
+    o_reps: ENTRY;
+    oasm: ENTRY;
+    psrl: ENTRY;
+    opsrl: ENTRY;
+    q_learning: ENTRY;
+    td_lambda: ENTRY;
+    thompson: ENTRY;
+    epsilon_greedy: ENTRY;
+    explore_then_commit: ENTRY;
+    policy: BENCHMARK, OPTIMAL, BEST_FIXED;
+    random: ENTRY;
+}

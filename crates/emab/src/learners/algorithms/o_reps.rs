@@ -1,0 +1,417 @@
+//! O-REPS: Zimin, Neu, *Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search* (NIPS
+//! 2013), the bandit form.
+//!
+//! The law of the process is known; losses are not, and may change from episode to episode. States come in `L` layers,
+//! one a step. A policy is its occupancy measure `q`, the chance that an episode passes `(x,a)`, and is played as
+//! `pi(a|x) = q(x,a) / sum_b q(x,b)`. With `D(q||w) = sum q ln(q/w) - q + w`:
+//!
+//! - `q_1` minimises `sum q ln q - q` over all occupancy measures;
+//! - after episode `k` the loss is estimated by `l̂(x,a) = l(x,a) / q_k(x,a)` where it was seen, and 0 elsewhere;
+//! - `q_{k+1}` minimises `eta <q, l̂> + D(q || q_k)` over all occupancy measures. It is
+//!   `q_k(x,a) exp(v(x) - eta l̂(x,a) - sum_y P(y|x,a) v(y))`, up to a factor per layer, with the `v` that minimises the
+//!   dual: see [`Flow::nearest`], which solves it. `v` is not the value of a soft Bellman recursion, since `D` is that of
+//!   the joint measure and counts a rare state for little;
+//! - `eta = sqrt(L ln(|X||A|/L) / (T |X||A|))` for `T` episodes, and the regret is at most
+//!   `2 sqrt(L |X||A| T ln(|X||A|/L))`, whatever the losses, if they lie in `[0, 1]`.
+//!
+//! What had to be adapted:
+//! - A state is a step-state pair that can be reached, and `|X||A|` the number of actions there, `stop` included.
+//! - An episode that has stopped is in no layer, so layers need not have mass 1: the factors per layer go, and `D` can be
+//!   larger by 1 a layer. `eta` has `L (1 + ln(|X||A|/L))` for that. Nothing else in the proof needs full layers.
+//! - Going on loses the cost and stopping `reward_most` less the terminal reward, both divided by
+//!   `reward_most - reward_least`: the sum over an episode is what it earned, turned round. Noise can lead a loss out of
+//!   `[0, 1]`. It is left there, since cutting it off would move means; but `eta l̂` counts as at least -1, which is
+//!   what the proof asks for, or a lucky draw in a rare pair would undo everything.
+//! - Nobody tells how many episodes there will be: by default (`eta=doubling`) it begins anew after 1, 2, 4, … episodes,
+//!   each time with `eta` for as many as are to come (the doubling trick: 1/(1 - 1/sqrt 2), or 3.4, times the bound).
+//! - With `reveal=true` the reward of every pair that was passed is seen, whatever was done there: its loss is divided by
+//!   the chance of coming to the pair.
+//! - An episode of which some cost or reward is unknown is left out: what is not seen would count as no loss.
+//! - Solving costs some hundred passes over the process after every episode, so there is a limit on its size.
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::{Parameter, ParameterValue};
+use crate::learners::support::tabular::{
+    Flow, LEAST, MOST, REVEAL, TabularParameters, TransitionGraph,
+};
+use crate::parameter::ParameterError;
+use crate::rng::{Role, Stream};
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "o-reps",
+    title: "O-REPS",
+    about: "knows the law: after every episode the nearest policy, by relative entropy, that loses less",
+    reference: "Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search",
+    sees: Access::Law,
+    promises: false,
+    chooses: ChoiceBasis::Draws,
+    parameters: &[
+        Parameter::new(
+            "eta",
+            "doubling",
+            "the learning rate, above 0; `doubling` for the published one with the doubling trick",
+        ),
+        LEAST,
+        MOST,
+        REVEAL,
+    ],
+    build: |with| {
+        let problem = with.problem()?;
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let flow = Flow::new(&chart, &problem).map_err(|error| with.oracle(error))?;
+        if flow.all_ways() > MAX_WAYS {
+            return Err(LearnerError::DoesNotApply {
+                learner: with.learner,
+                why: format!(
+                    "it solves a problem in all actions of all step-state pairs after every episode, and there are {}, \
+                     more than {MAX_WAYS}; a coarser state, fewer actions or a shorter horizon helps",
+                    flow.all_ways()
+                ),
+            });
+        }
+        Ok(Box::new(OReps::new(
+            chart,
+            flow,
+            TabularParameters::new(with)?,
+            eta(with)?,
+        )))
+    },
+};
+
+/// The most actions of pairs, `stop` included.
+const MAX_WAYS: usize = 2_000;
+
+/// The learning rate; none for the doubling trick.
+fn eta(with: &Build<'_>) -> Result<Option<f64>, LearnerError> {
+    let wrong = |got: &dyn std::fmt::Display| {
+        let rule = "be a finite number above 0, or `doubling`";
+        Err(with.wrong(ParameterError::new("eta", rule, got)))
+    };
+    match with.value("eta") {
+        None => Ok(None),
+        Some(ParameterValue::Word(word)) if word == "doubling" => Ok(None),
+        Some(ParameterValue::Number(eta)) if *eta > 0.0 && eta.is_finite() => Ok(Some(*eta)),
+        Some(other) => wrong(other),
+    }
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct OReps {
+    chart: TransitionGraph,
+    flow: Flow,
+    told: TabularParameters,
+    /// As it was set; none for the doubling trick.
+    fixed: Option<f64>,
+    /// `pi_1`, by way.
+    first: Vec<f64>,
+    /// `pi` and `q`, by way.
+    policy: Vec<f64>,
+    q: Vec<f64>,
+    /// Episodes that the present `eta` is for, and how many of them are over.
+    epoch: u64,
+    over: u64,
+    stream: Stream,
+    /// `ln` of the weights, for want of a place.
+    log_weight: Vec<f64>,
+}
+
+impl OReps {
+    fn new(
+        chart: TransitionGraph,
+        flow: Flow,
+        told: TabularParameters,
+        fixed: Option<f64>,
+    ) -> OReps {
+        let ways = flow.all_ways();
+        let nodes = (0..chart.pairs()).filter_map(|pair| flow.node(pair));
+        let mut even = vec![0.0; ways];
+        for node in nodes {
+            let chance = 1.0 / flow.ways(node).len() as f64;
+            even[flow.ways(node)].fill(chance);
+        }
+        let first = flow.nearest(&vec![0.0; ways], &flow.occupancy(&even));
+        OReps {
+            q: flow.occupancy(&first),
+            policy: first.clone(),
+            first,
+            epoch: 1,
+            over: 0,
+            stream: Stream::new(0, 0, Role::Learner),
+            log_weight: vec![0.0; ways],
+            chart,
+            flow,
+            told,
+            fixed,
+        }
+    }
+
+    /// `eta`.
+    fn eta(&self) -> f64 {
+        self.fixed.unwrap_or_else(|| {
+            let (layers, _) = self.chart.place(self.chart.pairs() - 1);
+            let (layers, ways) = (layers as f64, self.flow.all_ways() as f64);
+            let divergence = layers * (1.0 + libm::log(ways / layers));
+            (divergence / (self.epoch as f64 * ways)).sqrt()
+        })
+    }
+
+    /// Shows the losses of an episode that were seen, each with its way and the chance that it would be.
+    fn losses(&self, episode: &Episode, mut show: impl FnMut(usize, f64, f64)) {
+        let span = self.told.span();
+        let unit = if span > 0.0 { 1.0 / span } else { 1.0 };
+        for (i, &x) in episode.states.iter().enumerate() {
+            let pair = self.chart.find(i + 1, x);
+            let Some(node) = pair.and_then(|pair| self.flow.node(pair)) else {
+                return;
+            };
+            let ways = self.flow.ways(node);
+            let stop = ways.end - 1;
+            if let Some(&reward) = episode.rewards.get(i) {
+                let loss = (self.told.most - reward) * unit;
+                if self.told.reveal {
+                    show(stop, loss, self.q[ways.clone()].iter().sum());
+                } else if i + 1 == episode.states.len() {
+                    show(stop, loss, self.q[stop]);
+                }
+            }
+            if let (Some(&a), Some(&cost)) = (episode.actions.get(i), episode.costs.get(i))
+                && let Some(way) = ways.clone().find(|&way| self.flow.action(way) == Some(a))
+            {
+                show(way, cost * unit, self.q[way]);
+            }
+        }
+    }
+
+    /// Back to `q_1`.
+    fn begin(&mut self) {
+        self.policy.clone_from(&self.first);
+        self.q = self.flow.occupancy(&self.policy);
+        self.over = 0;
+    }
+}
+
+impl Learner for OReps {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let pair = self.chart.find(t, x);
+        let Some(node) = pair.and_then(|pair| self.flow.node(pair)) else {
+            return Action::Stop;
+        };
+        let mut draw = self.stream.uniform();
+        for way in self.flow.ways(node) {
+            draw -= self.policy[way];
+            if draw < 0.0 {
+                return self.flow.action(way).map_or(Action::Stop, Action::Continue);
+            }
+        }
+        Action::Stop
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        if !episode.is_known() {
+            return;
+        }
+        let eta = self.eta();
+        let mut log_weight = std::mem::take(&mut self.log_weight);
+        for (log, q) in log_weight.iter_mut().zip(&self.q) {
+            *log = libm::log(*q);
+        }
+        self.losses(episode, |way, loss, chance| {
+            // What it would never do itself says nothing: somebody else chose.
+            if chance > 0.0 {
+                log_weight[way] -= (eta * loss / chance).max(-1.0);
+            }
+        });
+        self.policy = self.flow.nearest(&log_weight, &self.q);
+        self.q = self.flow.occupancy(&self.policy);
+        self.log_weight = log_weight;
+        self.over += 1;
+        if self.fixed.is_none() && self.over == self.epoch {
+            self.epoch *= 2;
+            self.begin();
+        }
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.stream = stream;
+        self.epoch = 1;
+        self.begin();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::{LearnerConfig, LearnerDefaults};
+    use crate::model::{Model, Problem};
+    use crate::spec::{Names, Spec};
+
+    fn learner(problem: &Problem, reveal: bool, eta: Option<f64>) -> OReps {
+        let chart = TransitionGraph::new("o-reps", problem.spec()).unwrap();
+        let flow = Flow::new(&chart, problem).unwrap();
+        OReps::new(chart, flow, TabularParameters { reveal, ..told() }, eta)
+    }
+
+    /// Stop at once, or go on and stop then; the reward is never looked at.
+    fn choice() -> Problem {
+        let spec = Spec::new(
+            2,
+            Names::Count(1, ""),
+            Names::Count(1, ""),
+            Names::Count(1, ""),
+        );
+        let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| f64::NAN);
+        Problem::new("choice", spec.unwrap(), model)
+    }
+
+    #[test]
+    fn the_published_learning_rate_by_hand() {
+        // Ways: go and stop at the first step, stop at the second. L = 2 layers, |X||A| = 3.
+        let mut learner = learner(&choice(), false, None);
+        let by_hand = |t: f64| (2.0 * (1.0 + 1.5_f64.ln()) / (t * 3.0)).sqrt();
+        let mut epochs = Vec::new();
+        for _ in 0..15 {
+            if learner.over == 0 {
+                assert_eq!(learner.policy, learner.first);
+                assert!((learner.eta() - by_hand(learner.epoch as f64)).abs() < 1e-15);
+                epochs.push(learner.epoch);
+            }
+            learner.learn(&after(&[], &[], &[0.3]));
+        }
+        assert_eq!(epochs, [1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn one_update_by_hand() {
+        let golden = (3.0 - 5.0_f64.sqrt()) / 2.0;
+        let (eta, most) = (0.2, 1.0);
+        for reveal in [false, true] {
+            // It stops at once for 0.3.
+            let mut learner = learner(&choice(), reveal, Some(eta));
+            assert!((learner.q[1] - golden).abs() < 1e-12);
+            learner.learn(&after(&[], &[], &[0.3]));
+            let chance = if reveal { 1.0 } else { golden };
+            let w = golden * (-eta * (most - 0.3) / chance).exp();
+            // s minimises s ln(s/w) - s + 2 (1 - s) ln((1 - s)/A) - 2 (1 - s), A = 1 - golden: s A^2 = w (1 - s)^2.
+            let s = learner.q[1];
+            let a = 1.0 - golden;
+            assert!((s * a * a - w * (1.0 - s) * (1.0 - s)).abs() < 1e-12, "{s}");
+            // It goes on at a cost of 0.1 and gets 0.6; what the first step would have paid is seen with `reveal` alone.
+            let mut learner = self::learner(&choice(), reveal, Some(eta));
+            learner.learn(&after(&[(0, 0)], &[0.1], &[0.3, 0.6]));
+            let go = a * (-eta * 0.1 / a).exp();
+            let end = a * (-eta * 0.4 / a).exp();
+            let stop = match reveal {
+                true => golden * (-eta * 0.7_f64).exp(),
+                false => golden,
+            };
+            let s = learner.q[1];
+            assert!(
+                (s * go * end - stop * (1.0 - s) * (1.0 - s)).abs() < 1e-12,
+                "{s}"
+            );
+        }
+    }
+
+    #[test]
+    fn estimates_are_right_on_average() {
+        // Over all episodes that its policy can lead to, weighted by their chance, every loss comes out as it is.
+        for reveal in [false, true] {
+            let problem = patience();
+            let learner = learner(&problem, reveal, Some(0.1));
+            let mut mean = vec![0.0; learner.flow.all_ways()];
+            for paths in [vec![vec![]], paths(1), paths(2)] {
+                for path in paths {
+                    let (mut chance, mut node) = (1.0, 0);
+                    for &(a, f) in &path {
+                        let way = learner.flow.ways(node).start + a;
+                        chance *= 0.5 * learner.policy[way];
+                        let t = learner.chart.place(node).0;
+                        node = learner.chart.find(t + 1, f).unwrap();
+                    }
+                    chance *= learner.policy[learner.flow.ways(node).end - 1];
+                    let rewards: Vec<f64> = [0.5, 0.1, 0.9][..path.len() + 1].to_vec();
+                    let costs: Vec<f64> = [0.2, 0.3][..path.len()].to_vec();
+                    let episode = after(&path, &costs, &rewards);
+                    learner.losses(&episode, |way, loss, seen| {
+                        mean[way] += chance * loss / seen
+                    });
+                }
+            }
+            let truth = [0.2, 0.5, 0.3, 0.9, 0.3, 0.9, 0.1, 0.1];
+            for (mean, truth) in mean.iter().zip(truth) {
+                assert!((mean - truth).abs() < 1e-12, "{mean} is not {truth}");
+            }
+        }
+    }
+
+    fn paths(steps: usize) -> Vec<Vec<(usize, usize)>> {
+        match steps {
+            0 => vec![vec![]],
+            _ => paths(steps - 1)
+                .into_iter()
+                .flat_map(|path| [0, 1].map(|f| [&path[..], &[(0, f)]].concat()))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for (reveal, eta) in [(false, None), (false, Some(0.05)), (true, Some(0.05))] {
+            let mut learner = learner(&patience(), reveal, eta);
+            let played = play(&patience(), &mut learner, 4000, |_| 0.0);
+            assert!(
+                played.late_gain > played.optimal - 0.04,
+                "{}",
+                played.late_gain
+            );
+            assert!(played.optimal > played.benchmark + 0.2);
+        }
+    }
+
+    #[test]
+    fn an_unknown_outcome_changes_nothing() {
+        let mut learner = learner(&patience(), false, Some(0.1));
+        let before = learner.policy.clone();
+        learner.learn(&after(&[(0, 1)], &[], &[]));
+        assert_eq!(learner.policy, before);
+    }
+
+    #[test]
+    fn what_it_refuses() {
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(60, names(60), names(1), names(2))
+            .unwrap()
+            .transition(|_t, x, _a, f| (x + f) as f64);
+        let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 0.0);
+        let problem = Arc::new(Problem::new("large", spec, model));
+        let build = |text: &str, problem: &Arc<Problem>| {
+            let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+            config
+                .build(problem.spec(), Some(problem))
+                .map(|_| ())
+                .unwrap_err()
+        };
+        let error = build("o-reps", &problem);
+        assert!(error.does_not_apply());
+        assert!(
+            error.to_string().contains("3600, more than 2000"),
+            "{error}"
+        );
+        for eta in ["0", "inf", "-1", "published"] {
+            let error = build(&format!("o-reps:eta={eta}"), &patience()).to_string();
+            assert!(
+                error.contains("be a finite number above 0, or `doubling`"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! OASM: Gabillon, Kveton, Wen, Eriksson, Muthukrishnan, *Adaptive Submodular Maximization in Bandit Setting* (NIPS
+//! 2013), Algorithm 1.
+//!
+//! Items have states that are drawn anew for each episode, independently of each other, item `i` working with an unknown
+//! chance `p_i`. Choosing an item shows its state, and up to `K` items are chosen in an episode. What the chosen items
+//! with their states `y` are worth is known, and an item gains something only if it works, on average `ḡ_i(y)`. After
+//! each item was seen once, in episode `t` the next item is, until there are `K`,
+//!
+//! `argmax_i (p̂_i + c_{t-1,T_i}) ḡ_i(y)`, with `c_{t,s} = sqrt(2 ln t / s)`,
+//!
+//! over the items not chosen yet; `T_i` is how often `i` was seen before this episode and `p̂_i` how often of these it
+//! worked. Regret is against the greedy policy, which knows `p`: it is the benchmark of eMAB.
+//!
+//! What had to be adapted:
+//! - Items are continuation actions and an item's state is the feedback: 0 fails, 1 works. The learner is told the
+//!   rewards, since the paper's function is known; it looks neither at the law nor at costs, which it takes to be 0, nor
+//!   at the rewards that it earns.
+//! - The reward here is that of a pair, so the states of items not chosen have no part in it, and `ḡ_i(y)` needs no
+//!   mean: it is the reward after `i` has worked less the reward before.
+//! - There is no round of initialisation: an item never seen has an infinite index as long as it gains something.
+//! - It stops where no item that may be chosen gains anything. The gains of such problems never rise again, and the paper
+//!   has no `stop`.
+//! - The problem must be of this form, which [`gains`] checks in all pairs that the specification lets one reach. That
+//!   the states of items are independent and their laws the same at every step cannot be seen without the law; it is
+//!   the paper's assumption, and where it is wrong so is the learner.
+
+use std::collections::HashMap;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::support::tabular::{SCALE, TabularParameters, TransitionGraph};
+use crate::model::Problem;
+use crate::oracle::OracleError;
+use crate::rng::Stream;
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "oasm",
+    title: "OASM",
+    about: "for items that work or fail and a known reward: greedy with optimistic chances, pooled over all steps",
+    reference: "Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting",
+    sees: Access::Rewards,
+    promises: false,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[SCALE],
+    build: |with| {
+        let problem = with.problem()?;
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let gain = gains(&chart, &problem)?;
+        Ok(Box::new(Oasm::new(
+            chart,
+            gain,
+            TabularParameters::new(with)?.scale,
+        )))
+    },
+};
+
+const FAILS: usize = 0;
+const WORKS: usize = 1;
+
+/// `ḡ` by edge; an error where the problem is not of the form that this learner is made for.
+fn gains(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, LearnerError> {
+    let learner = ENTRY.name;
+    let refused = |why: String| LearnerError::DoesNotApply { learner, why };
+    let spec = problem.spec();
+    if spec.feedbacks().len() != 2 {
+        let feedbacks = spec.feedbacks().len();
+        return Err(refused(format!(
+            "its items fail (feedback 0) or work (feedback 1), and there are {feedbacks} feedbacks"
+        )));
+    }
+    let taken = items(chart, problem)?;
+    let reward = (0..chart.pairs()).map(|pair| {
+        let (t, x) = chart.place(pair);
+        problem.reward(t, x).map_err(|error| LearnerError::Oracle {
+            learner,
+            error: OracleError::from(error),
+        })
+    });
+    let reward: Vec<f64> = reward.collect::<Result<_, _>>()?;
+    let same =
+        |one: f64, other: f64| (one - other).abs() <= 1e-9 * (1.0 + one.abs().max(other.abs()));
+    let place = |pair| {
+        let (t, x) = chart.place(pair);
+        format!("t = {t}, x = {x}")
+    };
+
+    let mut worth: HashMap<&[usize], usize> = HashMap::new();
+    for pair in 0..chart.pairs() {
+        let first = *worth.entry(&taken[pair]).or_insert(pair);
+        if !same(reward[first], reward[pair]) {
+            return Err(refused(format!(
+                "the order of the items must not matter, and the reward is {} at {} and {} at {} after the same ones",
+                reward[first],
+                place(first),
+                reward[pair],
+                place(pair)
+            )));
+        }
+    }
+
+    let mut gain = vec![0.0; chart.all_edges()];
+    // By item: its gain in the pair that is looked at; infinite where it may not be taken.
+    let mut here = vec![f64::INFINITY; chart.actions()];
+    for pair in (0..chart.pairs()).rev() {
+        for edge in chart.edges(pair) {
+            let item = || {
+                format!(
+                    "`{}` at {}",
+                    spec.actions().name(chart.action(edge)),
+                    place(pair)
+                )
+            };
+            let after = |f| chart.arrow(edge, f).map(|arrow| chart.next(arrow));
+            let before = reward[pair];
+            if let Some(failed) = after(FAILS)
+                && !same(reward[failed], before)
+            {
+                return Err(refused(format!(
+                    "an item that fails must leave the reward as it is, and {} changes it from {before} to {}",
+                    item(),
+                    reward[failed]
+                )));
+            }
+            let worked = after(WORKS).map_or(before, |pair| reward[pair]);
+            if worked < before && !same(worked, before) {
+                return Err(refused(format!(
+                    "an item that works must not lower the reward, and {} does, from {before} to {worked}",
+                    item()
+                )));
+            }
+            gain[edge] = if same(worked, before) {
+                0.0
+            } else {
+                worked - before
+            };
+        }
+        // Pairs that follow have higher numbers, so their gains are known by now.
+        here.fill(f64::INFINITY);
+        for edge in chart.edges(pair) {
+            here[chart.action(edge)] = gain[edge];
+        }
+        for next in chart
+            .edges(pair)
+            .flat_map(|edge| chart.arrows(edge))
+            .map(|arrow| chart.next(arrow))
+        {
+            for later in chart.edges(next) {
+                let item = chart.action(later);
+                if gain[later] > here[item] && !same(gain[later], here[item]) {
+                    return Err(refused(format!(
+                        "the reward is not submodular: `{}` gains {} at {} and more, {}, after another item at {}",
+                        spec.actions().name(item),
+                        here[item],
+                        place(pair),
+                        gain[later],
+                        place(next)
+                    )));
+                }
+            }
+        }
+    }
+    Ok(gain)
+}
+
+/// By pair: the items taken before it with their states, in order; the state must tell them, and none comes twice.
+fn items(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, LearnerError> {
+    let learner = ENTRY.name;
+    let mut taken: Vec<Option<Vec<usize>>> = vec![None; chart.pairs()];
+    taken[0] = Some(Vec::new());
+    for pair in 0..chart.pairs() {
+        // Every pair but the first is the next of an earlier one.
+        let known = taken[pair].clone().unwrap_or_default();
+        let (t, x) = chart.place(pair);
+        for edge in chart.edges(pair) {
+            let item = chart.action(edge);
+            if known.iter().any(|taken| taken / 2 == item) {
+                let name = problem.spec().actions().name(item);
+                return Err(LearnerError::DoesNotApply {
+                    learner,
+                    why: format!(
+                        "an item is taken once at most, and `{name}` may be taken again at t = {t}, x = {x} (a mask \
+                         `allowed` can forbid it)"
+                    ),
+                });
+            }
+            for f in [FAILS, WORKS] {
+                let Some(arrow) = chart.arrow(edge, f) else {
+                    continue;
+                };
+                let mut after = known.clone();
+                after.push(2 * item + f);
+                after.sort_unstable();
+                let next = chart.next(arrow);
+                match &taken[next] {
+                    None => taken[next] = Some(after),
+                    Some(other) if *other == after => {}
+                    Some(_) => {
+                        let (t, x) = chart.place(next);
+                        return Err(LearnerError::DoesNotApply {
+                            learner,
+                            why: format!(
+                                "the state must tell which items were taken and which of them work, and t = {t}, \
+                                 x = {x} can be reached with different ones"
+                            ),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok(taken.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// What was seen of an item.
+#[derive(Clone, Copy, Debug, Default)]
+struct Item {
+    seen: u64,
+    worked: u64,
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct Oasm {
+    chart: TransitionGraph,
+    /// By edge.
+    gain: Vec<f64>,
+    scale: f64,
+    items: Vec<Item>,
+    episodes: u64,
+}
+
+impl Oasm {
+    fn new(chart: TransitionGraph, gain: Vec<f64>, scale: f64) -> Oasm {
+        Oasm {
+            items: vec![Item::default(); chart.actions()],
+            episodes: 0,
+            chart,
+            gain,
+            scale,
+        }
+    }
+
+    /// What an edge could gain: `(p̂ + c) ḡ`.
+    fn index(&self, edge: usize) -> f64 {
+        let (gain, Item { seen, worked }) = (self.gain[edge], self.items[self.chart.action(edge)]);
+        if seen == 0 {
+            return f64::INFINITY;
+        }
+        let log = libm::log(self.episodes.max(1) as f64);
+        let wide = self.scale * (2.0 * log / seen as f64).sqrt();
+        (worked as f64 / seen as f64 + wide) * gain
+    }
+}
+
+impl Learner for Oasm {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let Some(pair) = self.chart.find(t, x) else {
+            return Action::Stop;
+        };
+        let mut best = (None, f64::NEG_INFINITY);
+        for edge in self.chart.edges(pair).filter(|&edge| self.gain[edge] > 0.0) {
+            let index = self.index(edge);
+            if index > best.1 {
+                best = (Some(edge), index);
+            }
+        }
+        best.0.map_or(Action::Stop, |edge| {
+            Action::Continue(self.chart.action(edge))
+        })
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.episodes += 1;
+        for (&a, &f) in episode.actions.iter().zip(&episode.feedbacks) {
+            if let Some(item) = self.items.get_mut(a) {
+                item.seen += 1;
+                item.worked += u64::from(f == WORKS);
+            }
+        }
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.items.fill(Item::default());
+        self.episodes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::learners::support::tabular::testing::{patience, play};
+    use crate::model::{Model, Noise};
+    use crate::spec::{Names, Spec};
+
+    /// The state of an item in a state of the problem: 0 not taken, 1 failed, 2 works.
+    fn item(x: usize, i: usize) -> usize {
+        x / [1, 3, 9, 27][i] % 3
+    }
+
+    fn spec() -> Spec {
+        let names = |n| Names::Count(n, "");
+        Spec::new(3, names(81), names(4), names(2))
+            .unwrap()
+            .transition(|_t, x, a, f| (x + (f + 1) * [1, 3, 9, 27][a]) as f64)
+            .allowed(|_t, x, a, _f| f64::from(u8::from(item(x, a) == 0)))
+    }
+
+    /// Two of four sensors. 0 and 1 cover the valley (4) and something of their own (1), 2 and 3 only of their own (3, 2).
+    fn worth(x: usize) -> f64 {
+        let works = |i| f64::from(u8::from(item(x, i) == 2));
+        let valley = works(0).max(works(1));
+        4.0 * valley + works(0) + works(1) + 3.0 * works(2) + 2.0 * works(3)
+    }
+
+    const CHANCES: [f64; 4] = [0.5, 0.8, 0.6, 0.3];
+
+    fn coverage(reward: impl Fn(usize, usize) -> f64 + Send + Sync + 'static) -> Arc<Problem> {
+        let chance = |_t: usize, _x: usize, a: usize, f: usize| match f {
+            WORKS => CHANCES[a],
+            _ => 1.0 - CHANCES[a],
+        };
+        let model = Model::new(chance, move |t, x, _a, _f| reward(t, x))
+            .noise(Noise::None, Noise::normal(0.1).unwrap());
+        Arc::new(Problem::new("coverage", spec(), model))
+    }
+
+    fn learner(problem: &Problem) -> Result<Oasm, LearnerError> {
+        let chart = TransitionGraph::new("oasm", problem.spec())?;
+        let gain = gains(&chart, problem)?;
+        Ok(Oasm::new(chart, gain, 1.0))
+    }
+
+    fn refusal(problem: &Problem) -> String {
+        let error = learner(problem).unwrap_err();
+        assert!(error.does_not_apply());
+        error.to_string()
+    }
+
+    #[test]
+    fn the_index_by_hand() {
+        let mut learner = learner(&coverage(|_, x| worth(x))).unwrap();
+        assert_eq!(
+            learner.choose(1, 0),
+            Action::Continue(0),
+            "the first of the unseen"
+        );
+        for (a, f) in [(0, 1), (0, 0), (1, 1), (2, 0), (0, 0), (3, 1)] {
+            let mut episode = Episode::default();
+            episode.begin(0);
+            episode.advance(a, f, (f + 1) * [1, 3, 9, 27][a]);
+            learner.learn(&episode);
+        }
+        let log = 6.0_f64.ln();
+        let by_hand = [
+            (1.0 / 3.0 + (2.0 * log / 3.0).sqrt()) * 5.0,
+            (1.0 + (2.0 * log).sqrt()) * 5.0,
+            (2.0 * log).sqrt() * 3.0,
+            (1.0 + (2.0 * log).sqrt()) * 2.0,
+        ];
+        for (edge, by_hand) in by_hand.into_iter().enumerate() {
+            assert!((learner.index(edge) - by_hand).abs() < 1e-12, "item {edge}");
+        }
+        assert_eq!(learner.choose(1, 0), Action::Continue(1));
+        // Item 1 works: item 0 now gains 1 alone, and item 3 has the largest index.
+        let pair = learner.chart.find(2, 6).unwrap();
+        let edge = learner.chart.edge(pair, 0).unwrap();
+        assert!((learner.index(edge) - by_hand[0] / 5.0).abs() < 1e-12);
+        assert_eq!(learner.choose(2, 6), Action::Continue(3));
+        assert_eq!(learner.choose(3, 6 + 54), Action::Stop);
+    }
+
+    #[test]
+    fn its_regret_against_the_greedy_policy_goes_flat() {
+        let problem = coverage(|_, x| worth(x));
+        let mut learner = learner(&problem).unwrap();
+        let played = play(&problem, &mut learner, 20_000, |_| 0.0);
+        let late = played.benchmark - played.late_gain;
+        assert!(late < 0.002 * played.benchmark, "{late}");
+        for (item, chance) in learner.items.iter().zip(CHANCES) {
+            let seen = item.seen as f64;
+            let error = item.worked as f64 / seen - chance;
+            assert!(error.abs() < 4.0 * (0.25 / seen).sqrt());
+        }
+    }
+
+    #[test]
+    fn it_says_why_it_does_not_apply() {
+        let told = refusal(&patience());
+        assert!(told.contains("may be taken again at t = 2"), "{told}");
+        let told = refusal(&coverage(|t, x| worth(x) - 0.1 * t as f64));
+        assert!(told.contains("leave the reward as it is"), "{told}");
+        let told = refusal(&coverage(|_, x| -worth(x)));
+        assert!(told.contains("must not lower"), "{told}");
+        let both = |x| f64::from(u8::from(item(x, 0) == 2 && item(x, 1) == 2));
+        let told = refusal(&coverage(move |_, x| both(x)));
+        assert!(told.contains("not submodular"), "{told}");
+        assert!(told.contains("gains 0 at t = 1, x = 0"), "{told}");
+
+        // Three feedbacks; and a state that forgets which item it was.
+        let names = |n| Names::Count(n, "");
+        let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 0.0);
+        let three = Spec::new(2, names(1), names(1), names(3)).unwrap();
+        let told = refusal(&Problem::new("three", three, model.clone()));
+        assert!(told.contains("there are 3 feedbacks"), "{told}");
+        let forgets = Spec::new(2, names(1), names(2), names(2)).unwrap();
+        let told = refusal(&Problem::new("forgets", forgets, model));
+        assert!(
+            told.contains("t = 2, x = 0 can be reached with different ones"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn the_order_of_items_must_not_matter() {
+        // Two items; the state is the step's history: 0, then 1 to 4 for (item, feedback), then 5 + what came before.
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(3, names(15), names(2), names(2))
+            .unwrap()
+            .transition(|t, x, a, f| match t {
+                1 => (1 + 2 * a + f) as f64,
+                _ => (5 + 2 * (x - 1) + f) as f64,
+            })
+            .allowed(|_t, x, a, _f| f64::from(u8::from(x == 0 || (x - 1) / 2 != a)));
+        // Item 0 working is worth 2 if it came first, and 1 if it came second.
+        let reward = |t: usize, x: usize, _a: usize, _f: usize| match (t, x) {
+            (2, 2) | (3, 7 | 8) => 2.0,
+            (3, 10 | 12) => 1.0,
+            _ => 0.0,
+        };
+        let model = Model::new(|_t, _x, _a, _f| 0.5, reward);
+        let told = refusal(&Problem::new("order", spec, model));
+        assert!(told.contains("order of the items"), "{told}");
+    }
+}

@@ -1,0 +1,347 @@
+//! OLP: Tewari, Bartlett, *Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs* (NIPS 2007),
+//! Algorithm 1.
+//!
+//! At every time `t`, in state `i`, with `N(i,a,j)` transitions seen, `N(i,a)` and `N(i)` their sums:
+//!
+//! 1. the estimated law is `p̂(j|i,a) = (1 + N(i,a,j)) / (number of j + N(i,a))`;
+//! 2. the actions tried enough are `D(i) = { a : N(i,a) >= ln^2 N(i) }`;
+//! 3. `h` solves the optimality equations of the estimated process with the actions of `D` alone, and `O(i)` are the
+//!    actions of `D(i)` that attain the maximum there;
+//! 4. every action has the index `U(a) = sup { r(i,a) + sum_j q(j) h(j) : ||q - p̂(.|i,a)||_1 <= sqrt(2 ln t / N(i,a)) }`,
+//!    a linear program, solved by hand in [`best_near`];
+//! 5. if every `a` in `O(i)` has `N(i,a) < ln^2(N(i) + 1)`, and so is about to leave `D`, such an `a` is played; else one
+//!    with the largest index.
+//!
+//! What had to be adapted:
+//! - The paper maximises the average reward of a process that never ends, with `h` its bias. Here a state is a
+//!   step-state pair and the process ends, so `h` is the value, by one backward pass. `stop` is an action like others.
+//! - The paper adds 1 for every state `j`, since it does not know which can follow (it prints `|A(i)| + N(i,a)` below the
+//!   line, which sums to 1 only where there are as many states as actions). Here those that may follow are known.
+//! - The paper knows the rewards. Here a mean that was seen `n` times is used in `h`, and in the index it gets
+//!   `sqrt(2 sigma2 ln t / n)`, which holds with the same confidence, `1 - 1/t`, as the ball. Before the first
+//!   observation a reward counts as `reward_most` and a cost as 0, in `h` too: the paper's process visits every state
+//!   whatever is played, and this one would never come to pairs that nobody goes to. Indices are clipped at `reward_most`.
+//! - For the same reason the promise of logarithmic regret is not one here: `h` is no upper bound, and exploration happens
+//!   only in pairs that are visited anyway.
+//! - `ln^2 0` is 0. Where no action is in `D(i)`, which small counts can bring about, all are.
+//! - `t` counts steps, `stop` included, but nothing is learned within an episode. `N(i, stop)` are the rewards seen in
+//!   `i`; with `reveal=true` they are as many as the visits, and `stop` is always in `D`.
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::support::tabular::{
+    Counts, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, TabularParameters, TransitionGraph,
+    best_near,
+};
+use crate::rng::Stream;
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "olp",
+    title: "OLP",
+    about: "values of the estimated process, and at each step the action that could best lead on to them",
+    reference: "Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
+    build: |with| {
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        Ok(Box::new(Olp::new(chart, TabularParameters::new(with)?)))
+    },
+};
+
+/// What is known, and the process that is estimated by it.
+#[derive(Clone, Debug)]
+struct Known {
+    chart: TransitionGraph,
+    told: TabularParameters,
+    evidence: Counts,
+}
+
+/// `ln^2 n`, and 0 of 0.
+fn log_squared(n: u64) -> f64 {
+    let log = libm::log(n.max(1) as f64);
+    log * log
+}
+
+impl Known {
+    /// `p̂` of the arrows of an edge.
+    fn law(&self, edge: usize) -> impl Fn(usize) -> f64 {
+        let arrows = self.chart.arrows(edge).len() as u64;
+        let all = (arrows + self.evidence.count(edge)) as f64;
+        move |arrow| (1 + self.evidence.followed[arrow]) as f64 / all
+    }
+
+    /// How wide the mean of so many observations is at a time with this logarithm.
+    fn noise(&self, seen: &Sums, log: f64) -> f64 {
+        self.told.scale * (2.0 * self.told.sigma2 * log / seen.count as f64).sqrt()
+    }
+
+    /// The estimated worth of stopping.
+    fn stop(&self, pair: usize) -> f64 {
+        let reward = &self.evidence.reward[pair];
+        match reward.count {
+            0 => self.told.most,
+            _ => reward.mean(),
+        }
+    }
+
+    /// The estimated worth of an edge, when what may follow it has these values.
+    fn go(&self, edge: usize, value: &[f64]) -> f64 {
+        let arrows = self.chart.arrows(edge);
+        if arrows.is_empty() {
+            return f64::NEG_INFINITY;
+        }
+        let law = self.law(edge);
+        let next = |arrow| law(arrow) * value[self.chart.next(arrow)];
+        arrows.map(next).sum::<f64>() - self.evidence.cost[edge].mean()
+    }
+
+    /// Shows every action of `D` in a pair with its count and its estimated worth, in order, `stop` first.
+    fn tried(&self, pair: usize, value: &[f64], mut show: impl FnMut(Action, u64, f64)) {
+        let (chart, evidence) = (&self.chart, &self.evidence);
+        let enough = log_squared(evidence.visits(chart, pair));
+        let stopped = evidence.reward[pair].count;
+        let counts = chart.edges(pair).map(|edge| evidence.count(edge));
+        let none = counts.chain([stopped]).all(|count| (count as f64) < enough);
+        let shown = |count: u64| none || count as f64 >= enough;
+        if shown(stopped) {
+            show(Action::Stop, stopped, self.stop(pair));
+        }
+        for edge in chart.edges(pair) {
+            let count = evidence.count(edge);
+            if shown(count) {
+                let action = Action::Continue(chart.action(edge));
+                show(action, count, self.go(edge, value));
+            }
+        }
+    }
+
+    /// `U` of `stop`.
+    fn index_stop(&self, pair: usize, log: f64) -> f64 {
+        let reward = &self.evidence.reward[pair];
+        match reward.count {
+            0 => self.told.most,
+            _ => (reward.mean() + self.noise(reward, log)).min(self.told.most),
+        }
+    }
+
+    /// `U` of an edge.
+    fn index(&self, edge: usize, log: f64, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
+        let n = self.evidence.count(edge);
+        let radius = match n {
+            0 => f64::INFINITY,
+            _ => self.told.scale * (2.0 * log / n as f64).sqrt(),
+        };
+        let cost = &self.evidence.cost[edge];
+        let paid = match cost.count {
+            0 => 0.0,
+            _ => cost.mean() - self.noise(cost, log),
+        };
+        outcomes.clear();
+        let arrows = self.chart.arrows(edge);
+        let law = self.law(edge);
+        outcomes.extend(arrows.map(|arrow| (value[self.chart.next(arrow)], law(arrow))));
+        (best_near(outcomes, radius) - paid).min(self.told.most)
+    }
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct Olp {
+    known: Known,
+    /// `h`, and of each pair one action of `O`: the first.
+    plan: Plan,
+    /// Steps of the episodes taken in.
+    steps: u64,
+    stale: bool,
+    outcomes: Vec<(f64, f64)>,
+}
+
+impl Olp {
+    fn new(chart: TransitionGraph, told: TabularParameters) -> Olp {
+        Olp {
+            plan: Plan::new(&chart, told.most),
+            steps: 0,
+            stale: true,
+            outcomes: Vec::new(),
+            known: Known {
+                evidence: Counts::new(&chart, told.reveal),
+                chart,
+                told,
+            },
+        }
+    }
+
+    /// The optimality equations of the estimated process with `D` alone.
+    fn replan(&mut self) {
+        let Olp { known, plan, .. } = self;
+        for pair in (0..known.chart.pairs()).rev() {
+            let mut best = (Action::Stop, f64::NEG_INFINITY);
+            known.tried(pair, &plan.value, |action, _, worth| {
+                if worth > best.1 {
+                    best = (action, worth);
+                }
+            });
+            (plan.choice[pair], plan.value[pair]) = best;
+        }
+    }
+
+    /// Whether all of `O` is about to leave `D`.
+    fn leaves(&self, pair: usize) -> bool {
+        let known = &self.known;
+        let soon = log_squared(known.evidence.visits(&known.chart, pair) + 1);
+        let mut all = true;
+        known.tried(pair, &self.plan.value, |_, n, worth| {
+            if worth == self.plan.value[pair] {
+                all &= (n as f64) < soon;
+            }
+        });
+        all
+    }
+
+    /// The action of the largest index at a time with this logarithm; `stop` wins ties, then the lowest.
+    fn optimistic(&mut self, pair: usize, log: f64) -> Action {
+        let Olp {
+            known,
+            plan,
+            outcomes,
+            ..
+        } = self;
+        let mut best = (Action::Stop, known.index_stop(pair, log));
+        for edge in known.chart.edges(pair) {
+            let index = known.index(edge, log, &plan.value, outcomes);
+            if index > best.1 {
+                best = (Action::Continue(known.chart.action(edge)), index);
+            }
+        }
+        best.0
+    }
+}
+
+impl Learner for Olp {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if std::mem::take(&mut self.stale) {
+            self.replan();
+        }
+        let Some(pair) = self.known.chart.find(t, x) else {
+            return Action::Stop;
+        };
+        if self.leaves(pair) {
+            return self.plan.choice[pair];
+        }
+        self.optimistic(pair, libm::log((self.steps + t as u64) as f64))
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.known.evidence.learn(&self.known.chart, episode);
+        self.steps += episode.steps() as u64;
+        self.stale = true;
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.known.evidence.clear();
+        self.steps = 0;
+        self.stale = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play, told};
+
+    fn learner(scale: f64, reveal: bool) -> Olp {
+        let told = TabularParameters {
+            scale,
+            reveal,
+            ..told()
+        };
+        Olp::new(
+            TransitionGraph::new("olp", patience().spec()).unwrap(),
+            told,
+        )
+    }
+
+    #[test]
+    fn the_index_by_hand() {
+        // On from the start three times to state 0 and once to state 1: p̂ = (4/6, 2/6).
+        let mut learner = learner(1.0, false);
+        for feedback in [0, 1, 0, 0] {
+            learner.learn(&after(&[(0, feedback)], &[0.1], &[0.5, 0.25]));
+        }
+        let known = &learner.known;
+        let (value, log) = ([0.0, 0.2, 0.8, 0.0, 0.0], 1.5_f64.ln());
+        assert!((known.law(0)(0) - 4.0 / 6.0).abs() < 1e-15);
+        let estimate = 0.2 * 4.0 / 6.0 + 0.8 * 2.0 / 6.0 - 0.1;
+        assert!((known.go(0, &value) - estimate).abs() < 1e-15);
+        let (ball, noise) = ((2.0 * log / 4.0).sqrt(), (0.02 * log / 4.0).sqrt());
+        let by_hand = estimate + 0.6 * ball / 2.0 + noise;
+        let index = known.index(0, log, &value, &mut Vec::new());
+        assert!((index - by_hand).abs() < 1e-12, "{index} is not {by_hand}");
+        let stop = known.index_stop(1, log);
+        assert!((stop - (0.25 + (0.02 * log / 3.0).sqrt())).abs() < 1e-12);
+        assert_eq!(known.stop(0), 1.0, "nobody has stopped there");
+        assert_eq!(known.index_stop(0, log), 1.0);
+        let untried = known.chart.edges(1).start;
+        let value = [0.0, 0.0, 0.0, 0.3, 0.6];
+        assert_eq!(known.index(untried, log, &value, &mut Vec::new()), 0.6);
+    }
+
+    #[test]
+    fn what_is_tried_too_little_is_left_out_of_the_values() {
+        // Of n visits to the start, one stops there for 0.9 and the others go on to end in state 0 at step 2 with 0.1.
+        // ln^2 2 < 1 <= ln^2 3: with three visits, one stop is too little.
+        let mut learner = learner(1.0, false);
+        learner.learn(&after(&[], &[], &[0.9]));
+        for (visits, kept) in [(2, true), (3, false)] {
+            learner.learn(&after(&[(0, 0)], &[0.0], &[0.9, 0.1]));
+            assert_eq!(
+                learner.known.evidence.visits(&learner.known.chart, 0),
+                visits
+            );
+            let mut actions = Vec::new();
+            let value = [0.0, 0.1, 0.1, 0.0, 0.0];
+            learner
+                .known
+                .tried(0, &value, |action, _, _| actions.push(action));
+            assert_eq!(actions.contains(&Action::Stop), kept);
+            assert!(actions.contains(&Action::Continue(0)));
+        }
+    }
+
+    #[test]
+    fn the_best_is_played_before_it_leaves() {
+        // Stopping is best and was done once in two visits; ln^2 3 > 1, so another visit would drop it.
+        let mut learner = learner(1.0, false);
+        learner.learn(&after(&[], &[], &[0.9]));
+        learner.learn(&after(&[(0, 0)], &[0.5], &[0.9, 0.1]));
+        learner.replan();
+        assert_eq!(learner.plan.choice[0], Action::Stop);
+        assert!(learner.leaves(0));
+        assert_eq!(learner.choose(1, 0), Action::Stop);
+        learner.learn(&after(&[], &[], &[0.9]));
+        learner.replan();
+        assert!(!learner.leaves(0), "ln^2 4 < 2");
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for reveal in [false, true] {
+            let mut learner = learner(1.0, reveal);
+            let played = play(&patience(), &mut learner, 4000, |_| 0.0);
+            assert!(
+                played.late_gain > played.optimal - 0.03,
+                "{}",
+                played.late_gain
+            );
+            assert!(played.optimal > played.benchmark + 0.2);
+            learner.replan();
+            let value = learner.plan.value[0];
+            assert!((value - played.optimal).abs() < 0.03, "{value}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Learners that know the truth and have nothing to learn: the benchmark, the optimal policy, the best fixed sequence.
+//!
+//! They play what [`crate::oracle`] says, so that a simulation can set them beside those that must learn.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::model::Problem;
+use crate::oracle::{Benchmark, FixedSequence, Optimal, OracleError, Pairs, best_fixed};
+use crate::rng::Stream;
+use crate::slots::Slots;
+use crate::spec::{Action, Spec};
+
+/// The most outcomes that are followed for the best fixed sequence: some seconds.
+pub const FIXED_WORK: usize = 20_000_000;
+
+/// Its place in the catalogue.
+pub(crate) static BENCHMARK: Entry = Entry {
+    name: "benchmark",
+    title: "benchmark",
+    about: "always takes the best next step",
+    reference: "Tekin, van der Schaar, Algorithm 1",
+    sees: Access::Problem,
+    promises: false,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[],
+    build: |with| {
+        let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
+        Ok(Box::new(policy))
+    },
+};
+
+/// Its place in the catalogue.
+pub(crate) static OPTIMAL: Entry = Entry {
+    name: "optimal",
+    title: "optimal",
+    about: "plays the optimal policy",
+    reference: "backward induction",
+    sees: Access::Problem,
+    promises: false,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[],
+    build: |with| {
+        let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
+        Ok(Box::new(policy))
+    },
+};
+
+/// Its place in the catalogue.
+pub(crate) static BEST_FIXED: Entry = Entry {
+    name: "best-fixed",
+    title: "best fixed",
+    about: "plays the best sequence that looks at no feedback",
+    reference: "Tekin, van der Schaar, Section 2",
+    sees: Access::Problem,
+    promises: false,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[],
+    build: |with| {
+        let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
+        let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
+        let best = best_fixed(&pairs, &optimal, FIXED_WORK).ok_or(LearnerError::Sequences {
+            learner: with.learner,
+        })?;
+        Ok(Box::new(Policy::fixed(with.spec.clone(), &best)))
+    },
+};
+
+/// Plays a policy: an action for every step-state pair.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Action, Learner, Model, Names, Problem, Spec, learners::Policy};
+/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
+/// let mut learner = Policy::benchmark(Arc::new(Problem::new("wait", spec, model))).unwrap();
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0));
+/// ```
+pub struct Policy {
+    decide: Box<dyn FnMut(usize, usize) -> Action + Send>,
+    slots: Slots,
+    known: Vec<Action>,
+}
+
+impl Policy {
+    /// The policy that a function states; it is asked once a pair.
+    pub fn new(spec: &Spec, decide: impl FnMut(usize, usize) -> Action + Send + 'static) -> Policy {
+        Policy {
+            decide: Box::new(decide),
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+            known: Vec::new(),
+        }
+    }
+
+    /// Algorithm 1.
+    pub fn benchmark(problem: Arc<Problem>) -> Result<Policy, OracleError> {
+        let spec = problem.spec().clone();
+        let mut benchmark = Benchmark::new(problem)?;
+        // Whoever drives the learner has met this pair in an oracle of their own and reported what was wrong.
+        let decide = move |t, x| {
+            let pair = benchmark.pairs_mut().meet(t, x);
+            pair.and_then(|pair| benchmark.choice(pair))
+                .unwrap_or(Action::Stop)
+        };
+        Ok(Policy::new(&spec, decide))
+    }
+
+    /// Backward induction.
+    pub fn optimal(problem: Arc<Problem>) -> Result<Policy, OracleError> {
+        let spec = problem.spec().clone();
+        let mut pairs = Pairs::new(problem)?;
+        let optimal = Optimal::new(&mut pairs)?;
+        let decide = move |t, x| {
+            pairs
+                .find(t, x)
+                .map_or(Action::Stop, |pair| optimal.choice(pair))
+        };
+        Ok(Policy::new(&spec, decide))
+    }
+
+    /// A sequence that looks at no feedback.
+    pub fn fixed(spec: Arc<Spec>, sequence: &FixedSequence) -> Policy {
+        let actions = sequence.actions.clone();
+        let known = spec.clone();
+        Policy::new(&spec, move |t, x| match actions.get(t - 1) {
+            Some(&a) if known.is_allowed(t, x, a) => Action::Continue(a),
+            _ => Action::Stop,
+        })
+    }
+}
+
+impl Learner for Policy {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let (slot, new) = self.slots.of(t, x);
+        if new {
+            let action = (self.decide)(t, x);
+            self.known.push(action);
+        }
+        self.known[slot]
+    }
+
+    fn learn(&mut self, _episode: &Episode) {}
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn reset(&mut self, _stream: Stream) {}
+}

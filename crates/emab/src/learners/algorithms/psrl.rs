@@ -1,0 +1,284 @@
+//! PSRL: Osband, Russo, Van Roy, *(More) Efficient Reinforcement Learning via Posterior Sampling* (NIPS 2013).
+//!
+//! There is a prior over processes. Before each episode one process is drawn from the posterior, given all that was
+//! seen, and solved; its optimal policy is played to the end of the episode. Nothing else: no bonus, no bound. The
+//! published regret is an expectation over the prior, `O(tau S sqrt(A T log(S A T)))` with `tau` the episode's length.
+//!
+//! The prior is left open by the paper. As in its experiments, laws have independent Dirichlet priors and means
+//! independent normal ones; here with the variance of the noise known:
+//!
+//! - the law of an action's arrows: Dirichlet with `prior` for each, plus how often it was followed;
+//! - a mean with prior `N(m, s^2)` after `n` observations of sum `y`: `N((sigma2 m + s^2 y) / w, sigma2 s^2 / w)`,
+//!   `w = sigma2 + n s^2`. For a reward `m` is the middle of `[reward_least, reward_most]`, for a cost it is 0; for both
+//!   `s` is `prior_sd` times the length of that range.
+//!
+//! What had to be adapted:
+//! - A state of the process is a step-state pair; the specification says which pairs may follow an action, so a law is
+//!   over these and not over all states. Draws of rewards are not clipped to their range, nor those of costs at 0.
+//! - The draw is made when step 1 is asked for. An outcome that arrives within another episode changes the posterior, and
+//!   not the process that the episode is played by.
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::tabular::{
+    Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
+    TransitionGraph, dirichlet, prior_sd,
+};
+use crate::rng::{Role, Stream};
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "psrl",
+    title: "PSRL",
+    about: "draws a process from the posterior before every episode and plays its optimal policy",
+    reference: "Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Draws,
+    parameters: &[
+        SIGMA2,
+        Parameter::new(
+            "prior",
+            "1",
+            "weight of each possible next pair in the Dirichlet prior of a law, more than 0",
+        ),
+        PRIOR_SD,
+        LEAST,
+        MOST,
+        REVEAL,
+    ],
+    build: |with| {
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let told = TabularParameters::new(with)?;
+        let (weight, sd) = (with.positive("prior")?, prior_sd(with)?);
+        Ok(Box::new(Psrl::new(chart, told, weight, sd)))
+    },
+};
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct Psrl {
+    chart: TransitionGraph,
+    sigma2: f64,
+    /// The weight of an arrow before anything was seen.
+    weight: f64,
+    reward_prior: Normal,
+    cost_prior: Normal,
+    evidence: Counts,
+    process: Process,
+    plan: Plan,
+    /// Whether some process was drawn since the reset.
+    drawn: bool,
+    stream: Stream,
+}
+
+/// A process that was drawn.
+#[derive(Clone, Debug)]
+struct Process {
+    /// By arrow.
+    law: Vec<f64>,
+    /// By edge.
+    cost: Vec<f64>,
+    /// By pair.
+    reward: Vec<f64>,
+}
+
+impl Psrl {
+    fn new(chart: TransitionGraph, told: TabularParameters, weight: f64, prior_sd: f64) -> Psrl {
+        let reward_prior = Normal::of_rewards(&told, prior_sd);
+        Psrl {
+            sigma2: told.sigma2,
+            weight,
+            cost_prior: Normal {
+                mean: 0.0,
+                ..reward_prior
+            },
+            reward_prior,
+            evidence: Counts::new(&chart, told.reveal),
+            process: Process {
+                law: vec![0.0; chart.all_arrows()],
+                cost: vec![0.0; chart.all_edges()],
+                reward: vec![0.0; chart.pairs()],
+            },
+            plan: Plan::new(&chart, told.most),
+            drawn: false,
+            stream: Stream::new(0, 0, Role::Learner),
+            chart,
+        }
+    }
+
+    fn draw(&mut self) {
+        let (seen, process, stream) = (&self.evidence, &mut self.process, &mut self.stream);
+        for (reward, sums) in process.reward.iter_mut().zip(&seen.reward) {
+            *reward = self.reward_prior.given(sums, self.sigma2).draw(stream);
+        }
+        let mut law = Vec::new();
+        for edge in 0..self.chart.all_edges() {
+            let cost = self.cost_prior.given(&seen.cost[edge], self.sigma2);
+            process.cost[edge] = cost.draw(stream);
+            let arrows = self.chart.arrows(edge);
+            let followed = seen.followed[arrows.clone()].iter();
+            dirichlet(stream, followed.map(|&n| self.weight + n as f64), &mut law);
+            process.law[arrows].copy_from_slice(&law);
+        }
+    }
+
+    fn solve(&mut self) {
+        let (chart, process) = (&self.chart, &self.process);
+        self.plan.solve(
+            chart,
+            |pair| process.reward[pair],
+            |edge, value| {
+                let ahead: f64 = chart
+                    .arrows(edge)
+                    .map(|arrow| process.law[arrow] * value[chart.next(arrow)])
+                    .sum();
+                ahead - process.cost[edge]
+            },
+        );
+    }
+}
+
+impl Learner for Psrl {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t == 1 || !self.drawn {
+            self.draw();
+            self.solve();
+            self.drawn = true;
+        }
+        self.plan.at(&self.chart, t, x)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.evidence.learn(&self.chart, episode);
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.evidence.clear();
+        self.drawn = false;
+        self.stream = stream;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play, told};
+
+    fn learner(reveal: bool) -> Psrl {
+        let told = TabularParameters { reveal, ..told() };
+        Psrl::new(
+            TransitionGraph::new("psrl", patience().spec()).unwrap(),
+            told,
+            1.0,
+            0.5,
+        )
+    }
+
+    #[test]
+    fn draws_follow_the_posterior() {
+        let mut learner = learner(false);
+        learner.reset(Stream::new(1, 0, Role::Learner));
+        for (f, cost) in [(1, 0.1), (1, 0.2), (0, 0.3)] {
+            learner.learn(&after(&[(0, f)], &[cost], &[0.5, 0.25]));
+        }
+        let n = 40_000;
+        // What was drawn, how often each came about, and the posterior's mean and variance.
+        let mut seen = [[0.0; 2]; 4];
+        for _ in 0..n {
+            learner.draw();
+            let process = &learner.process;
+            let drawn = [
+                process.law[1],
+                process.cost[0],
+                process.reward[2],
+                process.reward[0],
+            ];
+            for (sums, value) in seen.iter_mut().zip(drawn) {
+                sums[0] += value;
+                sums[1] += value * value;
+            }
+        }
+        // Beta(1 + 2, 1 + 1); cost N(0, 1/4) seen thrice, sum 0.6; state 1 at step 2 earned 0.25 twice; the start, which
+        // never was stopped at, has its prior.
+        let normal = |prior: f64, n: f64, sum: f64| {
+            let precision = 4.0 + n / 0.01;
+            ((4.0 * prior + sum / 0.01) / precision, 1.0 / precision)
+        };
+        let expected = [
+            (0.6, 3.0 * 2.0 / (25.0 * 6.0)),
+            normal(0.0, 3.0, 0.6),
+            normal(0.5, 2.0, 0.5),
+            normal(0.5, 0.0, 0.0),
+        ];
+        let n = f64::from(n);
+        for (sums, (mean, variance)) in seen.iter().zip(expected) {
+            let got = sums[0] / n;
+            assert!(
+                (got - mean).abs() < 4.5 * (variance / n).sqrt(),
+                "{got} is not {mean}"
+            );
+            let got = sums[1] / n - got * got;
+            // The variance of a squared normal deviation is twice its own squared, and that of Beta(3, 2) is less.
+            assert!(
+                (got - variance).abs() < 4.5 * variance * (2.0 / n).sqrt(),
+                "{got} is not {variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_process_drawn_is_solved() {
+        // Pairs: the start, then (2, 0), (2, 1), (3, 0), (3, 1); an edge from each of the first three.
+        let mut learner = learner(false);
+        learner.process = Process {
+            law: vec![0.25, 0.75, 0.5, 0.5, 1.0, 0.0],
+            cost: vec![0.1, 0.2, 0.3],
+            reward: vec![0.5, 0.0, 0.6, 0.4, 2.0],
+        };
+        learner.solve();
+        // (2, 0) goes on for 1.2 - 0.2, (2, 1) stops for 0.6 over 0.4 - 0.3; the start 0.25 * 1 + 0.75 * 0.6 - 0.1.
+        let by_hand = [0.6, 1.0, 0.6, 0.4, 2.0];
+        for (value, by_hand) in learner.plan.value.iter().zip(by_hand) {
+            assert!((value - by_hand).abs() < 1e-12, "{value} is not {by_hand}");
+        }
+        assert_eq!(learner.plan.at(&learner.chart, 1, 0), Action::Continue(0));
+        assert_eq!(learner.plan.at(&learner.chart, 2, 1), Action::Stop);
+    }
+
+    #[test]
+    fn all_revealed_rewards_are_seen_if_asked_for() {
+        let mut learner = learner(true);
+        learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 0.25]));
+        assert_eq!(learner.evidence.reward[0].count, 1);
+    }
+
+    #[test]
+    fn one_process_is_played_by_for_an_episode() {
+        let mut learner = learner(false);
+        learner.reset(Stream::new(2, 0, Role::Learner));
+        learner.choose(1, 0);
+        let process = learner.process.reward.clone();
+        learner.choose(2, 1);
+        learner.learn(&after(&[], &[], &[]));
+        learner.choose(3, 1);
+        assert_eq!(process, learner.process.reward);
+        learner.choose(1, 0);
+        assert_ne!(process, learner.process.reward);
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for reveal in [false, true] {
+            let played = play(&patience(), &mut learner(reveal), 1000, |_| 0.0);
+            assert!(
+                played.late_gain > played.optimal - 0.01,
+                "{}",
+                played.late_gain
+            );
+        }
+    }
+}

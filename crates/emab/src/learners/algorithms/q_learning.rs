@@ -1,0 +1,342 @@
+//! Q-learning, in two ways to explore.
+//!
+//! `explore=epsilon`: Watkins, *Learning from Delayed Rewards* (1989); Watkins, Dayan (1992). After a step from `x` by `a` to
+//! `y` that paid `r`: `Q(x,a) ← (1 - alpha) Q(x,a) + alpha (r + max_b Q(y,b))`. It converges if every action is taken
+//! for ever and the step sizes sum to infinity, their squares not. Exploration is left open; here any choice with
+//! probability `epsilon_n` at the `n`-th visit to a pair, otherwise the largest `Q`.
+//!
+//! `explore=ucb`: Jin, Allen-Zhu, Bubeck, Jordan, *Is Q-learning Provably Efficient?* (NIPS 2018), Algorithm 1
+//! (Hoeffding). `Q_h` begins at `H`, the largest `Q` is taken, and when `(x, a)` was taken for the `t`-th time in step `h`,
+//! `Q_h(x,a) ← (1 - alpha_t) Q_h(x,a) + alpha_t (r + V_{h+1}(y) + b_t)` with `alpha_t = (H + 1) / (H + t)`,
+//! `b_t = c sqrt(H^3 iota / t)`, `iota = ln(S A T / p)` and `V_h(x) = min(H, max_a Q_h(x,a))`. `c` is "some absolute constant";
+//! the regret is `O(sqrt(H^4 S A T iota))`.
+//!
+//! What had to be adapted:
+//! - Costs and rewards come when the episode is over; its updates are then made in the order of its steps. Nothing is lost:
+//!   in the tables by step an update at one step reads the next step, which no earlier one has changed.
+//! - `stop` is an action whose next value is 0. With `reveal=true` the `Q` of `stop` is updated in every pair that was passed
+//!   and not only where it was chosen. Nothing is discounted.
+//! - `ucb`: `H` is the number of steps in `alpha_t`, but values lie in `[reward_least, reward_most]` and not in `[0, H]`: `Q`
+//!   begins and `V` is clipped at its upper end, and in `b_t` its length takes the place of one `H`:
+//!   `b_t = c (length + sigma) sqrt(H iota / t)`. `sigma` is for the noise on costs, which the paper does not have. `stop`
+//!   leads to the end for certain, so its bonus is `c sigma sqrt(H iota / t)`. `S A T` is the number of pairs and choices
+//!   times the episodes so far, because nobody tells the learner how many there will be; `p` is `delta`.
+//!   The default of `c` is ours: with 1, values leave the upper end of their range only after many episodes.
+//! - `epsilon`: `Q` begins at `initial`.
+
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
+use crate::learners::support::rows::Rows;
+use crate::learners::support::tabular::{DELTA, LEAST, MOST, REVEAL, SIGMA2, TabularParameters};
+use crate::rng::{Role, Stream};
+use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "q-learning",
+    title: "Q-learning",
+    about: "values of actions learned from steps, without a model",
+    reference: "Watkins 1989, Learning from Delayed Rewards; Jin, Allen-Zhu, Bubeck, Jordan 2018, Is Q-learning Provably \
+                Efficient?",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Tables,
+    parameters: &[
+        Parameter::new(
+            "explore",
+            "ucb",
+            "`ucb` (a bonus, Jin et al.) or `epsilon` (any choice with a small chance, Watkins)",
+        )
+        .draws_with("epsilon"),
+        Parameter::new(
+            "c",
+            "0.1",
+            "for explore=ucb: multiplies the bonus, at least 0; published is some absolute constant",
+        ),
+        EPSILON,
+        EPSILON_DECAY,
+        ALPHA,
+        ALPHA_DECAY,
+        Parameter::new(
+            "initial",
+            "0",
+            "for explore=epsilon: what values begin at, a finite number",
+        ),
+        SIGMA2,
+        DELTA,
+        LEAST,
+        MOST,
+        REVEAL,
+    ],
+    build: |with| {
+        let told = TabularParameters::new(with)?;
+        let c = with.within("c", 0.0, 1e9)?;
+        let (epsilon, alpha) = (Decay::epsilon(with)?, Decay::alpha(with)?);
+        let initial = with.finite("initial")?;
+        let explore = if with.word("explore", &[("ucb", true), ("epsilon", false)])? {
+            let unused = [
+                "epsilon",
+                "epsilon_decay",
+                "alpha",
+                "alpha_decay",
+                "initial",
+            ];
+            with.refuse_all(&ENTRY, &unused, "with explore=ucb")?;
+            Explore::Ucb { c }
+        } else {
+            with.refuse_all(&ENTRY, &["c"], "with explore=epsilon")?;
+            Explore::Epsilon {
+                epsilon,
+                alpha,
+                initial,
+            }
+        };
+        Ok(Box::new(QLearning::new(with.spec.clone(), told, explore)))
+    },
+};
+
+/// How it explores.
+#[derive(Clone, Copy, Debug)]
+enum Explore {
+    Epsilon {
+        epsilon: Decay,
+        alpha: Decay,
+        initial: f64,
+    },
+    Ucb {
+        c: f64,
+    },
+}
+
+/// What is known of one action in one pair.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    count: u64,
+    q: f64,
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct QLearning {
+    told: TabularParameters,
+    explore: Explore,
+    rows: Rows<Cell>,
+    /// By row: how often the pair was passed.
+    visits: Vec<u64>,
+    episodes: u64,
+    stream: Stream,
+}
+
+impl QLearning {
+    fn new(spec: Arc<Spec>, told: TabularParameters, explore: Explore) -> QLearning {
+        let q = match explore {
+            Explore::Epsilon { initial, .. } => initial,
+            Explore::Ucb { .. } => told.most,
+        };
+        QLearning {
+            rows: Rows::new(spec, Cell { count: 0, q }),
+            visits: Vec::new(),
+            told,
+            explore,
+            episodes: 0,
+            stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+
+    /// `iota`.
+    fn iota(&self) -> f64 {
+        libm::log(self.rows.spec().k() * self.episodes.max(1) as f64 / self.told.delta)
+    }
+
+    /// `max_a Q(x,a)`, clipped where the algorithm says so.
+    fn value(&mut self, t: usize, x: usize) -> f64 {
+        let row = self.rows.of(t, x);
+        let best = self.rows.best(row, |_, cell| cell.q);
+        let q = self.rows.cells[best].q;
+        match self.explore {
+            Explore::Epsilon { .. } => q,
+            Explore::Ucb { .. } => q.min(self.told.most),
+        }
+    }
+
+    /// One update of a cell. `length` is how far the values that may come next are apart: 0 for `stop`.
+    fn update(&mut self, cell: usize, target: f64, length: f64, iota: f64) {
+        let h = self.rows.spec().horizon() as f64;
+        let cell = &mut self.rows.cells[cell];
+        cell.count += 1;
+        let (alpha, bonus) = match self.explore {
+            Explore::Epsilon { alpha, .. } => (alpha.at(cell.count), 0.0),
+            Explore::Ucb { c } => {
+                let t = cell.count as f64;
+                let wide = c * (length + self.told.sigma2.sqrt());
+                ((h + 1.0) / (h + t), wide * (h * iota / t).sqrt())
+            }
+        };
+        cell.q = (1.0 - alpha) * cell.q + alpha * (target + bonus);
+    }
+}
+
+impl Learner for QLearning {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t >= self.rows.spec().horizon() {
+            return Action::Stop;
+        }
+        let row = self.rows.of(t, x);
+        if let Explore::Epsilon { epsilon, .. } = self.explore {
+            let passed = self.visits.get(self.rows.number(row)).copied();
+            if self.stream.uniform() < epsilon.at(passed.unwrap_or(0) + 1) {
+                let cell = self.rows.any(row, &mut self.stream);
+                return self.rows.action(row, cell);
+            }
+        }
+        let best = self.rows.best(row, |_, cell| cell.q);
+        self.rows.action(row, best)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.episodes += 1;
+        let (iota, steps) = (self.iota(), episode.states.len());
+        for (i, &x) in episode.states.iter().enumerate() {
+            let t = i + 1;
+            let row = self.rows.of(t, x);
+            let number = self.rows.number(row);
+            if self.visits.len() <= number {
+                self.visits.resize(number + 1, 0);
+            }
+            self.visits[number] += 1;
+            if let Some(reward) = episode.known_reward(t)
+                && (self.told.reveal || t == steps)
+            {
+                self.update(self.rows.stop(row), reward, 0.0, iota);
+            }
+            if let (Some(&a), Some(cost), Some(&next)) = (
+                episode.actions.get(i),
+                episode.known_cost(t),
+                episode.states.get(t),
+            ) {
+                let target = self.value(t + 1, next) - cost;
+                self.update(row + a, target, self.told.span(), iota);
+            }
+        }
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.rows.clear();
+        self.visits.clear();
+        self.episodes = 0;
+        self.stream = stream;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play, told};
+
+    const EPSILON_GREEDY: Explore = Explore::Epsilon {
+        epsilon: Decay {
+            first: 1.0,
+            power: 0.5,
+        },
+        alpha: Decay {
+            first: 1.0,
+            power: 0.8,
+        },
+        initial: 0.0,
+    };
+
+    fn learner(explore: Explore, reveal: bool) -> QLearning {
+        QLearning::new(
+            patience().spec().clone(),
+            TabularParameters { reveal, ..told() },
+            explore,
+        )
+    }
+
+    fn q(learner: &mut QLearning, t: usize, x: usize, column: usize) -> f64 {
+        let row = learner.rows.of(t, x);
+        learner.rows.cells[row + column].q
+    }
+
+    #[test]
+    fn ucb_by_hand() {
+        // H = 3, values in [0, 1], sigma = 0.1, K = 3 * 2 * 2.
+        let mut learner = learner(Explore::Ucb { c: 0.5 }, false);
+        let bonus = |wide: f64, episodes: f64, t: f64| {
+            0.5 * wide * (3.0 * (12.0 * episodes / 0.1_f64).ln() / t).sqrt()
+        };
+        let near = |got: f64, by_hand: f64| {
+            assert!((got - by_hand).abs() < 1e-12, "{got} is not {by_hand}");
+        };
+        learner.learn(&after(&[(0, 1)], &[0.2], &[0.5, 0.3]));
+        // The first step size is 1. What follows is worth 1, since going on from there was never tried.
+        let first = 1.0 - 0.2 + bonus(1.1, 1.0, 1.0);
+        near(q(&mut learner, 1, 0, 0), first);
+        near(q(&mut learner, 2, 1, 1), 0.3 + bonus(0.1, 1.0, 1.0));
+        near(q(&mut learner, 1, 0, 1), 1.0);
+        // On to the end, which pays -0.4: the value of step 2 is still clipped at 1 when step 1 reads it.
+        learner.learn(&after(&[(0, 1), (0, 0)], &[0.1, 0.6], &[0.5, 0.3, -0.4]));
+        let second = 0.2 * first + 0.8 * (1.0 - 0.1 + bonus(1.1, 2.0, 2.0));
+        near(q(&mut learner, 1, 0, 0), second);
+        near(q(&mut learner, 2, 1, 0), 1.0 - 0.6 + bonus(1.1, 2.0, 1.0));
+        near(q(&mut learner, 3, 0, 1), -0.4 + bonus(0.1, 2.0, 1.0));
+        // Nobody knows what came of it.
+        learner.learn(&after(&[(0, 1), (0, 0)], &[], &[]));
+        near(q(&mut learner, 1, 0, 0), second);
+    }
+
+    #[test]
+    fn watkins_by_hand() {
+        let mut learner = learner(EPSILON_GREEDY, true);
+        learner.learn(&after(&[(0, 1)], &[0.2], &[0.5, 0.3]));
+        assert_eq!(q(&mut learner, 1, 0, 0), -0.2);
+        assert_eq!(q(&mut learner, 1, 0, 1), 0.5, "revealed");
+        learner.learn(&after(&[(0, 1)], &[0.4], &[0.7, 0.3]));
+        let alpha = 2.0_f64.powf(-0.8);
+        let by_hand = (1.0 - alpha) * -0.2 + alpha * (0.3 - 0.4);
+        assert!((q(&mut learner, 1, 0, 0) - by_hand).abs() < 1e-12);
+        let by_hand = 0.5 + alpha * 0.2;
+        assert!((q(&mut learner, 1, 0, 1) - by_hand).abs() < 1e-12);
+        // At the third visit the chance to explore is 1/sqrt(3); half of that, or none, goes to the lesser choice.
+        let n = 20_000;
+        let greedy = (0..n)
+            .filter(|_| learner.choose(1, 0) == Action::Stop)
+            .count();
+        let share = 1.0 - 0.5 / 3.0_f64.sqrt();
+        let sd = (share * (1.0 - share) / f64::from(n)).sqrt();
+        assert!((greedy as f64 / f64::from(n) - share).abs() < 4.5 * sd);
+    }
+
+    #[test]
+    fn the_bonus_makes_it_optimistic_at_every_episode() {
+        for reveal in [false, true] {
+            let mut learner = learner(Explore::Ucb { c: 1.0 }, reveal);
+            let played = play(&patience(), &mut learner, 2000, |learner| {
+                learner.value(1, 0)
+            });
+            assert!(played.values.iter().all(|value| *value >= played.optimal));
+        }
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for (explore, reveal) in [
+            (Explore::Ucb { c: 0.05 }, false),
+            (Explore::Ucb { c: 0.05 }, true),
+            (EPSILON_GREEDY, false),
+            (EPSILON_GREEDY, true),
+        ] {
+            let played = play(&patience(), &mut learner(explore, reveal), 20_000, |_| 0.0);
+            assert!(
+                played.late_gain > played.optimal - 0.03,
+                "{explore:?} {reveal} {}",
+                played.late_gain
+            );
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Plays at random: at every step one of the allowed actions and `stop`, each with the same chance.
+//!
+//! It learns nothing; it is the floor that every learner must be above.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::rng::{Role, Stream};
+use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "random",
+    title: "random",
+    about: "any allowed action or stop, each with the same chance",
+    reference: "none",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Draws,
+    parameters: &[],
+    build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
+};
+
+/// The learner.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Action, Learner, Names, Spec, learners::Random};
+/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(3, "a"), Names::Count(1, "")).unwrap();
+/// let mut learner = Random::new(Arc::new(spec));
+/// assert_eq!(learner.choose(2, 0), Action::Stop);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Random {
+    spec: Arc<Spec>,
+    stream: Stream,
+}
+
+impl Random {
+    /// A learner for this specification.
+    pub fn new(spec: Arc<Spec>) -> Random {
+        Random {
+            spec,
+            stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+}
+
+impl Learner for Random {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let actions = self.spec.actions().len();
+        if t >= self.spec.horizon() {
+            return Action::Stop;
+        }
+        if !self.spec.has_mask() {
+            let a = self.stream.below(actions + 1);
+            return if a < actions {
+                Action::Continue(a)
+            } else {
+                Action::Stop
+            };
+        }
+        let allowed = (0..actions).filter(|&a| self.spec.is_allowed(t, x, a));
+        let choice = self.stream.below(allowed.clone().count() + 1);
+        allowed
+            .skip(choice)
+            .map(Action::Continue)
+            .next()
+            .unwrap_or(Action::Stop)
+    }
+
+    fn learn(&mut self, _episode: &Episode) {}
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.stream = stream;
+    }
+}

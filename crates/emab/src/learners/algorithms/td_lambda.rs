@@ -1,0 +1,306 @@
+//! Sarsa(lambda): Rummery, Niranjan, *On-line Q-learning using connectionist systems* (1994); Sutton, Barto, *Reinforcement
+//! Learning* (1998), Section 7.5.
+//!
+//! After a step from `x` by `a` to `y`, where `b` is taken next, `d = r + Q(y,b) - Q(x,a)`. The trace of `(x,a)` is raised by 1
+//! (accumulating) or set to 1 (replacing), every `Q` moves by `alpha d` times its trace, and all traces shrink by
+//! `lambda`. Actions are chosen epsilon-greedily. With `lambda=0` it is one-step Sarsa, with `lambda=1` every action learns from
+//! all that came after it.
+//!
+//! What had to be adapted:
+//! - Costs and rewards come when the episode is over; its updates are then made in the order of its steps. A state is a
+//!   step-state pair, met once in an episode at most, and this has three consequences. The delay changes nothing: no
+//!   choice reads what an earlier step of its episode has changed. Accumulating and replacing traces are the same, so there
+//!   is no parameter for it. And each `d` is of values from before the episode, so a value moves by `alpha` times
+//!   `d_i + lambda d_{i+1} + lambda^2 d_{i+2} + …`, which is computed backwards in one pass.
+//! - `stop` is the last action of every episode: its `d` is the terminal reward less its `Q`. Nothing is discounted.
+//! - `alpha` falls with how often the action was taken in the pair, `epsilon` with the visits to the pair.
+//! - With `reveal=true`, `Q` of `stop` moves in each pair that was passed by `alpha` times what its revealed reward is more than
+//!   it. These have no traces: nothing before them earned it.
+
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
+use crate::learners::support::rows::Rows;
+use crate::learners::support::tabular::REVEAL;
+use crate::rng::{Role, Stream};
+use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "td-lambda",
+    title: "Sarsa(lambda)",
+    about: "temporal differences with traces: values of actions learned from all that follows them",
+    reference: "Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Draws,
+    parameters: &[
+        Parameter::new(
+            "lambda",
+            "0.9",
+            "how far differences reach back, from 0 (one step) to 1 (all)",
+        ),
+        EPSILON,
+        EPSILON_DECAY,
+        ALPHA,
+        ALPHA_DECAY,
+        Parameter::new("initial", "0", "what values begin at, a finite number"),
+        REVEAL,
+    ],
+    build: |with| {
+        Ok(Box::new(TdLambda::new(
+            with.spec.clone(),
+            Settled {
+                lambda: with.within("lambda", 0.0, 1.0)?,
+                epsilon: Decay::epsilon(with)?,
+                alpha: Decay::alpha(with)?,
+                reveal: with.flag("reveal")?,
+            },
+            with.finite("initial")?,
+        )))
+    },
+};
+
+/// Its parameters.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    lambda: f64,
+    epsilon: Decay,
+    alpha: Decay,
+    reveal: bool,
+}
+
+/// What is known of one action in one pair.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    count: u64,
+    q: f64,
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct TdLambda {
+    settled: Settled,
+    rows: Rows<Cell>,
+    /// By row: how often the pair was passed.
+    visits: Vec<u64>,
+    stream: Stream,
+}
+
+impl TdLambda {
+    fn new(spec: Arc<Spec>, settled: Settled, initial: f64) -> TdLambda {
+        let fresh = Cell {
+            count: 0,
+            q: initial,
+        };
+        TdLambda {
+            settled,
+            rows: Rows::new(spec, fresh),
+            visits: Vec::new(),
+            stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+
+    /// Moves a value by its step size times a difference.
+    fn step(&mut self, cell: usize, difference: f64) {
+        let cell = &mut self.rows.cells[cell];
+        cell.count += 1;
+        cell.q += self.settled.alpha.at(cell.count) * difference;
+    }
+}
+
+impl Learner for TdLambda {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t >= self.rows.spec().horizon() {
+            return Action::Stop;
+        }
+        let row = self.rows.of(t, x);
+        let passed = self.visits.get(self.rows.number(row)).copied();
+        let epsilon = self.settled.epsilon.at(passed.unwrap_or(0) + 1);
+        let cell = if self.stream.uniform() < epsilon {
+            self.rows.any(row, &mut self.stream)
+        } else {
+            self.rows.best(row, |_, cell| cell.q)
+        };
+        self.rows.action(row, cell)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        let steps = episode.states.len();
+        // What follows: the value of the next action before this episode, and the differences from there on.
+        let (mut ahead, mut beyond) = (None, 0.0);
+        for (i, &x) in episode.states.iter().enumerate().rev() {
+            let row = self.rows.of(i + 1, x);
+            let number = self.rows.number(row);
+            if self.visits.len() <= number {
+                self.visits.resize(number + 1, 0);
+            }
+            self.visits[number] += 1;
+            let stop = self.rows.stop(row);
+            let reward = episode.known_reward(i + 1);
+            let (cell, target) = if i + 1 == steps {
+                (stop, reward)
+            } else {
+                let cost = episode.known_cost(i + 1).zip(ahead);
+                let cell = episode.actions.get(i).map_or(stop, |&a| row + a);
+                (cell, cost.map(|(cost, ahead): (_, f64)| ahead - cost))
+            };
+            if i + 1 < steps
+                && self.settled.reveal
+                && let Some(reward) = reward
+            {
+                self.step(stop, reward - self.rows.cells[stop].q);
+            }
+            let before = self.rows.cells[cell].q;
+            ahead = Some(before);
+            // Where it is not known what a step paid, nothing from there on is.
+            beyond = if let Some(target) = target {
+                let sum = target - before + self.settled.lambda * beyond;
+                self.step(cell, sum);
+                sum
+            } else {
+                0.0
+            };
+        }
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.rows.clear();
+        self.visits.clear();
+        self.stream = stream;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play};
+
+    const SETTLED: Settled = Settled {
+        lambda: 0.5,
+        epsilon: Decay {
+            first: 1.0,
+            power: 0.5,
+        },
+        alpha: Decay {
+            first: 0.5,
+            power: 0.0,
+        },
+        reveal: false,
+    };
+
+    fn learner(settled: Settled) -> TdLambda {
+        TdLambda::new(patience().spec().clone(), settled, 0.25)
+    }
+
+    fn cell(learner: &mut TdLambda, t: usize, x: usize, column: usize) -> usize {
+        learner.rows.of(t, x) + column
+    }
+
+    /// As it was published: step by step, with a trace for every cell.
+    fn step_by_step(learner: &mut TdLambda, episode: &Episode, replacing: bool) -> Vec<f64> {
+        let path: Vec<usize> = (0..episode.steps())
+            .map(|i| {
+                let column = episode.actions.get(i).copied().unwrap_or(1);
+                cell(learner, i + 1, episode.states[i], column)
+            })
+            .collect();
+        let mut q: Vec<f64> = learner.rows.cells.iter().map(|cell| cell.q).collect();
+        let mut trace = vec![0.0; q.len()];
+        for (i, &here) in path.iter().enumerate() {
+            let target = match path.get(i + 1) {
+                Some(&next) => q[next] - episode.costs[i],
+                None => episode.rewards[i],
+            };
+            let d = target - q[here];
+            trace[here] = if replacing { 1.0 } else { trace[here] + 1.0 };
+            for (q, trace) in q.iter_mut().zip(&mut trace) {
+                *q += SETTLED.alpha.first * d * *trace;
+                *trace *= SETTLED.lambda;
+            }
+        }
+        q
+    }
+
+    #[test]
+    fn it_is_what_was_published_step_by_step() {
+        for replacing in [false, true] {
+            let mut learner = learner(SETTLED);
+            for (f, pay) in [(0, 0.3), (1, 0.9), (1, 0.7), (0, 0.2)] {
+                for steps in [&[(0, f), (0, 1)][..], &[(0, f)], &[]] {
+                    let costs = [0.1, 0.05];
+                    let rewards = [0.5, 0.1, pay];
+                    let n = steps.len();
+                    let episode = after(steps, &costs[..n], &rewards[..=n]);
+                    let expected = step_by_step(&mut learner, &episode, replacing);
+                    learner.learn(&episode);
+                    for (cell, expected) in learner.rows.cells.iter().zip(expected) {
+                        assert!((cell.q - expected).abs() < 1e-12);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        // d: 0.25 - 0.1 - 0.25 = -0.1, then 0.75 - 0.25 = 0.5. Q(1, on) = 0.25 + 0.5 (-0.1 + 0.5 * 0.5).
+        let mut learner = learner(Settled {
+            reveal: true,
+            ..SETTLED
+        });
+        learner.learn(&after(&[(0, 1)], &[0.1], &[0.65, 0.75]));
+        for (t, x, column, by_hand) in [
+            (1, 0, 0, 0.325),
+            (2, 1, 1, 0.5),
+            (1, 0, 1, 0.45),
+            (2, 1, 0, 0.25),
+        ] {
+            let cell = cell(&mut learner, t, x, column);
+            let q = learner.rows.cells[cell].q;
+            assert!((q - by_hand).abs() < 1e-12, "{q} is not {by_hand}");
+        }
+        // Of an outcome that nobody knows there is nothing to learn; with the costs alone, as far as they go.
+        let before: Vec<f64> = learner.rows.cells.iter().map(|cell| cell.q).collect();
+        learner.learn(&after(&[(0, 1)], &[], &[]));
+        assert!(
+            learner
+                .rows
+                .cells
+                .iter()
+                .zip(before)
+                .all(|(cell, q)| cell.q == q)
+        );
+        learner.learn(&after(&[(0, 1)], &[0.2], &[]));
+        let on = cell(&mut learner, 1, 0, 0);
+        assert!((learner.rows.cells[on].q - (0.325 + 0.5 * (0.5 - 0.2 - 0.325))).abs() < 1e-12);
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for lambda in [0.0, 0.9, 1.0] {
+            for reveal in [false, true] {
+                let alpha = Decay {
+                    first: 1.0,
+                    power: 0.8,
+                };
+                let mut learner = learner(Settled {
+                    lambda,
+                    alpha,
+                    reveal,
+                    ..SETTLED
+                });
+                let played = play(&patience(), &mut learner, 20_000, |_| 0.0);
+                assert!(
+                    played.late_gain > played.optimal - 0.03,
+                    "{lambda} {reveal} {}",
+                    played.late_gain
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! UCB1 and UCB1-V over whole sequences of actions, the rivals of Section 5 of the paper.
+//!
+//! UCB1 is that of Auer, Cesa-Bianchi, Fischer, *Finite-time Analysis of the Multiarmed Bandit Problem* (2002). An
+//! arm is a sequence of continuation actions followed by `stop`. Each arm is tried once, shortest first; then the
+//! arm of the largest `mean + sqrt(2 ln(episodes so far) / N_arm)` is played, on the gain as it is (the paper does
+//! not scale it to [0, 1]), the lowest arm winning ties.
+//!
+//! - UCB1 updates the arm it played with the gain of the episode.
+//! - UCB1-V (virtual updates) updates every prefix of the sequence it played, since the terminal reward of every
+//!   step that was passed is revealed.
+//!
+//! Where an arm's next action is not allowed in the state it has come to, it stops there.
+//!
+//! Of `k` arms, a choice and each observation cost about `log k` (see `tournament.rs`), so an episode of `T` steps costs
+//! `T + log k` in UCB1 and `T log k` in UCB1-V; while there are untried arms, `T` alone. What looks at every arm is
+//! building the learner, [`Learner::reset`], and the first choice when all were tried: once a run.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::support::tournament::Tournament;
+use crate::rng::Stream;
+use crate::spec::{Action, Spec};
+
+/// Its place in the catalogue.
+pub(crate) static UCB1: Entry = Entry {
+    name: "ucb1",
+    title: "UCB1",
+    about: "one arm for each sequence of actions; updates the arm it played",
+    reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Plan,
+    parameters: &[],
+    build: |with| build(with, false),
+};
+
+/// Its place in the catalogue.
+pub(crate) static UCB1V: Entry = Entry {
+    name: "ucb1v",
+    title: "UCB1-V",
+    about: "UCB1 that updates every prefix of the sequence it played",
+    reference: "Tekin, van der Schaar, Section 5",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Plan,
+    parameters: &[],
+    build: |with| build(with, true),
+};
+
+fn build(with: &Build<'_>, virtual_updates: bool) -> Result<Box<dyn Learner + Send>, LearnerError> {
+    let learner =
+        Ucb1::new(with.spec.clone(), virtual_updates).map_err(|error| LearnerError::Arms {
+            learner: with.learner,
+            error,
+        })?;
+    Ok(Box::new(learner))
+}
+
+/// The most arms.
+pub const MAX_ARMS: usize = 1_000_000;
+
+/// The most outcomes that are followed, in all sequences of one length, to find out which arms a mask leaves.
+const MAX_STATES: usize = 200_000;
+
+/// More sequences than can be arms.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a sequence of up to {longest} of {actions} actions makes {count} arms, and at most {MAX_ARMS} are supported; \
+     `feedbal` learns by step and state instead"
+)]
+pub struct TooManyArms {
+    /// The longest sequence of continuation actions.
+    pub longest: usize,
+    /// How many continuation actions there are.
+    pub actions: usize,
+    /// How many arms that makes.
+    pub count: String,
+}
+
+/// UCB1 or UCB1-V.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::Ucb1;
+/// use emab::{Action, Learner, Names, Spec};
+/// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(2, "a"), Names::Count(1, "")).unwrap();
+/// let mut learner = Ucb1::new(Arc::new(spec), false).unwrap();
+/// assert_eq!(learner.arms(), 1 + 2 + 4);
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // the first arm is the empty sequence
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ucb1 {
+    spec: Arc<Spec>,
+    virtual_updates: bool,
+    arms: Arms,
+    /// By arm: how often it was observed, and the sum of what was.
+    known: Vec<(u64, f64)>,
+    /// The means, and the spreads `1 / sqrt(N)`, so that an index is a multiplication and an addition.
+    tournament: Tournament,
+    /// Every arm below was tried.
+    untried: usize,
+    episodes: u64,
+    /// `sqrt(2 ln n)`, as far as it was needed.
+    radius: Vec<f64>,
+    /// `1 / n` and `1 / sqrt(n)`, as far as they were needed.
+    by_count: Vec<[f64; 2]>,
+    chosen: usize,
+    /// The actions of the chosen arm.
+    plan: Vec<usize>,
+    /// The arms of its first 0, 1, 2, … actions.
+    prefixes: Vec<usize>,
+}
+
+impl Ucb1 {
+    /// UCB1, or UCB1-V with virtual updates, on all sequences that this specification allows.
+    pub fn new(spec: Arc<Spec>, virtual_updates: bool) -> Result<Ucb1, TooManyArms> {
+        let arms = Arms::new(&spec)?;
+        let n = arms.len();
+        Ok(Ucb1 {
+            spec,
+            virtual_updates,
+            arms,
+            known: vec![(0, 0.0); n],
+            tournament: Tournament::new(n),
+            untried: 0,
+            episodes: 0,
+            radius: vec![0.0, 0.0],
+            by_count: vec![[0.0, f64::INFINITY]],
+            chosen: 0,
+            plan: Vec::new(),
+            prefixes: vec![0],
+        })
+    }
+
+    /// How many arms there are.
+    pub fn arms(&self) -> usize {
+        self.arms.len()
+    }
+
+    /// Chooses the arm of the next episode.
+    pub fn begin(&mut self) {
+        let chosen = self.choose_arm();
+        if chosen != self.chosen {
+            self.chosen = chosen;
+            self.arms
+                .sequence(chosen, &mut self.plan, &mut self.prefixes);
+        }
+    }
+
+    /// What the chosen arm does after so many steps: an action, or `stop`.
+    #[inline]
+    pub fn planned(&self, steps: usize) -> Option<usize> {
+        self.plan.get(steps).copied()
+    }
+
+    /// The chosen arm went on after so many steps, where stopping would have gained this.
+    #[inline]
+    pub fn passed(&mut self, steps: usize, gain: f64) {
+        if self.virtual_updates {
+            self.observe(self.prefixes[steps], gain);
+        }
+    }
+
+    /// The chosen arm stopped after so many steps, and gained this.
+    #[inline]
+    pub fn stopped(&mut self, steps: usize, gain: f64) {
+        self.episodes += 1;
+        self.observe(self.chosen, gain);
+        // An arm that had to stop before its end earned what it earned; what was played instead is a prefix of it.
+        if steps < self.plan.len() && self.virtual_updates {
+            self.observe(self.prefixes[steps], gain);
+        }
+    }
+
+    fn choose_arm(&mut self) -> usize {
+        while self.untried < self.arms.len() && self.known[self.untried].0 > 0 {
+            self.untried += 1;
+        }
+        if self.untried < self.arms.len() {
+            return self.untried;
+        }
+        let radius = self.radius();
+        self.tournament.best(radius)
+    }
+
+    /// `sqrt(2 ln n)` at the number of episodes so far.
+    #[inline]
+    fn radius(&mut self) -> f64 {
+        const MOST: usize = 1 << 22;
+        let n = self.episodes as usize;
+        let at = |n: usize| (2.0 * libm::log(n as f64)).sqrt();
+        if n >= MOST {
+            return at(n);
+        }
+        if n >= self.radius.len() {
+            let more = self.radius.len()..(2 * n).min(MOST);
+            self.radius.extend(more.map(at));
+        }
+        self.radius[n]
+    }
+
+    #[inline]
+    fn observe(&mut self, arm: usize, gain: f64) {
+        let (count, sum) = &mut self.known[arm];
+        *count += 1;
+        *sum += gain;
+        let (count, sum) = (*count, *sum);
+        let [reciprocal, spread] = match self.by_count.get(count as usize) {
+            Some(known) => *known,
+            None => self.grow(count),
+        };
+        self.tournament.observe(arm, sum * reciprocal, spread);
+    }
+
+    /// `1 / n` and `1 / sqrt(n)`.
+    #[cold]
+    fn grow(&mut self, n: u64) -> [f64; 2] {
+        const MOST: usize = 1 << 20;
+        let at = |n: usize| [1.0 / n as f64, 1.0 / (n as f64).sqrt()];
+        let more = self.by_count.len()..(2 * n as usize).min(MOST);
+        self.by_count.extend(more.map(at));
+        at(n as usize)
+    }
+}
+
+impl Learner for Ucb1 {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t == 1 {
+            self.begin();
+        }
+        match self.planned(t - 1) {
+            Some(a) if self.spec.is_allowed(t, x, a) => Action::Continue(a),
+            _ => Action::Stop,
+        }
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        if !episode.is_known() {
+            return; // nobody knows what it gained
+        }
+        let steps = episode.actions.len();
+        let mut paid = 0.0;
+        if !self.plan.starts_with(&episode.actions) || self.was_cut_short(episode) {
+            return self.learn_from_another(episode);
+        }
+        for (i, (reward, cost)) in episode.rewards.iter().zip(&episode.costs).enumerate() {
+            self.passed(i, reward - paid);
+            paid += cost;
+        }
+        self.stopped(steps, episode.rewards.last().copied().unwrap_or(0.0) - paid);
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.known.fill((0, 0.0));
+        self.tournament.clear();
+        self.untried = 0;
+        self.episodes = 0;
+        self.chosen = 0;
+        self.plan.clear();
+        self.prefixes.truncate(1);
+    }
+}
+
+impl Ucb1 {
+    /// Whether an episode ended where the chosen arm would have gone on: another arm was played, or somebody stopped.
+    fn was_cut_short(&self, episode: &Episode) -> bool {
+        let steps = episode.actions.len();
+        match (self.planned(steps), episode.states.get(steps)) {
+            (Some(a), Some(&x)) => self.spec.is_allowed(steps + 1, x, a),
+            _ => false,
+        }
+    }
+
+    /// An episode in which somebody else chose: it counts for the arms that it was.
+    fn learn_from_another(&mut self, episode: &Episode) {
+        self.episodes += 1;
+        let mut arm = Some(0);
+        let mut paid = 0.0;
+        for (i, &a) in episode.actions.iter().enumerate() {
+            if let (true, Some(prefix), Some(reward)) =
+                (self.virtual_updates, arm, episode.rewards.get(i))
+            {
+                self.observe(prefix, reward - paid);
+            }
+            paid += episode.costs.get(i).copied().unwrap_or(0.0);
+            arm = arm.and_then(|arm| self.arms.child(arm, a));
+        }
+        if let Some(arm) = arm {
+            self.observe(arm, episode.gain());
+        }
+    }
+}
+
+/// All sequences, shortest first and then in lexicographic order, as a tree.
+#[derive(Clone, Debug)]
+struct Arms {
+    /// By arm: the arm without its last action, and that action.
+    parent: Vec<(u32, u32)>,
+    /// By arm: its first child, and how many there are; children stand side by side, by action.
+    children: Vec<(u32, u32)>,
+}
+
+impl Arms {
+    fn new(spec: &Spec) -> Result<Arms, TooManyArms> {
+        let (longest, actions) = (spec.horizon() - 1, spec.actions().len());
+        let too_many = |count| TooManyArms {
+            longest,
+            actions,
+            count,
+        };
+        if !spec.has_mask() {
+            let count = count_sequences(actions, longest);
+            if count > MAX_ARMS as f64 {
+                return Err(too_many(match count {
+                    n if n < 1e15 => format!("{n}"),
+                    n if n.is_finite() => format!("about {n:.1e}"),
+                    _ => "more than 1e308".into(),
+                }));
+            }
+        }
+        let mut arms = Arms {
+            parent: vec![(0, 0)],
+            children: Vec::new(),
+        };
+        // The states a sequence may lead to: an arm whose last action is allowed in none of them is no arm. Without a
+        // mask, and where there are too many states to follow, every arm is kept.
+        let feedbacks = spec.feedbacks().len();
+        let start = spec.has_mask().then(|| vec![spec.start()]);
+        let mut level = vec![start];
+        for t in 1..=longest {
+            let first = arms.children.len();
+            let mut next_level = Vec::new();
+            let mut followed = 0;
+            for (i, states) in level.iter().enumerate() {
+                let from = arms.parent.len();
+                for a in 0..actions {
+                    let next = match states {
+                        Some(states) if followed + states.len() * feedbacks <= MAX_STATES => {
+                            match after(spec, t, states, a) {
+                                Some(next) => Some(next),
+                                None => continue,
+                            }
+                        }
+                        _ => None,
+                    };
+                    followed += next.as_ref().map_or(0, |next| next.len() * feedbacks);
+                    arms.parent.push(((first + i) as u32, a as u32));
+                    next_level.push(next);
+                }
+                if arms.parent.len() > MAX_ARMS {
+                    return Err(too_many(format!("more than {MAX_ARMS}")));
+                }
+                arms.children
+                    .push((from as u32, (arms.parent.len() - from) as u32));
+            }
+            level = next_level;
+        }
+        arms.children.resize(arms.parent.len(), (0, 0));
+        Ok(arms)
+    }
+
+    fn len(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// The actions of an arm, and the arms of its prefixes, from the empty one to itself.
+    fn sequence(&self, mut arm: usize, actions: &mut Vec<usize>, prefixes: &mut Vec<usize>) {
+        actions.clear();
+        prefixes.clear();
+        prefixes.push(arm);
+        while arm != 0 {
+            let (parent, a) = self.parent[arm];
+            actions.push(a as usize);
+            arm = parent as usize;
+            prefixes.push(arm);
+        }
+        actions.reverse();
+        prefixes.reverse();
+    }
+
+    fn child(&self, arm: usize, a: usize) -> Option<usize> {
+        let (first, n) = self.children[arm];
+        let (first, n) = (first as usize, n as usize);
+        // Without a mask every action has its place; with one, look for it.
+        match self.parent[first..first + n].get(a) {
+            Some(&(_, action)) if action as usize == a => Some(first + a),
+            _ => (first..first + n).find(|&child| self.parent[child].1 as usize == a),
+        }
+    }
+}
+
+/// `1 + A + A^2 + … + A^longest`, as a float: it may be beyond any integer.
+fn count_sequences(actions: usize, longest: usize) -> f64 {
+    if actions == 1 {
+        return longest as f64 + 1.0;
+    }
+    let a = actions as f64;
+    (libm::pow(a, longest as f64 + 1.0) - 1.0) / (a - 1.0)
+}
+
+/// The states after action `a`, whatever the feedback; none if it is allowed in no state.
+fn after(spec: &Spec, t: usize, states: &[usize], a: usize) -> Option<Vec<usize>> {
+    let mut next: Vec<usize> = states
+        .iter()
+        .filter(|&&x| spec.is_allowed(t, x, a))
+        .flat_map(|&x| (0..spec.feedbacks().len()).filter_map(move |f| spec.next(t, x, a, f).ok()))
+        .collect();
+    next.sort_unstable();
+    next.dedup();
+    (!next.is_empty()).then_some(next)
+}

@@ -1,0 +1,272 @@
+//! UCBVI: Azar, Osband, Munos, *Minimax Regret Bounds for Reinforcement Learning* (ICML 2017), Algorithms 1 to 4.
+//!
+//! Before each episode, backward induction on the estimated process with a bonus on every action:
+//! `Q_h(x,a) = min(Q_h of the episode before, H, R(x,a) + sum_y P̂(y|x,a) V_{h+1}(y) + b_h(x,a))`, and `H` where `a` was
+//! never taken. With `L = ln(5 S A T / delta)` the bonus is
+//!
+//! - Algorithm 3, Chernoff-Hoeffding: `b = 7 H L sqrt(1 / N(x,a))`;
+//! - Algorithm 4, Bernstein-Freedman: `b = sqrt(8 L Var_{P̂}(V_{h+1}) / N) + 14 H L / (3 N)
+//!   + sqrt(8/N sum_y P̂(y) min(100^2 H^3 S^2 A L^2 / N'_{h+1}(y), H^2))`, `N'` being visits to the next state.
+//!
+//! What had to be adapted:
+//! - A state of the process is a step-state pair, so the law is estimated by step; `S` is the number of pairs and `A`
+//!   counts `stop`. A pair knows its step, so `N'_{h+1}(y)` is the number of visits to the pair `y`.
+//! - Where `H^3` stands beside `H^2`, one `H` is the number of steps and stays it; the others are returns.
+//! - The returns lie in `[reward_least, reward_most]` and not in `[0, H]`: `H` is the length of that range and values are
+//!   clipped at its upper end. Costs must not be negative for that.
+//! - The paper takes rewards as known. Here they are estimated: the mean plus `sqrt(2 sigma2 L / N)`. `stop` leads to the
+//!   end for certain, so this is its only bonus.
+//! - `T` is the number of steps at most played so far, `horizon * episodes`, because nobody tells the learner how many
+//!   episodes there will be.
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::tabular::{
+    Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
+};
+use crate::rng::Stream;
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "ucbvi",
+    title: "UCBVI",
+    about: "optimistic backward induction on the estimated process, before every episode",
+    reference: "Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Asked,
+    parameters: &[
+        Parameter::new(
+            "bonus",
+            "bernstein",
+            "the bonus: `hoeffding` (Algorithm 3) or `bernstein` (Algorithm 4)",
+        ),
+        SIGMA2,
+        DELTA,
+        LEAST,
+        MOST,
+        SCALE,
+        REVEAL,
+    ],
+    build: |with| {
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let bernstein = with.word("bonus", &[("hoeffding", false), ("bernstein", true)])?;
+        Ok(Box::new(Ucbvi::new(
+            chart,
+            TabularParameters::new(with)?,
+            bernstein,
+        )))
+    },
+};
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct Ucbvi {
+    chart: TransitionGraph,
+    told: TabularParameters,
+    bernstein: bool,
+    horizon: f64,
+    evidence: Counts,
+    plan: Plan,
+    /// By edge: `Q` of the plan before, which the next one may not exceed.
+    q: Vec<f64>,
+    /// By pair, the same of `stop`.
+    q_stop: Vec<f64>,
+    stale: bool,
+}
+
+impl Ucbvi {
+    fn new(chart: TransitionGraph, told: TabularParameters, bernstein: bool) -> Ucbvi {
+        let last = chart.pairs() - 1;
+        Ucbvi {
+            horizon: chart.place(last).0 as f64,
+            evidence: Counts::new(&chart, told.reveal),
+            plan: Plan::new(&chart, told.most),
+            q: vec![told.most; chart.all_edges()],
+            q_stop: vec![told.most; chart.pairs()],
+            stale: true,
+            chart,
+            told,
+            bernstein,
+        }
+    }
+
+    /// `L`.
+    fn log(&self) -> f64 {
+        let chart = &self.chart;
+        let (s, a) = (chart.pairs() as f64, (chart.actions() + 1) as f64);
+        let t = self.horizon * self.evidence.episodes.max(1) as f64;
+        libm::log(5.0 * s * a * t / self.told.delta)
+    }
+
+    /// `b_h(x,a)` of an edge that was followed `n` times.
+    fn bonus(&self, edge: usize, n: f64, log: f64, value: &[f64]) -> f64 {
+        let (chart, h) = (&self.chart, self.told.span());
+        if !self.bernstein {
+            return 7.0 * h * log * (1.0 / n).sqrt();
+        }
+        let (mut mean, mut square, mut unsure) = (0.0, 0.0, 0.0);
+        let (s, a) = (chart.pairs() as f64, (chart.actions() + 1) as f64);
+        let large = 1e4 * self.horizon * h * h * s * s * a * log * log;
+        for arrow in chart.arrows(edge) {
+            let followed = self.evidence.followed[arrow] as f64;
+            if followed == 0.0 {
+                continue;
+            }
+            let (p, next) = (followed / n, chart.next(arrow));
+            mean += p * value[next];
+            square += p * value[next] * value[next];
+            let visits = self.evidence.visits(chart, next).max(1) as f64;
+            unsure += p * (large / visits).min(h * h);
+        }
+        let variance = (square - mean * mean).max(0.0);
+        (8.0 * log * variance / n).sqrt() + 14.0 * h * log / (3.0 * n) + (8.0 / n * unsure).sqrt()
+    }
+
+    fn replan(&mut self) {
+        let log = self.log();
+        let mut plan = std::mem::replace(
+            &mut self.plan,
+            Plan {
+                value: Vec::new(),
+                choice: Vec::new(),
+            },
+        );
+        let (mut q, mut q_stop) = (
+            std::mem::take(&mut self.q),
+            std::mem::take(&mut self.q_stop),
+        );
+        let TabularParameters {
+            most,
+            scale,
+            sigma2,
+            ..
+        } = self.told;
+        let noise = |n: f64| scale * (2.0 * sigma2 * log / n).sqrt();
+        plan.solve(
+            &self.chart,
+            |pair| {
+                let reward = &self.evidence.reward[pair];
+                let q = &mut q_stop[pair];
+                if reward.count > 0 {
+                    *q = q.min(reward.mean() + noise(reward.count as f64));
+                }
+                *q
+            },
+            |edge, value| {
+                let n = self.evidence.count(edge) as f64;
+                if n > 0.0 {
+                    let ahead: f64 = self
+                        .chart
+                        .arrows(edge)
+                        .map(|arrow| {
+                            self.evidence.followed[arrow] as f64 / n * value[self.chart.next(arrow)]
+                        })
+                        .sum();
+                    let bonus = scale * self.bonus(edge, n, log, value);
+                    let worth = ahead - self.evidence.cost[edge].mean() + noise(n) + bonus;
+                    q[edge] = q[edge].min(worth).min(most);
+                }
+                q[edge]
+            },
+        );
+        (self.plan, self.q, self.q_stop) = (plan, q, q_stop);
+    }
+}
+
+impl Learner for Ucbvi {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if std::mem::take(&mut self.stale) {
+            self.replan();
+        }
+        self.plan.at(&self.chart, t, x)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.evidence.learn(&self.chart, episode);
+        self.stale = true;
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.evidence.clear();
+        self.q.fill(self.told.most);
+        self.q_stop.fill(self.told.most);
+        self.plan = Plan::new(&self.chart, self.told.most);
+        self.stale = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play, told};
+
+    fn learner(bernstein: bool, scale: f64, reveal: bool) -> Ucbvi {
+        let problem = patience();
+        let told = TabularParameters {
+            scale,
+            reveal,
+            ..told()
+        };
+        Ucbvi::new(
+            TransitionGraph::new("ucbvi", problem.spec()).unwrap(),
+            told,
+            bernstein,
+        )
+    }
+
+    #[test]
+    fn both_bonuses_by_hand() {
+        // Twice on from the start: to state 0 once, to state 1 once. S = 5 pairs, A = 2, T = 3 * 2.
+        let log = (5.0 * 5.0 * 2.0 * 6.0 / 0.1_f64).ln();
+        let mut value = vec![0.0; 5];
+        (value[1], value[2]) = (0.2, 0.8);
+        for bernstein in [false, true] {
+            let mut learner = learner(bernstein, 1.0, false);
+            learner.learn(&after(&[(0, 0)], &[0.1], &[0.5, 0.0]));
+            learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 1.0]));
+            assert!((learner.log() - log).abs() < 1e-12);
+            let by_hand = if bernstein {
+                // Var = 0.09 under the even law, each next state was visited once, and H = 1 is the smaller of the two.
+                (8.0 * log * 0.09 / 2.0).sqrt() + 14.0 * log / 6.0 + (8.0_f64 / 2.0).sqrt()
+            } else {
+                7.0 * log / 2.0_f64.sqrt()
+            };
+            let bonus = learner.bonus(0, 2.0, log, &value);
+            assert!((bonus - by_hand).abs() < 1e-12, "{bonus} is not {by_hand}");
+        }
+    }
+
+    #[test]
+    fn it_is_optimistic_at_every_episode() {
+        for (bernstein, reveal) in [(false, false), (true, false), (true, true)] {
+            let mut learner = learner(bernstein, 1.0, reveal);
+            let best = play(&patience(), &mut learner, 400, |learner| {
+                learner.replan();
+                learner.plan.value[0]
+            });
+            assert!(
+                best.values
+                    .iter()
+                    .all(|value| *value >= best.optimal - 1e-9)
+            );
+        }
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for (bernstein, reveal) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut learner = learner(bernstein, 0.02, reveal);
+            let played = play(&patience(), &mut learner, 4000, |_| 0.0);
+            assert!(
+                played.late_gain > played.optimal - 0.03,
+                "{bernstein} {}",
+                played.late_gain
+            );
+            assert!(played.optimal > played.benchmark + 0.2);
+        }
+    }
+}

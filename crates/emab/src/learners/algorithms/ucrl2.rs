@@ -1,0 +1,350 @@
+//! UCRL2: Auer, Jaksch, Ortner, *Near-optimal Regret Bounds for Reinforcement Learning* (NIPS 2008; with all constants,
+//! JMLR 2010, Figures 1 and 2).
+//!
+//! Time is cut into epochs. Before epoch `k`, at step `t_k` of all steps ever made, with `N(x,a)` counts so far, the
+//! plausible processes are those with
+//!
+//! - `|r(x,a) - r̂(x,a)| <= sqrt(7 ln(2 S A t_k / delta) / (2 max(1, N(x,a))))`,
+//! - `||p(.|x,a) - p̂(.|x,a)||_1 <= sqrt(14 S ln(2 A t_k / delta) / max(1, N(x,a)))`.
+//!
+//! Extended value iteration finds the best policy of the best of them: the upper end of every reward, and of every law
+//! the one that gives the next values the largest mean. That policy is played until the process comes to a state `x`
+//! with `v_k(x, pi_k(x)) = max(1, N(x, pi_k(x)))`, `v_k` being the counts within the epoch: some count has doubled.
+//!
+//! What had to be adapted:
+//! - A state of the process is a step-state pair, `A` counts `stop`, and the process ends: extended value iteration is one
+//!   backward pass and needs no accuracy to stop at. A step at which `stop` is taken counts in `t_k`.
+//! - `S` in the second bound counts what may follow. The paper knows nothing of that, hence all states; here the
+//!   specification tells which pairs can follow an action, so by default (`outcomes=arrows`) it is their number `m`. The
+//!   proof stays: it needs `2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m)`, which holds for `m >= 2` and at most a
+//!   million pairs, and for `m = 1` there is nothing to estimate. `outcomes=pairs` is the published one.
+//! - Rewards need not be in `[0, 1]`: the first bound is that of a mean with variance proxy 1/4, so with proxy `sigma2` it
+//!   is `sqrt(14 sigma2 ln(2 S A t_k / delta) / N)`, for costs and terminal rewards alike. Before the first observation
+//!   a reward can be `reward_most`, a cost 0 and a law any. Values are clipped at `reward_most`.
+//! - Costs and rewards are shown after an episode, so counts change between episodes only. No pair is met twice in one,
+//!   so no doubling is missed. With `reveal=true` a reward that was seen counts as if `stop` had been taken.
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::support::tabular::{
+    Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
+    best_near,
+};
+use crate::rng::Stream;
+use crate::spec::Action;
+
+/// Its place in the catalogue.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "ucrl2",
+    title: "UCRL2",
+    about: "the best policy of the best plausible process, until some count has doubled",
+    reference: "Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning",
+    sees: Access::Spec,
+    promises: false,
+    chooses: ChoiceBasis::Asked,
+    parameters: &[
+        Parameter::new(
+            "outcomes",
+            "arrows",
+            "what S counts in the bound on the law: `arrows`, what may follow the action, or `pairs`, all, as published",
+        ),
+        SIGMA2,
+        DELTA,
+        LEAST,
+        MOST,
+        SCALE,
+        REVEAL,
+    ],
+    build: |with| {
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let published = with.word("outcomes", &[("arrows", false), ("pairs", true)])?;
+        Ok(Box::new(Ucrl2::new(
+            chart,
+            TabularParameters::new(with)?,
+            published,
+        )))
+    },
+};
+
+/// What is known, and what is plausible by it.
+#[derive(Clone, Debug)]
+struct Known {
+    chart: TransitionGraph,
+    told: TabularParameters,
+    published: bool,
+    evidence: Counts,
+}
+
+/// The radii of the plausible set at some step, for a single observation.
+#[derive(Clone, Copy, Debug)]
+struct Radii {
+    reward: f64,
+    law: f64,
+}
+
+impl Known {
+    /// The radii at step `t_k`.
+    fn radii(&self, time: u64) -> Radii {
+        let TabularParameters {
+            sigma2,
+            delta,
+            scale,
+            ..
+        } = self.told;
+        let (s, a) = (self.chart.pairs() as f64, (self.chart.actions() + 1) as f64);
+        let time = time as f64;
+        Radii {
+            reward: scale * (14.0 * sigma2 * libm::log(2.0 * s * a * time / delta)).sqrt(),
+            law: scale * (14.0 * libm::log(2.0 * a * time / delta)).sqrt(),
+        }
+    }
+
+    /// How often an action was taken in a pair, as far as it was seen what came of it.
+    fn count(&self, pair: usize, action: Action) -> u64 {
+        match action {
+            Action::Stop => self.evidence.reward[pair].count,
+            Action::Continue(a) => self
+                .chart
+                .edge(pair, a)
+                .map_or(0, |edge| self.evidence.count(edge)),
+        }
+    }
+
+    /// The most that stopping in a pair can plausibly be worth.
+    fn stop(&self, pair: usize, radii: Radii) -> f64 {
+        let reward = &self.evidence.reward[pair];
+        if reward.count == 0 {
+            return self.told.most;
+        }
+        let radius = radii.reward / (reward.count as f64).sqrt();
+        (reward.mean() + radius).min(self.told.most)
+    }
+
+    /// The same of an edge, when what may follow it has these values.
+    fn go(&self, edge: usize, radii: Radii, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
+        let (chart, evidence) = (&self.chart, &self.evidence);
+        let n = evidence.count(edge) as f64;
+        outcomes.clear();
+        outcomes.extend(chart.arrows(edge).map(|arrow| {
+            let p = evidence.followed[arrow] as f64 / n.max(1.0);
+            (value[chart.next(arrow)], p)
+        }));
+        let s = if self.published {
+            chart.pairs()
+        } else {
+            outcomes.len()
+        };
+        let radius = if n == 0.0 {
+            f64::INFINITY
+        } else {
+            radii.law * (s as f64 / n).sqrt()
+        };
+        let cost = &evidence.cost[edge];
+        let paid = match cost.count {
+            0 => 0.0,
+            seen => cost.mean() - radii.reward / (seen as f64).sqrt(),
+        };
+        (best_near(outcomes, radius) - paid).min(self.told.most)
+    }
+}
+
+/// The learner.
+#[derive(Clone, Debug)]
+struct Ucrl2 {
+    known: Known,
+    plan: Plan,
+    /// Steps of the episodes taken in.
+    steps: u64,
+    /// By pair: `N` of what the plan does there at the start of the epoch; none before the first epoch.
+    before: Vec<u64>,
+    outcomes: Vec<(f64, f64)>,
+}
+
+impl Ucrl2 {
+    fn new(chart: TransitionGraph, told: TabularParameters, published: bool) -> Ucrl2 {
+        Ucrl2 {
+            plan: Plan::new(&chart, told.most),
+            steps: 0,
+            before: Vec::new(),
+            outcomes: Vec::new(),
+            known: Known {
+                evidence: Counts::new(&chart, told.reveal),
+                chart,
+                told,
+                published,
+            },
+        }
+    }
+
+    /// Whether what the plan wants in a pair has been done as often in this epoch as before it.
+    fn doubled(&self, pair: usize) -> bool {
+        let Some(&before) = self.before.get(pair) else {
+            return true;
+        };
+        self.known.count(pair, self.plan.choice[pair]) >= before + before.max(1)
+    }
+
+    /// Begins an epoch at step `time`: extended value iteration.
+    fn replan(&mut self, time: u64) {
+        let radii = self.known.radii(time);
+        let Ucrl2 {
+            known,
+            plan,
+            before,
+            outcomes,
+            ..
+        } = self;
+        plan.solve(
+            &known.chart,
+            |pair| known.stop(pair, radii),
+            |edge, value| known.go(edge, radii, value, outcomes),
+        );
+        before.clear();
+        before.extend((0..known.chart.pairs()).map(|pair| known.count(pair, plan.choice[pair])));
+    }
+}
+
+impl Learner for Ucrl2 {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        let Some(pair) = self.known.chart.find(t, x) else {
+            return Action::Stop;
+        };
+        if self.doubled(pair) {
+            self.replan(self.steps + t as u64);
+        }
+        self.plan.choice[pair]
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.known.evidence.learn(&self.known.chart, episode);
+        self.steps += episode.steps() as u64;
+    }
+
+    fn reset(&mut self, _stream: Stream) {
+        self.known.evidence.clear();
+        self.steps = 0;
+        self.before.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, patience, play, told};
+
+    fn learner(published: bool, scale: f64, reveal: bool) -> Ucrl2 {
+        let told = TabularParameters {
+            scale,
+            reveal,
+            ..told()
+        };
+        let chart = TransitionGraph::new("ucrl2", patience().spec()).unwrap();
+        Ucrl2::new(chart, told, published)
+    }
+
+    #[test]
+    fn the_plausible_set_by_hand() {
+        // On from the start, three times to state 0 and once to state 1. S = 5 pairs, A = 2, delta = 0.1, sigma2 = 0.01.
+        let value = [0.0, 0.2, 0.8, 0.0, 0.0];
+        for (published, s) in [(false, 2.0), (true, 5.0)] {
+            let mut learner = learner(published, 0.1, false);
+            for feedback in [0, 1, 0, 0] {
+                learner.learn(&after(&[(0, feedback)], &[0.1], &[0.5, 0.25]));
+            }
+            assert_eq!(learner.steps, 8);
+            let known = &learner.known;
+            let radii = known.radii(9);
+            let reward = 0.1 * (14.0 * 0.01 * (2.0 * 5.0 * 2.0 * 9.0 / 0.1_f64).ln()).sqrt();
+            let law = 0.1 * (14.0 * s * (2.0 * 2.0 * 9.0 / 0.1_f64).ln() / 4.0).sqrt();
+            let p = 0.25 + law / 2.0;
+            assert!(p < 1.0);
+            let go = known.go(0, radii, &value, &mut Vec::new());
+            let by_hand = p * 0.8 + (1.0 - p) * 0.2 - (0.1 - reward / 2.0);
+            assert!((go - by_hand).abs() < 1e-12, "{go} is not {by_hand}");
+            let stop = known.stop(1, radii);
+            assert!((stop - (0.25 + reward / 3.0_f64.sqrt())).abs() < 1e-12);
+            assert_eq!(known.stop(0, radii), 1.0, "nobody has stopped there");
+            let untried = known.chart.edges(1).start;
+            let value = [0.0, 0.0, 0.0, 0.3, 0.6];
+            assert_eq!(known.go(untried, radii, &value, &mut Vec::new()), 0.6);
+        }
+    }
+
+    #[test]
+    fn the_published_reward_bound_is_that_of_a_quarter() {
+        let mut learner = learner(false, 1.0, false);
+        learner.known.told.sigma2 = 0.25;
+        let published = (7.0 * (2.0 * 5.0 * 2.0 * 50.0 / 0.1_f64).ln() / 2.0).sqrt();
+        assert!((learner.known.radii(50).reward - published).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_proof_holds_for_the_number_of_arrows() {
+        // ln of 2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m), S at the chart's limit; from two outcomes on.
+        for m in 2..10 {
+            for a in [2.0, 3.0, 100.0] {
+                for t in [1.0, 1e3, 1e9] {
+                    for delta in [0.999_999, 0.1, 1e-9] {
+                        let (m, s) = (f64::from(m), 1e6);
+                        let log = |x: f64| libm::log(x);
+                        let left = m * log(2.0) + log(20.0 * s * a / delta) + 7.0 * log(t);
+                        assert!(left <= 7.0 * m * log(2.0 * a * t / delta));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_epoch_ends_when_a_count_has_doubled() {
+        let mut learner = learner(false, 1.0, false);
+        let stop = after(&[], &[], &[0.5]);
+        learner.choose(1, 0);
+        // Whatever it does at the start is done for it; N = 0, so one is enough, then one more, then two, then four.
+        let mut lengths = Vec::new();
+        let mut length = 0;
+        learner.plan.choice[0] = Action::Stop;
+        for _ in 0..16 {
+            learner.learn(&stop);
+            length += 1;
+            if learner.doubled(0) {
+                lengths.push(std::mem::take(&mut length));
+                learner.replan(1);
+                learner.plan.choice[0] = Action::Stop;
+                learner.before[0] = learner.known.count(0, Action::Stop);
+            }
+        }
+        assert_eq!(lengths, [1, 1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn it_is_optimistic_at_every_episode() {
+        for (published, reveal) in [(false, false), (false, true), (true, false)] {
+            let mut learner = learner(published, 1.0, reveal);
+            let best = play(&patience(), &mut learner, 400, |learner| {
+                learner.replan(learner.steps + 1);
+                learner.plan.value[0]
+            });
+            let optimistic = |value: &f64| *value >= best.optimal - 1e-9;
+            assert!(best.values.iter().all(optimistic));
+        }
+    }
+
+    #[test]
+    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+        for (published, reveal) in [(false, false), (false, true), (true, false)] {
+            let mut learner = learner(published, 0.1, reveal);
+            let played = play(&patience(), &mut learner, 4000, |_| 0.0);
+            assert!(
+                played.late_gain > played.optimal - 0.03,
+                "{}",
+                played.late_gain
+            );
+            assert!(played.optimal > played.benchmark + 0.2);
+            let value = learner.plan.value[0];
+            assert!((value - played.optimal).abs() < 0.1, "{value}");
+        }
+    }
+}

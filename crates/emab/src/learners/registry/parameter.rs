@@ -1,0 +1,189 @@
+//! The parameters of learners: where a value comes from when the call does not give it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::parameter::{Delta, Sigma2, Spread};
+
+/// One parameter of a learner.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is when nobody sets it, as it would be written.
+    pub default: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// What a problem file says of it in `[learning]`.
+    #[serde(skip)]
+    stated: Option<fn(&LearnerDefaults) -> Option<f64>>,
+    #[serde(skip)]
+    kind: Kind,
+    /// The setting with which the learner draws what it does not draw otherwise.
+    #[serde(skip)]
+    draws: Option<&'static str>,
+}
+
+/// What becomes of a parameter that nobody sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It has its default.
+    Whole,
+    /// It is what the whole is. The whole in the call stands for all of its parts, whatever the file says of them.
+    PartOf(&'static str),
+    /// It has no value.
+    Optional,
+    /// It has no value. A file's counts only with one of these settings of another parameter, which stands before it.
+    OnlyWith(&'static str, &'static [&'static str]),
+}
+
+impl Parameter {
+    pub(crate) const fn new(
+        name: &'static str,
+        default: &'static str,
+        about: &'static str,
+    ) -> Parameter {
+        Parameter {
+            name,
+            default,
+            about,
+            stated: None,
+            kind: Kind::Whole,
+            draws: None,
+        }
+    }
+
+    pub(crate) const fn stated(mut self, by: fn(&LearnerDefaults) -> Option<f64>) -> Parameter {
+        self.stated = Some(by);
+        self
+    }
+
+    pub(crate) const fn part_of(mut self, whole: &'static str) -> Parameter {
+        self.kind = Kind::PartOf(whole);
+        self
+    }
+
+    pub(crate) const fn only_with(
+        mut self,
+        name: &'static str,
+        words: &'static [&'static str],
+    ) -> Parameter {
+        self.kind = Kind::OnlyWith(name, words);
+        self
+    }
+
+    /// Without a value where neither the call nor the file gives one.
+    pub(crate) const fn optional(mut self) -> Parameter {
+        self.kind = Kind::Optional;
+        self
+    }
+
+    /// With this setting the learner draws what it does not draw otherwise.
+    pub(crate) const fn draws_with(mut self, word: &'static str) -> Parameter {
+        self.draws = Some(word);
+        self
+    }
+
+    /// Whether it has the learner draw, set like this.
+    pub(crate) fn draws(&self, value: &ParameterValue) -> bool {
+        matches!((self.draws, value), (Some(draws), ParameterValue::Word(word)) if draws == word)
+    }
+
+    fn in_file(&self, learning: &LearnerDefaults) -> Option<ParameterValue> {
+        self.stated?(learning).map(ParameterValue::Number)
+    }
+}
+
+/// The parameters that have a value, and those whose default was assumed though a file could have stated them.
+pub(crate) fn resolve(
+    parameters: &'static [Parameter],
+    given: &dyn Fn(&str) -> Option<ParameterValue>,
+    learning: &LearnerDefaults,
+) -> (Vec<(&'static str, ParameterValue)>, Vec<&'static str>) {
+    let mut values: Vec<(&'static str, ParameterValue)> = Vec::new();
+    let mut assumed = Vec::new();
+    for parameter in parameters {
+        let name = parameter.name;
+        let in_file = parameter.in_file(learning);
+        let value = match parameter.kind {
+            Kind::Whole => Some(given(name).or(in_file).unwrap_or_else(|| {
+                let mut parts = parameters
+                    .iter()
+                    .filter(|part| part.kind == Kind::PartOf(name))
+                    .peekable();
+                let needless = parts.peek().is_some()
+                    && parts.all(|part| given(part.name).or(part.in_file(learning)).is_some());
+                if parameter.stated.is_some() && !needless {
+                    assumed.push(name);
+                }
+                ParameterValue::read(parameter.default)
+            })),
+            Kind::Optional => given(name).or(in_file),
+            Kind::PartOf(whole) => given(name).or(in_file.filter(|_| given(whole).is_none())),
+            Kind::OnlyWith(other, words) => {
+                let set = values.iter().any(|(name, value)| {
+                    *name == other && words.contains(&value.to_string().as_str())
+                });
+                given(name).or(in_file.filter(|_| set))
+            }
+        };
+        values.extend(value.map(|value| (name, value)));
+    }
+    (values, assumed)
+}
+
+/// A parameter as it was set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ParameterValue {
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for ParameterValue {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ParameterValue::Number(number) => write!(out, "{number}"),
+            ParameterValue::Word(word) => out.write_str(word),
+        }
+    }
+}
+
+impl ParameterValue {
+    /// As it was written.
+    pub(crate) fn read(text: &str) -> ParameterValue {
+        // `inf` and `nan` parse as numbers; the range checks then name them.
+        text.parse().map_or_else(
+            |_| ParameterValue::Word(text.into()),
+            ParameterValue::Number,
+        )
+    }
+}
+
+/// Defaults for learners that a problem file states in `[learning]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LearnerDefaults {
+    /// The chance that the confidence bounds may fail with.
+    pub delta: Option<Delta>,
+    /// Variance proxy of the noise on costs and rewards.
+    pub sigma2: Option<Sigma2>,
+    /// The same of the costs alone, where it is stated.
+    pub sigma2_cost: Option<Sigma2>,
+    /// The same of the rewards alone, where it is stated.
+    pub sigma2_reward: Option<Sigma2>,
+    /// How far one feedback can move the next expected reward.
+    pub feedback_spread: Option<Spread>,
+    /// The range of the terminal rewards.
+    pub reward_range: Option<(f64, f64)>,
+}
+
+impl LearnerDefaults {
+    /// How far one feedback can move the next expected reward: as stated, or failing that as the range allows.
+    pub fn spread(&self) -> Option<Spread> {
+        self.feedback_spread.or_else(|| {
+            let (least, most) = self.reward_range?;
+            Spread::new(most - least).ok()
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! The parameters of a learner as they were given, read with their ranges checked.
+
+use super::entry::Entry;
+use super::parameter::ParameterValue;
+use crate::learners::LearnerError;
+use crate::learners::{FeedBalParameters, Memory, Ties};
+use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
+use crate::spec::plain;
+use crate::width::WidthKind;
+
+/// A learner's parameters by name.
+pub(crate) struct Settings<'a> {
+    pub(crate) learner: &'static str,
+    pub(crate) values: &'a [(&'static str, ParameterValue)],
+}
+
+impl Settings<'_> {
+    pub(crate) fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
+        let wrong = |error| self.wrong(error);
+        let sigma2 = |name| Sigma2::named(name, self.number(name)?).map_err(wrong);
+        let both = sigma2("sigma2")?;
+        let part = |name| match self.value(name) {
+            Some(_) => sigma2(name),
+            None => Ok(both),
+        };
+        // The third has no coefficient; whoever mistypes should hear of it too.
+        let words = [
+            ("paper", Some(false)),
+            ("sound", Some(true)),
+            ("bernstein", None),
+        ];
+        let learner = self.learner;
+        let sound = self.word("width", &words)?;
+        let sound = sound.ok_or(LearnerError::NoBounds { learner })?;
+        // What is given is checked, wanted or not.
+        let spread = self.value("feedback_spread").map(|_| self.spread());
+        let width = if sound {
+            WidthKind::Sound(self.spread()?)
+        } else {
+            spread.transpose()?;
+            WidthKind::Paper
+        };
+        Ok(FeedBalParameters {
+            sigma2_cost: part("sigma2_cost")?,
+            sigma2_reward: part("sigma2_reward")?,
+            delta: Delta::new(self.number("delta")?).map_err(wrong)?,
+            width,
+            stop_bias: self.finite("stop_bias")?,
+            ties: self.word(
+                "ties",
+                &[("lowest", Ties::Lowest), ("random", Ties::Random)],
+            )?,
+        })
+    }
+
+    /// How much of the past counts, where not all of it does.
+    pub(crate) fn memory(&self) -> Result<Option<Memory>, LearnerError> {
+        let wrong = |error| self.wrong(error);
+        let window = self
+            .value("window")
+            .filter(|_| !self.is_word("window", "all"));
+        let gamma = self.value("gamma");
+        let gamma = gamma.filter(|gamma| **gamma != ParameterValue::Number(1.0));
+        let memory = match (window, gamma) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                let rule = "not be set together with `window`: it forgets in one way or the other";
+                return Err(wrong(ParameterError::new("gamma", rule, "both")));
+            }
+            (Some(_), None) => Memory::window(self.count("window", 1)?),
+            (None, Some(_)) => Memory::discount(self.number("gamma")?),
+        };
+        memory.map(Some).map_err(wrong)
+    }
+
+    pub(crate) fn spread(&self) -> Result<Spread, LearnerError> {
+        if self.value("feedback_spread").is_none() {
+            let width = self
+                .value("width")
+                .map_or(String::new(), |width| width.to_string());
+            let rule = format!(
+                "be known for width={width} (state it, or `reward_range`, in [learning], or in the call)"
+            );
+            return Err(self.wrong(ParameterError::new("feedback_spread", rule, "nothing")));
+        }
+        Spread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
+    }
+
+    pub(crate) fn wrong(&self, error: ParameterError) -> LearnerError {
+        LearnerError::Parameter {
+            learner: self.learner,
+            error,
+        }
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&ParameterValue> {
+        self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<f64, LearnerError> {
+        match self.value(name) {
+            Some(ParameterValue::Number(number)) => Ok(*number),
+            Some(ParameterValue::Word(word)) => {
+                let rule = match name {
+                    "delta" => "be a number, or `1/n` for one over the episodes of a run",
+                    _ => "be a number",
+                };
+                Err(self.wrong(ParameterError::new(name, rule, word)))
+            }
+            None => Err(self.wrong(ParameterError::new(name, "be given", "nothing"))),
+        }
+    }
+
+    pub(crate) fn finite(&self, name: &str) -> Result<f64, LearnerError> {
+        let number = self.number(name)?;
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(self.wrong(ParameterError::new(name, "be a finite number", number)))
+        }
+    }
+
+    /// Whether a parameter is this word.
+    pub(crate) fn is_word(&self, name: &str, word: &str) -> bool {
+        self.value(name) == Some(&ParameterValue::Word(word.into()))
+    }
+
+    /// An error if one of these parameters is not at its default, where another setting leaves no use for it.
+    pub(crate) fn refuse_all(
+        &self,
+        entry: &Entry,
+        names: &[&str],
+        why: &str,
+    ) -> Result<(), LearnerError> {
+        names
+            .iter()
+            .try_for_each(|name| self.refuse_set(entry, name, why))
+    }
+
+    /// An error if a parameter is not at its default, where another setting leaves no use for it.
+    fn refuse_set(&self, entry: &Entry, name: &str, why: &str) -> Result<(), LearnerError> {
+        let default = entry.parameters.iter().find(|p| p.name == name);
+        let default = default.map(|parameter| ParameterValue::read(parameter.default));
+        match self.value(name) {
+            Some(value) if Some(value) != default.as_ref() => {
+                let rule = format!("be left at its default {why}");
+                Err(self.wrong(ParameterError::new(name, rule, value)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, LearnerError> {
+        self.word(name, &[("true", true), ("false", false)])
+    }
+
+    /// A finite number of more than 0.
+    pub(crate) fn positive(&self, name: &str) -> Result<f64, LearnerError> {
+        let number = self.finite(name)?;
+        if number > 0.0 {
+            Ok(number)
+        } else {
+            Err(self.wrong(ParameterError::new(name, "be more than 0", number)))
+        }
+    }
+
+    /// A whole number of at least `least`.
+    pub(crate) fn count(&self, name: &str, least: u64) -> Result<u64, LearnerError> {
+        let number = self.number(name)?;
+        if number >= least as f64 && number.fract() == 0.0 && number <= 1e15 {
+            Ok(number as u64)
+        } else {
+            let rule = format!("be a whole number from {least} to 1e15");
+            Err(self.wrong(ParameterError::new(name, rule, plain(number))))
+        }
+    }
+
+    /// A number from `least` to `most`, both included.
+    pub(crate) fn within(&self, name: &str, least: f64, most: f64) -> Result<f64, LearnerError> {
+        let number = self.number(name)?;
+        if (least..=most).contains(&number) {
+            Ok(number)
+        } else {
+            let rule = format!("be a number from {} to {}", plain(least), plain(most));
+            Err(self.wrong(ParameterError::new(name, rule, plain(number))))
+        }
+    }
+
+    pub(crate) fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
+        let got = self.value(name).map_or(String::new(), ToString::to_string);
+        let found = words.iter().find(|(word, _)| *word == got);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let known = listed(words.iter().map(|(word, _)| *word), "or");
+            self.wrong(ParameterError::new(
+                name,
+                format!("be {known}"),
+                format!("`{got}`"),
+            ))
+        })
+    }
+}
+
+/// Names in a row, such as `a`, `b` and `c`.
+pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>, last: &str) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [first @ .., end] if !first.is_empty() => format!("{} {last} {end}", first.join(", ")),
+        all => all.join(""),
+    }
+}

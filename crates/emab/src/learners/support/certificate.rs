@@ -1,0 +1,395 @@
+//! What a certificate needs: that a choice falls short of the best by no more than the widths say (Corollary 1), with
+//! probability `1 - delta`, in a study of which nothing is known but its specification and its `[learning]`.
+//!
+//! `emab check`, `run` and `verify` hold what a learner was told against the truth. Here there is none: what was told is
+//! believed, what was not told is not made up, and a width that leaves something out is refused.
+
+use thiserror::Error;
+
+use crate::learner::Learner;
+use crate::learners::registry::settings::listed;
+use crate::learners::support::tabular::TransitionGraph;
+use crate::learners::{LearnerConfig, LearnerError};
+use crate::parameter::{Delta, Spread};
+use crate::spec::{Action, Spec, plain};
+use crate::width::WidthKind;
+
+/// Why a learner's widths certify nothing.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Withheld {
+    /// It promises nothing as it is set, or cannot be had so.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// `delta=1/n` is about a run whose length is known.
+    #[error(
+        "learner `{learner}`: `delta` is one over the episodes of a run, and a study has no last one (state `delta` as a \
+         number)"
+    )]
+    Endless {
+        /// The learner.
+        learner: &'static str,
+    },
+    /// The widths rest on what nobody stated.
+    #[error(
+        "learner `{learner}`: nobody stated {}, and what is assumed certifies nothing (state {} in [learning] or in the call)",
+        listed(names.iter().copied(), "and"),
+        if names.len() == 1 { "it" } else { "them" }
+    )]
+    Assumed {
+        /// The learner.
+        learner: &'static str,
+        /// What nobody stated.
+        names: Vec<&'static str>,
+    },
+    /// The paper's width leaves out the feedback, which may move the reward. Where it adds nothing though states differ, as
+    /// with rewards of 0 or 1 and a `sigma2_reward` of 1/4, `feedback_spread=0` in the call says so.
+    #[error(
+        "learner `{learner}`: width=paper leaves out that the feedback is random, and {}",
+        moves(*spread)
+    )]
+    Feedback {
+        /// The learner.
+        learner: &'static str,
+        /// How far one feedback can move the next expected reward, if anybody said so.
+        spread: Option<Spread>,
+    },
+    /// The index of `stop` is not its bound.
+    #[error(
+        "learner `{learner}`: with stop_bias={} it plays `stop` where another bound is larger, or does not where `stop` has \
+         the largest (leave `stop_bias` out)",
+        plain(*bias)
+    )]
+    Biased {
+        /// The learner.
+        learner: &'static str,
+        /// What is added to the index of `stop`.
+        bias: f64,
+    },
+}
+
+fn moves(spread: Option<Spread>) -> String {
+    match spread {
+        Some(spread) => format!(
+            "one feedback can move the next expected reward by {} (width=sound covers it)",
+            plain(spread.get())
+        ),
+        None => "nothing says how far it can move the next expected reward (width=sound covers it, once `feedback_spread` \
+                 or `reward_range` in [learning] says so)"
+            .into(),
+    }
+}
+
+impl LearnerConfig {
+    /// The chance up to which all widths of its estimates hold at once, at all times, on what can be known of a live study:
+    /// its specification, and what this learner was told by the call and by `[learning]`. The reason why not, otherwise.
+    ///
+    /// While they hold, [`shortfall`] bounds what a choice falls short of the best by. What was told must be true, and
+    /// there are premises that nobody can read off a configuration: the law does not drift; whether and when a value becomes
+    /// known has nothing to do with it, nor, for the mean of `R_{t+1} - C_t`, with the feedback before it; whoever does
+    /// something else than was recommended knows no more of the case than its state says.
+    ///
+    /// ```
+    /// use emab::learners::{LearnerConfig, Learning};
+    /// use emab::{Names, Spec};
+    /// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+    ///     .transition(|_t, _x, _a, f| f as f64);
+    /// let config = |text| LearnerConfig::parse(text, &Learning::default()).unwrap();
+    /// let sound = config("feedbal:sigma2=0.1,delta=0.05,width=sound,feedback_spread=1");
+    /// assert_eq!(sound.certified(&spec).unwrap().get(), 0.05);
+    /// assert_eq!(
+    ///     config("feedbal:sigma2=0.1").certified(&spec).unwrap_err().to_string(),
+    ///     "learner `feedbal`: nobody stated `delta`, and what is assumed certifies nothing (state it in [learning] or in \
+    ///      the call)",
+    /// );
+    /// ```
+    pub fn certified(&self, spec: &Spec) -> Result<Delta, Withheld> {
+        let (learner, settings) = (self.entry().name, self.settings());
+        if self.entry().promises && settings.is_word("delta", "1/n") {
+            return Err(Withheld::Endless { learner });
+        }
+        let delta = self.promised()?;
+        let moves = feedback_moves(learner, spec);
+        // A spread is of no use where no feedback can bring it about.
+        let needed = |name: &&&str| moves || **name != "feedback_spread";
+        let names: Vec<&str> = self.assumed().iter().filter(needed).copied().collect();
+        if !names.is_empty() {
+            return Err(Withheld::Assumed { learner, names });
+        }
+        let told = match self.feedbal() {
+            Ok(told) => told,
+            // Widths of another form cover the feedback however they are set, if they are told how far it can move.
+            Err(LearnerError::NoBounds { .. }) => {
+                settings.spread()?;
+                return Ok(delta);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if told.stop_bias != 0.0 {
+            let bias = told.stop_bias;
+            return Err(Withheld::Biased { learner, bias });
+        }
+        let spread = match moves {
+            true => self.spread(),
+            false => Spread::new(0.0).ok(),
+        };
+        let covered = spread.is_some_and(|spread| {
+            let needed = WidthKind::Sound(spread);
+            let needed = needed.coefficients(told.sigma2_cost, told.sigma2_reward);
+            told.coefficients().cover(needed)
+        });
+        match covered {
+            true => Ok(delta),
+            false => Err(Withheld::Feedback { learner, spread }),
+        }
+    }
+
+    /// How far one feedback can move the next expected reward, as the call or failing that the file says.
+    fn spread(&self) -> Option<Spread> {
+        match self.settings().value("feedback_spread") {
+            Some(_) => self.settings().spread().ok(),
+            None => self.learning().spread(),
+        }
+    }
+}
+
+/// Whether two feedbacks to the same action may lead to different states: only then can they move the next reward.
+fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
+    if spec.feedbacks().len() == 1 {
+        return false;
+    }
+    let stays =
+        |chart: TransitionGraph| (0..chart.all_edges()).all(|edge| chart.arrows(edge).len() <= 1);
+    // Where there is too much to look at, they may.
+    !TransitionGraph::new(learner, spec).is_ok_and(stays)
+}
+
+/// How far an action in a pair can fall short of the best one, one step ahead, while all widths hold: by no more than
+/// its lower bound lies below the largest upper bound of the others. None of a learner without estimates, and of an action
+/// that may not be taken.
+///
+/// For whoever plays the largest upper bound, as FeedBAL does, it is at most twice the width of what is played: Corollary 1.
+/// It also holds for what `feedbal-model` plays on trust, where twice the width does not, and for what somebody did instead.
+/// [`LearnerConfig::certified`] says with which probability all widths hold.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBal, FeedBalParameters, shortfall};
+/// use emab::{Action, Episode, Learner, Names, Spec};
+/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// let spec = Arc::new(spec);
+/// let mut learner = FeedBal::new(spec.clone(), FeedBalParameters::new(0.01, 0.1).unwrap());
+/// let (states, costs) = (vec![0, 0], vec![0.0]);
+/// learner.learn(&Episode { states, actions: vec![0], feedbacks: vec![0], costs, rewards: vec![0.0, 5.0] });
+/// assert_eq!(shortfall(&mut learner, &spec, 1, 0, Action::Continue(0)), Some(0.0)); // nothing can be better
+/// assert!(shortfall(&mut learner, &spec, 1, 0, Action::Stop).unwrap() > 5.0);
+/// assert_eq!(shortfall(&mut learner, &spec, 2, 0, Action::Stop), Some(0.0)); // nothing else can be done
+/// ```
+pub fn shortfall<L: Learner + ?Sized>(
+    learner: &mut L,
+    spec: &Spec,
+    t: usize,
+    x: usize,
+    action: Action,
+) -> Option<f64> {
+    let allowed = |action: &Action| match *action {
+        Action::Continue(a) => spec.is_allowed(t, x, a),
+        Action::Stop => true,
+    };
+    let chosen = learner
+        .estimate(t, x, action)
+        .filter(|_| allowed(&action))?;
+    let lower = chosen.mean - chosen.width;
+    let others = (0..spec.actions().len()).map(Action::Continue);
+    let others = others
+        .chain([Action::Stop])
+        .filter(|other| *other != action);
+    let mut most = 0.0_f64;
+    for other in others.filter(allowed) {
+        let other = learner.estimate(t, x, other)?;
+        most = most.max(other.index.min(other.mean + other.width) - lower);
+    }
+    Some(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::LearnerDefaults;
+    use crate::parameter::Sigma2;
+    use crate::spec::Names;
+
+    /// Two steps, two states and so many feedbacks, each of which leads to a state of its own if it moves anything.
+    fn spec(feedbacks: usize, moves: bool) -> Spec {
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(2, names(2), names(1), names(feedbacks)).unwrap();
+        spec.transition(move |_t, _x, _a, f| if moves { f as f64 } else { 1.0 })
+    }
+
+    fn judged(text: &str, learning: &LearnerDefaults, spec: &Spec) -> Result<f64, Withheld> {
+        let config = LearnerConfig::parse(text, learning).unwrap();
+        config.certified(spec).map(Delta::get)
+    }
+
+    /// What a file states.
+    fn stated(spread: Option<f64>, range: Option<(f64, f64)>) -> LearnerDefaults {
+        LearnerDefaults {
+            delta: Some(Delta::new(0.05).unwrap()),
+            sigma2: Some(Sigma2::new(0.1).unwrap()),
+            feedback_spread: spread.map(|spread| Spread::new(spread).unwrap()),
+            reward_range: range,
+            ..LearnerDefaults::default()
+        }
+    }
+
+    /// The reason in words.
+    fn reason(text: &str, learning: &LearnerDefaults, spec: &Spec) -> String {
+        judged(text, learning, spec).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_sound_is_certified() {
+        let file = stated(Some(1.0), None);
+        for text in [
+            "feedbal:width=sound",
+            "feedbal:width=sound,ties=random",
+            "feedbal:width=bernstein",
+            "feedbal-model",
+            "feedbal-model:width=bernstein,rule=boldest",
+            // Whoever says that it adds nothing is believed: rewards of 0 or 1, whose noise covers it.
+            "feedbal:feedback_spread=0",
+        ] {
+            assert_eq!(judged(text, &file, &spec(2, true)), Ok(0.05), "{text}");
+        }
+        // The file may say it through the range of the rewards.
+        let range = stated(None, Some((2.0, 2.5)));
+        assert_eq!(
+            judged("feedbal:width=sound", &range, &spec(2, true)),
+            Ok(0.05)
+        );
+        assert_eq!(judged("feedbal-model", &range, &spec(2, true)), Ok(0.05));
+    }
+
+    #[test]
+    fn who_promises_nothing() {
+        let (file, spec) = (stated(Some(1.0), None), spec(2, true));
+        for text in ["ucbvi", "feedbal-lookahead", "random"] {
+            let said = reason(text, &file, &spec);
+            assert!(
+                said.contains("promises nothing that could be checked; `feedbal`"),
+                "{said}"
+            );
+        }
+        for text in [
+            "feedbal:width=sound,window=100",
+            "feedbal:width=sound,gamma=0.9",
+        ] {
+            let said = reason(text, &file, &spec);
+            assert!(
+                said.contains("once it forgets; leave `window` and `gamma` out"),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_nobody_stated() {
+        let (nothing, spec) = (LearnerDefaults::default(), spec(2, true));
+        let withheld = |text: &str| judged(text, &nothing, &spec).unwrap_err();
+        let assumed = |learner, names: &[&'static str]| Withheld::Assumed {
+            learner,
+            names: names.to_vec(),
+        };
+        let sound = "feedbal:width=sound,feedback_spread=1";
+        assert_eq!(withheld(sound), assumed("feedbal", &["sigma2", "delta"]));
+        let parts = format!("{sound},sigma2_cost=0,sigma2_reward=1");
+        assert_eq!(withheld(&parts), assumed("feedbal", &["delta"]));
+        assert_eq!(
+            judged(&format!("{parts},delta=0.1"), &nothing, &spec),
+            Ok(0.1)
+        );
+        assert_eq!(
+            withheld("feedbal-model").to_string(),
+            "learner `feedbal-model`: nobody stated `sigma2`, `delta` and `feedback_spread`, and what is assumed certifies \
+             nothing (state them in [learning] or in the call)"
+        );
+        // How far feedback moves the reward need not be said where it does not.
+        let model = "feedbal-model:sigma2=0.1,delta=0.1";
+        assert_eq!(
+            withheld(model),
+            assumed("feedbal-model", &["feedback_spread"])
+        );
+        assert_eq!(judged(model, &nothing, &self::spec(1, true)), Ok(0.1));
+        assert_eq!(judged(model, &nothing, &self::spec(2, false)), Ok(0.1));
+        // A width that cannot be had without it says so itself.
+        let file = stated(None, None);
+        for width in ["sound", "bernstein"] {
+            let said = reason(&format!("feedbal:width={width}"), &file, &spec);
+            assert!(
+                said.contains(&format!("be known for width={width}")),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_papers_width_where_feedback_can_move_the_reward() {
+        let unsaid = stated(None, None);
+        assert_eq!(
+            reason("feedbal", &unsaid, &spec(2, true)),
+            "learner `feedbal`: width=paper leaves out that the feedback is random, and nothing says how far it can move the \
+             next expected reward (width=sound covers it, once `feedback_spread` or `reward_range` in [learning] says so)"
+        );
+        for file in [stated(Some(0.5), None), stated(None, Some((1.0, 1.5)))] {
+            let said = reason("feedbal", &file, &spec(2, true));
+            assert!(
+                said.contains(
+                    "one feedback can move the next expected reward by 0.5 (width=sound covers it)"
+                ),
+                "{said}"
+            );
+        }
+        // The call goes before the file.
+        let said = reason(
+            "feedbal:feedback_spread=0.2",
+            &stated(Some(0.0), None),
+            &spec(2, true),
+        );
+        assert!(said.contains("reward by 0.2 ("), "{said}");
+        // It cannot: there is one feedback, or all lead to the same state, or the file says so.
+        for (file, spec) in [
+            (unsaid, spec(1, true)),
+            (unsaid, spec(2, false)),
+            (stated(Some(0.0), None), spec(2, true)),
+            (stated(None, Some((1.0, 1.0))), spec(2, true)),
+        ] {
+            assert_eq!(judged("feedbal", &file, &spec), Ok(0.05));
+        }
+        // What is too large to be looked at may.
+        let names = |n| Names::Count(n, "");
+        let large = Spec::new(50, names(1_000_000), names(1), names(10)).unwrap();
+        let large = large.transition(|_t, x, _a, f| ((10 * x + f) % 1_000_000) as f64);
+        assert!(judged("feedbal", &unsaid, &large).is_err());
+    }
+
+    #[test]
+    fn what_is_set_otherwise_than_the_proof_has_it() {
+        let (file, spec) = (stated(Some(1.0), None), spec(2, true));
+        assert_eq!(
+            reason("feedbal:width=sound,stop_bias=0.01", &file, &spec),
+            "learner `feedbal`: with stop_bias=0.01 it plays `stop` where another bound is larger, or does not where `stop` \
+             has the largest (leave `stop_bias` out)"
+        );
+        for text in ["feedbal:width=sound,delta=1/n", "feedbal-model:delta=1/n"] {
+            let said = reason(text, &file, &spec);
+            assert!(
+                said.ends_with("has no last one (state `delta` as a number)"),
+                "{said}"
+            );
+        }
+        let said = reason("feedbal:width=sound,sigma2=-1", &file, &spec);
+        assert!(
+            said.contains("`sigma2` must be a finite number of at least 0"),
+            "{said}"
+        );
+    }
+}

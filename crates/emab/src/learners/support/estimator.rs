@@ -1,0 +1,271 @@
+//! Estimates of rewards and gains with widths that hold all at once: what FeedBAL's relatives choose by.
+//!
+//! The estimator and its widths are those of `feedbal_model.rs`; unpooled, those of `feedbal:width=bernstein`.
+
+use crate::episode::Episode;
+use crate::learner::Estimate;
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::Build;
+use crate::learners::support::tabular::{Counts, Sums, TransitionGraph};
+use crate::learners::support::trust::Known;
+use crate::mixture::{Mixture, law_excess};
+use crate::parameter::{Delta, Sigma2};
+use crate::spec::Action;
+
+/// How the randomness of the feedback enters the width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Law {
+    /// By its range, in one bound with everything else.
+    Joint,
+    /// By its observed variance, in a bound of its own.
+    Bernstein,
+}
+
+impl Law {
+    /// How many bounds of each edge it takes.
+    pub(crate) fn bounds(self) -> usize {
+        match self {
+            // Everything together, and the cost alone.
+            Law::Joint => 2,
+            // The law, the noise, and the cost alone.
+            Law::Bernstein => 3,
+        }
+    }
+}
+
+/// The estimates.
+#[derive(Clone, Debug)]
+pub(crate) struct Estimator {
+    pub(crate) chart: TransitionGraph,
+    pub(crate) evidence: Counts,
+    pub(crate) sigma2_cost: f64,
+    pub(crate) sigma2_reward: f64,
+    pub(crate) mixture: Mixture,
+    /// How far one feedback can move the next expected reward, as told. Without it, feedback that the specification allows
+    /// and the law does not would leave everything open for ever.
+    told_spread: f64,
+    law: Law,
+    /// By edge: `R_{t+1} - C_t` as it was seen, where rewards are not pooled.
+    direct: Option<Vec<Sums>>,
+}
+
+impl Estimator {
+    /// Pooled estimates, or those of FeedBAL, for a learner that needs so many bounds of each edge.
+    pub(crate) fn new(
+        with: &Build<'_>,
+        law: Law,
+        pooled: bool,
+        bounds: usize,
+        told_spread: f64,
+    ) -> Result<Estimator, LearnerError> {
+        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let wrong = |error| with.wrong(error);
+        let sigma2 = |name| Sigma2::named(name, with.number(name)?).map_err(wrong);
+        let both = sigma2("sigma2")?;
+        let part = |name| match with.value(name) {
+            Some(_) => sigma2(name),
+            None => Ok(both),
+        };
+        let delta = Delta::new(with.number("delta")?).map_err(wrong)?;
+        let rho = match with.value("rho") {
+            Some(_) => with.within("rho", 1e-3, 1e6)?,
+            None => 1.0,
+        };
+        // One bound for the reward of each pair, and those of its actions.
+        let bounds = (chart.pairs() + bounds * chart.all_edges()) as f64;
+        Ok(Estimator {
+            evidence: Counts::new(&chart, true),
+            direct: (!pooled).then(|| vec![Sums::default(); chart.all_edges()]),
+            chart,
+            sigma2_cost: part("sigma2_cost")?.get(),
+            sigma2_reward: part("sigma2_reward")?.get(),
+            told_spread,
+            law,
+            mixture: Mixture::new(rho, libm::log(bounds) - libm::log(delta.get())),
+        })
+    }
+
+    /// Takes in an episode.
+    pub(crate) fn learn(&mut self, episode: &Episode) {
+        let Some(direct) = &mut self.direct else {
+            // A law and rewards that were not seen together are put together by the estimate itself: each takes what it
+            // can get.
+            self.evidence.learn(&self.chart, episode);
+            return;
+        };
+        // The law that bounds a mean must be that of the observations in it: feedback counts where the gain was seen.
+        // Rewards of pairs are bounded by themselves, and count wherever they are known.
+        self.evidence.learn_edges(&self.chart, episode, |edge, t| {
+            match episode.known_gain(t) {
+                Some(gain) => {
+                    direct[edge].add(gain);
+                    true
+                }
+                None => false,
+            }
+        });
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.evidence.clear();
+        if let Some(direct) = &mut self.direct {
+            direct.fill(Sums::default());
+        }
+    }
+
+    /// What is known of the terminal reward of a pair.
+    pub(crate) fn reward(&mut self, pair: usize) -> Known {
+        let sums = self.evidence.reward[pair];
+        if sums.count == 0 {
+            return Known::NOTHING;
+        }
+        let (mean, width) = (
+            sums.mean(),
+            self.mixture.width(self.sigma2_reward, sums.count),
+        );
+        Known {
+            mean,
+            width,
+            upper: mean + width,
+            se: (self.sigma2_reward / sums.count as f64).sqrt(),
+            count: sums.count,
+        }
+    }
+
+    /// What is known of the gain of an edge.
+    pub(crate) fn gain(&mut self, edge: usize) -> Known {
+        let n = match &self.direct {
+            None => self.evidence.cost[edge].count,
+            Some(direct) => direct[edge].count,
+        };
+        if n == 0 {
+            return Known::NOTHING;
+        }
+        let Some(ahead) = self.ahead(edge) else {
+            return Known::NOTHING;
+        };
+        let mut of_noise = self.sigma2_cost;
+        let (mut spreads, mut logs) = (ahead.spreads, ahead.logs);
+        if self.direct.is_some() {
+            of_noise += self.sigma2_reward;
+            (spreads, logs) = (0.0, 0.0);
+        }
+        if self.law == Law::Joint {
+            of_noise += ahead.spread * ahead.spread / 4.0;
+        }
+        spreads += self.mixture.spread(of_noise, n);
+        logs += self.mixture.log_of(n);
+        let mut width = self.mixture.bound(spreads, logs);
+        if self.law == Law::Bernstein {
+            width += ahead.law;
+        }
+        let mean = match &self.direct {
+            None => ahead.mean - self.evidence.cost[edge].mean(),
+            Some(direct) => direct[edge].mean(),
+        };
+        // No feedback can lead to more than the best that may follow.
+        let costs = self.evidence.cost[edge];
+        let at_best = ahead.most - costs.mean() + self.mixture.width(self.sigma2_cost, costs.count);
+        Known {
+            mean,
+            width,
+            upper: (mean + width).min(at_best),
+            se: (ahead.errors + (self.sigma2_cost + ahead.variance) / n as f64).sqrt(),
+            count: n,
+        }
+    }
+
+    /// What is known of the expected reward after an edge; none if a pair it led to has no reward yet (its outcomes
+    /// were lost).
+    fn ahead(&mut self, edge: usize) -> Option<Ahead> {
+        let arrows = self.chart.arrows(edge);
+        let n = self.evidence.count(edge) as f64;
+        let mut ahead = Ahead::default();
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut second, mut unsure) = (0.0, 0.0);
+        let (mut weights, mut smooth, mut smooth_second) = (0.0, 0.0, 0.0);
+        // Squares of what is left after one of the rewards is taken off: those of the rewards themselves would cancel.
+        let origin = arrows.clone().find_map(|arrow| {
+            let sums = self.evidence.reward[self.chart.next(arrow)];
+            (sums.count > 0).then(|| sums.mean())
+        });
+        let origin = origin.unwrap_or(0.0);
+        for arrow in arrows.clone() {
+            let next = self.chart.next(arrow);
+            let reward = self.reward(next);
+            let followed = self.evidence.followed[arrow] as f64;
+            least = least.min(reward.mean - reward.width);
+            most = most.max(reward.mean + reward.width);
+            ahead.logs += self.mixture.log_of(reward.count);
+            if reward.count == 0 {
+                if followed > 0.0 {
+                    return None;
+                }
+                continue;
+            }
+            let p = followed / n;
+            ahead.mean += p * reward.mean;
+            let off = reward.mean - origin;
+            second += p * off * off;
+            ahead.spreads += p * p * self.mixture.spread(self.sigma2_reward, reward.count);
+            ahead.errors += p * p * reward.se * reward.se;
+            unsure += p * reward.width * reward.width;
+            // A law smoothed by half a count each has no variance of exactly 0 after a few observations.
+            let q = followed + 0.5;
+            weights += q;
+            smooth += q * off;
+            smooth_second += q * off * off;
+        }
+        ahead.most = most;
+        if arrows.len() > 1 {
+            ahead.spread = (most - least).min(self.told_spread);
+            let center = smooth / weights;
+            ahead.variance = (smooth_second / weights - center * center).max(0.0);
+            if self.law == Law::Bernstein {
+                let counts = self.evidence.followed[arrows].iter().copied();
+                let b = (self.mixture.log() + law_excess(counts)) / n;
+                let center = ahead.mean - origin;
+                let sd = (second - center * center).max(0.0).sqrt() + unsure.sqrt();
+                ahead.law = (2.0 * b).sqrt() * sd + 7.0 / 3.0 * ahead.spread * b;
+            }
+        }
+        Some(ahead)
+    }
+
+    /// The same of an action in a pair, as learners tell it.
+    pub(crate) fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        let pair = self.chart.find(t, x)?;
+        let known = match action {
+            Action::Stop => self.reward(pair),
+            Action::Continue(a) => {
+                let edge = self.chart.edge(pair, a)?;
+                self.gain(edge)
+            }
+        };
+        Some(Estimate {
+            count: known.count,
+            mean: known.mean,
+            width: known.width,
+            index: known.upper,
+        })
+    }
+}
+
+/// What is known of the expected reward after an edge.
+#[derive(Default)]
+struct Ahead {
+    /// `sum_j p̂_j r̂_j`.
+    mean: f64,
+    /// Of the noise in it: what goes into a joint bound.
+    spreads: f64,
+    logs: f64,
+    /// How far the expected rewards that may follow can be apart, at most, and how large one of them can be.
+    spread: f64,
+    most: f64,
+    /// The variance of the next expected reward, and of the noise in its estimate.
+    variance: f64,
+    errors: f64,
+    /// The width of the law alone, for `bernstein`.
+    law: f64,
+}

@@ -1,0 +1,403 @@
+//! FeedBAL that forgets, for laws that drift: `window=W` and `gamma=g`.
+//!
+//! After Garivier, Moulines, *On Upper-Confidence Bound Policies for Switching Bandit Problems* (2011). For `K` arms and
+//! rewards in [0, B], they play the arm of the largest `X_t(i) + c_t(i)`:
+//!
+//! - D-UCB: `N_t(i) = sum_s gamma^(t-s) 1{I_s = i}`, `X_t(i) = 1/N_t(i) sum_s gamma^(t-s) x_s 1{I_s = i}`,
+//!   `c_t(i) = 2 B sqrt(xi log n_t / N_t(i))` with `n_t = sum_i N_t(i)`.
+//! - SW-UCB: the same sums over the last `tau` plays alone, each with weight 1, and
+//!   `c_t(i) = B sqrt(xi log min(t, tau) / N_t(i))`.
+//!
+//! What is adapted: an arm is an action in a step-state pair, `stop` among them, and an observation is a gain as FeedBAL
+//! has it. Time is counted in episodes that the learner was told of, for all pairs alike, so that a pair that is
+//! seldom met forgets as fast as the rest. The width is FeedBAL's `conf(N)` at the count that is left, in place of
+//! `c_t`: with nothing forgotten the learner is FeedBAL, choice by choice. What is unknown of an episode shows
+//! nothing, as in FeedBAL, and time passes all the same. Where all is forgotten, indices are infinite again, and `stop` wins the tie.
+//!
+//! No theorem of the paper covers it: its confidence holds for sample means of one law.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::learners::algorithms::feedbal::{FeedBalParameters, Ties};
+use crate::parameter::ParameterError;
+use crate::rng::{Role, Stream};
+use crate::slots::Slots;
+use crate::spec::{Action, Spec};
+use crate::width::{IndexTable, Width};
+
+/// How much of the past counts.
+///
+/// ```
+/// use emab::learners::Memory;
+/// assert!(Memory::window(1000).is_ok());
+/// assert_eq!(Memory::discount(1.0).unwrap_err().to_string(), "`gamma` must lie in (0, 1), got 1");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory(Kept);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kept {
+    Window(NonZeroU64),
+    Discount(f64),
+}
+
+impl Memory {
+    /// Only the last so many episodes count.
+    pub fn window(episodes: u64) -> Result<Memory, ParameterError> {
+        let window = NonZeroU64::new(episodes).map(|window| Memory(Kept::Window(window)));
+        let rule = "be a whole number of at least 1";
+        window.ok_or_else(|| ParameterError::new("window", rule, episodes))
+    }
+
+    /// Each episode counts `gamma` times as much as the one after it.
+    pub fn discount(gamma: f64) -> Result<Memory, ParameterError> {
+        if gamma > 0.0 && gamma < 1.0 {
+            Ok(Memory(Kept::Discount(gamma)))
+        } else {
+            Err(ParameterError::new("gamma", "lie in (0, 1)", gamma))
+        }
+    }
+}
+
+/// The learner.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBalParameters, Forgetting, Memory};
+/// use emab::{Action, Episode, Learner, Names, Spec};
+///
+/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// let told = FeedBalParameters::new(0.2, 0.01).unwrap();
+/// let mut learner = Forgetting::new(Arc::new(spec), told, Memory::window(1).unwrap());
+/// let stopped = Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() };
+/// learner.learn(&stopped);
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // going on was never tried
+/// let unknown = Episode { states: vec![0], ..Episode::default() };
+/// learner.learn(&unknown);
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // all is forgotten
+/// ```
+#[derive(Clone, Debug)]
+pub struct Forgetting {
+    spec: Arc<Spec>,
+    actions: usize,
+    ties: Ties,
+    stop_bias: f64,
+    memory: Memory,
+    action_index: IndexTable,
+    stop_index: IndexTable,
+    action_width: Width,
+    stop_width: Width,
+    slots: Slots,
+    /// By slot: one cell for each continuation action, then one for `stop`.
+    cells: Vec<Cell>,
+    stream: Stream,
+    /// What an observation of the last episode weighs: weights grow in place of all that was seen before shrinking.
+    weight: f64,
+    /// Of a window: the observations in it, by cell, and how many each episode made.
+    seen: VecDeque<(usize, f64)>,
+    lengths: VecDeque<usize>,
+}
+
+/// What is known of one action in one pair, in weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    allowed: bool,
+    count: f64,
+    sum: f64,
+}
+
+/// Weights beyond this are brought back to 1: far from the largest number, and seldom.
+const HEAVY: f64 = 1e100;
+
+impl Forgetting {
+    /// A learner that has seen nothing.
+    pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters, memory: Memory) -> Forgetting {
+        let (action_index, stop_index) = parameters.index_tables(&spec);
+        let coefficients = parameters.coefficients();
+        let width = |w| Width::new(w, spec.k(), parameters.delta);
+        Forgetting {
+            actions: spec.actions().len(),
+            ties: parameters.ties,
+            stop_bias: parameters.stop_bias,
+            memory,
+            action_index,
+            stop_index,
+            action_width: width(coefficients.action),
+            stop_width: width(coefficients.stop),
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+            spec,
+            cells: Vec::new(),
+            stream: Stream::new(0, 0, Role::Learner),
+            weight: 1.0,
+            seen: VecDeque::new(),
+            lengths: VecDeque::new(),
+        }
+    }
+
+    /// The first cell of a pair.
+    fn row(&mut self, t: usize, x: usize) -> usize {
+        let (slot, new) = self.slots.of(t, x);
+        if new {
+            let fresh = |allowed| Cell {
+                allowed,
+                count: 0.0,
+                sum: 0.0,
+            };
+            for a in 0..self.actions {
+                let allowed = self.spec.is_allowed(t, x, a);
+                self.cells.push(fresh(allowed));
+            }
+            self.cells.push(fresh(true));
+        }
+        slot * (self.actions + 1)
+    }
+
+    /// The index of an action, the last of a row being `stop`.
+    fn index(&mut self, first: usize, column: usize) -> f64 {
+        let cell = self.cells[first + column];
+        if !cell.allowed {
+            return f64::NEG_INFINITY; // what may not be taken never wins
+        }
+        let stop = column == self.actions;
+        match self.memory.0 {
+            // As FeedBAL has it, to the bit: counts are whole.
+            Kept::Window(_) => {
+                let table = match stop {
+                    true => &mut self.stop_index,
+                    false => &mut self.action_index,
+                };
+                let [reciprocal, width] = table.at(cell.count as u64);
+                cell.sum * reciprocal + width
+            }
+            Kept::Discount(_) => {
+                let (width, bias) = match stop {
+                    true => (self.stop_width, self.stop_bias),
+                    false => (self.action_width, 0.0),
+                };
+                let count = cell.count / self.weight;
+                if count == 0.0 {
+                    return f64::INFINITY;
+                }
+                cell.sum / cell.count + (width.at_weight(count) + bias)
+            }
+        }
+    }
+
+    fn observe(&mut self, cell: usize, value: f64) {
+        self.cells[cell].count += self.weight;
+        self.cells[cell].sum += self.weight * value;
+        if let Kept::Window(_) = self.memory.0 {
+            self.seen.push_back((cell, value));
+        }
+    }
+
+    /// One more episode is over: all before it count for less.
+    fn pass_time(&mut self) {
+        let Kept::Discount(gamma) = self.memory.0 else {
+            return;
+        };
+        self.weight /= gamma;
+        if self.weight > HEAVY {
+            for cell in &mut self.cells {
+                cell.count /= self.weight;
+                cell.sum /= self.weight;
+            }
+            self.weight = 1.0;
+        }
+    }
+
+    /// Drops the episodes that have left the window.
+    fn forget(&mut self, window: NonZeroU64) {
+        while self.lengths.len() as u64 > window.get() {
+            let length = self.lengths.pop_front().unwrap_or(0);
+            for (cell, value) in self.seen.drain(..length) {
+                let cell = &mut self.cells[cell];
+                cell.count -= 1.0;
+                cell.sum -= value;
+                if cell.count == 0.0 {
+                    // What rounding left is nothing that was seen.
+                    cell.sum = 0.0;
+                }
+            }
+        }
+    }
+}
+
+impl Learner for Forgetting {
+    fn choose(&mut self, t: usize, x: usize) -> Action {
+        if t >= self.spec.horizon() {
+            return Action::Stop;
+        }
+        let first = self.row(t, x);
+        let mut best = (0, self.index(first, 0));
+        let mut tied = 1;
+        for a in 1..self.actions {
+            let index = self.index(first, a);
+            if index > best.1 {
+                best = (a, index);
+                tied = 1;
+            } else if index == best.1 {
+                tied += 1;
+            }
+        }
+        if best.1 <= self.index(first, self.actions) {
+            return Action::Stop;
+        }
+        if self.ties == Ties::Random && tied > 1 {
+            let mut skip = self.stream.below(tied);
+            for a in 0..self.actions {
+                if self.index(first, a) == best.1 {
+                    if skip == 0 {
+                        return Action::Continue(a);
+                    }
+                    skip -= 1;
+                }
+            }
+        }
+        Action::Continue(best.0)
+    }
+
+    fn learn(&mut self, episode: &Episode) {
+        self.pass_time();
+        let before = self.seen.len();
+        for (i, &x) in episode.states.iter().enumerate() {
+            let first = self.row(i + 1, x);
+            if let Some(reward) = episode.known_reward(i + 1) {
+                self.observe(first + self.actions, reward);
+            }
+            if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
+                self.observe(first + a, gain);
+            }
+        }
+        if let Kept::Window(window) = self.memory.0 {
+            self.lengths.push_back(self.seen.len() - before);
+            self.forget(window);
+        }
+    }
+
+    fn reset(&mut self, stream: Stream) {
+        self.slots.clear();
+        self.cells.clear();
+        self.seen.clear();
+        self.lengths.clear();
+        self.weight = 1.0;
+        self.stream = stream;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Names;
+
+    const DELTA: f64 = 0.05;
+
+    /// Two steps, one state, two actions: `K = 2 * 1 * 3`.
+    fn learner(memory: Memory) -> Forgetting {
+        let spec = Spec::new(
+            2,
+            Names::Count(1, ""),
+            Names::Count(2, "a"),
+            Names::Count(1, ""),
+        );
+        let told = FeedBalParameters::new(0.2, DELTA).unwrap();
+        Forgetting::new(Arc::new(spec.unwrap()), told, memory)
+    }
+
+    /// Goes on with an action at a cost of 0.5.
+    fn went(a: usize, rewards: [f64; 2]) -> Episode {
+        Episode {
+            states: vec![0, 0],
+            actions: vec![a],
+            feedbacks: vec![0],
+            costs: vec![0.5],
+            rewards: rewards.to_vec(),
+        }
+    }
+
+    fn conf(n: f64) -> f64 {
+        ((1.0 + n) / (n * n) * 0.8 * (6.0 * (1.0 + n).sqrt() / DELTA).ln()).sqrt()
+    }
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-12 * b.abs(), "{a} {b}");
+    }
+
+    #[test]
+    fn a_window_by_hand() {
+        let mut learner = learner(Memory::window(2).unwrap());
+        learner.learn(&went(0, [1.0, 2.0]));
+        learner.learn(&went(1, [3.0, 5.0]));
+        learner.learn(&went(1, [4.0, 6.0])); // the first is out
+        let first = learner.row(1, 0);
+        assert_eq!(learner.index(first, 0), f64::INFINITY);
+        close(learner.index(first, 1), (4.5 + 5.5) / 2.0 + conf(2.0));
+        close(learner.index(first, 2), (3.0 + 4.0) / 2.0 + conf(2.0));
+        learner.learn(&Episode {
+            rewards: Vec::new(),
+            ..went(1, [0.0, 0.0])
+        });
+        let first = learner.row(1, 0);
+        close(learner.index(first, 1), 5.5 + conf(1.0));
+    }
+
+    #[test]
+    fn what_is_unknown_in_part_by_hand() {
+        let taught = |memory| {
+            let mut learner = learner(memory);
+            learner.learn(&went(0, [f64::NAN, 2.0]));
+            learner.learn(&went(1, [3.0, f64::NAN]));
+            learner
+        };
+        let mut window = taught(Memory::window(2).unwrap());
+        let first = window.row(1, 0);
+        close(window.index(first, 0), 1.5 + conf(1.0));
+        assert_eq!(window.index(first, 1), f64::INFINITY);
+        close(window.index(first, 2), 3.0 + conf(1.0));
+        window.learn(&went(1, [4.0, 6.0])); // the first is out, and all that it showed
+        assert_eq!(window.index(first, 0), f64::INFINITY);
+        close(window.index(first, 1), 5.5 + conf(1.0));
+        close(window.index(first, 2), 3.5 + conf(2.0));
+        let mut discount = taught(Memory::discount(0.5).unwrap());
+        close(discount.index(first, 0), 1.5 + conf(0.5));
+        assert_eq!(discount.index(first, 1), f64::INFINITY);
+        close(discount.index(first, 2), 3.0 + conf(1.0));
+    }
+
+    #[test]
+    fn a_discount_by_hand() {
+        let mut learner = learner(Memory::discount(0.5).unwrap());
+        learner.learn(&went(0, [1.0, 2.0]));
+        learner.learn(&went(1, [3.0, 5.0]));
+        learner.learn(&went(1, [4.0, 6.0]));
+        let first = learner.row(1, 0);
+        close(learner.index(first, 0), 1.5 + conf(0.25));
+        close(learner.index(first, 1), (0.5 * 4.5 + 5.5) / 1.5 + conf(1.5));
+        let stop = (0.25 * 1.0 + 0.5 * 3.0 + 4.0) / 1.75;
+        close(learner.index(first, 2), stop + conf(1.75));
+    }
+
+    #[test]
+    fn weights_never_run_over() {
+        // 400 halvings are 2^400, more than what is brought back: nothing may show of it.
+        let mut learner = learner(Memory::discount(0.5).unwrap());
+        learner.learn(&went(0, [9.0, 9.0]));
+        for _ in 0..400 {
+            learner.learn(&went(1, [1.0, 2.0]));
+        }
+        let first = learner.row(1, 0);
+        close(learner.index(first, 1), 1.5 + conf(2.0));
+        for tiny in [1e-300, 1e-5] {
+            let mut learner = self::learner(Memory::discount(tiny).unwrap());
+            for _ in 0..100 {
+                learner.learn(&went(1, [1.0, 2.0]));
+            }
+            let first = learner.row(1, 0);
+            assert!((learner.index(first, 1) - 1.5 - conf(1.0)).abs() < 1e-3);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! FeedBAL's tables without its bounds: what was observed of the gain of each action, by step and state.
+//!
+//! An observation of a continuation action is `R_{t+1} - C_t`, one for each time it was taken; one of `stop` is `R_t`, one
+//! for each time the pair was passed. Learners on these tables look one step ahead, as the paper's benchmark does.
+
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learners::support::rows::Rows;
+use crate::spec::Spec;
+
+/// The table.
+pub(crate) type Gains = Rows<Gain>;
+
+/// What was observed of one action in one pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Gain {
+    pub(crate) count: u64,
+    pub(crate) sum: f64,
+}
+
+impl Gain {
+    fn add(&mut self, gain: f64) {
+        self.count += 1;
+        self.sum += gain;
+    }
+
+    /// The sample mean; less than everything where nothing was observed, so that it is nobody's choice.
+    pub(crate) fn mean(&self) -> f64 {
+        if self.count == 0 {
+            f64::NEG_INFINITY
+        } else {
+            self.sum / self.count as f64
+        }
+    }
+}
+
+impl Gains {
+    /// Nothing yet.
+    pub(crate) fn of_nothing(spec: Arc<Spec>) -> Gains {
+        Rows::new(spec, Gain::default())
+    }
+
+    /// Takes in an episode as far as it is known.
+    pub(crate) fn learn(&mut self, episode: &Episode) {
+        for (i, &x) in episode.states.iter().enumerate() {
+            let row = self.of(i + 1, x);
+            let stop = self.stop(row);
+            if let Some(reward) = episode.known_reward(i + 1) {
+                self.cells[stop].add(reward);
+            }
+            if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
+                self.cells[row + a].add(gain);
+            }
+        }
+    }
+
+    /// The action of the largest mean; `stop` where nothing was observed.
+    pub(crate) fn greedy(&self, row: usize) -> usize {
+        self.best(row, |_, gain| gain.mean())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::model::{Model, Noise, Problem};
+    use crate::spec::Names;
+
+    /// Three steps, two states, two actions. The benchmark goes on twice, by the second action where it is in state 0 and
+    /// by the first where it is in state 1, and earns more than whoever stops before or goes on otherwise.
+    pub(crate) fn crossing() -> Arc<Problem> {
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(3, names(2), names(2), names(2))
+            .unwrap()
+            .transition(|_t, _x, _a, f| f as f64);
+        let noise = Noise::normal(0.01).unwrap();
+        // The next state is 1 with chance 0.8 for the right action and 0.3 for the wrong one.
+        let chance = |x: usize, a: usize| if a != x { 0.8 } else { 0.3 };
+        let law = move |_t: usize, x: usize, a: usize, f: usize| {
+            if f == 1 {
+                chance(x, a)
+            } else {
+                1.0 - chance(x, a)
+            }
+        };
+        let reward = |t: usize, x: usize, _a: usize, _f: usize| 0.2 * t as f64 + 0.4 * x as f64;
+        let model = Model::new(law, reward)
+            .cost(|_t, _x, _a, _f| 0.05)
+            .noise(noise, noise);
+        Arc::new(Problem::new("crossing", spec, model))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::crossing;
+    use super::*;
+    use crate::learners::support::tabular::testing::after;
+
+    #[test]
+    fn they_are_those_of_algorithm_2() {
+        let mut gains = Gains::of_nothing(crossing().spec().clone());
+        gains.learn(&after(&[(1, 1), (0, 0)], &[0.25, 0.5], &[1.0, 2.0, 4.0]));
+        gains.learn(&after(&[(1, 0)], &[0.75], &[3.0, 5.0]));
+        // Nobody knows what came of this one, and of the next only the first reward.
+        gains.learn(&after(&[(1, 0)], &[], &[]));
+        gains.learn(&after(&[(0, 0)], &[1.0], &[6.0]));
+        let row = gains.of(1, 0);
+        let cell = |count, sum| Gain { count, sum };
+        let expected = [cell(0, 0.0), cell(2, 1.75 + 4.25), cell(3, 10.0)];
+        assert_eq!(gains.cells[row..row + 3], expected);
+        let row = gains.of(2, 1);
+        let expected = [cell(1, 3.5), cell(0, 0.0), cell(1, 2.0)];
+        assert_eq!(gains.cells[row..row + 3], expected);
+        assert_eq!(gains.greedy(row), row);
+        let unseen = gains.of(3, 1);
+        assert_eq!(gains.greedy(unseen), gains.stop(unseen));
+    }
+}

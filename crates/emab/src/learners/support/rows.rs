@@ -1,0 +1,144 @@
+//! A table with a row for each step-state pair that was met and a column for each action, `stop` the last.
+//!
+//! It grows with what is visited, so learners that keep one work on problems of any size.
+
+use std::sync::Arc;
+
+use crate::rng::Stream;
+use crate::slots::Slots;
+use crate::spec::{Action, Spec};
+
+/// The table. A row is known by the number of its first cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows<C> {
+    spec: Arc<Spec>,
+    slots: Slots,
+    fresh: C,
+    pub(crate) cells: Vec<C>,
+    /// By cell: whether the action may be taken.
+    allowed: Vec<bool>,
+}
+
+impl<C: Copy> Rows<C> {
+    /// A table without rows; new ones are filled with this.
+    pub(crate) fn new(spec: Arc<Spec>, fresh: C) -> Rows<C> {
+        Rows {
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+            spec,
+            fresh,
+            cells: Vec::new(),
+            allowed: Vec::new(),
+        }
+    }
+
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn columns(&self) -> usize {
+        self.spec.actions().len() + 1
+    }
+
+    /// The row of a pair.
+    pub(crate) fn of(&mut self, t: usize, x: usize) -> usize {
+        let (slot, new) = self.slots.of(t, x);
+        if new {
+            let actions = 0..self.spec.actions().len();
+            self.allowed
+                .extend(actions.map(|a| self.spec.is_allowed(t, x, a)));
+            self.allowed.push(true);
+            self.cells.resize(self.allowed.len(), self.fresh);
+        }
+        slot * self.columns()
+    }
+
+    /// The number of a row, from 0 in the order of first visits.
+    pub(crate) fn number(&self, row: usize) -> usize {
+        row / self.columns()
+    }
+
+    /// The cell of `stop` in a row.
+    pub(crate) fn stop(&self, row: usize) -> usize {
+        row + self.columns() - 1
+    }
+
+    /// The cells of a row whose actions may be taken: `stop`, then the others by index.
+    pub(crate) fn choices(&self, row: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        let stop = self.stop(row);
+        std::iter::once(stop).chain((row..stop).filter(|&cell| self.allowed[cell]))
+    }
+
+    /// What a cell of a row is about.
+    pub(crate) fn action(&self, row: usize, cell: usize) -> Action {
+        if cell < self.stop(row) {
+            Action::Continue(cell - row)
+        } else {
+            Action::Stop
+        }
+    }
+
+    /// The cell of the largest worth. `stop` wins ties, then the lowest action does, as in the paper.
+    pub(crate) fn best(&self, row: usize, mut worth: impl FnMut(usize, &C) -> f64) -> usize {
+        let mut best = (self.stop(row), f64::NEG_INFINITY);
+        for cell in self.choices(row) {
+            let worth = worth(cell, &self.cells[cell]);
+            if worth > best.1 {
+                best = (cell, worth);
+            }
+        }
+        best.0
+    }
+
+    /// Any of the cells whose actions may be taken, each with the same chance.
+    pub(crate) fn any(&self, row: usize, stream: &mut Stream) -> usize {
+        let mut choices = self.choices(row);
+        let chosen = stream.below(choices.clone().count());
+        choices.nth(chosen).unwrap_or(self.stop(row))
+    }
+
+    /// Forgets all rows.
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.cells.clear();
+        self.allowed.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Role;
+    use crate::spec::Names;
+
+    #[test]
+    fn rows_know_what_is_allowed() {
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(2, names(1), names(3), names(1))
+            .unwrap()
+            .allowed(|_t, _x, a, _f| f64::from(u8::from(a != 1)));
+        let mut rows = Rows::new(Arc::new(spec), 0.5);
+        let (last, first) = (rows.of(2, 0), rows.of(1, 0));
+        assert_eq!((last, first, rows.of(2, 0)), (0, 4, 0));
+        assert_eq!(rows.number(first), 1);
+        assert_eq!(rows.choices(last).collect::<Vec<_>>(), [3]);
+        assert_eq!(rows.choices(first).collect::<Vec<_>>(), [7, 4, 6]);
+        assert_eq!(rows.action(first, 6), Action::Continue(2));
+        // `stop` wins ties, then the lowest.
+        assert_eq!(rows.best(first, |_, &worth| worth), 7);
+        rows.cells[7] = 0.0;
+        assert_eq!(rows.best(first, |_, &worth| worth), 4);
+        rows.cells[5] = 9.0;
+        assert_eq!(rows.best(first, |_, &worth| worth), 4);
+        let mut stream = Stream::new(1, 0, Role::Learner);
+        let mut seen = [0; 8];
+        for _ in 0..3000 {
+            seen[rows.any(first, &mut stream)] += 1;
+        }
+        assert!(
+            [4, 6, 7]
+                .iter()
+                .all(|&cell| (850..1150).contains(&seen[cell]))
+        );
+        assert_eq!(seen[5], 0);
+    }
+}

@@ -1,0 +1,123 @@
+//! What was seen of a decision process.
+
+use super::TransitionGraph;
+use crate::episode::Episode;
+
+/// Observations of one quantity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sums {
+    /// How many.
+    pub(crate) count: u64,
+    pub(crate) sum: f64,
+}
+
+impl Sums {
+    #[inline]
+    pub(crate) fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+    }
+
+    /// The sample mean; 0 of nothing.
+    #[inline]
+    pub(crate) fn mean(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum / self.count as f64
+        }
+    }
+}
+
+/// Costs by edge, feedback by arrow, terminal rewards by pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts {
+    /// Whether the terminal reward of every pair that was passed is taken in, as eMAB reveals it, or only that of the
+    /// last one, which was earned.
+    reveal: bool,
+    /// By edge.
+    pub(crate) cost: Vec<Sums>,
+    /// By arrow: how often it was followed.
+    pub(crate) followed: Vec<u64>,
+    /// By pair.
+    pub(crate) reward: Vec<Sums>,
+    /// Episodes taken in.
+    pub(crate) episodes: u64,
+}
+
+impl Counts {
+    /// Nothing yet.
+    pub(crate) fn new(chart: &TransitionGraph, reveal: bool) -> Counts {
+        Counts {
+            reveal,
+            cost: vec![Sums::default(); chart.all_edges()],
+            followed: vec![0; chart.all_arrows()],
+            reward: vec![Sums::default(); chart.pairs()],
+            episodes: 0,
+        }
+    }
+
+    /// Takes in an episode as far as it is known.
+    pub(crate) fn learn(&mut self, chart: &TransitionGraph, episode: &Episode) {
+        self.learn_edges(chart, episode, |_, _| true);
+    }
+
+    /// The same, but of the edges only those that count, asked with the step at which it was followed.
+    pub(crate) fn learn_edges(
+        &mut self,
+        chart: &TransitionGraph,
+        episode: &Episode,
+        mut counts: impl FnMut(usize, usize) -> bool,
+    ) {
+        self.episodes += 1;
+        let steps = episode.states.len();
+        for (i, &x) in episode.states.iter().enumerate() {
+            let Some(pair) = chart.find(i + 1, x) else {
+                return;
+            };
+            if let Some(reward) = episode.known_reward(i + 1)
+                && (self.reveal || i + 1 == steps)
+            {
+                self.reward[pair].add(reward);
+            }
+            if let (Some(&a), Some(&f)) = (episode.actions.get(i), episode.feedbacks.get(i))
+                && let Some(edge) = chart.edge(pair, a)
+            {
+                // Both or neither: costs and feedback of an edge have the same count. Widths rest on that, since they
+                // bound the sum of what both do; so feedback without its cost is left out. A reward needs neither: it
+                // is that of its pair, whatever led there.
+                if let (Some(cost), Some(arrow)) = (episode.known_cost(i + 1), chart.arrow(edge, f))
+                    && counts(edge, i + 1)
+                {
+                    self.cost[edge].add(cost);
+                    self.followed[arrow] += 1;
+                }
+            }
+        }
+    }
+
+    /// How often an edge was followed.
+    pub(crate) fn count(&self, edge: usize) -> u64 {
+        self.cost[edge].count
+    }
+
+    /// How often a pair was visited.
+    pub(crate) fn visits(&self, chart: &TransitionGraph, pair: usize) -> u64 {
+        let left: u64 = chart.edges(pair).map(|edge| self.count(edge)).sum();
+        // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
+        let stopped = self.reward[pair].count;
+        if self.reveal {
+            stopped.max(left)
+        } else {
+            stopped + left
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.cost.fill(Sums::default());
+        self.followed.fill(0);
+        self.reward.fill(Sums::default());
+        self.episodes = 0;
+    }
+}

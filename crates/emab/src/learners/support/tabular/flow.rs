@@ -1,0 +1,465 @@
+//! Occupancy measures of a process whose law is known, and the nearest of them by relative entropy.
+
+use std::ops::Range;
+
+use super::TransitionGraph;
+use crate::model::Problem;
+use crate::oracle::OracleError;
+
+/// The pairs that can be reached (nodes), what can be done in each (ways: its edges, then `stop`), and where that leads.
+///
+/// An occupancy measure `q` says with what chance an episode takes each way. It is one if what leaves a node is what
+/// enters it, and the start is left with chance 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// By pair.
+    nodes: Vec<Option<usize>>,
+    /// By node: its ways; the last of them is `stop`.
+    ways: Vec<Range<usize>>,
+    /// By way: the actions, nothing for `stop`.
+    action: Vec<Option<usize>>,
+    /// By way: where in `next` it stands.
+    spans: Vec<Range<usize>>,
+    /// A node that may be next, and the chance of that.
+    next: Vec<(usize, f64)>,
+}
+
+/// Newton's method on the dual: how often at most.
+const STEPS: usize = 50;
+/// The squared Newton decrement, about twice the divergence that is left, after which one more step is the last.
+const CLOSE: f64 = 1e-12;
+/// Logarithms of weights are kept above this, so that all sums stay finite.
+const LEAST_LOG: f64 = -650.0;
+
+impl Flow {
+    /// The process of this law; the rewards and costs of the problem are not looked at.
+    pub(crate) fn new(chart: &TransitionGraph, problem: &Problem) -> Result<Flow, OracleError> {
+        let spec = problem.spec();
+        let mut reached = vec![false; chart.pairs()];
+        reached[0] = true;
+        let mut flow = Flow {
+            nodes: Vec::with_capacity(chart.pairs()),
+            ways: Vec::new(),
+            action: Vec::new(),
+            spans: Vec::new(),
+            next: Vec::new(),
+        };
+        let mut law = vec![0.0; spec.feedbacks().len()];
+        // While pairs are still being met, `next` holds pairs.
+        for pair in 0..chart.pairs() {
+            flow.nodes.push(reached[pair].then_some(flow.ways.len()));
+            if !reached[pair] {
+                continue;
+            }
+            let (t, x) = chart.place(pair);
+            let first = flow.action.len();
+            for edge in chart.edges(pair) {
+                let (a, start) = (chart.action(edge), flow.next.len());
+                problem.feedback_law(t, x, a, &mut law)?;
+                for (f, &p) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                    let Some(arrow) = chart.arrow(edge, f) else {
+                        // It has no sensible transition and yet it comes.
+                        spec.next(t, x, a, f)?;
+                        continue;
+                    };
+                    let to = chart.next(arrow);
+                    reached[to] = true;
+                    match flow.next[start..].iter_mut().find(|(pair, _)| *pair == to) {
+                        Some((_, sum)) => *sum += p,
+                        None => flow.next.push((to, p)),
+                    }
+                }
+                flow.action.push(Some(a));
+                flow.spans.push(start..flow.next.len());
+            }
+            flow.action.push(None);
+            flow.spans.push(flow.next.len()..flow.next.len());
+            flow.ways.push(first..flow.action.len());
+        }
+        for (to, _) in &mut flow.next {
+            *to = flow.nodes[*to].unwrap_or(0);
+        }
+        Ok(flow)
+    }
+
+    /// How many ways there are.
+    pub(crate) fn all_ways(&self) -> usize {
+        self.action.len()
+    }
+
+    /// The node of a pair; none if it cannot be reached.
+    pub(crate) fn node(&self, pair: usize) -> Option<usize> {
+        *self.nodes.get(pair)?
+    }
+
+    /// The ways of a node; the last of them is `stop`.
+    pub(crate) fn ways(&self, node: usize) -> Range<usize> {
+        self.ways[node].clone()
+    }
+
+    /// The continuation action of a way; none of `stop`.
+    pub(crate) fn action(&self, way: usize) -> Option<usize> {
+        self.action[way]
+    }
+
+    fn next(&self, way: usize) -> &[(usize, f64)] {
+        &self.next[self.spans[way].clone()]
+    }
+
+    /// The occupancy measure of a policy, by way.
+    pub(crate) fn occupancy(&self, policy: &[f64]) -> Vec<f64> {
+        let mut mass = vec![0.0; self.ways.len()];
+        mass[0] = 1.0;
+        let mut q = vec![0.0; policy.len()];
+        for (node, ways) in self.ways.iter().enumerate() {
+            for way in ways.clone() {
+                q[way] = mass[node] * policy[way];
+                for &(to, p) in self.next(way) {
+                    mass[to] += p * q[way];
+                }
+            }
+        }
+        q
+    }
+
+    /// The policy whose occupancy measure `q` minimises `sum q ln(q / w) - q`, for weights `w` given by their logarithms.
+    ///
+    /// By the optimality conditions `q = w exp(v(x) - sum_y P(y) v(y))` on a way from node `x`, where `v` minimises the
+    /// convex `sum_ways w exp(v(x) - sum_y P(y) v(y)) - v(start)`; its gradient is what leaves a node less what enters
+    /// it. Newton's method, its linear systems by conjugate gradients, from the `v` under which each node is left with
+    /// its mass in `near`, a measure that is not far.
+    pub(crate) fn nearest(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
+        let log_weight: Vec<f64> = log_weight.iter().map(|log| log.max(LEAST_LOG)).collect();
+        let mut v = self.soft_values(&log_weight, near);
+        let mut q = vec![0.0; log_weight.len()];
+        let mut worth = self.dual(&log_weight, &v, &mut q);
+        for _ in 0..STEPS {
+            let gradient = self.gradient(&q);
+            let step = self.newton_step(&q, &gradient);
+            let slope: f64 = gradient.iter().zip(&step).map(|(g, d)| g * d).sum();
+            if slope >= 0.0 || !slope.is_finite() {
+                break;
+            }
+            let close = -slope < CLOSE;
+            let mut length = 1.0;
+            // Halved until it gains enough (Armijo), or is nothing.
+            while length > 1e-9 {
+                let moved: Vec<f64> = v.iter().zip(&step).map(|(v, d)| v + length * d).collect();
+                let next = self.dual(&log_weight, &moved, &mut q);
+                if close || next <= worth + 1e-4 * length * slope {
+                    (v, worth) = (moved, next);
+                    break;
+                }
+                length *= 0.5;
+            }
+            if close || length <= 1e-9 {
+                break;
+            }
+        }
+        self.policy(&log_weight, &v)
+    }
+
+    /// `ln w - sum_y P(y) v(y)` of a way: but for `v(x)`, the logarithm of `q`.
+    fn ahead(&self, log_weight: &[f64], v: &[f64], way: usize) -> f64 {
+        let next = self.next(way).iter().map(|&(to, p)| p * v[to]);
+        log_weight[way] - next.sum::<f64>()
+    }
+
+    /// The `v` under which what leaves a node is its mass in `near`, node by node from the end.
+    fn soft_values(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
+        let mut v = vec![0.0; self.ways.len()];
+        for (node, ways) in self.ways.iter().enumerate().rev() {
+            let mass: f64 = near[ways.clone()].iter().sum();
+            let ahead = ways.clone().map(|way| self.ahead(log_weight, &v, way));
+            let most = ahead.clone().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = ahead.map(|log| libm::exp(log - most)).sum();
+            v[node] = libm::log(mass).max(LEAST_LOG) - most - libm::log(sum);
+        }
+        v
+    }
+
+    /// The dual at `v`; the measure that belongs to it goes to `q`.
+    fn dual(&self, log_weight: &[f64], v: &[f64], q: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        for (node, ways) in self.ways.iter().enumerate() {
+            for way in ways.clone() {
+                q[way] = libm::exp(v[node] + self.ahead(log_weight, v, way));
+                sum += q[way];
+            }
+        }
+        sum - v[0]
+    }
+
+    /// What leaves each node less what enters it.
+    fn gradient(&self, q: &[f64]) -> Vec<f64> {
+        let mut gradient = vec![0.0; self.ways.len()];
+        gradient[0] = -1.0;
+        for (node, ways) in self.ways.iter().enumerate() {
+            for way in ways.clone() {
+                gradient[node] += q[way];
+                for &(to, p) in self.next(way) {
+                    gradient[to] -= p * q[way];
+                }
+            }
+        }
+        gradient
+    }
+
+    /// The Hessian, `sum_ways q a a'` with `a = e_x - sum_y P(y) e_y`, times `d`.
+    fn hessian(&self, q: &[f64], d: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for (node, ways) in self.ways.iter().enumerate() {
+            for way in ways.clone() {
+                let next = self.next(way);
+                let along = d[node] - next.iter().map(|&(to, p)| p * d[to]).sum::<f64>();
+                let part = q[way] * along;
+                out[node] += part;
+                for &(to, p) in next {
+                    out[to] -= p * part;
+                }
+            }
+        }
+    }
+
+    /// Minus the gradient over the Hessian: conjugate gradients, scaled by the Hessian's diagonal.
+    fn newton_step(&self, q: &[f64], gradient: &[f64]) -> Vec<f64> {
+        let n = gradient.len();
+        let mut diagonal = vec![0.0; n];
+        for (node, ways) in self.ways.iter().enumerate() {
+            for way in ways.clone() {
+                diagonal[node] += q[way];
+                for &(to, p) in self.next(way) {
+                    diagonal[to] += p * p * q[way];
+                }
+            }
+        }
+        let scaled = |residual: &[f64]| -> Vec<f64> {
+            let each = residual.iter().zip(&diagonal);
+            // A node without mass asks for nothing.
+            each.map(|(r, d)| if *d > 0.0 { r / d } else { 0.0 })
+                .collect()
+        };
+        let dot =
+            |one: &[f64], other: &[f64]| -> f64 { one.iter().zip(other).map(|(a, b)| a * b).sum() };
+        let mut step = vec![0.0; n];
+        let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        let mut z = scaled(&residual);
+        let mut direction = z.clone();
+        let mut size = dot(&residual, &z);
+        // As exact as the step deserves: far from the end a rough one does, near it Newton's method squares the error.
+        let enough = size * size.clamp(1e-12, 1e-4);
+        let mut product = vec![0.0; n];
+        for _ in 0..(2 * n + 10).min(400) {
+            self.hessian(q, &direction, &mut product);
+            let bend = dot(&direction, &product);
+            if size <= enough || bend <= 0.0 || !bend.is_finite() {
+                break;
+            }
+            let length = size / bend;
+            for i in 0..n {
+                step[i] += length * direction[i];
+                residual[i] -= length * product[i];
+            }
+            z = scaled(&residual);
+            let next = dot(&residual, &z);
+            for (d, z) in direction.iter_mut().zip(&z) {
+                *d = z + next / size * *d;
+            }
+            size = next;
+        }
+        step
+    }
+
+    /// By way: its chance in its node, under the measure of `v`.
+    fn policy(&self, log_weight: &[f64], v: &[f64]) -> Vec<f64> {
+        let mut policy = vec![0.0; log_weight.len()];
+        for ways in &self.ways {
+            let ahead = ways.clone().map(|way| self.ahead(log_weight, v, way));
+            let most = ahead.clone().fold(f64::NEG_INFINITY, f64::max);
+            let mut sum = 0.0;
+            for (way, log) in ways.clone().zip(ahead) {
+                policy[way] = libm::exp(log - most);
+                sum += policy[way];
+            }
+            policy[ways.clone()].iter_mut().for_each(|p| *p /= sum);
+        }
+        policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::patience;
+    use crate::model::Model;
+    use crate::rng::{Role, Stream};
+    use crate::spec::{Names, Spec};
+
+    /// `sum q ln(q / w) - q`.
+    fn divergence(q: &[f64], log_weight: &[f64]) -> f64 {
+        let each = q.iter().zip(log_weight).filter(|(q, _)| **q > 0.0);
+        each.map(|(q, log)| q * (q.ln() - log) - q).sum()
+    }
+
+    fn uniform(flow: &Flow) -> Vec<f64> {
+        let each = |ways: &Range<usize>| vec![1.0 / ways.len() as f64; ways.len()];
+        flow.ways.iter().flat_map(each).collect()
+    }
+
+    /// Five steps, four states, three actions, three feedbacks, a law without pattern and some of it 0.
+    fn tangled() -> Flow {
+        let names = |n| Names::Count(n, "");
+        let spec = Spec::new(5, names(4), names(3), names(3))
+            .unwrap()
+            .transition(|t, x, a, f| ((t * 5 + x * 3 + a * 2 + f * (x + 1)) % 4) as f64)
+            .allowed(|t, x, a, _f| f64::from(u8::from((t + x + a) % 4 != 0)));
+        let law = |t: usize, x: usize, a: usize, f: usize| {
+            [[0.7, 0.3, 0.0], [0.1, 0.2, 0.7], [0.0, 0.01, 0.99]][(t + x + 2 * a) % 3][f]
+        };
+        let problem = Problem::new("tangled", spec, Model::new(law, |_t, _x, _a, _f| 0.0));
+        Flow::new(
+            &TransitionGraph::new("test", problem.spec()).unwrap(),
+            &problem,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn one_choice_by_hand() {
+        // Stop at once, or go on and stop then. With all weights 1 the chance s of stopping at once minimises
+        // s ln s + 2 (1 - s) ln(1 - s) - s - 2 (1 - s), so s = (1 - s)^2: the golden section, and not a half.
+        let spec = Spec::new(
+            2,
+            Names::Count(1, ""),
+            Names::Count(1, ""),
+            Names::Count(1, ""),
+        )
+        .unwrap();
+        let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 0.0);
+        let problem = Problem::new("choice", spec, model);
+        let flow = Flow::new(
+            &TransitionGraph::new("test", problem.spec()).unwrap(),
+            &problem,
+        )
+        .unwrap();
+        let policy = flow.nearest(&[0.0; 3], &flow.occupancy(&uniform(&flow)));
+        let golden = (3.0 - 5.0_f64.sqrt()) / 2.0;
+        assert!((policy[1] - golden).abs() < 1e-12, "{policy:?}");
+        assert_eq!(policy[2], 1.0);
+    }
+
+    #[test]
+    fn what_leaves_a_node_is_what_entered_it() {
+        for flow in [tangled(), {
+            let problem = patience();
+            Flow::new(
+                &TransitionGraph::new("test", problem.spec()).unwrap(),
+                &problem,
+            )
+            .unwrap()
+        }] {
+            let q = flow.occupancy(&uniform(&flow));
+            assert!(flow.gradient(&q).iter().all(|g| g.abs() < 1e-15));
+        }
+    }
+
+    #[test]
+    fn the_nearest_measure_is_the_nearest() {
+        let flow = tangled();
+        let mut stream = Stream::new(1, 0, Role::Learner);
+        let near = flow.occupancy(&uniform(&flow));
+        for spread in [0.01, 1.0, 5.0, 30.0] {
+            // Random weights; a flow of which some ways have almost died out.
+            let log_weight: Vec<f64> = near
+                .iter()
+                .map(|q| q.max(1e-200).ln() - spread * stream.uniform() * stream.uniform())
+                .collect();
+            let policy = flow.nearest(&log_weight, &near);
+            let q = flow.occupancy(&policy);
+            let found = divergence(&q, &log_weight);
+            // The conditions of optimality: along every policy the derivative is at least 0. With q feasible and the
+            // problem convex, that is enough: sum over ways of (u - q) ln(q / w) >= 0 for every feasible u.
+            let slope: Vec<f64> = q
+                .iter()
+                .zip(&log_weight)
+                .map(|(q, log)| q.max(1e-300).ln() - log)
+                .collect();
+            for _ in 0..300 {
+                let mut other = uniform(&flow);
+                for ways in &flow.ways {
+                    let draws: Vec<f64> = ways.clone().map(|_| stream.uniform().powi(4)).collect();
+                    let sum: f64 = draws.iter().sum();
+                    for (way, draw) in ways.clone().zip(draws) {
+                        other[way] = draw / sum;
+                    }
+                }
+                let u = flow.occupancy(&other);
+                let along: f64 = (0..u.len()).map(|i| (u[i] - q[i]) * slope[i]).sum();
+                assert!(along > -1e-7, "spread {spread}: {along}");
+                assert!(divergence(&u, &log_weight) >= found - 1e-12);
+            }
+        }
+    }
+
+    /// How far the conditions of optimality are from being met: with `r = ln(q / w)` as cost, everything that is done
+    /// in a node must cost the same, what follows under the policy included. What is almost never done does not count.
+    fn uneven(flow: &Flow, policy: &[f64], log_weight: &[f64]) -> f64 {
+        let q = flow.occupancy(policy);
+        let mut value = vec![0.0; flow.ways.len()];
+        let mut worst = 0.0_f64;
+        for (node, ways) in flow.ways.iter().enumerate().rev() {
+            let cost = |way: usize| {
+                let next = flow.next(way).iter().map(|&(to, p)| p * value[to]);
+                q[way].ln() - log_weight[way] + next.sum::<f64>()
+            };
+            let done = ways.clone().filter(|&way| policy[way] > 0.0);
+            let mean: f64 = done.clone().map(|way| policy[way] * cost(way)).sum();
+            let often = done.filter(|&way| q[way] > 1e-9);
+            worst = often.fold(worst, |worst, way| worst.max((cost(way) - mean).abs()));
+            value[node] = mean;
+        }
+        worst
+    }
+
+    #[test]
+    fn step_by_step_it_stays_the_nearest() {
+        // Mirror descent as O-REPS does it, with losses that favour some ways and the wild estimates of rare ones.
+        let flow = tangled();
+        for eta in [0.01, 0.1, 0.5] {
+            let mut stream = Stream::new(1, 0, Role::Learner);
+            let mut policy = uniform(&flow);
+            for episode in 0..1000 {
+                let q = flow.occupancy(&policy);
+                let mut log_weight: Vec<f64> = q.iter().map(|q| q.max(1e-300).ln()).collect();
+                let mut node = Some(0);
+                while let Some(here) = node {
+                    let mut draw = stream.uniform();
+                    let chosen = flow.ways(here).find(|&way| {
+                        draw -= policy[way];
+                        draw < 0.0
+                    });
+                    let way = chosen.unwrap_or(flow.ways(here).end - 1);
+                    let loss = stream.uniform() * (way % 3) as f64;
+                    log_weight[way] -= eta * loss / q[way];
+                    let mut draw = stream.uniform();
+                    node = flow.next(way).iter().find_map(|&(to, p)| {
+                        draw -= p;
+                        (draw < 0.0).then_some(to)
+                    });
+                }
+                policy = flow.nearest(&log_weight, &q);
+                let uneven = uneven(&flow, &policy, &log_weight);
+                assert!(uneven < 1e-6, "eta {eta}, episode {episode}: {uneven}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_measure_is_nearest_to_itself() {
+        let flow = tangled();
+        let q = flow.occupancy(&uniform(&flow));
+        let log: Vec<f64> = q.iter().map(|q| q.max(1e-300).ln()).collect();
+        let again = flow.occupancy(&flow.nearest(&log, &q));
+        assert!(q.iter().zip(&again).all(|(q, a)| (q - a).abs() < 1e-12));
+    }
+}

@@ -1,0 +1,48 @@
+//! A policy for a decision process, by backward induction.
+
+use super::TransitionGraph;
+use crate::spec::Action;
+
+/// A value and an action for every pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) value: Vec<f64>,
+    pub(crate) choice: Vec<Action>,
+}
+
+impl Plan {
+    /// A plan of this value that stops everywhere.
+    pub(crate) fn new(chart: &TransitionGraph, value: f64) -> Plan {
+        Plan {
+            value: vec![value; chart.pairs()],
+            choice: vec![Action::Stop; chart.pairs()],
+        }
+    }
+
+    /// Solves the process anew: `stop` gives the worth of stopping in a pair, `go` that of an edge when the pairs that
+    /// may follow it have these values. `stop` wins ties, then the lowest action does, as in the paper.
+    pub(crate) fn solve(
+        &mut self,
+        chart: &TransitionGraph,
+        mut stop: impl FnMut(usize) -> f64,
+        mut go: impl FnMut(usize, &[f64]) -> f64,
+    ) {
+        for pair in (0..chart.pairs()).rev() {
+            let mut best = (Action::Stop, stop(pair));
+            for edge in chart.edges(pair) {
+                let worth = go(edge, &self.value);
+                if worth > best.1 {
+                    best = (Action::Continue(chart.action(edge)), worth);
+                }
+            }
+            (self.choice[pair], self.value[pair]) = best;
+        }
+    }
+
+    /// What it does at step `t` in state `x`; where no feedback can lead, it stops.
+    pub(crate) fn at(&self, chart: &TransitionGraph, t: usize, x: usize) -> Action {
+        chart
+            .find(t, x)
+            .map_or(Action::Stop, |pair| self.choice[pair])
+    }
+}

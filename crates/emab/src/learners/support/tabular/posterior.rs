@@ -1,0 +1,224 @@
+//! What a learner believes: normal priors on means, Dirichlet priors on laws, and draws from what becomes of them.
+//!
+//! The gamma sampler is that of Marsaglia and Tsang (*A Simple Method for Generating Gamma Variables*, 2000), over `libm`.
+
+use super::{Sums, TabularParameters};
+use crate::learners::LearnerError;
+use crate::learners::registry::parameter::Parameter;
+use crate::learners::registry::settings::Settings;
+use crate::parameter::ParameterError;
+use crate::rng::Stream;
+
+/// How uncertain means are before anything was seen.
+pub(crate) const PRIOR_SD: Parameter = Parameter::new(
+    "prior_sd",
+    "0.5",
+    "standard deviation of the normal prior of every mean, in lengths of [reward_least, reward_most]; more than 0",
+);
+
+/// The number that [`PRIOR_SD`] is set to.
+pub(crate) fn prior_sd(settings: &Settings<'_>) -> Result<f64, LearnerError> {
+    // In lengths of a range that has none it would be 0 whatever it is, and nothing would ever be learned.
+    let (least, most) = (
+        settings.number("reward_least")?,
+        settings.number("reward_most")?,
+    );
+    if most <= least {
+        let rule = format!("be more than `reward_least`, which is {least}");
+        return Err(settings.wrong(ParameterError::new("reward_most", rule, most)));
+    }
+    settings.positive("prior_sd")
+}
+
+/// A normal belief about a mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Normal {
+    pub(crate) mean: f64,
+    pub(crate) variance: f64,
+}
+
+impl Normal {
+    /// The prior of what lies in the range of the rewards: its middle, give or take.
+    pub(crate) fn of_rewards(told: &TabularParameters, prior_sd: f64) -> Normal {
+        let sd = prior_sd * told.span();
+        Normal {
+            mean: told.least + 0.5 * told.span(),
+            variance: sd * sd,
+        }
+    }
+
+    /// The belief after observations with noise of this variance: precisions add up, means are weighted by them.
+    pub(crate) fn after(&self, count: u64, sum: f64, noise: f64) -> Normal {
+        let weight = noise + count as f64 * self.variance;
+        // Without noise a single observation settles it; a prior that is certain stays.
+        if count == 0 || weight == 0.0 {
+            return *self;
+        }
+        Normal {
+            mean: (noise * self.mean + self.variance * sum) / weight,
+            variance: noise * self.variance / weight,
+        }
+    }
+
+    /// The same of observations that were kept as sums.
+    pub(crate) fn given(&self, seen: &Sums, noise: f64) -> Normal {
+        self.after(seen.count, seen.sum, noise)
+    }
+
+    pub(crate) fn draw(&self, stream: &mut Stream) -> f64 {
+        self.mean + self.variance.sqrt() * stream.normal()
+    }
+}
+
+/// A draw from the Dirichlet distribution with these weights, all more than 0; the law replaces what was in `law`.
+pub(crate) fn dirichlet(
+    stream: &mut Stream,
+    weights: impl Iterator<Item = f64>,
+    law: &mut Vec<f64>,
+) {
+    law.clear();
+    law.extend(weights);
+    // What is certain needs no draw.
+    if let [only] = &mut law[..] {
+        *only = 1.0;
+        return;
+    }
+    // Gamma variables of small weights are smaller than any `f64`, their logarithms are not.
+    for weight in law.iter_mut() {
+        *weight = log_gamma(stream, *weight);
+    }
+    let most = law.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    for share in law.iter_mut() {
+        *share = libm::exp(*share - most);
+        sum += *share;
+    }
+    for share in law.iter_mut() {
+        *share /= sum;
+    }
+}
+
+/// The logarithm of a draw from the gamma distribution of this shape and scale 1.
+fn log_gamma(stream: &mut Stream, shape: f64) -> f64 {
+    if shape < 1.0 {
+        // Gamma(a) is Gamma(a + 1) U^(1/a). A uniform of 0 would be no number at all.
+        let u = 1.0 - stream.uniform();
+        return log_gamma(stream, shape + 1.0) + libm::log(u) / shape;
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = stream.normal();
+        let root = 1.0 + c * x;
+        if root <= 0.0 {
+            continue;
+        }
+        let v = root * root * root;
+        let u = 1.0 - stream.uniform();
+        // The squeeze spares most draws the logarithm of the second test.
+        if u < 1.0 - 0.0331 * (x * x) * (x * x)
+            || libm::log(u) < 0.5 * x * x + d * (1.0 - v + libm::log(v))
+        {
+            return libm::log(d * v);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Role;
+
+    #[test]
+    fn gamma_moments() {
+        let mut stream = Stream::new(3, 0, Role::Learner);
+        for shape in [0.05_f64, 0.4, 1.0, 1.7, 5.0, 250.0] {
+            let n = 400_000;
+            let draws: Vec<f64> = (0..n)
+                .map(|_| log_gamma(&mut stream, shape).exp())
+                .collect();
+            let n = f64::from(n);
+            // Central moments of Gamma(a): variance a, third 2a, fourth 3a^2 + 6a; sixth 15a^3 + 130a^2 + 120a.
+            let about = |power: i32| draws.iter().map(|g| (g - shape).powi(power)).sum::<f64>() / n;
+            let fourth = 3.0 * shape * shape + 6.0 * shape;
+            let sixth = 15.0 * shape.powi(3) + 130.0 * shape * shape + 120.0 * shape;
+            for (power, expected, variance) in [
+                (1, 0.0, shape),
+                (2, shape, fourth - shape * shape),
+                (3, 2.0 * shape, sixth - 4.0 * shape * shape),
+            ] {
+                let error = (about(power) - expected) / (variance / n).sqrt();
+                assert!(error.abs() < 4.5, "shape {shape}, power {power}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn dirichlet_moments() {
+        let mut stream = Stream::new(4, 0, Role::Learner);
+        let weights = [0.5, 1.0, 3.0];
+        let total: f64 = weights.iter().sum();
+        let n = 200_000;
+        let (mut sums, mut product, mut law) = ([[0.0; 2]; 3], 0.0, Vec::new());
+        for _ in 0..n {
+            dirichlet(&mut stream, weights.into_iter(), &mut law);
+            assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            for (sum, p) in sums.iter_mut().zip(&law) {
+                sum[0] += p;
+                sum[1] += p * p;
+            }
+            product += law[0] * law[2];
+        }
+        let n = f64::from(n);
+        for (sum, weight) in sums.iter().zip(weights) {
+            let mean = weight / total;
+            let square = weight * (weight + 1.0) / (total * (total + 1.0));
+            let sd = (square - mean * mean).sqrt();
+            assert!((sum[0] / n - mean).abs() < 4.5 * sd / n.sqrt());
+            // A square of [0, 1] varies by no more than 1/4.
+            assert!((sum[1] / n - square).abs() < 4.5 * 0.5 / n.sqrt());
+        }
+        // E of a product is w_i w_j / (W (W + 1)), and it varies by less than 1/8.
+        let expected = 1.5 / (total * (total + 1.0));
+        assert!((product / n - expected).abs() < 4.5 * 0.125 / n.sqrt());
+    }
+
+    #[test]
+    fn tiny_weights_give_a_law_all_the_same() {
+        let mut stream = Stream::new(5, 0, Role::Learner);
+        let (mut first, mut law) = (0.0, Vec::new());
+        for _ in 0..4000 {
+            dirichlet(&mut stream, [1e-9, 3e-9].into_iter(), &mut law);
+            assert!(law.iter().all(|p| (0.0..=1.0).contains(p)), "{law:?}");
+            first += law[0];
+        }
+        assert!((first / 4000.0 - 0.25).abs() < 4.5 * (0.1875_f64 / 4000.0).sqrt());
+        dirichlet(&mut stream, [7.0].into_iter(), &mut law);
+        assert_eq!(law, [1.0]);
+    }
+
+    #[test]
+    fn the_normal_posterior_by_hand() {
+        let prior = Normal {
+            mean: 2.0,
+            variance: 4.0,
+        };
+        // Precisions 1/4 and 3/0.5: the mean is (2/4 + 3/0.5 * 1) / (1/4 + 6).
+        let after = prior.after(3, 3.0, 0.5);
+        assert!((after.mean - 6.5 / 6.25).abs() < 1e-12);
+        assert!((after.variance - 1.0 / 6.25).abs() < 1e-12);
+        assert_eq!(prior.after(0, 0.0, 0.0), prior);
+        assert_eq!(
+            prior.after(2, 3.0, 0.0),
+            Normal {
+                mean: 1.5,
+                variance: 0.0
+            }
+        );
+        let certain = Normal {
+            mean: 2.0,
+            variance: 0.0,
+        };
+        assert_eq!(certain.after(5, 1.0, 0.1), certain);
+    }
+}

@@ -1,0 +1,92 @@
+//! What the tests of these learners share: a small process that is hard for the myopic, and its play.
+
+use std::sync::Arc;
+
+use super::TabularParameters;
+use crate::environment::Environment;
+use crate::episode::Episode;
+use crate::learner::Learner;
+use crate::model::{Model, Noise, Problem};
+use crate::rng::{Role, Stream};
+use crate::spec::{Names, Spec};
+
+/// Three steps, two states, one action. Stopping at once pays 0.5; at step 2 nothing is to be had; at step 3 state 0 pays
+/// 0.6 and state 1 pays 1. The benchmark stops at once, the optimal policy goes on to the end.
+pub(crate) fn patience() -> Arc<Problem> {
+    let names = |n| Names::Count(n, "");
+    let spec = Spec::new(3, names(2), names(1), names(2))
+        .unwrap()
+        .transition(|_t, _x, _a, f| f as f64);
+    let noise = Noise::normal(0.01).unwrap();
+    let reward = |t: usize, x: usize, _a: usize, _f: usize| match t {
+        1 => 0.5,
+        2 => 0.0,
+        _ => [0.6, 1.0][x],
+    };
+    let model = Model::new(|_t, _x, _a, _f| 0.5, reward)
+        .cost(|_t, _x, _a, _f| 0.01)
+        .noise(noise, noise);
+    Arc::new(Problem::new("patience", spec, model))
+}
+
+/// What a learner is told of it.
+pub(crate) fn told() -> TabularParameters {
+    TabularParameters {
+        sigma2: 0.01,
+        delta: 0.1,
+        least: 0.0,
+        most: 1.0,
+        scale: 1.0,
+        reveal: false,
+    }
+}
+
+/// An episode from state 0 of a problem whose next state is the feedback: (action, feedback) step by step.
+pub(crate) fn after(steps: &[(usize, usize)], costs: &[f64], rewards: &[f64]) -> Episode {
+    let mut episode = Episode::default();
+    episode.begin(0);
+    for &(a, f) in steps {
+        episode.advance(a, f, f);
+    }
+    episode.costs.extend(costs);
+    episode.rewards.extend(rewards);
+    episode
+}
+
+/// What became of a play.
+pub(crate) struct Played {
+    /// What was looked at before each episode.
+    pub(crate) values: Vec<f64>,
+    pub(crate) optimal: f64,
+    pub(crate) benchmark: f64,
+    /// The mean expected gain over the last quarter of the episodes.
+    pub(crate) late_gain: f64,
+}
+
+/// Plays so many episodes and looks at the learner before each.
+pub(crate) fn play<L: Learner>(
+    problem: &Arc<Problem>,
+    learner: &mut L,
+    episodes: usize,
+    mut look: impl FnMut(&mut L) -> f64,
+) -> Played {
+    let mut environment = Environment::new(problem.clone()).unwrap();
+    environment.restart(1, 0);
+    learner.reset(Stream::new(1, 0, Role::Learner));
+    let mut values = Vec::new();
+    let mut late = 0.0;
+    let benchmark = environment.benchmark_value(0).unwrap().0;
+    for episode in 0..episodes {
+        values.push(look(learner));
+        let regret = environment.play(learner).unwrap().total();
+        if episode >= episodes - episodes / 4 {
+            late += benchmark - regret;
+        }
+    }
+    Played {
+        values,
+        optimal: environment.optimal_value().unwrap().unwrap(),
+        benchmark,
+        late_gain: late / (episodes / 4) as f64,
+    }
+}

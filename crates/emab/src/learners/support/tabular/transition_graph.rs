@@ -1,0 +1,181 @@
+//! The decision process as far as the specification tells it.
+
+use std::ops::Range;
+
+use crate::learners::LearnerError;
+use crate::slots::Slots;
+use crate::spec::Spec;
+
+/// Every pair that some feedback may lead to, in the order of steps, with the allowed actions of each (edges) and the
+/// pairs that may follow each of them (arrows).
+#[derive(Clone, Debug)]
+pub(crate) struct TransitionGraph {
+    pairs: Vec<Place>,
+    edges: Vec<Edge>,
+    /// By arrow: the pair it leads to. Feedbacks that lead to the same pair share an arrow.
+    arrows: Vec<u32>,
+    /// By edge and feedback: the arrow, or NOWHERE.
+    by_feedback: Vec<u32>,
+    feedbacks: usize,
+    actions: usize,
+    slots: Slots,
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    t: u32,
+    x: u32,
+    edges: Range<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Edge {
+    action: u32,
+    arrows: Range<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl TransitionGraph {
+    /// The most pairs; and ten times as many outcomes (pair, action, feedback).
+    pub(crate) const LIMIT: usize = 100_000;
+
+    /// The chart of a specification, for this learner.
+    pub(crate) fn new(learner: &'static str, spec: &Spec) -> Result<TransitionGraph, LearnerError> {
+        let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
+        let too_large = || LearnerError::DoesNotApply {
+            learner,
+            why: format!(
+                "it keeps a table of every step-state pair that may be reached, and there are more than {} of them or {} \
+                 outcomes (pair, action, feedback); a coarser state, fewer actions or a shorter horizon helps",
+                Self::LIMIT,
+                10 * Self::LIMIT
+            ),
+        };
+        let mut chart = TransitionGraph {
+            pairs: Vec::new(),
+            edges: Vec::new(),
+            arrows: Vec::new(),
+            by_feedback: Vec::new(),
+            feedbacks,
+            actions,
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+        };
+        chart.meet(1, spec.start());
+        let mut pair = 0;
+        // Pairs are met step by step, so their numbers rise with the steps.
+        while pair < chart.pairs.len() {
+            let (t, x) = chart.place(pair);
+            let outcomes = chart.by_feedback.len() + actions * feedbacks;
+            if chart.pairs.len() > Self::LIMIT || outcomes > 10 * Self::LIMIT {
+                return Err(too_large());
+            }
+            let first = chart.edges.len() as u32;
+            for a in (0..actions).filter(|&a| spec.is_allowed(t, x, a)) {
+                chart.add_edge(spec, pair, a);
+            }
+            chart.pairs[pair].edges = first..chart.edges.len() as u32;
+            pair += 1;
+        }
+        Ok(chart)
+    }
+
+    fn add_edge(&mut self, spec: &Spec, pair: usize, a: usize) {
+        let (t, x) = self.place(pair);
+        let first = self.arrows.len();
+        for f in 0..self.feedbacks {
+            // What never comes needs no sensible transition (contract of the problem file): it leads nowhere.
+            let Ok(next) = spec.next(t, x, a, f) else {
+                self.by_feedback.push(NOWHERE);
+                continue;
+            };
+            let next = self.meet(t + 1, next) as u32;
+            let known = self.arrows[first..].iter().position(|&to| to == next);
+            let arrow = known.map_or(self.arrows.len(), |i| first + i);
+            if known.is_none() {
+                self.arrows.push(next);
+            }
+            self.by_feedback.push(arrow as u32);
+        }
+        self.edges.push(Edge {
+            action: a as u32,
+            arrows: first as u32..self.arrows.len() as u32,
+        });
+    }
+
+    fn meet(&mut self, t: usize, x: usize) -> usize {
+        let (pair, new) = self.slots.of(t, x);
+        if new {
+            self.pairs.push(Place {
+                t: t as u32,
+                x: x as u32,
+                edges: 0..0,
+            });
+        }
+        pair
+    }
+
+    /// How many pairs there are.
+    pub(crate) fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// How many edges there are.
+    pub(crate) fn all_edges(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// How many arrows there are.
+    pub(crate) fn all_arrows(&self) -> usize {
+        self.arrows.len()
+    }
+
+    /// How many continuation actions there are.
+    pub(crate) fn actions(&self) -> usize {
+        self.actions
+    }
+
+    /// The number of a pair; none if no feedback can lead there.
+    pub(crate) fn find(&self, t: usize, x: usize) -> Option<usize> {
+        self.slots.find(t, x)
+    }
+
+    /// Step and state of a pair.
+    pub(crate) fn place(&self, pair: usize) -> (usize, usize) {
+        let place = &self.pairs[pair];
+        (place.t as usize, place.x as usize)
+    }
+
+    /// The edges of a pair, in the order of its actions.
+    pub(crate) fn edges(&self, pair: usize) -> Range<usize> {
+        let edges = &self.pairs[pair].edges;
+        edges.start as usize..edges.end as usize
+    }
+
+    /// The edge of an action in a pair; none if it is not allowed.
+    pub(crate) fn edge(&self, pair: usize, a: usize) -> Option<usize> {
+        self.edges(pair).find(|&edge| self.action(edge) == a)
+    }
+
+    /// The continuation action of an edge.
+    pub(crate) fn action(&self, edge: usize) -> usize {
+        self.edges[edge].action as usize
+    }
+
+    /// The arrows of an edge.
+    pub(crate) fn arrows(&self, edge: usize) -> Range<usize> {
+        let arrows = &self.edges[edge].arrows;
+        arrows.start as usize..arrows.end as usize
+    }
+
+    /// The pair an arrow leads to.
+    pub(crate) fn next(&self, arrow: usize) -> usize {
+        self.arrows[arrow] as usize
+    }
+
+    /// The arrow that a feedback follows.
+    pub(crate) fn arrow(&self, edge: usize, feedback: usize) -> Option<usize> {
+        let arrow = *self.by_feedback.get(edge * self.feedbacks + feedback)?;
+        (arrow != NOWHERE).then_some(arrow as usize)
+    }
+}

@@ -1,0 +1,40 @@
+//! Regret by cause.
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::Action;
+
+/// Where the regret of the last point came from; the three add up to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RegretBreakdown {
+    /// The learner stopped where the benchmark goes on.
+    pub early_stop: f64,
+    /// The learner went on where the benchmark stops.
+    pub late_stop: f64,
+    /// Both go on, with different actions.
+    pub wrong_action: f64,
+}
+
+impl RegretBreakdown {
+    /// Books what was lost by `action` where the benchmark does `best`.
+    pub fn add(&mut self, best: Action, action: Action, loss: f64) {
+        match (best, action) {
+            (_, Action::Stop) => self.early_stop += loss,
+            (Action::Stop, Action::Continue(_)) => self.late_stop += loss,
+            (Action::Continue(_), Action::Continue(_)) => self.wrong_action += loss,
+        }
+    }
+
+    /// The regret.
+    pub fn total(&self) -> f64 {
+        self.early_stop + self.late_stop + self.wrong_action
+    }
+}
+
+impl std::ops::AddAssign for RegretBreakdown {
+    fn add_assign(&mut self, more: RegretBreakdown) {
+        self.early_stop += more.early_stop;
+        self.late_stop += more.late_stop;
+        self.wrong_action += more.wrong_action;
+    }
+}

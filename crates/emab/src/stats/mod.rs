@@ -1,0 +1,7 @@
+//! Statistics that results rest on: sums without rounding, and confidence intervals for a proportion.
+
+mod exact;
+mod interval;
+
+pub use exact::{ExactSum, Moments};
+pub use interval::clopper_pearson;
