@@ -7,7 +7,7 @@
 mod args;
 mod clock;
 mod commands;
-mod failure;
+mod error;
 mod load;
 mod memory;
 mod terminal;
@@ -29,9 +29,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     match commands::dispatch(args) {
         Ok(()) => 0,
-        Err(failure) => {
-            terminal::complain(&failure);
-            failure.code()
+        Err(error) => {
+            terminal::complain(&error);
+            error.code()
         }
     }
 }

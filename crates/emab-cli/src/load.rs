@@ -4,11 +4,11 @@ use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
 use emab_report::{assumed_words, problem_soundness_words};
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
 /// The problem of this name: `-` is JSON on standard input, a bare name a built-in problem, anything else a file.
-pub fn problem(name: &str) -> Result<ProblemFile, Failure> {
+pub fn problem(name: &str) -> Result<ProblemFile, CommandError> {
     if name == "-" {
         return Ok(ProblemFile::from_reader(
             Format::Json,
@@ -20,14 +20,14 @@ pub fn problem(name: &str) -> Result<ProblemFile, Failure> {
 }
 
 /// The problem under conditions that the call states, in place of those that its file does.
-pub fn under(file: ProblemFile, texts: &[String]) -> Result<ProblemFile, Failure> {
+pub fn under(file: ProblemFile, texts: &[String]) -> Result<ProblemFile, CommandError> {
     if texts.is_empty() {
         return Ok(file);
     }
     let conditions = file
         .conditions()
         .with(texts.iter().map(String::as_str))
-        .map_err(|error| Failure::input(format!("--condition: {error}")))?;
+        .map_err(|error| CommandError::input(format!("--condition: {error}")))?;
     Ok(file.with_conditions(&conditions)?)
 }
 
@@ -43,10 +43,14 @@ pub fn note_conditions(file: &ProblemFile) {
 }
 
 /// A learner for runs of so many episodes; says what is assumed where nobody said it.
-pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerConfig, Failure> {
+pub fn learner(
+    file: &ProblemFile,
+    text: &str,
+    episodes: u64,
+) -> Result<LearnerConfig, CommandError> {
     let config = LearnerConfig::parse(text, file.learning())
         .and_then(|config| config.for_episodes(episodes))
-        .map_err(|error| Failure::learner(file, error))?;
+        .map_err(|error| CommandError::learner(file, error))?;
     for words in assumed_words(&config) {
         terminal::note(&words);
     }
@@ -54,9 +58,9 @@ pub fn learner(file: &ProblemFile, text: &str, episodes: u64) -> Result<LearnerC
 }
 
 /// Says so where a learner's confidence does not cover what its problem varies by.
-pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), Failure> {
+pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), CommandError> {
     let words = problem_soundness_words(&file.problem()?, configs)
-        .map_err(|error| Failure::oracle(file, error))?;
+        .map_err(|error| CommandError::oracle(file, error))?;
     for words in words {
         terminal::note(&words);
     }

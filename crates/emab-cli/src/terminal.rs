@@ -6,36 +6,36 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 /// Data, to standard output.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), CommandError> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write_out(|out| write!(out, "{text}{end}"))
 }
 
 /// One JSON document, to standard output.
-pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+pub fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
     write_out(|out| {
         serde_json::to_writer_pretty(&mut *out, document)?;
         out.write_all(b"\n")
     })
 }
 
-fn write_out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+fn write_out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
     let mut out = BufWriter::new(io::stdout().lock());
     write(&mut out)
         .and_then(|()| out.flush())
         .map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::Closed,
-            _ => Failure::Work(format!("cannot write to standard output: {error}")),
+            io::ErrorKind::BrokenPipe => CommandError::Closed,
+            _ => CommandError::Work(format!("cannot write to standard output: {error}")),
         })
 }
 
 /// A JSON document as text, for a file.
-pub fn to_json(document: &impl Serialize) -> Result<String, Failure> {
+pub fn to_json(document: &impl Serialize) -> Result<String, CommandError> {
     let mut text = serde_json::to_string_pretty(document)
-        .map_err(|error| Failure::Work(format!("cannot write JSON: {error}")))?;
+        .map_err(|error| CommandError::Work(format!("cannot write JSON: {error}")))?;
     text.push('\n');
     Ok(text)
 }
@@ -47,11 +47,13 @@ pub fn note(text: &str) {
 }
 
 /// A failure, to standard error.
-pub fn complain(failure: &Failure) {
-    match failure {
-        Failure::Closed => {}
-        Failure::Problem(error) => note(&error.render(io::stderr().is_terminal())),
-        Failure::Input(message) | Failure::Work(message) => note(&format!("error: {message}")),
+pub fn complain(error: &CommandError) {
+    match error {
+        CommandError::Closed => {}
+        CommandError::Problem(error) => note(&error.render(io::stderr().is_terminal())),
+        CommandError::Input(message) | CommandError::Work(message) => {
+            note(&format!("error: {message}"))
+        }
     }
 }
 

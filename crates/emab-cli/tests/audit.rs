@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use common::place::Place;
 use common::{emab, json};
-use emab_server::board::Board;
-use emab_server::command::{Abandon, Command as Ask};
-use emab_server::event::Record;
+use emab_server::app::executor::CommandExecutor;
+use emab_server::domain::command::{Abandon, Command as Ask};
+use emab_server::domain::event::Record;
+use emab_server::domain::state::StudyState;
+use emab_server::domain::study::Study;
 use emab_server::store::Store;
 use emab_server::store::sqlite::Sqlite;
-use emab_server::study::Study;
-use emab_server::work::Work;
 
 const STUDY: &str = r#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbacks": ["negative", "positive"],
     "transition": "x + f", "learning": {"sigma2": 0.2, "delta": 0.05, "feedback_spread": 1},
@@ -26,10 +26,10 @@ const STUDY: &str = r#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbac
 /// A study with one episode that was given up.
 fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
     let study = Arc::new(Study::read(name, STUDY.as_bytes()).unwrap());
-    let mut board = Board::new(study.clone()).unwrap();
+    let mut board = StudyState::new(study.clone()).unwrap();
     store.begin().unwrap();
     board.head.key = store.create(&board.head).unwrap().unwrap();
-    let mut work = Work::new(&mut board, store, "2026-01-01T00:00:00Z", Vec::new());
+    let mut work = CommandExecutor::new(&mut board, store, "2026-01-01T00:00:00Z", Vec::new());
     let reason = "did not come back".to_string();
     for ask in [
         Ask::Create(study),

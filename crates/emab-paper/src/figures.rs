@@ -7,8 +7,8 @@ use emab_report::{Picture, PlotOptions, draw, regret_series};
 use emab_sim::log_spaced;
 use emab_sim::results::{LearnerResult, StateRegret};
 
-use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::reference::{AT, LEARNERS};
+use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
 
 /// As the figures call them.
 pub(crate) const TITLES: [&str; 6] = [
@@ -30,9 +30,9 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn run(desk: &mut Desk<'_>) -> Result<Figures, LedgerError> {
+    pub(crate) fn run(runner: &mut Runner<'_>) -> Result<Figures, LedgerError> {
         let file = builtin("resource")?;
-        let episodes = desk.settings.episodes;
+        let episodes = runner.settings.episodes;
         // A hundred points along a linear axis, and those of the reference.
         let mut checkpoints: Vec<u64> = (1..=100)
             .map(|i| (u128::from(episodes) * i / 100).max(1) as u64)
@@ -47,12 +47,12 @@ impl Figures {
             .map(|text| learner_of(&file, text))
             .collect();
         let problem = file.problem()?;
-        let outcome = desk.run(Job {
+        let outcome = runner.run(Job {
             what: "the figures",
             problem: problem.clone(),
             learners: learners?,
             episodes,
-            runs: desk.settings.runs,
+            runs: runner.settings.runs,
             checkpoints,
         })?;
         Ok(Figures {

@@ -6,9 +6,9 @@ use emab_report::{
 };
 use emab_sim::results::LearnerResult;
 
-use crate::desk::{Desk, LedgerError, Settings, builtin, learner_of};
 use crate::figures::{Figures, TITLES};
 use crate::reference::AT;
+use crate::runner::{LedgerError, Runner, Settings, builtin, learner_of};
 use crate::{section2, section4, section5, section6, theorems, ties};
 
 /// A picture with its name and what it shows.
@@ -51,19 +51,19 @@ pub struct Ledger {
 /// }
 /// # Ok::<(), emab_paper::LedgerError>(())
 /// ```
-pub fn reproduce(desk: &mut Desk<'_>) -> Result<Ledger, LedgerError> {
-    let figures = Figures::run(desk)?;
-    let mut claims = section2::claims(desk)?;
-    claims.extend(section5::definitions(desk, &figures)?);
-    claims.push(section4::horizon(desk)?);
-    let chapter = theorems::chapter(desk, &figures)?;
+pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
+    let figures = Figures::run(runner)?;
+    let mut claims = section2::claims(runner)?;
+    claims.extend(section5::definitions(runner, &figures)?);
+    claims.push(section4::horizon(runner)?);
+    let chapter = theorems::chapter(runner, &figures)?;
     claims.extend(chapter.claims);
-    claims.extend(ties::claims(desk)?);
-    claims.extend(section4::claims(desk)?);
-    claims.extend(section5::claims(desk, &figures)?);
-    claims.extend(section6::claims(desk)?);
+    claims.extend(ties::claims(runner)?);
+    claims.extend(section4::claims(runner)?);
+    claims.extend(section5::claims(runner, &figures)?);
+    claims.extend(section6::claims(runner)?);
 
-    let (runs, episodes) = (desk.settings.runs, desk.settings.episodes);
+    let (runs, episodes) = (runner.settings.runs, runner.settings.episodes);
     let title = format!("FeedBAL on Section 5's problem ({runs} runs of {episodes} episodes)");
     let figure = |name, caption: &str, picture| Figure {
         name,
@@ -110,7 +110,7 @@ pub fn reproduce(desk: &mut Desk<'_>) -> Result<Ledger, LedgerError> {
     shown_at.push(episodes);
     let learners = TITLES.iter().map(|title| (*title).to_owned());
     Ok(Ledger {
-        settings: desk.settings,
+        settings: runner.settings,
         claims,
         figures: pictures,
         learners: learners.zip(figures.results).collect(),

@@ -5,13 +5,13 @@ use emab_problem::BUILTIN;
 use emab_report::{Claim, Verdict, number};
 use emab_sim::Verified;
 
-use crate::desk::{Desk, LedgerError, builtin, learner_of};
 use crate::lucky::LuckyPath;
+use crate::runner::{LedgerError, Runner, builtin, learner_of};
 use crate::theorems::{claim, promise};
 use crate::wording::{broken, exactly, kept};
 
 pub(crate) fn lemma1(
-    desk: &mut Desk<'_>,
+    runner: &mut Runner<'_>,
     section5: &Verified,
     how5: &str,
     printed: &Verified,
@@ -49,7 +49,7 @@ pub(crate) fn lemma1(
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
         let learner = learner_of(&file, "feedbal:width=sound")?;
-        let verified = desk.verify("sound widths", file.problem()?, learner, episodes, runs)?;
+        let verified = runner.verify("sound widths", file.problem()?, learner, episodes, runs)?;
         let promise = promise(&verified, "Lemma 1");
         verdicts.push(kept(&promise));
         seen.push(format!("{} {}", problem.name, promise.broken));

@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-mod desk;
 mod figures;
 mod fit;
 mod instances;
@@ -14,6 +13,7 @@ mod lemmas;
 mod lucky;
 pub mod reference;
 mod report;
+mod runner;
 mod section2;
 mod section4;
 mod section5;
@@ -24,6 +24,6 @@ mod theorems;
 mod ties;
 mod wording;
 
-pub use desk::{Desk, LedgerError, Settings};
 pub use ledger::{Figure, Ledger, reproduce};
 pub use report::BEYOND;
+pub use runner::{LedgerError, Runner, Settings};

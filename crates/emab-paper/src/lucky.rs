@@ -6,7 +6,7 @@ use emab::learners::{FeedBal, FeedBalParameters};
 use emab::theory::lemma2;
 use emab::{Action, Episode, Learner, Names, Spec, Width};
 
-use crate::desk::LedgerError;
+use crate::runner::LedgerError;
 
 /// A path on which every mean stays within its confidence number and the wrong action looks as good as it may.
 pub(crate) struct LuckyPath {

@@ -5,23 +5,23 @@ use emab::learners::FIXED_WORK;
 use emab::oracle::{Benchmark, Optimal, best_fixed, best_repeated};
 use emab_report::{Claim, Verdict, number};
 
-use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::instances;
+use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
 use crate::wording::{exactly, last, show};
 
-pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let mut claims = vec![submodular(desk)?];
+pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let mut claims = vec![submodular(runner)?];
     claims.extend(parity()?);
-    claims.push(sequences(desk)?);
+    claims.push(sequences(runner)?);
     Ok(claims)
 }
 
-fn submodular(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
-    let instances = desk.settings.scaled(2000, 200);
+fn submodular(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
+    let instances = runner.settings.scaled(2000, 200);
     let (mut least, mut sum) = (f64::INFINITY, 0.0);
     let mut optimal_too = 0;
     for number in 0..instances {
-        let problem = instances::coverage(desk.settings.seed, number)?;
+        let problem = instances::coverage(runner.settings.seed, number)?;
         let mut benchmark = Benchmark::new(problem)?;
         let optimal = Optimal::new(benchmark.pairs_mut())?;
         let start = benchmark.pairs().start();
@@ -105,10 +105,10 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
 }
 
 /// There are exponentially many sequences, and only polynomially many triplets.
-fn sequences(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
+fn sequences(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let file = builtin("treatment")?;
-    let (episodes, runs) = (desk.settings.episodes, desk.settings.scaled(20, 10));
-    let outcome = desk.run(Job {
+    let (episodes, runs) = (runner.settings.episodes, runner.settings.scaled(20, 10));
+    let outcome = runner.run(Job {
         what: "sequences or steps",
         problem: file.problem()?,
         learners: vec![learner_of(&file, "feedbal")?, learner_of(&file, "ucb1")?],

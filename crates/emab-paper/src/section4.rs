@@ -3,25 +3,25 @@
 use emab::oracle::Benchmark;
 use emab_report::{Claim, Verdict, number};
 
-use crate::desk::{Desk, LedgerError, learner};
 use crate::fit::Line;
 use crate::instances;
+use crate::runner::{LedgerError, Runner, learner};
 use crate::section2::expected_stop;
 use crate::wording::{exactly, show};
 
-pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let mut claims = hardness(desk)?;
+pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let mut claims = hardness(runner)?;
     claims.push(costs()?);
     Ok(claims)
 }
 
 /// `Omega / Delta^2` as the hardness of a problem: here `Omega = Delta`, so that regret should go with `1 / Delta`.
-fn hardness(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let (episodes, runs) = (200_000, desk.settings.scaled(100, 20));
+fn hardness(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let (episodes, runs) = (200_000, runner.settings.scaled(100, 20));
     let gaps = [0.05, 0.1, 0.2, 0.4];
     let mut regrets = Vec::new();
     for gap in gaps {
-        regrets.push(desk.final_regret(
+        regrets.push(runner.final_regret(
             "hardness",
             instances::gap(gap)?,
             learner("feedbal:sigma2=0.05,delta=0.01")?,
@@ -120,12 +120,12 @@ fn costs() -> Result<Claim, LedgerError> {
 }
 
 /// Polynomial in the number of steps and states: the power does not grow with them.
-pub(crate) fn horizon(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
-    let (episodes, runs) = (2000, desk.settings.scaled(400, 100));
+pub(crate) fn horizon(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
+    let (episodes, runs) = (2000, runner.settings.scaled(400, 100));
     let steps = [8, 16, 32, 64];
     let mut regrets = Vec::new();
     for horizon in steps {
-        regrets.push(desk.final_regret(
+        regrets.push(runner.final_regret(
             "longer horizons",
             instances::resource(horizon, 0.9, |t| 0.8 / (t as f64).sqrt())?,
             learner("feedbal:sigma2=0.2,delta=0.01")?,

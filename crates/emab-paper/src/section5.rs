@@ -6,22 +6,22 @@ use emab::{Role, Stream};
 use emab_report::{Claim, Verdict, number};
 use emab_sim::results::LearnerResult;
 
-use crate::desk::{Desk, LedgerError};
 use crate::figures::{Figures, TITLES};
 use crate::instances;
 use crate::reference::{AT, REGRET};
+use crate::runner::{LedgerError, Runner};
 use crate::wording::{FEW, exactly, last, regret_at, show};
 
-pub(crate) fn claims(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
-    let mut claims = vec![optimality(desk)?];
-    claims.extend(rivals(desk, figures)?);
-    claims.extend(sigma2(desk, &figures.results));
-    claims.extend(reference(&figures.results, desk.settings.runs));
+pub(crate) fn claims(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
+    let mut claims = vec![optimality(runner)?];
+    claims.extend(rivals(runner, figures)?);
+    claims.extend(sigma2(runner, &figures.results));
+    claims.extend(reference(&figures.results, runner.settings.runs));
     Ok(claims)
 }
 
 /// The benchmark is the optimal policy, for every discount and every falling law of the resources.
-fn optimality(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
+fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     let mut problems = Vec::new();
     for i in 1..=20 {
         for j in 1..=20 {
@@ -31,9 +31,9 @@ fn optimality(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
             })?);
         }
     }
-    let laws = desk.settings.scaled(1000, 200);
+    let laws = runner.settings.scaled(1000, 200);
     for law in 0..laws {
-        let mut stream = Stream::new(desk.settings.seed, law, Role::Learner);
+        let mut stream = Stream::new(runner.settings.seed, law, Role::Learner);
         let beta = stream.uniform();
         let mut p: Vec<f64> = (0..10).map(|_| stream.uniform()).collect();
         p.sort_by(|a, b| b.total_cmp(a));
@@ -64,11 +64,11 @@ fn optimality(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
     })
 }
 
-fn rivals(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
+fn rivals(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
     let [feedbal, ucb1, ucb1v, ..] = figures.results.as_slice() else {
         return Ok(Vec::new());
     };
-    let (runs, n) = (desk.settings.runs, desk.settings.episodes);
+    let (runs, n) = (runner.settings.runs, runner.settings.episodes);
     let last = |result: &LearnerResult| last(result, runs);
     let show_last = |result: &LearnerResult| show(last(result));
     let below = |a: &LearnerResult, b: &LearnerResult| Verdict::less(last(a), last(b));
@@ -136,11 +136,11 @@ fn rivals(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError>
     ])
 }
 
-fn sigma2(desk: &Desk<'_>, results: &[LearnerResult]) -> Vec<Claim> {
+fn sigma2(runner: &Runner<'_>, results: &[LearnerResult]) -> Vec<Claim> {
     let [feedbal, _, _, low, small, large] = results else {
         return Vec::new();
     };
-    let runs = desk.settings.runs;
+    let runs = runner.settings.runs;
     let below = |a, b| Verdict::less(last(a, runs), last(b, runs));
     let sweep = format!(
         "0.02: {}; 0.05: {}; 0.2: {}; 0.4: {}",
@@ -155,7 +155,7 @@ fn sigma2(desk: &Desk<'_>, results: &[LearnerResult]) -> Vec<Claim> {
         says: says.into(),
         how: format!(
             "{runs} runs of {} episodes",
-            number(desk.settings.episodes as f64)
+            number(runner.settings.episodes as f64)
         ),
         measured: sweep.clone(),
         verdict,
@@ -177,8 +177,11 @@ fn sigma2(desk: &Desk<'_>, results: &[LearnerResult]) -> Vec<Claim> {
 }
 
 /// Section 2.4, on the runs of the figures.
-pub(crate) fn definitions(desk: &Desk<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
-    let (runs, n) = (desk.settings.runs, desk.settings.episodes);
+pub(crate) fn definitions(
+    runner: &Runner<'_>,
+    figures: &Figures,
+) -> Result<Vec<Claim>, LedgerError> {
+    let (runs, n) = (runner.settings.runs, runner.settings.episodes);
     let mut benchmark = Benchmark::new(figures.problem.clone())?;
     let start = benchmark.pairs().start();
     let value = benchmark.value(start)?;

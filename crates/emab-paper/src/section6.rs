@@ -8,8 +8,8 @@ use emab_report::{Claim, Verdict, number};
 use emab_sim::Verified;
 use emab_sim::results::LearnerResult;
 
-use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
 use crate::instances;
+use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
 use crate::theorems::promise;
 use crate::wording::{broken, exactly, kept, last, show};
 
@@ -20,14 +20,14 @@ const SAMPLING: [&str; 2] = ["psrl", "opsrl"];
 /// Episodes of each run of the comparison.
 const EPISODES: u64 = 2000;
 
-pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let mut claims = vec![submodular(desk)?, translation()?];
-    let fields = run_all(desk)?;
+pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let mut claims = vec![submodular(runner)?, translation()?];
+    let fields = run_all(runner)?;
     claims.extend(learning(&fields));
     claims.push(computation(&fields)?);
     claims.extend(moderate()?);
     claims.push(revealed(&fields));
-    claims.extend(ours(desk)?);
+    claims.extend(ours(runner)?);
     Ok(claims)
 }
 
@@ -55,8 +55,8 @@ impl Field {
     }
 }
 
-fn run_all(desk: &mut Desk<'_>) -> Result<Vec<Field>, LedgerError> {
-    let runs = desk.settings.scaled(40, 10);
+fn run_all(runner: &mut Runner<'_>) -> Result<Vec<Field>, LedgerError> {
+    let runs = runner.settings.scaled(40, 10);
     let mut fields = Vec::new();
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
@@ -65,7 +65,7 @@ fn run_all(desk: &mut Desk<'_>) -> Result<Vec<Field>, LedgerError> {
             learners.push(learner_of(&file, rival)?);
             learners.push(learner_of(&file, &format!("{rival}:reveal=true"))?);
         }
-        let outcome = desk.run(Job {
+        let outcome = runner.run(Job {
             what: "rivals of Section 6",
             problem: file.problem()?,
             learners,
@@ -106,7 +106,7 @@ fn how(fields: &[Field]) -> String {
 }
 
 /// Adaptive submodular maximisation is a special case: where it applies, and what knowing it is worth.
-fn submodular(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
+fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let mut applies = Vec::new();
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
@@ -117,8 +117,8 @@ fn submodular(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
         }
     }
     let file = builtin("coverage")?;
-    let runs = desk.settings.scaled(40, 10);
-    let outcome = desk.run(Job {
+    let runs = runner.settings.scaled(40, 10);
+    let outcome = runner.run(Job {
         what: "adaptive submodular",
         problem: file.problem()?,
         learners: vec![learner_of(&file, "oasm")?, learner_of(&file, "feedbal")?],
@@ -371,10 +371,10 @@ fn revealed(fields: &[Field]) -> Claim {
 }
 
 /// The learner of ours: less regret in Section 5, with its confidence kept.
-fn ours(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
+fn ours(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let file = builtin("resource")?;
-    let (episodes, runs) = (desk.settings.episodes, desk.settings.scaled(200, 20));
-    let outcome = desk.run(Job {
+    let (episodes, runs) = (runner.settings.episodes, runner.settings.scaled(200, 20));
+    let outcome = runner.run(Job {
         what: "feedbal-model",
         problem: file.problem()?,
         learners: vec![
@@ -386,8 +386,8 @@ fn ours(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
         checkpoints: Vec::new(),
     })?;
     let [model, feedbal] = [0, 1].map(|i| last(&outcome.results[i], runs));
-    let watched = desk.settings.scaled(1000, 100);
-    let verified = desk.verify(
+    let watched = runner.settings.scaled(1000, 100);
+    let verified = runner.verify(
         "coverage of feedbal-model",
         file.problem()?,
         learner_of(&file, "feedbal-model")?,

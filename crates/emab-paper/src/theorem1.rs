@@ -7,7 +7,7 @@ use emab_report::{Claim, Picture, PlotOptions, Verdict, draw, number, regret_ser
 use emab_sim::Verified;
 use emab_sim::results::Guarantee;
 
-use crate::desk::{Desk, Job, LedgerError, builtin, learner_of};
+use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
 use crate::theorems::{claim, promise};
 use crate::wording::{broken, kept, last, regret_at, show};
 
@@ -70,10 +70,10 @@ pub(crate) fn theorem1(
 }
 
 /// Whether Theorem 1 says anything in Section 5.
-pub(crate) fn vacuous(desk: &Desk<'_>) -> Result<String, LedgerError> {
+pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
     let told = learner_of(&file, "feedbal")?.feedbal()?;
-    let bounds = Bounds::new(file.problem()?, &told, desk.settings.episodes)?;
+    let bounds = Bounds::new(file.problem()?, &told, runner.settings.episodes)?;
     let most = number(bounds.trivial);
     let says = if bounds.theorem1.derived < bounds.trivial {
         "and the bound as derived says more"
@@ -86,13 +86,13 @@ pub(crate) fn vacuous(desk: &Desk<'_>) -> Result<String, LedgerError> {
     };
     Ok(format!(
         "No learner can lose more than {most} in {} episodes, {says}; as derived it is less than what could be lost {from}",
-        number(desk.settings.episodes as f64)
+        number(runner.settings.episodes as f64)
     ))
 }
 
 /// Theorem 1 speaks of Equation 1, the difference of two realised paths. The benchmark against itself, on two
 /// independent paths, is the learner that should find it easiest.
-pub(crate) fn realised(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
+pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     let file = builtin("feedback-gap")?;
     let problem = file.problem()?;
     let told = learner_of(&file, "feedbal:width=sound")?.feedbal()?;
@@ -124,7 +124,7 @@ pub(crate) fn realised(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
     };
     let mut above = 0;
     for run in 0..runs {
-        let seed = desk.settings.seed;
+        let seed = runner.settings.seed;
         let difference = earned(seed, run)? - earned(seed ^ (1 << 63), run)?;
         above += u64::from(difference > bounds.theorem1.derived);
     }
@@ -145,10 +145,12 @@ pub(crate) fn realised(desk: &Desk<'_>) -> Result<Claim, LedgerError> {
 }
 
 /// Fact 3: what the missing randomness costs, and what the sound width saves.
-pub(crate) fn counterexample(desk: &mut Desk<'_>) -> Result<(Vec<Claim>, Picture), LedgerError> {
+pub(crate) fn counterexample(
+    runner: &mut Runner<'_>,
+) -> Result<(Vec<Claim>, Picture), LedgerError> {
     let file = builtin("feedback-gap")?;
-    let (episodes, runs) = (10_000, desk.settings.scaled(4000, 400));
-    let outcome = desk.run(Job {
+    let (episodes, runs) = (10_000, runner.settings.scaled(4000, 400));
+    let outcome = runner.run(Job {
         what: "the counter-example",
         problem: file.problem()?,
         learners: vec![

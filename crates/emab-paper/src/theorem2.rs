@@ -3,15 +3,15 @@
 use emab::theory::Bounds;
 use emab_report::{Claim, Picture, PlotOptions, Series, SeriesPoint, Verdict, draw, number};
 
-use crate::desk::{Desk, LedgerError, builtin, learner, learner_of};
 use crate::figures::Figures;
 use crate::fit::Line;
 use crate::instances;
+use crate::runner::{LedgerError, Runner, builtin, learner, learner_of};
 use crate::theorems::claim;
 use crate::wording::{exactly, regret_at, show};
 
-pub(crate) fn theorem2(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
-    let runs = desk.settings.scaled(200, 50);
+pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
+    let runs = runner.settings.scaled(200, 50);
     let mut verdicts = Vec::new();
     let mut seen = Vec::new();
     for (name, text) in [
@@ -23,7 +23,8 @@ pub(crate) fn theorem2(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
         for episodes in [200, 2000] {
             let config = learner_of(&file, text)?.for_episodes(episodes)?;
             let bound = Bounds::new(file.problem()?, &config.feedbal()?, episodes)?.theorem2;
-            let regret = desk.final_regret("Theorem 2", file.problem()?, config, episodes, runs)?;
+            let regret =
+                runner.final_regret("Theorem 2", file.problem()?, config, episodes, runs)?;
             verdicts.push(Verdict::less(
                 regret,
                 (bound.printed.min(bound.derived), 0.0),
@@ -47,10 +48,10 @@ pub(crate) fn theorem2(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
 
 /// Theorem 2's O(log n), where gaps are wide enough for it to be seen.
 pub(crate) fn logarithm(
-    desk: &mut Desk<'_>,
+    runner: &mut Runner<'_>,
     figures: &Figures,
 ) -> Result<(Claim, Picture), LedgerError> {
-    let runs = desk.settings.scaled(400, 100);
+    let runs = runner.settings.scaled(400, 100);
     let mut points = Vec::new();
     let mut bound = Vec::new();
     let sizes: Vec<u64> = (8..=16).map(|i| 1 << i).collect();
@@ -59,7 +60,7 @@ pub(crate) fn logarithm(
         let config = learner("feedbal:sigma2=0.05,delta=1/n")?.for_episodes(episodes)?;
         bound.push(Bounds::new(problem.clone(), &config.feedbal()?, episodes)?.theorem2);
         let (regret, stderr) =
-            desk.final_regret("the logarithm", problem, config, episodes, runs)?;
+            runner.final_regret("the logarithm", problem, config, episodes, runs)?;
         points.push(((episodes as f64).ln(), regret, stderr));
     }
     let (all, half) = (Line::through(&points), points.len() / 2);
@@ -77,9 +78,9 @@ pub(crate) fn logarithm(
         _ if all.1.is_finite() && all.0 > 3.0 * all.1 => Verdict::Holds,
         _ => Verdict::Undecided,
     };
-    let n = desk.settings.episodes;
+    let n = runner.settings.episodes;
     let exponent = figures.results.first().map(|result| {
-        let at = |n| regret_at(result, n, desk.settings.runs).0;
+        let at = |n| regret_at(result, n, runner.settings.runs).0;
         (at(n) / at(n / 2)).log2()
     });
     let section5 = match exponent.filter(|exponent| exponent.is_finite()) {
@@ -151,12 +152,12 @@ pub(crate) fn logarithm(
     Ok((claim, draw(&curves, &options)?))
 }
 
-pub(crate) fn corollary2(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let (runs, episodes) = (desk.settings.scaled(400, 50), 2000);
+pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let (runs, episodes) = (runner.settings.scaled(400, 50), 2000);
     let file = builtin("feedback-gap")?;
     let config = learner_of(&file, "feedbal:delta=1/n,width=sound")?.for_episodes(episodes)?;
     let bounds = Bounds::new(file.problem()?, &config.feedbal()?, episodes)?;
-    let regret = desk.final_regret("Corollary 2", file.problem()?, config, episodes, runs)?;
+    let regret = runner.final_regret("Corollary 2", file.problem()?, config, episodes, runs)?;
     let bound = bounds.corollary2;
     let resource = builtin("resource")?;
     let told = learner_of(&resource, "feedbal")?.feedbal()?;

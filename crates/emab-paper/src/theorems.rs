@@ -4,9 +4,9 @@ use emab_report::{Claim, Picture, Verdict, number};
 use emab_sim::Verified;
 use emab_sim::results::Guarantee;
 
-use crate::desk::{Desk, LedgerError, builtin, learner_of};
 use crate::figures::Figures;
 use crate::lemmas::{lemma1, lemma2_claims};
+use crate::runner::{LedgerError, Runner, builtin, learner_of};
 use crate::theorem1::{counterexample, realised, theorem1, vacuous};
 use crate::theorem2::{corollary2, logarithm, theorem2};
 use crate::wording::{broken, kept};
@@ -18,17 +18,17 @@ pub(crate) struct Chapter {
     pub(crate) logarithm: Picture,
 }
 
-pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter, LedgerError> {
+pub(crate) fn chapter(runner: &mut Runner<'_>, figures: &Figures) -> Result<Chapter, LedgerError> {
     let mut claims = Vec::new();
     // A chance of 0.01 takes 368 runs to be decided, however little else is to be measured.
-    let runs = desk.settings.scaled(1000, 400);
-    let episodes = desk
+    let runs = runner.settings.scaled(1000, 400);
+    let episodes = runner
         .settings
         .scaled(20_000, 2000)
-        .min(desk.settings.episodes);
+        .min(runner.settings.episodes);
     let file = builtin("resource")?;
     let paper = learner_of(&file, "feedbal")?;
-    let section5 = desk.verify(
+    let section5 = runner.verify(
         "Section 5's promises",
         file.problem()?,
         paper,
@@ -41,11 +41,11 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
     );
 
     let gap = builtin("feedback-gap")?;
-    let gap_runs = desk.settings.scaled(2000, 1000);
-    let gap_episodes = desk.settings.scaled(10_000, 2000);
+    let gap_runs = runner.settings.scaled(2000, 1000);
+    let gap_episodes = runner.settings.scaled(10_000, 2000);
     let mut on_gap = |text: &str| {
         let learner = learner_of(&gap, text)?;
-        desk.verify(
+        runner.verify(
             "feedback gap",
             gap.problem()?,
             learner,
@@ -59,7 +59,9 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
         number(gap_episodes as f64)
     );
 
-    claims.extend(lemma1(desk, &section5, &how5, &printed, &sound, &how_gap)?);
+    claims.extend(lemma1(
+        runner, &section5, &how5, &printed, &sound, &how_gap,
+    )?);
     claims.extend(lemma2_claims(&section5, &how5, episodes)?);
     claims.push(claim(
         "Corollary 1",
@@ -69,20 +71,20 @@ pub(crate) fn chapter(desk: &mut Desk<'_>, figures: &Figures) -> Result<Chapter,
         kept(&promise(&section5, "Corollary 1")),
     ));
     claims.extend(theorem1(
-        &vacuous(desk)?,
+        &vacuous(runner)?,
         &section5,
         &how5,
         &printed,
         &sound,
         &how_gap,
     ));
-    claims.push(realised(desk)?);
-    let (more, counterexample) = counterexample(desk)?;
+    claims.push(realised(runner)?);
+    let (more, counterexample) = counterexample(runner)?;
     claims.extend(more);
-    claims.push(theorem2(desk)?);
-    let (more, logarithm) = logarithm(desk, figures)?;
+    claims.push(theorem2(runner)?);
+    let (more, logarithm) = logarithm(runner, figures)?;
     claims.push(more);
-    claims.extend(corollary2(desk)?);
+    claims.extend(corollary2(runner)?);
     Ok(Chapter {
         claims,
         counterexample,

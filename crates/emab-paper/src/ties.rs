@@ -3,19 +3,19 @@
 use emab::theory::Bounds;
 use emab_report::{Claim, Verdict, number};
 
-use crate::desk::{Desk, Job, LedgerError, learner};
 use crate::instances;
+use crate::runner::{Job, LedgerError, Runner, learner};
 use crate::wording::{broken, exactly, kept, last, regret_at, show};
 
-pub(crate) fn claims(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let mut claims = stop_tie(desk)?;
-    claims.push(action_tie(desk)?);
+pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let mut claims = stop_tie(runner)?;
+    claims.push(action_tie(runner)?);
     Ok(claims)
 }
 
 /// `stop` ties with going on, and going on once more would be a loss.
-fn stop_tie(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
-    let (episodes, runs) = (20_000, desk.settings.scaled(200, 40));
+fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+    let (episodes, runs) = (20_000, runner.settings.scaled(200, 40));
     let problem = instances::stop_tie()?;
     let texts = [
         "feedbal:sigma2=0.05,delta=0.01",
@@ -26,7 +26,7 @@ fn stop_tie(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
         .assumption1
         .violations
         .len();
-    let outcome = desk.run(Job {
+    let outcome = runner.run(Job {
         what: "a tie of stop",
         problem,
         learners: vec![plain, learner(texts[1])?],
@@ -92,12 +92,12 @@ fn stop_tie(desk: &mut Desk<'_>) -> Result<Vec<Claim>, LedgerError> {
 }
 
 /// Two continuation actions tie, which Assumption 1 allows, and differ in what follows.
-fn action_tie(desk: &mut Desk<'_>) -> Result<Claim, LedgerError> {
-    let (episodes, runs) = (5000, desk.settings.scaled(400, 400));
+fn action_tie(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
+    let (episodes, runs) = (5000, runner.settings.scaled(400, 400));
     let problem = instances::action_tie()?;
     let config = learner("feedbal:sigma2=0.05,delta=0.01")?;
     let bounds = Bounds::new(problem.clone(), &config.feedbal()?, episodes)?;
-    let verified = desk.verify("a tie of actions", problem, config, episodes, runs)?;
+    let verified = runner.verify("a tie of actions", problem, config, episodes, runs)?;
     let promises = verified.promises();
     let promise = promises
         .iter()

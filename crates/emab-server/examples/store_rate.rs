@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use emab_server::case::{Case, End, Outcome, Step};
-use emab_server::event::{Record, sha256};
+use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
+use emab_server::domain::event::{Record, sha256};
 use emab_server::store::sqlite::Sqlite;
-use emab_server::store::{Answer, Cell, Changes, Head, Lesson, Store};
+use emab_server::store::{Answer, Cell, Changes, Head, LearnedEpisode, Store};
 
 /// How many episodes are open at once.
 const OPEN: usize = 5_000;
@@ -149,7 +149,7 @@ fn both(
 /// What is written: episodes in turns that nobody can foresee.
 struct Load {
     head: Head,
-    open: Vec<Case>,
+    open: Vec<EpisodeRecord>,
     opened: usize,
     random: u64,
 }
@@ -235,7 +235,7 @@ impl Load {
             };
             case.place = Some(self.head.learned);
             changes.cases.push(case.clone());
-            changes.lessons.push(Lesson {
+            changes.lessons.push(LearnedEpisode {
                 place: self.head.learned,
                 bytes: vec![7; 16 * STEPS],
             });
@@ -253,7 +253,7 @@ impl Load {
             self.head.learned += 1;
         }
         if ends || place >= self.open.len() {
-            let case = Case {
+            let case = EpisodeRecord {
                 id: id(self.opened),
                 states: Vec::new(),
                 steps: Vec::new(),

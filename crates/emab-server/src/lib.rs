@@ -8,34 +8,11 @@
 //! request → [`command`] → [`board`] (the rules, pure) → event → [`store`] → decision → answer
 #![forbid(unsafe_code)]
 
-pub mod audit;
-pub mod board;
-pub mod case;
-pub mod clerk;
-pub mod clock;
-pub mod command;
-pub mod decision;
-pub mod docs_page;
-pub mod event;
-pub mod folder;
-pub mod given;
+pub mod app;
+pub mod data_dir;
+pub mod domain;
 pub mod http;
-pub mod json;
-pub mod lesson;
-pub mod listen;
-pub mod metrics;
-pub mod mind;
-pub mod past;
-pub mod rate;
-pub mod refusal;
-pub mod replay;
-pub mod rules;
 pub mod serve;
-pub mod service;
-pub mod state_hash;
 pub mod store;
-pub mod study;
-pub mod teach;
 pub mod tokens;
-pub mod trouble;
-pub mod work;
+pub mod transport;

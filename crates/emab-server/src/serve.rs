@@ -8,12 +8,12 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::app::metrics::Metrics;
+use crate::app::service::Service;
 use crate::http::{App, Rates, app};
-use crate::listen::{Limits, ListenError, Tls, check_address, serve as listen};
-use crate::metrics::Metrics;
-use crate::service::Service;
 use crate::store::{Backend, StoreError};
 use crate::tokens::{Secret, TokenError, TokenFile, Tokens};
+use crate::transport::{Limits, ListenError, Tls, check_address, serve as listen};
 
 /// How the service is run.
 #[derive(Clone, Debug)]

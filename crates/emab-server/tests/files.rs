@@ -9,7 +9,7 @@ use std::process::Command;
 use axum::Router;
 use axum::routing::get;
 use edge::{GET_AND_CLOSE, Running, ms, rest};
-use emab_server::listen::Limits;
+use emab_server::transport::Limits;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::sleep;

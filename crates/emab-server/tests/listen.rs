@@ -11,7 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use edge::{GET, GET_AND_CLOSE, Running, ask, ms, rest, until};
-use emab_server::listen::{BodyError, Limits, Peer};
+use emab_server::transport::{BodyError, Limits, Peer};
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;

@@ -10,7 +10,7 @@ use std::process::Command;
 use axum::Router;
 use axum::routing::get;
 use edge::{GET_AND_CLOSE, Running, ask, connect_tls, data, ms, rest};
-use emab_server::listen::{Limits, Tls};
+use emab_server::transport::{Limits, Tls};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::check::Check;
-use crate::plant::Plant;
+use crate::fault::Fault;
 use crate::scene::{Kind, Scene};
 use crate::trial::{Outcome, Trial};
 
@@ -24,7 +24,7 @@ pub struct Crash {
     /// After so many kills everything is recomputed from the log.
     pub audit: u32,
     /// A fault planted in it.
-    pub plant: Option<Plant>,
+    pub fault: Option<Fault>,
     /// What chance is made of.
     pub seed: u64,
 }
@@ -67,7 +67,7 @@ const EARLY: u64 = 10;
 
 /// Kills it as often as was asked, and checks after each time.
 pub fn crash(crash: &Crash) -> Result<Report, String> {
-    let scene = Scene::new(crash.program.clone(), crash.store, crash.plant)?;
+    let scene = Scene::new(crash.program.clone(), crash.store, crash.fault)?;
     let mut trial = Trial::new(scene, crash.clients, crash.seed);
     let mut report = Report::default();
     // While it makes its store, too.
@@ -105,7 +105,7 @@ pub fn crash(crash: &Crash) -> Result<Report, String> {
         trial.findings.checked(Check::Service, 1);
         report.ready.push(service.ready);
         trial.check(kill % crash.audit.max(1) == 0)?;
-        if trial.findings.total() > 0 && crash.plant.is_some() {
+        if trial.findings.total() > 0 && crash.fault.is_some() {
             break;
         }
     }

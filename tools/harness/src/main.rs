@@ -10,10 +10,10 @@ use clap::{Args, Parser, Subcommand};
 use emab_harness::bench::{Bench, bench};
 use emab_harness::clock::{Clock, clock};
 use emab_harness::crash::{Crash, crash};
+use emab_harness::fault::Fault;
 use emab_harness::full::{Full, full};
 use emab_harness::large::{Large, large};
 use emab_harness::outage::{Outage, outage};
-use emab_harness::plant::Plant;
 use emab_harness::scene::Kind;
 use emab_harness::serve::{Serve, serve};
 use emab_harness::soak::{Soak, soak};
@@ -23,11 +23,11 @@ use emab_server::store::Address;
 #[derive(Parser)]
 struct Command {
     #[command(subcommand)]
-    what: What,
+    what: EventKind,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum EventKind {
     /// The service itself, as the others start it: it ends when its input does.
     Serve(ServeArgs),
     /// Kill it under load, and check that nothing acknowledged is lost.
@@ -62,7 +62,7 @@ struct ServeArgs {
     rate: u32,
     /// A fault to plant: ack-early, forget-projection or tell-twice.
     #[arg(long)]
-    plant: Option<Plant>,
+    fault: Option<Fault>,
 }
 
 #[derive(Args)]
@@ -84,7 +84,7 @@ struct CrashArgs {
     audit: u32,
     /// A fault to plant: ack-early, forget-projection or tell-twice.
     #[arg(long)]
-    plant: Option<Plant>,
+    fault: Option<Fault>,
     /// What chance is made of.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -191,9 +191,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(what: What) -> Result<ExitCode, String> {
+fn run(what: EventKind) -> Result<ExitCode, String> {
     match what {
-        What::Serve(args) => {
+        EventKind::Serve(args) => {
             tracing_subscriber::fmt()
                 .with_max_level(tracing_subscriber::filter::LevelFilter::INFO)
                 .with_writer(std::io::stderr)
@@ -203,11 +203,11 @@ fn run(what: What) -> Result<ExitCode, String> {
                 tokens: args.tokens,
                 listen: args.listen,
                 rate: args.rate,
-                plant: args.plant,
+                fault: args.fault,
             })?;
             Ok(ExitCode::SUCCESS)
         }
-        What::Crash(args) => {
+        EventKind::Crash(args) => {
             let report = crash(&Crash {
                 program: program(args.program)?,
                 store: args.store,
@@ -215,13 +215,13 @@ fn run(what: What) -> Result<ExitCode, String> {
                 clients: args.clients,
                 life: args.life,
                 audit: args.audit,
-                plant: args.plant,
+                fault: args.fault,
                 seed: args.seed,
             })?;
             print!("{report}");
             Ok(close("crash", report.outcome.findings.total()))
         }
-        What::Outage(args) => {
+        EventKind::Outage(args) => {
             let report = outage(&Outage {
                 program: program(args.trial.program)?,
                 rounds: args.rounds,
@@ -232,7 +232,7 @@ fn run(what: What) -> Result<ExitCode, String> {
             print!("{report}");
             Ok(close("outage", report.outcome.findings.total()))
         }
-        What::DiskFull(args) => {
+        EventKind::DiskFull(args) => {
             let report = full(&Full {
                 program: program(args.trial.program)?,
                 mount: !args.no_mount,
@@ -242,7 +242,7 @@ fn run(what: What) -> Result<ExitCode, String> {
             print!("{report}");
             Ok(close("disk-full", report.outcome.findings.total()))
         }
-        What::Clock(args) => {
+        EventKind::Clock(args) => {
             let report = clock(&Clock {
                 program: program(args.program)?,
                 clients: args.clients,
@@ -251,7 +251,7 @@ fn run(what: What) -> Result<ExitCode, String> {
             print!("{report}");
             Ok(close("clock", report.outcome.findings.total()))
         }
-        What::Bench(args) => {
+        EventKind::Bench(args) => {
             let report = bench(&Bench {
                 program: program(args.program)?,
                 stores: args.stores,
@@ -267,7 +267,7 @@ fn run(what: What) -> Result<ExitCode, String> {
             print!("{report}");
             Ok(close("bench", report.findings.total()))
         }
-        What::Soak(args) => {
+        EventKind::Soak(args) => {
             let report = soak(&Soak {
                 program: program(args.program)?,
                 store: args.store,
@@ -278,7 +278,7 @@ fn run(what: What) -> Result<ExitCode, String> {
             print!("{report}");
             Ok(close("soak", report.findings.total()))
         }
-        What::Large(args) => {
+        EventKind::Large(args) => {
             let report = large(&Large {
                 program: program(args.program)?,
                 store: args.store,

@@ -7,8 +7,8 @@ use emab_server::tokens::{Role, TokenFile};
 use tempfile::TempDir;
 
 use crate::child::{Recipe, Service};
+use crate::fault::Fault;
 use crate::load::studies::STUDIES;
-use crate::plant::Plant;
 use crate::postgres::Server;
 use crate::wire::{Caller, Message};
 
@@ -48,12 +48,12 @@ pub struct Scene {
 
 impl Scene {
     /// Prepares a store for this program.
-    pub fn new(program: PathBuf, store: Kind, plant: Option<Plant>) -> Result<Scene, String> {
+    pub fn new(program: PathBuf, store: Kind, fault: Option<Fault>) -> Result<Scene, String> {
         let folder = tempfile::Builder::new()
             .prefix("emab-harness-")
             .tempdir()
             .map_err(|error| format!("no folder: {error}"))?;
-        Scene::within(folder, program, store, plant)
+        Scene::within(folder, program, store, fault)
     }
 
     /// The same in a folder that is there.
@@ -61,7 +61,7 @@ impl Scene {
         folder: TempDir,
         program: PathBuf,
         store: Kind,
-        plant: Option<Plant>,
+        fault: Option<Fault>,
     ) -> Result<Scene, String> {
         let at = |name: &str| folder.path().join(name);
         let server = match store {
@@ -76,8 +76,8 @@ impl Scene {
         let made = TokenFile::at(&tokens).new_token("harness", Role::Admin, None);
         let (_, secret) = made.map_err(|error| error.to_string())?;
         let mut more = Vec::new();
-        if let Some(plant) = plant {
-            more.extend(["--plant".into(), plant.name().into()]);
+        if let Some(fault) = fault {
+            more.extend(["--plant".into(), fault.name().into()]);
         }
         Ok(Scene {
             address: store.parse()?,

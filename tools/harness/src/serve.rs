@@ -8,7 +8,7 @@ use std::sync::Arc;
 use emab_server::serve::{Options, serve as run};
 use emab_server::store::{Address, Backend};
 
-use crate::plant::{Plant, Planted};
+use crate::fault::{Fault, Planted};
 
 /// How it is run.
 #[derive(Clone, Debug)]
@@ -22,16 +22,16 @@ pub struct Serve {
     /// Calls a second for each token; 0 is no limit.
     pub rate: u32,
     /// The fault.
-    pub plant: Option<Plant>,
+    pub fault: Option<Fault>,
 }
 
 /// Runs until it is told to stop, or until whoever started it is gone.
 pub fn serve(serve: &Serve) -> Result<(), String> {
     die_with_parent();
     let backend = serve.store.open().map_err(|error| error.to_string())?;
-    let backend: Arc<dyn Backend> = match serve.plant {
+    let backend: Arc<dyn Backend> = match serve.fault {
         None => backend,
-        Some(plant) => Arc::new(Planted::new(backend, plant)),
+        Some(fault) => Arc::new(Planted::new(backend, fault)),
     };
     let options = Options {
         listen: serve.listen,

@@ -3,18 +3,18 @@
 
 use emab_harness::check::Check;
 use emab_harness::crash::{Crash, Report, crash};
-use emab_harness::plant::Plant;
+use emab_harness::fault::Fault;
 use emab_harness::scene::Kind;
 
-fn run(kills: u32, store: Kind, plant: Option<Plant>) -> Report {
+fn run(kills: u32, store: Kind, fault: Option<Fault>) -> Report {
     let report = crash(&Crash {
         program: env!("CARGO_BIN_EXE_emab-harness").into(),
         store,
         kills,
         clients: 16,
         life: 250,
-        audit: if plant.is_some() { 3 } else { 40 },
-        plant,
+        audit: if fault.is_some() { 3 } else { 40 },
+        fault,
         seed: 7,
     });
     let report = report.unwrap_or_else(|what| panic!("{what}"));
@@ -45,7 +45,7 @@ fn nor_on_postgresql() {
 
 #[test]
 fn answering_before_the_commit_is_found() {
-    let report = run(8, Kind::Sqlite, Some(Plant::AckEarly));
+    let report = run(8, Kind::Sqlite, Some(Fault::AckEarly));
     assert!(
         report.outcome.findings.count(Check::Acknowledged) > 0,
         "{report}"
@@ -54,7 +54,7 @@ fn answering_before_the_commit_is_found() {
 
 #[test]
 fn a_forgotten_row_is_found() {
-    let report = run(8, Kind::Sqlite, Some(Plant::ForgetProjection));
+    let report = run(8, Kind::Sqlite, Some(Fault::ForgetProjection));
     assert!(report.outcome.findings.count(Check::Replay) > 0, "{report}");
     // And nothing else is: the log itself is whole.
     assert_eq!(
@@ -66,6 +66,6 @@ fn a_forgotten_row_is_found() {
 
 #[test]
 fn a_tell_taken_twice_is_found() {
-    let report = run(8, Kind::Sqlite, Some(Plant::TellTwice));
+    let report = run(8, Kind::Sqlite, Some(Fault::TellTwice));
     assert!(report.outcome.findings.count(Check::Once) > 0, "{report}");
 }

@@ -14,7 +14,7 @@ use super::arena_cells::Cells;
 use super::run::{CHECKED_FIRST, version};
 use super::stop_on_ctrl_c;
 use crate::args::Arena;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{clock, load, memory, terminal};
 
 /// Episodes and runs, and the same for `--quick`: everything there is takes about half a minute on two processors.
@@ -31,7 +31,7 @@ struct Document<'a> {
     summary: Vec<ArenaSummary>,
 }
 
-pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
+pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let (episodes, runs) = if args.quick { QUICK } else { FULL };
     let result = ArenaResult {
         version: version(),
@@ -41,7 +41,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
         problems: Vec::new(),
     };
     if result.runs < 2 {
-        return Err(Failure::input(
+        return Err(CommandError::input(
             "--runs: one run has no error to compare by; ask for at least 2",
         ));
     }
@@ -57,7 +57,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for ((file, field), cells) in files.iter().zip(fields).zip(played) {
         let ground = field.ground(file.name(), file.hash());
-        let ground = ground.map_err(|error| Failure::simulation(file, error))?;
+        let ground = ground.map_err(|error| CommandError::simulation(file, error))?;
         problems
             .extend(ground.map(|ground| {
                 ArenaProblem::judge(ground, result.episodes, &cells, field.left_out)
@@ -85,7 +85,7 @@ fn document(result: &ArenaResult) -> Document<'_> {
 fn grounds(
     args: &Arena,
     rounds: Budget,
-) -> Result<(Vec<ProblemFile>, Vec<ProblemEntrants>), Failure> {
+) -> Result<(Vec<ProblemFile>, Vec<ProblemEntrants>), CommandError> {
     let names = match args.problem.is_empty() {
         true => BUILTIN.iter().map(|builtin| builtin.name.into()).collect(),
         false => args.problem.clone(),
@@ -109,7 +109,7 @@ fn grounds(
         ));
         files.push(file);
     }
-    enter(&mut fields, &args.learner).map_err(|error| Failure::input(error.to_string()))?;
+    enter(&mut fields, &args.learner).map_err(|error| CommandError::input(error.to_string()))?;
     for (file, field) in files.iter().zip(&fields) {
         note_assumed(file, field);
     }
@@ -138,7 +138,7 @@ fn play(
     fields: &[ProblemEntrants],
     cells: &Cells<'_>,
     threads: usize,
-) -> Result<Vec<Vec<(Access, ArenaCell)>>, Failure> {
+) -> Result<Vec<Vec<(Access, ArenaCell)>>, CommandError> {
     let stop = stop_on_ctrl_c();
     let all: usize = fields.iter().map(|field| field.contests.len()).sum();
     let each = |contest: &Matchup| contest.runs.saturating_mul(contest.episodes);
@@ -162,7 +162,7 @@ fn play(
                         },
                     };
                     let cell = one(contest, &mut control)
-                        .map_err(|error| Failure::simulation(file, error))?;
+                        .map_err(|error| CommandError::simulation(file, error))?;
                     let Some(cell) = cell else {
                         bar.finish_and_clear();
                         return Err(stopped(finished, all, cells));
@@ -201,17 +201,17 @@ fn one(
     }))
 }
 
-fn stopped(finished: usize, all: usize, cells: &Cells<'_>) -> Failure {
+fn stopped(finished: usize, all: usize, cells: &Cells<'_>) -> CommandError {
     let next = match cells.are_kept() {
         true => "the same call goes on from there",
         false => "nothing was kept; --out DIR would have kept it",
     };
-    Failure::Work(format!(
+    CommandError::Work(format!(
         "stopped after {finished} of {all} learners on problems; {next}"
     ))
 }
 
-fn write(folder: &Folder, result: &ArenaResult) -> Result<(), Failure> {
+fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
     let json = terminal::to_json(&document(result))?;
     folder.write("arena.json", json.as_bytes())?;
     folder.write("arena.csv", arena_csv(result).as_bytes())?;

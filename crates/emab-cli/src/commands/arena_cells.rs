@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{holds_a_run, quoted, version};
 use super::{sealed, sweep};
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 /// The file.
 pub const FILE: &str = "arena.jsonl";
@@ -31,11 +31,11 @@ pub struct Cells<'a> {
 
 impl<'a> Cells<'a> {
     /// Takes the folder, and what it has already.
-    pub fn open(folder: Option<&'a Folder>) -> Result<Cells<'a>, Failure> {
+    pub fn open(folder: Option<&'a Folder>) -> Result<Cells<'a>, CommandError> {
         let mut saved = Vec::new();
         if let Some(folder) = folder {
             if holds_a_run(folder) || folder.has(sweep::MANIFEST) {
-                return Err(Failure::input(format!(
+                return Err(CommandError::input(format!(
                     "{} holds what `emab run` or `emab sweep` left; choose another folder",
                     quoted(folder.path())
                 )));
@@ -84,7 +84,12 @@ impl<'a> Cells<'a> {
     }
 
     /// Keeps a cell that is finished now.
-    pub fn keep(&self, hash: &str, contest: &Matchup, cell: &ArenaCell) -> Result<(), Failure> {
+    pub fn keep(
+        &self,
+        hash: &str,
+        contest: &Matchup,
+        cell: &ArenaCell,
+    ) -> Result<(), CommandError> {
         let Some(folder) = self.folder else {
             return Ok(());
         };

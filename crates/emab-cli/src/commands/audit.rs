@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
+use emab_server::app::audit::{Options, Report, audit_export_with, audit_study_with};
 use emab_server::store::{Address, Head, Store, StoreError};
 use serde_json::json;
 
 use super::run::quoted;
 use crate::args::Audit;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
 /// How every SQLite file begins.
@@ -18,7 +18,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// How many studies are listed at once.
 const PAGE: usize = 1_000;
 
-pub fn audit(args: &Audit, as_json: bool) -> Result<(), Failure> {
+pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
     let reports = match source(&args.place)? {
         Source::Store(address) => of_store(&address, args)?,
         Source::Export(export) => vec![of_export(export, args)?],
@@ -38,8 +38,8 @@ pub fn audit(args: &Audit, as_json: bool) -> Result<(), Failure> {
     }
     match findings {
         0 => Ok(()),
-        1 => Err(Failure::Work("the audit found something".into())),
-        more => Err(Failure::Work(format!("the audit found {more} things"))),
+        1 => Err(CommandError::Work("the audit found something".into())),
+        more => Err(CommandError::Work(format!("the audit found {more} things"))),
     }
 }
 
@@ -54,7 +54,7 @@ struct Export {
 }
 
 /// What is to be audited, by its address or by how its file begins.
-fn source(place: &str) -> Result<Source, Failure> {
+fn source(place: &str) -> Result<Source, CommandError> {
     if place == "-" {
         return Ok(Source::Export(Export {
             reader: Box::new(io::stdin().lock()),
@@ -65,17 +65,20 @@ fn source(place: &str) -> Result<Source, Failure> {
         .iter()
         .any(|start| place.starts_with(start))
     {
-        return place.parse().map(Source::Store).map_err(Failure::Input);
+        return place
+            .parse()
+            .map(Source::Store)
+            .map_err(CommandError::Input);
     }
     if place.starts_with("http://") || place.starts_with("https://") {
-        return Err(Failure::input(
+        return Err(CommandError::input(
             "a service is audited by its store, or by the export that GET …/studies/NAME:export gives: pipe it into \
              `emab audit -`",
         ));
     }
     let path = Path::new(place);
     let unreadable =
-        |error: io::Error| Failure::Input(format!("cannot read {}: {error}", quoted(path)));
+        |error: io::Error| CommandError::Input(format!("cannot read {}: {error}", quoted(path)));
     let mut file = File::open(path).map_err(unreadable)?;
     let mut first = Vec::new();
     file.by_ref()
@@ -86,7 +89,7 @@ fn source(place: &str) -> Result<Source, Failure> {
         return Ok(Source::Store(Address::Sqlite(path.into())));
     }
     if first.first() != Some(&b'{') {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "{} is neither a SQLite file nor an export, whose first line begins with {{",
             quoted(path)
         )));
@@ -101,7 +104,7 @@ fn source(place: &str) -> Result<Source, Failure> {
     }))
 }
 
-fn of_export(export: Export, args: &Audit) -> Result<Report, Failure> {
+fn of_export(export: Export, args: &Audit) -> Result<Report, CommandError> {
     let options = Options {
         expect: args.expect.as_deref(),
         watch: None,
@@ -109,23 +112,23 @@ fn of_export(export: Export, args: &Audit) -> Result<Report, Failure> {
     let report = audit_export_with(export.reader, options);
     export.bar.finish_and_clear();
     match (&args.study, &report.study) {
-        (Some(asked), Some(there)) if asked != there => Err(Failure::Input(format!(
+        (Some(asked), Some(there)) if asked != there => Err(CommandError::Input(format!(
             "the export is of study `{there}`, not of `{asked}`"
         ))),
         _ => Ok(report),
     }
 }
 
-fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, Failure> {
+fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError> {
     if let Address::Sqlite(file) = address
         && let Err(error) = File::open(file)
     {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "cannot read {}: {error}",
             quoted(file)
         )));
     }
-    let failed = |error: StoreError| Failure::Work(error.to_string());
+    let failed = |error: StoreError| CommandError::Work(error.to_string());
     let mut store = address.inspect().map_err(failed)?;
     // Whoever serves it may write meanwhile.
     store.hold().map_err(failed)?;
@@ -133,11 +136,15 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, Failure> {
         None => all(&mut *store).map_err(failed)?,
         Some(name) => match store.head(name).map_err(failed)? {
             Some(head) => vec![head],
-            None => return Err(Failure::Input(format!("the store has no study `{name}`"))),
+            None => {
+                return Err(CommandError::Input(format!(
+                    "the store has no study `{name}`"
+                )));
+            }
         },
     };
     if args.expect.is_some() && heads.len() != 1 {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "--expect is about one study, and there are {}: name it with --study",
             heads.len()
         )));

@@ -4,10 +4,10 @@ use emab::theory;
 use emab_report::bounds_text;
 
 use crate::args::Bounds;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
-pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
+pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
     let file = load::problem(&args.problem)?;
     let problem = file.problem()?;
     load::note_conditions(&file);
@@ -24,7 +24,7 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
         let Some(value) = value else { continue };
         if value.contains([',', '=']) {
             let option = name.replace('_', "-");
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "--{option} takes one value, got `{value}`"
             )));
         }
@@ -33,9 +33,9 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), Failure> {
     let learner = format!("feedbal:{}", given.join(","));
     let told = load::learner(&file, &learner, args.episodes)?
         .feedbal()
-        .map_err(|error| Failure::learner(&file, error))?;
+        .map_err(|error| CommandError::learner(&file, error))?;
     let bounds = theory::Bounds::new(problem, &told, args.episodes)
-        .map_err(|error| Failure::oracle(&file, error))?;
+        .map_err(|error| CommandError::oracle(&file, error))?;
     if json {
         return terminal::print_json(&bounds);
     }

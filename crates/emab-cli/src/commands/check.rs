@@ -8,13 +8,13 @@ use emab_problem::ProblemFile;
 use emab_report::{missing_parameters_text, number, soundness_words, stated_soundness_text};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
 /// The most pairs that are looked at.
 const LIMIT: usize = 2_000_000;
 
-pub fn check(name: &str, json: bool) -> Result<(), Failure> {
+pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
     let file = load::problem(name)?;
     let spec = file.spec();
     let reached = file.check(LIMIT)?;
@@ -178,11 +178,11 @@ struct Widths {
     warnings: Vec<String>,
 }
 
-fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
+fn widths(file: &ProblemFile) -> Result<Widths, CommandError> {
     let learning = file.learning();
     let told = LearnerConfig::parse("feedbal", learning)
         .and_then(|config| config.feedbal())
-        .map_err(|error| Failure::learner(file, error))?;
+        .map_err(|error| CommandError::learner(file, error))?;
     let mut widths = Widths {
         paper: told.coefficients(),
         needed: None,
@@ -196,7 +196,8 @@ fn widths(file: &ProblemFile) -> Result<Widths, Failure> {
         }
         return Ok(widths);
     }
-    let mut pairs = Pairs::new(file.problem()?).map_err(|error| Failure::oracle(file, error))?;
+    let mut pairs =
+        Pairs::new(file.problem()?).map_err(|error| CommandError::oracle(file, error))?;
     // Nothing is known of what is too large to be looked at.
     if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
         widths.needed = Some(variation.needed);

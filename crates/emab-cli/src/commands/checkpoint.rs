@@ -5,7 +5,7 @@ use emab_sim::{Shard, State};
 use serde::{Deserialize, Serialize};
 
 use super::sealed;
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 const FILE: &str = "checkpoint.json";
 /// A finished part of a run, to be merged with the others.
@@ -38,15 +38,15 @@ impl Checkpoint {
         folder.has(FILE)
     }
 
-    pub fn save(&self, folder: &Folder) -> Result<(), Failure> {
+    pub fn save(&self, folder: &Folder) -> Result<(), CommandError> {
         Ok(folder.write(FILE, sealed::seal(self)?.as_bytes())?)
     }
 
-    pub fn load(folder: &Folder) -> Result<Checkpoint, Failure> {
+    pub fn load(folder: &Folder) -> Result<Checkpoint, CommandError> {
         Checkpoint::read(folder, FILE)
     }
 
-    pub fn remove(folder: &Folder) -> Result<(), Failure> {
+    pub fn remove(folder: &Folder) -> Result<(), CommandError> {
         Ok(folder.remove(FILE)?)
     }
 
@@ -56,15 +56,15 @@ impl Checkpoint {
     }
 
     /// Leaves a finished shard.
-    pub fn save_shard(&self, folder: &Folder) -> Result<(), Failure> {
+    pub fn save_shard(&self, folder: &Folder) -> Result<(), CommandError> {
         Ok(folder.write(SHARD, sealed::seal(self)?.as_bytes())?)
     }
 
-    pub fn load_shard(folder: &Folder) -> Result<Checkpoint, Failure> {
+    pub fn load_shard(folder: &Folder) -> Result<Checkpoint, CommandError> {
         Checkpoint::read(folder, SHARD)
     }
 
-    fn read(folder: &Folder, name: &str) -> Result<Checkpoint, Failure> {
+    fn read(folder: &Folder, name: &str) -> Result<Checkpoint, CommandError> {
         sealed::open(
             &folder.file(name).display().to_string(),
             &folder.read(name)?,

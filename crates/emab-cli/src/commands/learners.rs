@@ -3,10 +3,10 @@
 use emab::learners::{CATALOGUE, Entry, LearnerError, nearest};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
-pub fn learners(names: &[String], json: bool) -> Result<(), Failure> {
+pub fn learners(names: &[String], json: bool) -> Result<(), CommandError> {
     let entries = named(names)?;
     if json {
         let list: Vec<Value> = entries.iter().map(|entry| document(entry)).collect();
@@ -42,7 +42,7 @@ pub fn learners(names: &[String], json: bool) -> Result<(), Failure> {
 }
 
 /// The entries of these names, or all.
-fn named(names: &[String]) -> Result<Vec<&'static Entry>, Failure> {
+fn named(names: &[String]) -> Result<Vec<&'static Entry>, CommandError> {
     if names.is_empty() {
         return Ok(CATALOGUE.to_vec());
     }
@@ -51,7 +51,7 @@ fn named(names: &[String]) -> Result<Vec<&'static Entry>, Failure> {
         entry.copied().ok_or_else(|| {
             let near = nearest(name, CATALOGUE.iter().map(|entry| entry.name));
             let name = name.clone();
-            Failure::Input(LearnerError::Unknown { name, near }.to_string())
+            CommandError::Input(LearnerError::Unknown { name, near }.to_string())
         })
     };
     names.iter().map(find).collect()

@@ -5,10 +5,10 @@ use std::path::Path;
 use emab_report::{SolvedMdp, write_file};
 
 use crate::args::Mdp;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
-pub fn mdp(args: &Mdp, json: bool) -> Result<(), Failure> {
+pub fn mdp(args: &Mdp, json: bool) -> Result<(), CommandError> {
     // A name that says nothing is refused before any work is done.
     let out = match &args.out {
         Some(path) => Some((path, kind(path)?)),
@@ -16,13 +16,14 @@ pub fn mdp(args: &Mdp, json: bool) -> Result<(), Failure> {
     };
     let file = load::problem(&args.problem)?;
     load::note_conditions(&file);
-    let solved = SolvedMdp::new(file.problem()?).map_err(|error| Failure::oracle(&file, error))?;
+    let solved =
+        SolvedMdp::new(file.problem()?).map_err(|error| CommandError::oracle(&file, error))?;
     let document = solved.document(file.name(), file.hash());
     if let Some((path, kind)) = out {
         let content = match kind {
             Kind::Json => terminal::to_json(&document)?.into_bytes(),
             Kind::Npz => solved.npz().map_err(|error| {
-                Failure::input(format!("cannot write {}: {error}", path.display()))
+                CommandError::input(format!("cannot write {}: {error}", path.display()))
             })?,
         };
         write_file(path, &content)?;
@@ -39,11 +40,11 @@ enum Kind {
     Npz,
 }
 
-fn kind(path: &Path) -> Result<Kind, Failure> {
+fn kind(path: &Path) -> Result<Kind, CommandError> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => Ok(Kind::Json),
         Some("npz") => Ok(Kind::Npz),
-        _ => Err(Failure::input(format!(
+        _ => Err(CommandError::input(format!(
             "--out must end in .json (sparse lists) or .npz (dense NumPy arrays), got {}",
             path.display()
         ))),

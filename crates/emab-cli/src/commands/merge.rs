@@ -11,12 +11,12 @@ use super::checkpoint::Checkpoint;
 use super::run::{self, quoted, version};
 use super::sweep::{self, Manifest, known, read_cells};
 use crate::args::Merge;
-use crate::failure::Failure;
+use crate::error::CommandError;
 
-pub fn merge(args: &Merge, json: bool) -> Result<(), Failure> {
+pub fn merge(args: &Merge, json: bool) -> Result<(), CommandError> {
     let mut folders = Vec::new();
     for path in &args.folders {
-        folders.push(Folder::open(path).map_err(|error| Failure::input(error.to_string()))?);
+        folders.push(Folder::open(path).map_err(|error| CommandError::input(error.to_string()))?);
     }
     let sweeps = folders
         .iter()
@@ -26,7 +26,7 @@ pub fn merge(args: &Merge, json: bool) -> Result<(), Failure> {
         return merge_runs(&folders, args, json);
     }
     if let Some(other) = folders.iter().find(|folder| !folder.has(sweep::MANIFEST)) {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "{} holds no shard of a sweep, and others do",
             quoted(other.path())
         )));
@@ -43,14 +43,14 @@ struct Part<'a> {
 }
 
 /// Whether the parts make a whole: all of the same thing, each once, none missing.
-fn check(parts: &[Part<'_>]) -> Result<(), Failure> {
+fn check(parts: &[Part<'_>]) -> Result<(), CommandError> {
     let Some(first) = parts.first() else {
-        return Err(Failure::input("there is nothing to merge"));
+        return Err(CommandError::input("there is nothing to merge"));
     };
     for part in parts {
         for ((what, mine), (_, theirs)) in first.same.iter().zip(&part.same) {
             if mine != theirs {
-                return Err(Failure::input(format!(
+                return Err(CommandError::input(format!(
                     "{} is not a shard of the same: its {what} is {}, and that of {} is {}",
                     quoted(part.path),
                     shortened(theirs),
@@ -60,7 +60,7 @@ fn check(parts: &[Part<'_>]) -> Result<(), Failure> {
             }
         }
         if part.shard.of() != first.shard.of() {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{} is shard {}, and {} is shard {}: they were cut in different ways",
                 quoted(part.path),
                 part.shard,
@@ -71,7 +71,7 @@ fn check(parts: &[Part<'_>]) -> Result<(), Failure> {
     }
     for (i, part) in parts.iter().enumerate() {
         if let Some(twin) = parts[..i].iter().find(|other| other.shard == part.shard) {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{} and {} are both shard {}",
                 quoted(twin.path),
                 quoted(part.path),
@@ -96,7 +96,9 @@ fn check(parts: &[Part<'_>]) -> Result<(), Failure> {
         more => format!(" and {more} more"),
     };
     let named = named.join(", ");
-    Err(Failure::input(format!("shards are missing: {named}{more}")))
+    Err(CommandError::input(format!(
+        "shards are missing: {named}{more}"
+    )))
 }
 
 /// A value that may be a whole file, as it can be shown.
@@ -107,22 +109,22 @@ fn shortened(value: &str) -> String {
     }
 }
 
-fn merge_runs(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Failure> {
+fn merge_runs(folders: &[Folder], args: &Merge, json: bool) -> Result<(), CommandError> {
     let mut shards = Vec::new();
     for folder in folders {
         let path = quoted(folder.path());
         if Checkpoint::is_in(folder) {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{path} holds an unfinished shard; go on with `emab run --resume {path}`"
             )));
         }
         if folder.has(run::RESULT) {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{path} holds a whole run and no shard of one"
             )));
         }
         if !Checkpoint::is_shard(folder) {
-            return Err(Failure::input(format!("{path} holds no shard")));
+            return Err(CommandError::input(format!("{path} holds no shard")));
         }
         shards.push(Checkpoint::load_shard(folder)?);
     }
@@ -151,17 +153,17 @@ fn merge_runs(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Failur
     run::merged(shards, Folder::create(&args.out)?, json)
 }
 
-fn by_this_version(of: &str) -> Result<(), Failure> {
+fn by_this_version(of: &str) -> Result<(), CommandError> {
     if of == version() {
         return Ok(());
     }
-    Err(Failure::input(format!(
+    Err(CommandError::input(format!(
         "these shards were made by emab {of}, and this is {}; merge them with that one",
         version()
     )))
 }
 
-fn merge_sweeps(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Failure> {
+fn merge_sweeps(folders: &[Folder], args: &Merge, json: bool) -> Result<(), CommandError> {
     let mut manifests = Vec::new();
     for folder in folders {
         manifests.push(Manifest::load(folder)?);
@@ -187,7 +189,7 @@ fn merge_sweeps(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Fail
         let has: HashSet<&str> = results.iter().map(|result| result.key.as_str()).collect();
         let mut share = sweep.share(manifest.shard);
         if let Some(cell) = share.find(|cell| !has.contains(cell.key.as_str())) {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{} holds an unfinished shard: {} is missing; the call that began it goes on from there",
                 quoted(folder.path()),
                 cell.describe()
@@ -209,7 +211,7 @@ fn merge_sweeps(folders: &[Folder], args: &Merge, json: bool) -> Result<(), Fail
 }
 
 /// A folder that holds anything but this sweep, undivided, keeps it.
-fn vacant(out: &Folder, sweep: &Manifest) -> Result<(), Failure> {
+fn vacant(out: &Folder, sweep: &Manifest) -> Result<(), CommandError> {
     let there = match out.has(sweep::MANIFEST) {
         true => Some(Manifest::load(out)?),
         false => None,
@@ -220,7 +222,7 @@ fn vacant(out: &Folder, sweep: &Manifest) -> Result<(), Failure> {
         _ if run::holds_a_run(out) => "what `emab run` left".into(),
         _ => return Ok(()),
     };
-    Err(Failure::input(format!(
+    Err(CommandError::input(format!(
         "{} holds {what}; choose another folder for the result",
         quoted(out.path())
     )))

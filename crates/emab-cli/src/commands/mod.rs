@@ -27,10 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::CommandFactory;
 
 use crate::args::{Args, Command};
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
-pub fn dispatch(args: Args) -> Result<(), Failure> {
+pub fn dispatch(args: Args) -> Result<(), CommandError> {
     let json = args.json;
     match args.command {
         Command::Reproduce(args) => reproduce::reproduce(&args, json),

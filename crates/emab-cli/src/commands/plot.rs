@@ -15,14 +15,15 @@ use super::plot_sweep::plot_sweep;
 use super::run::{plot_options, read_result, series};
 use super::sweep::MANIFEST;
 use crate::args::Plot;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
-pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
-    let folder = Folder::open(&args.folder).map_err(|error| Failure::input(error.to_string()))?;
+pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
+    let folder =
+        Folder::open(&args.folder).map_err(|error| CommandError::input(error.to_string()))?;
     if folder.has(MANIFEST) {
         if args.bound {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "--bound is for the result of a run, and {} holds a sweep",
                 args.folder.display()
             )));
@@ -31,13 +32,13 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), Failure> {
         return write(&folder, args, "sweep", &picture, json);
     }
     if args.x.is_some() || args.y.is_some() || args.curves || args.lines || !args.only.is_empty() {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "--x, --y, --where, --lines and --curves are for sweeps, and {} holds none",
             args.folder.display()
         )));
     }
     if !folder.has(super::run::RESULT) {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "{} holds no results: there is no {}",
             args.folder.display(),
             super::run::RESULT
@@ -75,7 +76,7 @@ fn write(
     name: &str,
     picture: &Picture,
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let kind = match &args.output {
         None => None,
         Some(path) => Some((path, picture_kind(path)?)),
@@ -112,9 +113,9 @@ fn add_bounds(
     folder: &Folder,
     result: &RunResult,
     curves: &mut Vec<Series>,
-) -> Result<String, Failure> {
+) -> Result<String, CommandError> {
     if !result.conditions.is_none() {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "--bound: {} was played under conditions ({}), and no theorem speaks of them",
             folder.path().display(),
             result.conditions
@@ -125,15 +126,15 @@ fn add_bounds(
     for learner in &result.learners {
         let config = LearnerConfig::parse(&learner.label, file.learning())
             .and_then(|config| config.for_episodes(result.episodes))
-            .map_err(|error| Failure::learner(&file, error))?;
+            .map_err(|error| CommandError::learner(&file, error))?;
         if let Ok(told) = config.feedbal() {
             let bounds = Bounds::new(file.problem()?, &told, result.episodes)
-                .map_err(|error| Failure::oracle(&file, error))?;
+                .map_err(|error| CommandError::oracle(&file, error))?;
             bounded.push((learner, bounds));
         }
     }
     if bounded.is_empty() {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "--bound: there is no `feedbal` in {}, and no theorem speaks of the others",
             folder.path().display()
         )));
@@ -154,15 +155,15 @@ fn add_bounds(
 }
 
 /// The problem of a folder, if it is the one that was run.
-fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, Failure> {
+fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, CommandError> {
     let name = "problem.json";
     let text = folder
         .read(name)
-        .map_err(|error| Failure::input(error.to_string()))?;
+        .map_err(|error| CommandError::input(error.to_string()))?;
     let path = folder.file(name).display().to_string();
     let file = ProblemFile::parse_as(Format::Json, &path, &text)?;
     if file.hash() != result.problem_hash {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "{path} is not the problem that was run: its hash is {}, and run.json says {}",
             file.hash(),
             result.problem_hash
@@ -176,11 +177,11 @@ enum Kind {
     Png,
 }
 
-fn picture_kind(path: &Path) -> Result<Kind, Failure> {
+fn picture_kind(path: &Path) -> Result<Kind, CommandError> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("svg") => Ok(Kind::Svg),
         Some("png") => Ok(Kind::Png),
-        _ => Err(Failure::input(format!(
+        _ => Err(CommandError::input(format!(
             "--output must end in .svg or .png, got {}",
             path.display()
         ))),

@@ -8,25 +8,25 @@ use emab_sim::sweep::{CellResult, Value};
 
 use super::sweep::{Manifest, known, read_cells};
 use crate::args::Plot;
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 /// The most heat maps and lines that can be told apart.
 const MOST: usize = 12;
 
-pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
+pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
     let manifest = Manifest::load(folder)?;
     let sweep = manifest.sweep()?;
     let mut cells = known(&sweep, read_cells(folder)?);
     for only in &args.only {
-        let (name, value) = only
-            .split_once('=')
-            .ok_or_else(|| Failure::input(format!("--where must be NAME=VALUE, got `{only}`")))?;
+        let (name, value) = only.split_once('=').ok_or_else(|| {
+            CommandError::input(format!("--where must be NAME=VALUE, got `{only}`"))
+        })?;
         let name = named(name, &sweep.varied)?;
         // A learner without the parameter is the same whatever its value.
         cells.retain(|cell| cell.value(&name).is_none_or(|own| is(own, value)));
     }
     if cells.is_empty() {
-        return Err(Failure::input(
+        return Err(CommandError::input(
             "there is no such cell in this sweep, or none is done",
         ));
     }
@@ -36,7 +36,7 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
     };
     let (x, y) = (asked(&args.x)?, asked(&args.y)?);
     if let Some(both) = x.as_ref().filter(|x| Some(*x) == y.as_ref()) {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "--x and --y are both `{both}`; a heat map needs two that differ"
         )));
     }
@@ -58,7 +58,7 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
         _ if args.curves => curves(&cells, &sweep.varied, title, args),
         (Some(x), _) if args.lines => {
             if !is_number(&x) {
-                return Err(Failure::input(format!(
+                return Err(CommandError::input(format!(
                     "--lines needs numbers on the horizontal axis, and `{x}` has words"
                 )));
             }
@@ -71,7 +71,7 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, Failure> {
 }
 
 /// A name as the sweep has it; `p` will do for `problem.p`.
-fn named(name: &str, varied: &[String]) -> Result<String, Failure> {
+fn named(name: &str, varied: &[String]) -> Result<String, CommandError> {
     let is_it =
         |full: &&String| *full == name || full.split_once('.').is_some_and(|(_, n)| n == name);
     let found = varied.iter().find(|full| *full == name);
@@ -79,7 +79,7 @@ fn named(name: &str, varied: &[String]) -> Result<String, Failure> {
         .or_else(|| varied.iter().find(is_it))
         .cloned()
         .ok_or_else(|| {
-            Failure::input(format!(
+            CommandError::input(format!(
                 "`{name}` does not vary in this sweep; what varies is {}",
                 varied.join(", ")
             ))
@@ -117,7 +117,7 @@ fn groups<'a>(
     cells: &'a [CellResult],
     varied: &[String],
     but: &[&str],
-) -> Result<Vec<(String, Vec<&'a CellResult>)>, Failure> {
+) -> Result<Vec<(String, Vec<&'a CellResult>)>, CommandError> {
     let others: Vec<&String> = varied
         .iter()
         .filter(|name| !but.contains(&name.as_str()) && values(cells, name).len() > 1)
@@ -136,7 +136,7 @@ fn groups<'a>(
         }
     }
     if groups.len() > MOST {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "there would be {} of them side by side, and at most {MOST} can be told apart; --where NAME=VALUE leaves some out",
             groups.len()
         )));
@@ -151,7 +151,7 @@ fn heat_maps(
     varied: &[String],
     title: &str,
     label: &str,
-) -> Result<Picture, Failure> {
+) -> Result<Picture, CommandError> {
     let (columns, rows) = (values(cells, x), values(cells, y));
     let axis = |name: &str, values: &[Value]| HeatAxis {
         name: name.into(),
@@ -194,7 +194,7 @@ fn family(
     title: String,
     y_label: String,
     args: &Plot,
-) -> Result<Picture, Failure> {
+) -> Result<Picture, CommandError> {
     let mut lines = Vec::new();
     let all = values(cells, x);
     for (label, group) in groups(cells, varied, &[x])? {
@@ -236,7 +236,7 @@ fn curves(
     varied: &[String],
     title: String,
     args: &Plot,
-) -> Result<Picture, Failure> {
+) -> Result<Picture, CommandError> {
     let mut lines = Vec::new();
     for (label, group) in groups(cells, varied, &[])? {
         for cell in group {

@@ -12,7 +12,7 @@ use emab_report::{assumed_words, number, table};
 use serde::Serialize;
 
 use crate::args;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
 /// The most pairs that are looked at.
@@ -55,7 +55,7 @@ struct Known {
     index: Option<f64>,
 }
 
-pub fn policy(args: &args::Policy, json: bool) -> Result<(), Failure> {
+pub fn policy(args: &args::Policy, json: bool) -> Result<(), CommandError> {
     let trained = read(&args.file)?;
     let (config, mut learner) = trained
         .rebuild()
@@ -103,35 +103,37 @@ pub fn policy(args: &args::Policy, json: bool) -> Result<(), Failure> {
 }
 
 /// The file, or standard input.
-fn read(name: &str) -> Result<SavedLearner, Failure> {
+fn read(name: &str) -> Result<SavedLearner, CommandError> {
     let trained = if name == "-" {
         SavedLearner::read(std::io::stdin().lock())
     } else {
-        let unreadable = |error| Failure::input(format!("cannot read {name}: {error}"));
+        let unreadable = |error| CommandError::input(format!("cannot read {name}: {error}"));
         SavedLearner::read(BufReader::new(File::open(name).map_err(unreadable)?))
     };
     trained.map_err(|error| wrong(name, error))
 }
 
-fn wrong(name: &str, error: SavedLearnerError) -> Failure {
+fn wrong(name: &str, error: SavedLearnerError) -> CommandError {
     match error {
-        SavedLearnerError::System(error) => Failure::input(format!("cannot read {name}: {error}")),
+        SavedLearnerError::System(error) => {
+            CommandError::input(format!("cannot read {name}: {error}"))
+        }
         SavedLearnerError::Problem(error) => in_file(name, *error),
-        other => Failure::input(format!("{name}: {other}")),
+        other => CommandError::input(format!("{name}: {other}")),
     }
 }
 
 /// A mistake in the problem that a learner's file begins with.
-fn in_file(name: &str, mut error: ReadError) -> Failure {
+fn in_file(name: &str, mut error: ReadError) -> CommandError {
     error.file = format!("{name}, `problem`").into();
-    Failure::Problem(Box::new(error))
+    CommandError::Problem(Box::new(error))
 }
 
 /// The pair that the call names.
-fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), Failure> {
+fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), CommandError> {
     let t = usize::try_from(step).ok().filter(|t| *t <= spec.horizon());
     let t = t.ok_or_else(|| {
-        Failure::input(format!(
+        CommandError::input(format!(
             "--step: there are {} steps, got {step}",
             spec.horizon()
         ))
@@ -146,7 +148,7 @@ fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), Failure> 
     let x = x.ok_or_else(|| {
         let near = nearest(state, names.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-        Failure::input(format!(
+        CommandError::input(format!(
             "--state: there is no state `{state}`{near}; give its name, or its number from 0 to {}",
             count - 1
         ))

@@ -3,10 +3,10 @@
 use emab_problem::{BUILTIN, ProblemFile};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
-pub fn problems(name: Option<&str>, json: bool) -> Result<(), Failure> {
+pub fn problems(name: Option<&str>, json: bool) -> Result<(), CommandError> {
     if let Some(name) = name {
         return match BUILTIN.iter().find(|builtin| builtin.name == name) {
             // The problem itself as JSON is a problem file, too.
@@ -14,7 +14,7 @@ pub fn problems(name: Option<&str>, json: bool) -> Result<(), Failure> {
             Some(builtin) => terminal::print(builtin.text),
             None => load::problem(name)
                 .map(|_| ())
-                .and(Err(Failure::input(format!(
+                .and(Err(CommandError::input(format!(
                     "`{name}` does not come with the program; `emab problems` lists those that do"
                 )))),
         };
@@ -22,7 +22,7 @@ pub fn problems(name: Option<&str>, json: bool) -> Result<(), Failure> {
     let files: Vec<(&str, ProblemFile)> = BUILTIN
         .iter()
         .map(|builtin| Ok((builtin.name, load::problem(builtin.name)?)))
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<_, CommandError>>()?;
     if json {
         let list: Vec<_> = files
             .iter()

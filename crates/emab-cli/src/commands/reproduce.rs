@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use emab_paper::{BEYOND, Desk, LedgerError, Settings};
+use emab_paper::{BEYOND, LedgerError, Runner, Settings};
 use emab_report::{Folder, claims_table};
 use serde_json::json;
 
 use super::stop_on_ctrl_c;
 use crate::args::Reproduce;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
-pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), Failure> {
+pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
     let base = if args.quick {
         Settings::QUICK
     } else {
@@ -25,7 +25,7 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), Failure> {
     let folder = Folder::create(&args.out)?;
     let began = Instant::now();
     let bar = terminal::progress(0);
-    let ledger = emab_paper::reproduce(&mut Desk {
+    let ledger = emab_paper::reproduce(&mut Runner {
         settings,
         threads: args.threads.unwrap_or(0).into(),
         stop: stop_on_ctrl_c(),
@@ -38,9 +38,9 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), Failure> {
     bar.finish_and_clear();
     let ledger = ledger.map_err(|error| match error {
         LedgerError::Stopped => {
-            Failure::Work("stopped; `emab reproduce` writes nothing before its end".into())
+            CommandError::Work("stopped; `emab reproduce` writes nothing before its end".into())
         }
-        other => Failure::Work(other.to_string()),
+        other => CommandError::Work(other.to_string()),
     })?;
     let document = ledger.document();
     for figure in &ledger.figures {

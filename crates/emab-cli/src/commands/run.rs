@@ -15,7 +15,7 @@ use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints, log
 use super::checkpoint::{Checkpoint, Plan, SHARD};
 use super::{stop_on_ctrl_c, sweep};
 use crate::args::Run;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
 /// The result of a finished run.
@@ -34,7 +34,7 @@ const DRAWN_LATER: [&str; 2] = ["bound.svg", "bound.png"];
 /// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
 pub const CHECKED_FIRST: usize = 20_000;
 
-pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
+pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
     let threads = args.threads.unwrap_or(0).into();
     if let Some(path) = &args.resume {
         return resume(path, threads, json);
@@ -68,20 +68,20 @@ pub fn run(args: &Run, json: bool) -> Result<(), Failure> {
     session.go(state)
 }
 
-fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
-    let folder = Folder::open(path).map_err(|error| Failure::input(error.to_string()))?;
+fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
+    let folder = Folder::open(path).map_err(|error| CommandError::input(error.to_string()))?;
     if !Checkpoint::is_in(&folder) {
         if folder.has(RESULT) {
             terminal::note(&format!("{} is finished already", path.display()));
             return show(&read_result(&folder)?, json);
         }
         if Checkpoint::is_shard(&folder) {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{} holds a finished shard; `emab merge` makes one result of all shards",
                 path.display()
             )));
         }
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "{} holds no unfinished run",
             path.display()
         )));
@@ -93,7 +93,7 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), Failure> {
         state,
     } = Checkpoint::load(&folder)?;
     if begun_by != version() {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "{} was begun by emab {begun_by}, and this is {}: its random numbers may differ. Run it anew",
             path.display(),
             version()
@@ -117,10 +117,10 @@ pub fn version() -> String {
 }
 
 /// The result of shards that were run apart, as if they had been run together.
-pub fn merged(shards: Vec<Checkpoint>, out: Folder, json: bool) -> Result<(), Failure> {
+pub fn merged(shards: Vec<Checkpoint>, out: Folder, json: bool) -> Result<(), CommandError> {
     let mut shards = shards.into_iter();
     let Some(first) = shards.next() else {
-        return Err(Failure::input("there is nothing to merge"));
+        return Err(CommandError::input("there is nothing to merge"));
     };
     let file = ProblemFile::parse_as(Format::Json, "problem.json", &first.problem)?;
     let plan = Plan {
@@ -132,10 +132,10 @@ pub fn merged(shards: Vec<Checkpoint>, out: Folder, json: bool) -> Result<(), Fa
     for shard in shards {
         experiment
             .merge(&mut state, &shard.state)
-            .map_err(|error| Failure::simulation(&file, error))?;
+            .map_err(|error| CommandError::simulation(&file, error))?;
     }
     if !experiment.is_complete(&state) {
-        return Err(Failure::Work("the shards do not have all runs".into()));
+        return Err(CommandError::Work("the shards do not have all runs".into()));
     }
     let session = Session {
         folder: Some(out),
@@ -150,7 +150,7 @@ pub fn merged(shards: Vec<Checkpoint>, out: Folder, json: bool) -> Result<(), Fa
 }
 
 /// What a plan asks for, checked; `places` asks for where the regret comes from.
-fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experiment, Failure> {
+fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experiment, CommandError> {
     let problem = file.problem()?;
     let mut learners = Vec::new();
     for text in &plan.learners {
@@ -165,7 +165,7 @@ fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experimen
     for config in &learners {
         config
             .build(problem.spec(), Some(&problem))
-            .map_err(|error| Failure::learner(file, error))?;
+            .map_err(|error| CommandError::learner(file, error))?;
     }
     load::warn_unsound(file, &learners)?;
     Ok(Experiment {
@@ -198,13 +198,13 @@ struct Session {
 
 impl Session {
     /// Takes the folder: from here on it holds an unfinished run, and nothing of another one.
-    fn begin(&self, state: &State) -> Result<(), Failure> {
+    fn begin(&self, state: &State) -> Result<(), CommandError> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
         if Checkpoint::is_in(folder) {
             let path = quoted(folder.path());
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{path} holds an unfinished run; go on with `emab run --resume {path}`, or remove its checkpoint.json"
             )));
         }
@@ -212,7 +212,7 @@ impl Session {
             .iter()
             .find(|name| folder.has(name))
         {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{} holds {}; choose another folder, or remove its {other}",
                 quoted(folder.path()),
                 if *other == SHARD {
@@ -238,7 +238,7 @@ impl Session {
         Ok(())
     }
 
-    fn save(&self, state: &State) -> Result<(), Failure> {
+    fn save(&self, state: &State) -> Result<(), CommandError> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
@@ -255,7 +255,7 @@ impl Session {
     }
 
     /// Runs what is not done yet, shows how far it is, and leaves the results.
-    fn go(&self, mut state: State) -> Result<(), Failure> {
+    fn go(&self, mut state: State) -> Result<(), CommandError> {
         let mut trouble = None;
         let finish = simulate(
             &self.experiment,
@@ -271,7 +271,7 @@ impl Session {
             Err(error) => {
                 // What cannot be run cannot be taken up again.
                 self.folder.as_ref().map(Checkpoint::remove).transpose()?;
-                return Err(Failure::simulation(&self.file, error));
+                return Err(CommandError::simulation(&self.file, error));
             }
         };
         if finish == Finish::Stopped {
@@ -283,13 +283,13 @@ impl Session {
                 Some(folder) => format!("go on with `emab run --resume {}`", quoted(folder.path())),
                 None => "nothing was kept; --out DIR would have kept it".into(),
             };
-            return Err(Failure::Work(format!(
+            return Err(CommandError::Work(format!(
                 "stopped after {done} of {all} runs; {next}"
             )));
         }
-        if let Some(failure) = trouble {
+        if let Some(error) = trouble {
             // A checkpoint that could not be written did no harm to the result.
-            terminal::complain(&failure);
+            terminal::complain(&error);
         }
         if self.plan.shard == Shard::WHOLE {
             self.finish(&state)
@@ -299,7 +299,7 @@ impl Session {
     }
 
     /// Leaves the result of all runs.
-    fn finish(&self, state: &State) -> Result<(), Failure> {
+    fn finish(&self, state: &State) -> Result<(), CommandError> {
         let result = self.result(state)?;
         // Whatever becomes of the files, the result is shown.
         let written = self.write(&result, state);
@@ -308,9 +308,9 @@ impl Session {
     }
 
     /// Leaves what is to be merged with the other shards.
-    fn finish_shard(&self, state: &State) -> Result<(), Failure> {
+    fn finish_shard(&self, state: &State) -> Result<(), CommandError> {
         let Some(folder) = &self.folder else {
-            return Err(Failure::input(
+            return Err(CommandError::input(
                 "--shard needs --out DIR: it is a part, to be merged",
             ));
         };
@@ -331,13 +331,13 @@ impl Session {
         ))
     }
 
-    fn result(&self, state: &State) -> Result<RunResult, Failure> {
+    fn result(&self, state: &State) -> Result<RunResult, CommandError> {
         self.experiment
             .document(state, &version(), self.file.hash())
-            .map_err(|error| Failure::simulation(&self.file, error))
+            .map_err(|error| CommandError::simulation(&self.file, error))
     }
 
-    fn write(&self, result: &RunResult, state: &State) -> Result<(), Failure> {
+    fn write(&self, result: &RunResult, state: &State) -> Result<(), CommandError> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
@@ -369,9 +369,9 @@ impl Session {
         folder: &Folder,
         result: &RunResult,
         state: &State,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let places = self.experiment.places(state);
-        let places = places.map_err(|error| Failure::simulation(&self.file, error))?;
+        let places = places.map_err(|error| CommandError::simulation(&self.file, error))?;
         let Some(places) = places else {
             let why = match self.experiment.circumstances.laws.is_empty() {
                 true => "too much can be reached",
@@ -465,11 +465,11 @@ pub fn simulate(
 }
 
 /// The result of a folder.
-pub fn read_result(folder: &Folder) -> Result<RunResult, Failure> {
+pub fn read_result(folder: &Folder) -> Result<RunResult, CommandError> {
     let result: Result<RunResult, _> = serde_json::from_str(&folder.read(RESULT)?);
     // Results of earlier versions do not say it, and have all that it takes.
     result.map(RunResult::against_optimum).map_err(|error| {
-        Failure::Work(format!(
+        CommandError::Work(format!(
             "{} is damaged: {error}",
             folder.file(RESULT).display()
         ))
@@ -504,7 +504,7 @@ pub fn plot_options(result: &RunResult) -> PlotOptions {
     }
 }
 
-fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
+fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
     if json {
         return terminal::print_json(result);
     }

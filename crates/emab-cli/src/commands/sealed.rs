@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 #[derive(Serialize, Deserialize)]
 struct Sealed {
@@ -21,8 +21,8 @@ fn hash(text: &str) -> String {
 }
 
 /// One line of JSON, with its checksum.
-pub fn seal(document: &impl Serialize) -> Result<String, Failure> {
-    let failed = |error| Failure::Work(format!("cannot write JSON: {error}"));
+pub fn seal(document: &impl Serialize) -> Result<String, CommandError> {
+    let failed = |error| CommandError::Work(format!("cannot write JSON: {error}"));
     let body = serde_json::value::to_raw_value(document).map_err(failed)?;
     let sealed = Sealed {
         sha256: hash(body.get()),
@@ -32,8 +32,9 @@ pub fn seal(document: &impl Serialize) -> Result<String, Failure> {
 }
 
 /// What was sealed; `place` is what errors call it.
-pub fn open<T: DeserializeOwned>(place: &str, text: &str) -> Result<T, Failure> {
-    let damaged = |why: &dyn std::fmt::Display| Failure::Work(format!("{place} is damaged: {why}"));
+pub fn open<T: DeserializeOwned>(place: &str, text: &str) -> Result<T, CommandError> {
+    let damaged =
+        |why: &dyn std::fmt::Display| CommandError::Work(format!("{place} is damaged: {why}"));
     let sealed: Sealed = serde_json::from_str(text).map_err(|error| damaged(&error))?;
     if hash(sealed.body.get()) != sealed.sha256 {
         return Err(damaged(&"its checksum is not that of its content"));

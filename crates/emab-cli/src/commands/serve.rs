@@ -1,21 +1,21 @@
 //! `emab serve`: the decision service.
 
-use emab_server::folder::{data_folder, token_file};
+use emab_server::data_dir::{data_folder, token_file};
 use emab_server::serve::{Options, Ready, ServeError, serve as run};
 use emab_server::store::Address;
 use serde_json::json;
 
 use crate::args::Serve;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
-pub fn serve(args: &Serve, as_json: bool) -> Result<(), Failure> {
+pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
     tracing_subscriber::fmt()
         .json()
         .with_max_level(args.log)
         .with_writer(std::io::stderr)
         .init();
-    let folder = |error: emab_server::folder::NoFolder| Failure::Input(error.to_string());
+    let folder = |error: emab_server::data_dir::NoFolder| CommandError::Input(error.to_string());
     let store = match &args.store {
         Some(store) => store.clone(),
         None => Address::Sqlite(data_folder().map_err(folder)?.join("studies.db")),
@@ -31,8 +31,8 @@ pub fn serve(args: &Serve, as_json: bool) -> Result<(), Failure> {
         behind_proxy: args.behind_proxy,
         rate: args.rate,
     };
-    let backend = store.open().map_err(|error| failure(error.into()))?;
-    run(backend, &options, |ready| greet(ready, &options, as_json)).map_err(failure)
+    let backend = store.open().map_err(|error| serve_error(error.into()))?;
+    run(backend, &options, |ready| greet(ready, &options, as_json)).map_err(serve_error)
 }
 
 /// What is said once it listens: on standard output, so that a script can wait for it.
@@ -55,11 +55,11 @@ fn greet(ready: &Ready, options: &Options, as_json: bool) {
     };
 }
 
-fn failure(error: ServeError) -> Failure {
+fn serve_error(error: ServeError) -> CommandError {
     match error {
-        ServeError::Listen(_) | ServeError::Tokens(_) => Failure::Input(error.to_string()),
+        ServeError::Listen(_) | ServeError::Tokens(_) => CommandError::Input(error.to_string()),
         ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_) => {
-            Failure::Work(error.to_string())
+            CommandError::Work(error.to_string())
         }
     }
 }

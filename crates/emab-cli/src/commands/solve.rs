@@ -5,7 +5,7 @@ use emab::oracle::Solution;
 use emab_report::{number, policy_table};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
 /// What `--json` prints.
@@ -17,13 +17,13 @@ struct Document<'a> {
     solution: &'a Solution,
 }
 
-pub fn solve(name: &str, json: bool) -> Result<(), Failure> {
+pub fn solve(name: &str, json: bool) -> Result<(), CommandError> {
     let file = load::problem(name)?;
     let problem = file.problem()?;
     load::note_conditions(&file);
     let spec = problem.spec().clone();
     let solution =
-        Solution::of(problem, FIXED_WORK).map_err(|error| Failure::oracle(&file, error))?;
+        Solution::of(problem, FIXED_WORK).map_err(|error| CommandError::oracle(&file, error))?;
     if json {
         return terminal::print_json(&Document {
             problem: file.name(),

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::run::{CHECKED_FIRST, holds_a_run, quoted, version};
 use super::{sealed, stop_on_ctrl_c};
 use crate::args;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
 /// What the cells of a folder belong to.
@@ -40,13 +40,13 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    pub fn load(folder: &Folder) -> Result<Manifest, Failure> {
+    pub fn load(folder: &Folder) -> Result<Manifest, CommandError> {
         let place = folder.file(MANIFEST).display().to_string();
         sealed::open(&place, &folder.read(MANIFEST)?)
     }
 
     /// The sweep.
-    pub fn sweep(&self) -> Result<Sweep, Failure> {
+    pub fn sweep(&self) -> Result<Sweep, CommandError> {
         let problem = ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)?;
         Ok(Sweep::new(
             SweepFile::parse(&self.file, &self.text)?,
@@ -55,19 +55,19 @@ impl Manifest {
     }
 }
 
-impl From<SweepError> for Failure {
-    fn from(error: SweepError) -> Failure {
+impl From<SweepError> for CommandError {
+    fn from(error: SweepError) -> CommandError {
         match error {
-            SweepError::Simulation { .. } => Failure::Work(error.to_string()),
-            _ => Failure::Input(error.to_string()),
+            SweepError::Simulation { .. } => CommandError::Work(error.to_string()),
+            _ => CommandError::Input(error.to_string()),
         }
     }
 }
 
-pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), Failure> {
+pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
     let name = args.file.display().to_string();
     let text = fs::read_to_string(&args.file)
-        .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
+        .map_err(|error| CommandError::input(format!("cannot read {name}: {error}")))?;
     let file = SweepFile::parse(&name, &text)?;
     let problem = load::problem(&file.problem_beside())?;
     let sweep = Sweep::new(file, &problem)?;
@@ -98,10 +98,14 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), Failure> {
 }
 
 /// Takes the folder, and what cells of this sweep it has already.
-fn begin(folder: &Folder, sweep: &Sweep, manifest: &Manifest) -> Result<Vec<CellResult>, Failure> {
+fn begin(
+    folder: &Folder,
+    sweep: &Sweep,
+    manifest: &Manifest,
+) -> Result<Vec<CellResult>, CommandError> {
     let path = quoted(folder.path());
     if holds_a_run(folder) {
-        return Err(Failure::input(format!(
+        return Err(CommandError::input(format!(
             "{path} holds what `emab run` left; choose another folder"
         )));
     }
@@ -109,13 +113,13 @@ fn begin(folder: &Folder, sweep: &Sweep, manifest: &Manifest) -> Result<Vec<Cell
     if folder.has(MANIFEST) {
         let before = Manifest::load(folder)?;
         if before.shard != manifest.shard {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{path} holds shard {}, and this is shard {}; choose another folder for it",
                 before.shard, manifest.shard
             )));
         }
         if before.version != manifest.version {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{path} was begun by emab {}, and this is {}: its random numbers may differ. Choose another folder",
                 before.version, manifest.version
             )));
@@ -124,7 +128,7 @@ fn begin(folder: &Folder, sweep: &Sweep, manifest: &Manifest) -> Result<Vec<Cell
         let count = all.len();
         done = known(sweep, all);
         if done.is_empty() && count > 0 {
-            return Err(Failure::input(format!(
+            return Err(CommandError::input(format!(
                 "{path} holds {count} cells of another sweep; choose another folder, or remove its {CELLS}"
             )));
         }
@@ -144,7 +148,7 @@ fn begin(folder: &Folder, sweep: &Sweep, manifest: &Manifest) -> Result<Vec<Cell
 }
 
 /// Writes down what the folder is of.
-pub fn keep(folder: &Folder, manifest: &Manifest) -> Result<(), Failure> {
+pub fn keep(folder: &Folder, manifest: &Manifest) -> Result<(), CommandError> {
     Ok(folder.write(MANIFEST, sealed::seal(manifest)?.as_bytes())?)
 }
 
@@ -174,7 +178,7 @@ pub fn known(sweep: &Sweep, all: Vec<CellResult>) -> Vec<CellResult> {
     known
 }
 
-pub fn read_cells(folder: &Folder) -> Result<Vec<CellResult>, Failure> {
+pub fn read_cells(folder: &Folder) -> Result<Vec<CellResult>, CommandError> {
     if !folder.has(CELLS) {
         return Ok(Vec::new());
     }
@@ -190,8 +194,8 @@ pub fn read_cells(folder: &Folder) -> Result<Vec<CellResult>, Failure> {
     Ok(cells)
 }
 
-fn write_cells(folder: &Folder, cells: &[CellResult]) -> Result<(), Failure> {
-    let lines: Result<Vec<String>, Failure> = cells.iter().map(sealed::seal).collect();
+fn write_cells(folder: &Folder, cells: &[CellResult]) -> Result<(), CommandError> {
+    let lines: Result<Vec<String>, CommandError> = cells.iter().map(sealed::seal).collect();
     Ok(folder.write(CELLS, lines?.concat().as_bytes())?)
 }
 
@@ -202,7 +206,7 @@ fn run(
     folder: Option<&Folder>,
     threads: Option<u16>,
     done: &mut Vec<CellResult>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let stop = stop_on_ctrl_c();
     let share: Vec<_> = sweep.share(manifest.shard).collect();
     let each = sweep.file.runs.saturating_mul(sweep.file.episodes);
@@ -226,7 +230,7 @@ fn run(
                 Some(_) => "the same call goes on from there",
                 None => "nothing was kept; --out DIR would have kept it",
             };
-            return Err(Failure::Work(format!(
+            return Err(CommandError::Work(format!(
                 "stopped after {} of {} cells; {next}",
                 done.iter().filter(mine).count(),
                 share.len()
@@ -247,7 +251,7 @@ fn finish_shard(
     shard: Shard,
     done: &[CellResult],
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let path = folder.path().display().to_string();
     if json {
         let cells: Vec<u64> = done.iter().map(|result| result.number).collect();
@@ -267,7 +271,7 @@ pub fn finish(
     folder: Option<&Folder>,
     done: &[CellResult],
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut done = done.to_vec();
     done.sort_by_key(|result| result.number);
     if let Some(folder) = folder {
@@ -275,7 +279,7 @@ pub fn finish(
         write_cells(folder, &done)?;
         folder.write("sweep.csv", table_csv(&columns).as_bytes())?;
         let parquet = table_parquet(&columns)
-            .map_err(|error| Failure::Work(format!("cannot make sweep.parquet: {error}")))?;
+            .map_err(|error| CommandError::Work(format!("cannot make sweep.parquet: {error}")))?;
         folder.write("sweep.parquet", &parquet)?;
         terminal::note(&format!(
             "wrote {} into {}; `emab plot` draws it",

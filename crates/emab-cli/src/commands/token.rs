@@ -1,15 +1,15 @@
 //! `emab token`: who may come into the decision service.
 
-use emab_server::folder::token_file;
+use emab_server::data_dir::token_file;
 use emab_server::tokens::{Role, Token, TokenFile};
 use serde_json::{Value, json};
 
 use super::run::quoted;
 use crate::args::{Token as Args, TokenAction};
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::terminal;
 
-pub fn token(args: Args, json: bool) -> Result<(), Failure> {
+pub fn token(args: Args, json: bool) -> Result<(), CommandError> {
     let path = match args.tokens {
         Some(path) => path,
         None => token_file()?,
@@ -32,7 +32,7 @@ fn new(
     role: Role,
     studies: Vec<String>,
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let studies = Some(studies).filter(|studies| !studies.is_empty());
     let (token, secret) = file.new_token(name, role, studies)?;
     // Alone on standard output, so that a script can take it from there.
@@ -52,7 +52,7 @@ fn new(
     Ok(())
 }
 
-fn list(file: &TokenFile, json: bool) -> Result<(), Failure> {
+fn list(file: &TokenFile, json: bool) -> Result<(), CommandError> {
     let tokens = file.list()?;
     if json {
         return terminal::print_json(&tokens.iter().map(document).collect::<Vec<_>>());
@@ -72,7 +72,7 @@ fn list(file: &TokenFile, json: bool) -> Result<(), Failure> {
     terminal::print(&emab_report::table(&header, &rows, terminal::width()))
 }
 
-fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), Failure> {
+fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), CommandError> {
     let token = file.revoke(id_or_name)?;
     if json {
         return terminal::print_json(&document(&token));

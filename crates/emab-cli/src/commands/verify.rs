@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::stop_on_ctrl_c;
 use crate::args::Verify;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{load, terminal};
 
-pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
+pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
     let file = load::problem(&args.problem)?;
     let problem = file.problem()?;
     load::note_conditions(&file);
@@ -33,9 +33,9 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), Failure> {
         },
     });
     bar.finish_and_clear();
-    let verified = verified.map_err(|error| Failure::simulation(&file, error))?;
+    let verified = verified.map_err(|error| CommandError::simulation(&file, error))?;
     let Some(verified) = verified else {
-        return Err(Failure::Work("stopped; nothing was kept".into()));
+        return Err(CommandError::Work("stopped; nothing was kept".into()));
     };
     load::warn_unsound(&file, std::slice::from_ref(&learner))?;
     let promises = verified.promises();

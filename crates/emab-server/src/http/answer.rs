@@ -6,13 +6,13 @@ use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use serde::Serialize;
 
-use crate::decision::Decision;
-use crate::refusal::Refusal;
+use crate::domain::decision::Decision;
+use crate::domain::error::ApiError;
 
 /// What every call answers with.
-pub type Answer = Result<axum::response::Response, Refusal>;
+pub type Answer = Result<axum::response::Response, ApiError>;
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> axum::response::Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let text = serde_json::to_string(&self).unwrap_or_default();
@@ -53,7 +53,7 @@ pub fn typed(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> R
 /// JSON.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     let text = serde_json::to_string(value);
-    let text = text.map_err(|error| Refusal::internal(error.to_string()))?;
+    let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
     Ok(typed(status, "application/json", text))
 }
 
@@ -66,6 +66,6 @@ pub fn decision(status: StatusCode, text: String, blinded: bool) -> Answer {
 }
 
 /// A recorded decision, read.
-pub fn read_decision(text: &str) -> Result<Decision, Refusal> {
-    serde_json::from_str(text).map_err(|error| Refusal::internal(format!("a decision: {error}")))
+pub fn read_decision(text: &str) -> Result<Decision, ApiError> {
+    serde_json::from_str(text).map_err(|error| ApiError::internal(format!("a decision: {error}")))
 }

@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::listen::BodyError;
-use crate::refusal::Refusal;
+use crate::domain::error::ApiError;
+use crate::transport::BodyError;
 
 /// The largest body of most calls.
 pub const MOST: usize = 1 << 20;
@@ -14,8 +14,8 @@ pub const MOST: usize = 1 << 20;
 pub const MOST_STUDY: usize = 16 << 20;
 
 /// The bytes of a JSON body; empty if there is none.
-pub async fn bytes(headers: &HeaderMap, body: Body, most: usize) -> Result<bytes::Bytes, Refusal> {
-    let too_large = || Refusal::too_large(format!("a body of this call has at most {most} bytes"));
+pub async fn bytes(headers: &HeaderMap, body: Body, most: usize) -> Result<bytes::Bytes, ApiError> {
+    let too_large = || ApiError::too_large(format!("a body of this call has at most {most} bytes"));
     let announced = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
@@ -36,15 +36,15 @@ pub async fn bytes(headers: &HeaderMap, body: Body, most: usize) -> Result<bytes
 }
 
 /// The refusal of a body that did not come whole.
-pub fn broken_off(error: &(dyn std::error::Error + 'static)) -> Refusal {
+pub fn broken_off(error: &(dyn std::error::Error + 'static)) -> ApiError {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(slow @ BodyError::TooSlow { .. }) = error.downcast_ref() {
-            return Refusal::too_slow(slow.to_string());
+            return ApiError::too_slow(slow.to_string());
         }
         cause = error.source();
     }
-    Refusal::malformed("the body broke off")
+    ApiError::malformed("the body broke off")
 }
 
 /// A JSON body.
@@ -52,34 +52,34 @@ pub async fn json<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
     most: usize,
-) -> Result<T, Refusal> {
+) -> Result<T, ApiError> {
     let bytes = bytes(headers, body, most).await?;
     if bytes.is_empty() {
-        return Err(Refusal::malformed("the body is empty; this call takes a JSON object").at(""));
+        return Err(ApiError::malformed("the body is empty; this call takes a JSON object").at(""));
     }
-    crate::json::object(&bytes)
+    crate::domain::json::object(&bytes)
 }
 
 /// No body, or one that says nothing: `null` or `{}`, as some clients send it.
-pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), Refusal> {
+pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), ApiError> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Nothing {}
     let bytes = bytes(headers, body, MOST).await?;
     if !bytes.is_empty() {
-        crate::json::object_or_null::<Nothing>(&bytes)?;
+        crate::domain::json::object_or_null::<Nothing>(&bytes)?;
     }
     Ok(())
 }
 
-fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
+fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let kind = media_type(headers);
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
         return Ok(());
     }
-    Err(Refusal::media_type(format!(
+    Err(ApiError::media_type(format!(
         "the body is said to be `{}`; this call takes `application/json`",
-        crate::json::short(&kind)
+        crate::domain::json::short(&kind)
     )))
 }
 

@@ -9,17 +9,17 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{self, Answer, json};
+use super::auth::Caller;
 use super::body::{self, MOST};
-use super::caller::Caller;
 use super::path::Path;
 use super::query::{self, NoQuery};
 use super::view::{EpisodeList, EpisodeView, ReplayView};
 use super::{App, studies::Part};
-use crate::command::{Abandon, Amend, Body as Said, Command, Reveal, Stop, Tell};
-use crate::decision::Decision;
-use crate::refusal::Refusal;
-use crate::replay::Replay;
-use crate::service::{head, key};
+use crate::app::replay::Replay;
+use crate::app::service::{head, key};
+use crate::domain::command::{Abandon, Amend, Body as Said, Command, Reveal, Stop, Tell};
+use crate::domain::decision::Decision;
+use crate::domain::error::ApiError;
 use crate::store::StoreError;
 use crate::tokens::Permission;
 
@@ -53,12 +53,12 @@ pub async fn open(
     let Open { id } = if bytes.is_empty() {
         Open::default()
     } else {
-        crate::json::object_or_null::<Open>(&bytes)?.unwrap_or_default()
+        crate::domain::json::object_or_null::<Open>(&bytes)?.unwrap_or_default()
     };
     let command = Command::Open(id);
     let reply = app.service.submit(&study, command, caller.id()).await?;
     let Said::Decision(text) = reply.body else {
-        return Err(Refusal::internal("another answer was expected"));
+        return Err(ApiError::internal("another answer was expected"));
     };
     let status = if reply.new {
         StatusCode::CREATED
@@ -125,10 +125,10 @@ pub async fn list(
     json(StatusCode::OK, &list.await?)
 }
 
-fn no_episode(study: &str, episode: &str) -> Refusal {
-    Refusal::not_found(format!(
+fn no_episode(study: &str, episode: &str) -> ApiError {
+    ApiError::not_found(format!(
         "study `{study}` has no episode `{}`",
-        crate::json::short(episode)
+        crate::domain::json::short(episode)
     ))
 }
 
@@ -179,7 +179,7 @@ pub async fn ask(
             Some(answer) => Ok(answer.text),
             None => match store.cases(key, &[&episode])?.first() {
                 None => Err(no_episode(&study, &episode).into()),
-                Some(_) => Err(Refusal::conflict(format!(
+                Some(_) => Err(ApiError::conflict(format!(
                     "episode `{episode}` was imported: nothing was recommended in it"
                 ))
                 .into()),
@@ -205,12 +205,12 @@ async fn act<T: DeserializeOwned>(
     let reply = app.service.submit(study, command, caller.id()).await?;
     match reply.body {
         Said::Decision(text) => answer::decision(StatusCode::OK, text, caller.is_blinded()),
-        Said::Case(case, study) => json(
+        Said::EpisodeRecord(case, study) => json(
             StatusCode::OK,
             &EpisodeView::brief(&study, &case, caller.is_blinded()),
         ),
         Said::Study(_) | Said::Taken { .. } => {
-            Err(Refusal::internal("another answer was expected"))
+            Err(ApiError::internal("another answer was expected"))
         }
     }
 }
@@ -323,11 +323,11 @@ pub async fn replay(
     _: NoQuery,
 ) -> Answer {
     caller.may_in(Permission::Log, &study)?;
-    let missing = Refusal::not_found(format!(
+    let missing = ApiError::not_found(format!(
         "episode `{}` of study `{}` has no decision `{}`",
-        crate::json::short(&episode),
-        crate::json::short(&study),
-        crate::json::short(&step)
+        crate::domain::json::short(&episode),
+        crate::domain::json::short(&study),
+        crate::domain::json::short(&step)
     ));
     let Ok(step) = step.parse::<u32>() else {
         return Err(missing);
@@ -352,7 +352,7 @@ pub async fn replay(
         }
         let made = replay.recompute(&event).map_err(damaged)?;
         let (decision, _) = made.ok_or_else(|| damaged("it records no decision".into()))?;
-        let broken = |error: serde_json::Error| Refusal::internal(error.to_string());
+        let broken = |error: serde_json::Error| ApiError::internal(error.to_string());
         let recomputed = serde_json::value::to_raw_value(&decision).map_err(broken)?;
         let recorded = serde_json::value::RawValue::from_string(recorded).map_err(broken)?;
         Ok(ReplayView {

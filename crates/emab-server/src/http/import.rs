@@ -17,19 +17,19 @@ use self::dry_run::DryRun;
 use self::learner::check_head;
 use self::lines::Lines;
 use super::answer::{Answer, json};
+use super::auth::Caller;
 use super::body::media_type;
-use super::caller::Caller;
 use super::log::LINES;
 use super::path::Path;
 use super::{App, query};
-use crate::command::{Body as Said, Command, Past};
-use crate::event::Record;
-use crate::past::in_line;
-use crate::refusal::Refusal;
-use crate::service::Service;
+use crate::app::error::CommandError;
+use crate::app::service::Service;
+use crate::domain::command::{Body as Said, Command, Past};
+use crate::domain::error::ApiError;
+use crate::domain::event::Record;
+use crate::domain::past::in_line;
 use crate::store::Store;
 use crate::tokens::Permission;
-use crate::trouble::Trouble;
 
 /// How many lines, or bytes, of an import are put in with one commit.
 const BATCH: (usize, usize) = (500, 1 << 20);
@@ -98,12 +98,12 @@ pub async fn import(
     ]
     .contains(&&*kind)
     {
-        return Err(Refusal::media_type(format!(
+        return Err(ApiError::media_type(format!(
             "the body is said to be `{}`; this call takes `{LINES}`",
-            crate::json::short(&kind)
+            crate::domain::json::short(&kind)
         )));
     }
-    let busy = |_| Refusal::too_many("other imports are under way").retry(5);
+    let busy = |_| ApiError::too_many("other imports are under way").retry(5);
     let _permit = app.imports.try_acquire().map_err(busy)?;
     let mut lines = Lines::new(body.into_data_stream());
     let mut import = Import {
@@ -142,7 +142,7 @@ pub async fn import(
     import.take(batch).await?;
     end?;
     if lines.number == 0 {
-        return Err(Refusal::malformed("the body is empty; it has one JSON object a line").at(""));
+        return Err(ApiError::malformed("the body is empty; it has one JSON object a line").at(""));
     }
     json(StatusCode::OK, &import.report)
 }
@@ -159,7 +159,7 @@ struct Import {
 }
 
 impl Import {
-    async fn take(&mut self, batch: Vec<(u64, String)>) -> Result<(), Refusal> {
+    async fn take(&mut self, batch: Vec<(u64, String)>) -> Result<(), ApiError> {
         let Some((_, first)) = batch.first() else {
             return Ok(());
         };
@@ -171,13 +171,13 @@ impl Import {
     }
 
     /// The first line of a learner's file, of which nothing is kept.
-    async fn take_head(&mut self, number: u64, line: String) -> Result<(), Refusal> {
+    async fn take_head(&mut self, number: u64, line: String) -> Result<(), ApiError> {
         self.of_learner = true;
         let head = self.service.head(&self.study).await?;
         let study = self.service.study(&head)?;
         // It may be long, and there may be much to compare: not on a thread that serves others.
         let checked = tokio::task::spawn_blocking(move || check_head(&study, number, &line)).await;
-        match checked.map_err(|_| Refusal::internal("comparing the problems failed"))? {
+        match checked.map_err(|_| ApiError::internal("comparing the problems failed"))? {
             Err(refusal) if self.dry_run.is_some() => {
                 self.report.mistake(refusal.detail);
                 Ok(())
@@ -186,12 +186,12 @@ impl Import {
         }
     }
 
-    async fn take_events(&mut self, batch: Vec<(u64, String)>) -> Result<(), Refusal> {
+    async fn take_events(&mut self, batch: Vec<(u64, String)>) -> Result<(), ApiError> {
         let mut records = Vec::with_capacity(batch.len());
         for (number, line) in batch {
             let record = Record::from_line(&line);
             records.push(
-                record.map_err(|error| Refusal::malformed(format!("line {number}: {error}")))?,
+                record.map_err(|error| ApiError::malformed(format!("line {number}: {error}")))?,
             );
         }
         if self.dry_run.is_none() {
@@ -203,15 +203,15 @@ impl Import {
         .await
     }
 
-    async fn take_episodes(&mut self, batch: Vec<(u64, String)>) -> Result<(), Refusal> {
+    async fn take_episodes(&mut self, batch: Vec<(u64, String)>) -> Result<(), ApiError> {
         let of_learner = self.of_learner;
         let lines = batch.into_iter().filter_map(|(number, line)| {
-            let read = crate::json::object::<Past>(line.as_bytes());
+            let read = crate::domain::json::object::<Past>(line.as_bytes());
             if of_learner && read.is_err() && is_query(&line) {
                 return None;
             }
             let read = read.map_err(|refusal| match SavedLearnerHeader::is_one(&line) {
-                true => Refusal::malformed(
+                true => ApiError::malformed(
                     "a learner's file begins here; it must be the first line: import one file at a time",
                 )
                 .at("/emab_learner"),
@@ -244,9 +244,9 @@ impl Import {
     }
 
     /// Has a part of a dry run done where the store is.
-    async fn try_out<F>(&mut self, part: F) -> Result<(), Refusal>
+    async fn try_out<F>(&mut self, part: F) -> Result<(), ApiError>
     where
-        F: FnOnce(&mut DryRun, &mut dyn Store, &str, &mut Report) -> Result<(), Trouble>
+        F: FnOnce(&mut DryRun, &mut dyn Store, &str, &mut Report) -> Result<(), CommandError>
             + Send
             + 'static,
     {
@@ -263,7 +263,7 @@ impl Import {
         Ok(())
     }
 
-    async fn submit(&mut self, command: Command) -> Result<(), Refusal> {
+    async fn submit(&mut self, command: Command) -> Result<(), ApiError> {
         let reply = self.service.submit(&self.study, command, &self.by).await?;
         if let Said::Taken { new, repeated } = reply.body {
             self.report.taken += new;

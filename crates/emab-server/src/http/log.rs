@@ -14,12 +14,12 @@ use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
 use super::answer::{Answer, typed};
-use super::caller::Caller;
+use super::auth::Caller;
 use super::path::Path;
 use super::{App, query};
-use crate::event::Record;
-use crate::refusal::Refusal;
-use crate::service::{PAGE, head};
+use crate::app::service::{PAGE, head};
+use crate::domain::error::ApiError;
+use crate::domain::event::Record;
 use crate::tokens::{Permission, Token};
 
 /// One JSON value a line.
@@ -99,8 +99,8 @@ fn lines(events: &[Record]) -> String {
 async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> Answer {
     let key = app.service.head(&study).await?.key;
     let busy = |error| match error {
-        TryAcquireError::NoPermits => Refusal::too_many("too many streams are open").retry(10),
-        TryAcquireError::Closed => Refusal::unavailable("the service is stopping").retry(5),
+        TryAcquireError::NoPermits => ApiError::too_many("too many streams are open").retry(10),
+        TryAcquireError::Closed => ApiError::unavailable("the service is stopping").retry(5),
     };
     let permit = app.streams.clone().try_acquire_owned().map_err(busy)?;
     let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(4);

@@ -1,15 +1,17 @@
 //! The calls of the service over HTTP: who may, what is asked, what is answered. No rule of a study stands here.
 
 mod answer;
+mod auth;
 mod body;
-mod caller;
-mod document;
+mod docs_page;
 mod episodes;
 mod import;
 mod log;
-mod operate;
+mod openapi;
+mod operations;
 mod path;
 mod query;
+pub mod rate_limit;
 mod studies;
 pub mod view;
 
@@ -30,13 +32,13 @@ use utoipa::openapi::schema::Schema;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::metrics::Metrics;
-use crate::rate::Rate;
-use crate::refusal::Refusal;
-use crate::service::Service;
+use crate::app::metrics::Metrics;
+use crate::app::service::Service;
+use crate::domain::error::ApiError;
+use crate::http::rate_limit::Rate;
 use crate::tokens::Tokens;
 
-pub use document::document;
+pub use openapi::document;
 
 /// How long a request may take, but for those that stream.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -141,14 +143,14 @@ fn calls() -> Calls {
         .with(routes!(log::events))
         .with(routes!(log::export))
         .with(routes!(import::import))
-        .with(routes!(operate::livez))
-        .with(routes!(operate::readyz))
-        .with(routes!(operate::metrics))
-        .with(routes!(operate::openapi))
-        .with(routes!(operate::docs))
+        .with(routes!(operations::livez))
+        .with(routes!(operations::readyz))
+        .with(routes!(operations::metrics))
+        .with(routes!(operations::openapi))
+        .with(routes!(operations::docs))
 }
 
-/// The service as a router, to be served by [`crate::listen`] or called in tests without a socket.
+/// The service as a router, to be served by [`crate::transport`] or called in tests without a socket.
 pub fn app(app: App) -> Router {
     let inner = calls()
         .router
@@ -207,7 +209,7 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
         TIMEOUT
     };
     let late = || {
-        Refusal::unavailable(
+        ApiError::unavailable(
             "it took too long; it may or may not have been recorded: the same request is harmless",
         )
         .retry(1)
@@ -226,10 +228,10 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     answer
 }
 
-async fn no_such_path() -> Refusal {
-    Refusal::not_found("there is nothing at this address; GET /docs lists what there is")
+async fn no_such_path() -> ApiError {
+    ApiError::not_found("there is nothing at this address; GET /docs lists what there is")
 }
 
-async fn no_such_method() -> Refusal {
-    Refusal::method("this address has no such method; GET /docs lists what there is")
+async fn no_such_method() -> ApiError {
+    ApiError::method("this address has no such method; GET /docs lists what there is")
 }

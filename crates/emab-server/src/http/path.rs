@@ -4,20 +4,20 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use crate::json::short;
-use crate::refusal::Refusal;
-use crate::study::{NAME_RULE, is_name};
+use crate::domain::error::ApiError;
+use crate::domain::json::short;
+use crate::domain::study::{NAME_RULE, is_name};
 
 /// Names in an address. What cannot be a name is nowhere, and is not looked for: stores differ in what they can look for.
 pub struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Path<T>, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Path<T>, ApiError> {
         for (what, name) in &raw(parts, state).await? {
             if !is_name(name) {
-                return Err(Refusal::not_found(format!(
+                return Err(ApiError::not_found(format!(
                     "there is no {what} `{}`: a name has {NAME_RULE}",
                     short(name)
                 )));
@@ -25,7 +25,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         }
         let path = axum::extract::Path::from_request_parts(parts, state).await;
         path.map(|path| Path(path.0))
-            .map_err(|error| Refusal::not_found(error.body_text()))
+            .map_err(|error| ApiError::not_found(error.body_text()))
     }
 }
 
@@ -33,16 +33,16 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 pub struct NewName(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for NewName {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<NewName, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<NewName, ApiError> {
         let params = raw(parts, state).await?;
         let (_, name) = params.iter().next().unwrap_or_default();
         Ok(NewName(name.into()))
     }
 }
 
-async fn raw<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, Refusal> {
+async fn raw<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, ApiError> {
     let params = RawPathParams::from_request_parts(parts, state).await;
-    params.map_err(|_| Refusal::malformed("the address is not UTF-8 behind its percent signs"))
+    params.map_err(|_| ApiError::malformed("the address is not UTF-8 behind its percent signs"))
 }

@@ -5,8 +5,8 @@ use axum::http::request::Parts;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
-use crate::json::Whole;
-use crate::refusal::Refusal;
+use crate::domain::error::ApiError;
+use crate::domain::json::LenientU64;
 
 /// Parameters of a call; what cannot be read is refused like a body that cannot.
 pub struct Query<T>(pub T);
@@ -20,12 +20,12 @@ impl<T> std::ops::Deref for Query<T> {
 }
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, ApiError> {
         axum::extract::Query::try_from_uri(&parts.uri)
             .map(|query| Query(query.0))
-            .map_err(|error| Refusal::malformed(error.body_text()))
+            .map_err(|error| ApiError::malformed(error.body_text()))
     }
 }
 
@@ -44,11 +44,11 @@ pub struct Number(pub u64);
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Number, D::Error> {
         let text = String::deserialize(from)?;
-        let whole = text.parse().ok().and_then(Whole::of);
-        whole.map(|Whole(value)| Number(value)).ok_or_else(|| {
+        let whole = text.parse().ok().and_then(LenientU64::of);
+        whole.map(|LenientU64(value)| Number(value)).ok_or_else(|| {
             D::Error::custom(format!(
                 "expected a whole number from 0 on, got `{}`",
-                crate::json::short(&text)
+                crate::domain::json::short(&text)
             ))
         })
     }
@@ -61,11 +61,11 @@ pub fn within(
     least: u64,
     most: u64,
     default: u64,
-) -> Result<u64, Refusal> {
+) -> Result<u64, ApiError> {
     match given {
         None => Ok(default),
         Some(Number(value)) if (least..=most).contains(&value) => Ok(value),
-        Some(Number(value)) => Err(Refusal::malformed(format!(
+        Some(Number(value)) => Err(ApiError::malformed(format!(
             "`{name}` must be from {least} to {most}, got {value}"
         ))),
     }

@@ -9,15 +9,15 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::answer::{Answer, json};
+use super::auth::Caller;
 use super::body::{self, MOST_STUDY};
-use super::caller::Caller;
 use super::path::{NewName, Path};
 use super::query::NoQuery;
 use super::view::{Estimates, StudyList, StudyView};
 use super::{App, query};
-use crate::command::{Body as Said, Command, Reply};
-use crate::refusal::Refusal;
-use crate::study::{NAME_RULE, Study, is_name};
+use crate::domain::command::{Body as Said, Command, Reply};
+use crate::domain::error::ApiError;
+use crate::domain::study::{NAME_RULE, Study, is_name};
 use crate::tokens::Permission;
 
 /// The most studies or episodes in one answer.
@@ -39,16 +39,16 @@ pub struct Part {
 
 impl Part {
     /// A name, or nothing.
-    pub fn after(&self) -> Result<&str, Refusal> {
+    pub fn after(&self) -> Result<&str, ApiError> {
         if self.after.is_empty() || is_name(&self.after) {
             return Ok(&self.after);
         }
-        Err(Refusal::malformed(format!(
+        Err(ApiError::malformed(format!(
             "`after` is a name: {NAME_RULE}"
         )))
     }
 
-    pub fn limit(&self) -> Result<usize, Refusal> {
+    pub fn limit(&self) -> Result<usize, ApiError> {
         query::within("limit", self.limit, 1, LIST as u64, 100).map(|limit| limit as usize)
     }
 }
@@ -120,12 +120,12 @@ pub async fn create(
     caller.may_in(Permission::CreateStudy, &study)?;
     let bytes = body::bytes(&headers, body, MOST_STUDY).await?;
     if bytes.is_empty() {
-        return Err(Refusal::malformed("the body is empty; a study is a JSON object").at(""));
+        return Err(ApiError::malformed("the body is empty; a study is a JSON object").at(""));
     }
     let name = study.clone();
     // Looking at every pair of a large study takes a while.
     let read = tokio::task::spawn_blocking(move || Study::read(&name, &bytes));
-    let failed = |_| Refusal::internal("the study could not be read");
+    let failed = |_| ApiError::internal("the study could not be read");
     let command = Command::Create(Arc::new(read.await.map_err(failed)??));
     let reply = app.service.submit(&study, command, caller.id()).await?;
     study_reply(&app, reply, StatusCode::CREATED, &caller)
@@ -133,7 +133,7 @@ pub async fn create(
 
 fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Answer {
     let Said::Study(head) = reply.body else {
-        return Err(Refusal::internal("another answer was expected"));
+        return Err(ApiError::internal("another answer was expected"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
     let study = app.service.study(&head)?;
@@ -206,7 +206,7 @@ pub async fn estimates(
     let head = app.service.head(&study).await?;
     let seq = query::within("as_of", when.as_of, 1, u64::MAX, head.seq)?;
     if seq > head.seq {
-        return Err(Refusal::impossible(format!(
+        return Err(ApiError::impossible(format!(
             "`as_of` is {seq}, and the last event of this study is {}",
             head.seq
         )));
@@ -220,7 +220,7 @@ pub async fn estimates(
     }
     let then = app.service.then(&study, seq, |replay, _, _| {
         let board = replay.board.as_mut();
-        let board = board.ok_or_else(|| Refusal::not_found("the log is empty"))?;
+        let board = board.ok_or_else(|| ApiError::not_found("the log is empty"))?;
         Ok(Estimates::of(board))
     });
     json(StatusCode::OK, &then.await?)

@@ -6,12 +6,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::board::Board;
-use crate::case::{Case, Status};
-use crate::decision::{Advice, Decision};
-use crate::refusal::Refusal;
+use crate::domain::decision::{Advice, Decision};
+use crate::domain::episode::{EpisodeRecord, Status};
+use crate::domain::error::ApiError;
+use crate::domain::state::StudyState;
+use crate::domain::study::Study;
 use crate::store::{Answer, Head};
-use crate::study::Study;
 
 /// A study.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,9 +44,9 @@ pub struct StudyView {
 
 impl StudyView {
     /// For somebody who may or may not know of the shadow learners.
-    pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, Refusal> {
+    pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, ApiError> {
         let mut spec: Value = serde_json::from_str(&head.spec)
-            .map_err(|error| Refusal::internal(error.to_string()))?;
+            .map_err(|error| ApiError::internal(error.to_string()))?;
         if let (false, Value::Object(fields)) = (shadows, &mut spec) {
             fields.remove("shadow");
         }
@@ -139,7 +139,7 @@ pub struct EpisodeView {
 
 impl EpisodeView {
     /// Without its steps. Whoever is blinded sees no outcome: estimates could be computed from many of them.
-    pub fn brief(study: &Study, case: &Case, blinded: bool) -> EpisodeView {
+    pub fn brief(study: &Study, case: &EpisodeRecord, blinded: bool) -> EpisodeView {
         EpisodeView {
             study: study.name.clone(),
             episode: case.id.clone(),
@@ -162,11 +162,11 @@ impl EpisodeView {
     /// With its steps and their decisions.
     pub fn whole(
         study: &Study,
-        case: &Case,
+        case: &EpisodeRecord,
         answers: Vec<Answer>,
         blinded: bool,
-    ) -> Result<EpisodeView, Refusal> {
-        let broken = |error: serde_json::Error| Refusal::internal(format!("a decision: {error}"));
+    ) -> Result<EpisodeView, ApiError> {
+        let broken = |error: serde_json::Error| ApiError::internal(format!("a decision: {error}"));
         let spec = &study.spec;
         let steps = case.states.iter().enumerate().map(|(i, &x)| {
             let answer = answers.iter().find(|answer| answer.step as usize == i + 1);
@@ -197,7 +197,7 @@ impl EpisodeView {
             })
         });
         Ok(EpisodeView {
-            steps: Some(steps.collect::<Result<_, Refusal>>()?),
+            steps: Some(steps.collect::<Result<_, ApiError>>()?),
             ..EpisodeView::brief(study, case, blinded)
         })
     }
@@ -250,7 +250,7 @@ pub struct Estimates {
 
 impl Estimates {
     /// What a study knows.
-    pub fn of(board: &mut Board) -> Estimates {
+    pub fn of(board: &mut StudyState) -> Estimates {
         let (study, mind) = (board.study.clone(), &mut board.mind);
         let spec = &study.spec;
         let rows = mind.cells().into_iter().map(|cell| {

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Answer, Cell, Changes, Head, Lesson, Store, StoreError};
-use crate::case::{Case, End, Outcome, Step};
-use crate::event::{Record, sha256};
+use super::{Answer, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+use crate::domain::episode::{End, EpisodeRecord, Outcome, Step};
+use crate::domain::event::{Record, sha256};
 
 /// Opens connections to one store, again and again.
 type Open<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
@@ -105,10 +105,10 @@ fn answer(episode: &str, step: u32) -> Answer {
     }
 }
 
-fn lesson(place: u64) -> Lesson {
+fn lesson(place: u64) -> LearnedEpisode {
     let mut bytes = place.to_le_bytes().to_vec();
     bytes.extend(f64::NAN.to_le_bytes());
-    Lesson { place, bytes }
+    LearnedEpisode { place, bytes }
 }
 
 fn cell(t: u32, x: u32, a: u32, sum: f64) -> Cell {
@@ -122,14 +122,14 @@ fn cell(t: u32, x: u32, a: u32, sum: f64) -> Cell {
 }
 
 /// An open episode at a step.
-fn case(id: &str, step: usize) -> Case {
+fn case(id: &str, step: usize) -> EpisodeRecord {
     let told = Step {
         action: 1,
         feedback: 2,
         overridden: true,
         reason: Some("it's \"odd\": \0 \u{1f} \\ é 𝄞".into()),
     };
-    Case {
+    EpisodeRecord {
         id: id.into(),
         states: (0..step).collect(),
         steps: vec![told; step.saturating_sub(1)],
@@ -145,7 +145,7 @@ fn case(id: &str, step: usize) -> Case {
 }
 
 /// The same, stopped, learned from, with numbers that are easily spoilt.
-fn ended(mut case: Case) -> Case {
+fn ended(mut case: EpisodeRecord) -> EpisodeRecord {
     case.end = Some(End {
         abandoned: false,
         overridden: true,
@@ -242,11 +242,11 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
         lessons: vec![
             lesson(1),
             lesson(0),
-            Lesson {
+            LearnedEpisode {
                 place: 2,
                 bytes: (0..=255).collect(),
             },
-            Lesson {
+            LearnedEpisode {
                 place: 3,
                 bytes: Vec::new(),
             },
@@ -329,7 +329,7 @@ fn rows_are_replaced(open: Open<'_>, prefix: &str) {
     counted.count = 12;
     let new = Changes {
         cases: vec![ended(case("b", 3)), case("d", 1)],
-        lessons: vec![Lesson {
+        lessons: vec![LearnedEpisode {
             place: 0,
             bytes: b"other".to_vec(),
         }],
@@ -702,7 +702,7 @@ fn what_is_taken_back_is_gone(open: Open<'_>, prefix: &str) {
         cases: vec![ended(case("a", 2)), case("b", 1)],
         answers: vec![answer("a", 2)],
         lessons: vec![
-            Lesson {
+            LearnedEpisode {
                 place: 0,
                 bytes: Vec::new(),
             },

@@ -1,6 +1,6 @@
 //! Whether a row is to the byte what the service writes: for whoever inspects a store.
 
-use crate::case::Case;
+use crate::domain::episode::EpisodeRecord;
 
 /// An episode with what stands beside it in its row.
 pub(super) struct Row<'a> {
@@ -12,12 +12,12 @@ pub(super) struct Row<'a> {
 
 impl Row<'_> {
     /// The episode, or what is wrong; without its text, which is somebody's and ends up in logs.
-    pub(super) fn read(&self) -> Result<Case, String> {
+    pub(super) fn read(&self) -> Result<EpisodeRecord, String> {
         serde_json::from_str(self.body).map_err(|error| format!("episode `{}`: {error}", self.id))
     }
 
     /// The same, where every byte counts.
-    pub(super) fn read_exactly(&self) -> Result<Case, String> {
+    pub(super) fn read_exactly(&self) -> Result<EpisodeRecord, String> {
         let case = self.read()?;
         let wrong = |what: String| format!("episode `{}`: {what}", self.id);
         let written = serde_json::to_string(&case).map_err(|error| wrong(error.to_string()))?;

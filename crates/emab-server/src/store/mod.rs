@@ -10,8 +10,8 @@ pub mod sqlite;
 
 use thiserror::Error;
 
-use crate::case::Case;
-use crate::event::{GENESIS, Record, sha256};
+use crate::domain::episode::EpisodeRecord;
+use crate::domain::event::{GENESIS, Record, sha256};
 
 /// Why the store could not do it.
 #[derive(Debug, Error)]
@@ -107,10 +107,10 @@ pub struct Answer {
 
 /// An episode as it was learned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lesson {
+pub struct LearnedEpisode {
     /// Its place in the order of learning, from 0.
     pub place: u64,
-    /// The episode, packed by [`crate::lesson`].
+    /// The episode, packed by [`crate::domain::learned_episode`].
     pub bytes: Vec<u8>,
 }
 
@@ -120,11 +120,11 @@ pub struct Changes {
     /// New events, in order.
     pub events: Vec<Record>,
     /// Episodes as they now are, each once.
-    pub cases: Vec<Case>,
+    pub cases: Vec<EpisodeRecord>,
     /// New decisions.
     pub answers: Vec<Answer>,
     /// Episodes learned, or learned again with other values: a place that is there is replaced.
-    pub lessons: Vec<Lesson>,
+    pub lessons: Vec<LearnedEpisode>,
     /// Counts and sums as they now are, each once.
     pub cells: Vec<Cell>,
 }
@@ -160,7 +160,7 @@ pub trait Store: Send {
     /// Studies by name, those after a name.
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
     /// The episodes with these names that there are, in any order.
-    fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<Case>, StoreError>;
+    fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError>;
     /// Episodes by name, those after a name; only open ones if so asked.
     fn cases_after(
         &mut self,
@@ -168,7 +168,7 @@ pub trait Store: Send {
         after: &str,
         open: bool,
         limit: usize,
-    ) -> Result<Vec<Case>, StoreError>;
+    ) -> Result<Vec<EpisodeRecord>, StoreError>;
     /// The decision of a step, or that of the step where the episode now is.
     fn answer(
         &mut self,
@@ -188,7 +188,12 @@ pub trait Store: Send {
     /// Events after a sequence number, in order.
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
     /// Learned episodes from a place on, in order.
-    fn lessons(&mut self, study: i64, from: u64, limit: usize) -> Result<Vec<Lesson>, StoreError>;
+    fn lessons(
+        &mut self,
+        study: i64,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<LearnedEpisode>, StoreError>;
     /// Counts and sums in the order of (t, x, a), those after a triple.
     fn cells(
         &mut self,

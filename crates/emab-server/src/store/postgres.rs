@@ -16,8 +16,8 @@
 //! from asynchronous code: it blocks.
 
 mod address;
-mod fault;
-mod link;
+mod connection;
+mod error;
 mod rows;
 mod schema;
 mod session;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::address::Target;
-use self::link::Link;
+use self::connection::PgConnection;
 use super::{Store, StoreError};
 
 /// How long is waited, and for what.
@@ -131,8 +131,8 @@ impl Postgres {
         &self.target.place
     }
 
-    fn link(&self, role: Role) -> Result<Link, StoreError> {
-        Link::new(self.target.clone(), self.timeouts, role)
+    fn link(&self, role: Role) -> Result<PgConnection, StoreError> {
+        PgConnection::new(self.target.clone(), self.timeouts, role)
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use self::fault::fault;
-use self::link::Link;
-use self::place::Place;
+use self::connection::SqliteConnection;
+use self::error::fault;
+use self::file::DatabaseFile;
 use super::{Store, StoreError};
 
-mod fault;
-mod link;
-mod place;
+mod connection;
+mod error;
+mod file;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// A SQLite file that this process owns. The lock is held until this and all connections are dropped.
 #[derive(Clone, Debug)]
 pub struct Sqlite {
-    place: Arc<Place>,
+    place: Arc<DatabaseFile>,
 }
 
 /// What a connection may do.
@@ -67,7 +67,7 @@ impl Sqlite {
     /// ```
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
         check_library()?;
-        let place = Arc::new(Place::own(path)?);
+        let place = Arc::new(DatabaseFile::own(path)?);
         let connection = connect(&place, Role::Write)?;
         prepare(&connection).map_err(|error| named(&place, error))?;
         Ok(Sqlite { place })
@@ -79,11 +79,11 @@ impl Sqlite {
     /// cannot be written it does without, unless there is a log to be read.
     pub fn inspect(path: &Path) -> Result<Box<dyn Store>, StoreError> {
         check_library()?;
-        let place = Arc::new(Place::visit(path)?);
+        let place = Arc::new(DatabaseFile::visit(path)?);
         let look = |role| {
             let connection = connect(&place, role)?;
             match check(&connection) {
-                Ok(Found::Known) => Ok(Link::new(place.clone(), connection, role)),
+                Ok(Found::Known) => Ok(SqliteConnection::new(place.clone(), connection, role)),
                 Ok(Found::Nothing) => Err(StoreError::Damaged("it is empty".into())),
                 Err(error) => Err(error),
             }
@@ -119,7 +119,11 @@ impl Sqlite {
 
     fn link(&self, role: Role) -> Result<Box<dyn Store>, StoreError> {
         let connection = connect(&self.place, role)?;
-        Ok(Box::new(Link::new(self.place.clone(), connection, role)))
+        Ok(Box::new(SqliteConnection::new(
+            self.place.clone(),
+            connection,
+            role,
+        )))
     }
 }
 
@@ -134,7 +138,7 @@ fn check_library() -> Result<(), StoreError> {
 }
 
 /// The same failure with the file's name.
-fn named(place: &Place, error: StoreError) -> StoreError {
+fn named(place: &DatabaseFile, error: StoreError) -> StoreError {
     let with = |text| format!("`{}`: {text}", place.path().display());
     match error {
         StoreError::Gone(text) => StoreError::Gone(with(text)),
@@ -145,7 +149,7 @@ fn named(place: &Place, error: StoreError) -> StoreError {
 }
 
 /// Opens a connection with its settings.
-fn connect(place: &Place, role: Role) -> Result<Connection, StoreError> {
+fn connect(place: &DatabaseFile, role: Role) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {
             Role::Read | Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,

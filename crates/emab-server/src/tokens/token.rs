@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::study::{NAME_RULE, is_name};
+use crate::domain::study::{NAME_RULE, is_name};
 
 use super::secret::Hash;
 use super::{Permission, Role, TokenError};
@@ -146,7 +146,7 @@ impl Token {
 }
 
 fn now() -> String {
-    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
+    humantime::format_rfc3339_seconds(crate::app::clock::now()).to_string()
 }
 
 pub(super) fn is_id(text: &str) -> bool {

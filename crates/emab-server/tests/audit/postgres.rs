@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use emab_harness::postgres::Server;
-use emab_server::audit::{Report, audit_study};
-use emab_server::command::Command;
+use emab_server::app::audit::{Report, audit_study};
+use emab_server::domain::command::Command;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, postgres::Postgres};
 

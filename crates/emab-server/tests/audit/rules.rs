@@ -1,8 +1,8 @@
 //! Events that this service would never have recorded, in a chain that is sound.
 
-use emab_server::command::Command;
-use emab_server::event::{Closed, Event, Record, What};
-use emab_server::replay::Replay;
+use emab_server::app::replay::Replay;
+use emab_server::domain::command::Command;
+use emab_server::domain::event::{Closed, Event, EventKind, Record};
 
 use crate::script::{Desk, study};
 use crate::store::WRITTEN;
@@ -29,7 +29,7 @@ fn says(seq: u64, change: impl FnOnce(&mut Event)) -> String {
 }
 
 /// The number of the first event that this is true of.
-fn first(is: impl Fn(&What) -> bool) -> u64 {
+fn first(is: impl Fn(&EventKind) -> bool) -> u64 {
     let found = WRITTEN
         .events
         .iter()
@@ -37,18 +37,18 @@ fn first(is: impl Fn(&What) -> bool) -> u64 {
     found.unwrap().seq
 }
 
-fn told(event: &mut Event) -> &mut emab_server::event::Told {
+fn told(event: &mut Event) -> &mut emab_server::domain::event::StepRecorded {
     match &mut event.what {
-        What::Told(told) => told,
+        EventKind::StepRecorded(told) => told,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn overrides() {
-    let followed = first(|what| matches!(what, What::Told(told) if !told.overridden));
-    let overridden = first(|what| matches!(what, What::Told(told) if told.overridden));
-    let stopped = first(|what| matches!(what, What::Stopped(_)));
+    let followed = first(|what| matches!(what, EventKind::StepRecorded(told) if !told.overridden));
+    let overridden = first(|what| matches!(what, EventKind::StepRecorded(told) if told.overridden));
+    let stopped = first(|what| matches!(what, EventKind::Stopped(_)));
     assert!(says(followed, |event| told(event).overridden = true).contains("not overridden"));
     assert!(says(overridden, |event| told(event).overridden = false).contains("was overridden"));
     assert!(says(overridden, |event| told(event).reason = None).contains("needs a `reason`"));
@@ -58,7 +58,7 @@ fn overrides() {
         .contains("2001")
     );
     let words = says(stopped, |event| {
-        if let What::Stopped(stopped) = &mut event.what {
+        if let EventKind::Stopped(stopped) = &mut event.what {
             stopped.overridden = !stopped.overridden;
         }
     });
@@ -67,10 +67,10 @@ fn overrides() {
 
 #[test]
 fn outcomes() {
-    let seq = first(|what| matches!(what, What::Revealed(_)));
+    let seq = first(|what| matches!(what, EventKind::Revealed(_)));
     let reward = |value: f64| {
         says(seq, |event| {
-            if let What::Revealed(given) = &mut event.what {
+            if let EventKind::Revealed(given) = &mut event.what {
                 let last = given.rewards.len() - 1;
                 given.rewards[last] = Some(value);
             }
@@ -80,25 +80,25 @@ fn outcomes() {
     assert!(reward(-0.0).contains("-0"));
     let again = says(seq + 1, |event| {
         event.what = WRITTEN.events[seq as usize - 1].read().unwrap().what;
-        if let What::Revealed(given) = &mut event.what {
+        if let EventKind::Revealed(given) = &mut event.what {
             let last = given.rewards.len() - 1;
             given.rewards[last] = given.rewards[last].map(|value| value + 1.0);
         }
     });
     assert!(again.contains("was given before"), "{again}");
-    let opened = first(|what| matches!(what, What::Opened(_)));
+    let opened = first(|what| matches!(what, EventKind::Opened(_)));
     let early = says(opened + 1, |event| {
         let episode = WRITTEN.events[opened as usize - 1].read().unwrap().what;
         event.what = WRITTEN.events[seq as usize - 1].read().unwrap().what;
-        if let What::Revealed(given) = &mut event.what {
+        if let EventKind::Revealed(given) = &mut event.what {
             given.episode = episode.episode().unwrap().into();
             (given.costs, given.rewards, given.last) = (vec![], vec![], true);
         }
     });
     assert!(early.contains("has not ended"), "{early}");
-    let amended = first(|what| matches!(what, What::Amended(_)));
+    let amended = first(|what| matches!(what, EventKind::Amended(_)));
     let silent = says(amended, |event| {
-        if let What::Amended(given) = &mut event.what {
+        if let EventKind::Amended(given) = &mut event.what {
             given.reason = " ".into();
         }
     });
@@ -108,25 +108,25 @@ fn outcomes() {
 #[test]
 fn episodes() {
     let end = WRITTEN.events.len() as u64 + 1;
-    let opened = first(|what| matches!(what, What::Opened(_)));
-    let imported = first(|what| matches!(what, What::Imported(_)));
+    let opened = first(|what| matches!(what, EventKind::Opened(_)));
+    let imported = first(|what| matches!(what, EventKind::Imported(_)));
     let late = says(end, |event| {
         event.what = WRITTEN.events[opened as usize - 1].read().unwrap().what;
-        if let What::Opened(opened) = &mut event.what {
+        if let EventKind::Opened(opened) = &mut event.what {
             opened.episode = "late".into();
         }
     });
     assert!(late.contains("after the study was closed"), "{late}");
-    let twice = says(end, |event| event.what = What::Closed(Closed {}));
+    let twice = says(end, |event| event.what = EventKind::Closed(Closed {}));
     assert!(twice.contains("closed before"), "{twice}");
     let odd = says(opened, |event| {
-        if let What::Opened(opened) = &mut event.what {
+        if let EventKind::Opened(opened) = &mut event.what {
             opened.episode = "a/b".into();
         }
     });
     assert!(odd.contains("1 to 128 letters"), "{odd}");
     let uneven = says(imported, |event| {
-        if let What::Imported(past) = &mut event.what {
+        if let EventKind::Imported(past) = &mut event.what {
             past.actions.push("test".into());
         }
     });

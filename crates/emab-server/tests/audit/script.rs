@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use emab_server::clerk::{Clerk, Job};
-use emab_server::command::{Abandon, Amend, Body, Command, Past, Reply, Reveal, Stop, Tell};
-use emab_server::event::Record;
-use emab_server::json::{Name, Whole};
-use emab_server::metrics::Metrics;
-use emab_server::refusal::Refusal;
+use emab_server::app::metrics::Metrics;
+use emab_server::app::writer::{GroupCommitWriter, Job};
+use emab_server::domain::command::{
+    Abandon, Amend, Body, Command, Past, Reply, Reveal, Stop, Tell,
+};
+use emab_server::domain::error::ApiError;
+use emab_server::domain::event::Record;
+use emab_server::domain::json::{LenientU64, Name};
+use emab_server::domain::study::Study;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Backend, Store};
-use emab_server::study::Study;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -34,7 +36,7 @@ impl Desk {
     }
 
     pub fn over(store: Arc<dyn Backend>) -> Desk {
-        let clerk = Clerk::new(store.writer().unwrap(), Metrics::default());
+        let clerk = GroupCommitWriter::new(store.writer().unwrap(), Metrics::default());
         let (jobs, asked) = sync_channel(16);
         let clerk = std::thread::spawn(move || clerk.run(&asked));
         Desk {
@@ -44,7 +46,7 @@ impl Desk {
         }
     }
 
-    pub fn ask(&self, study: &str, command: Command) -> Result<Reply, Refusal> {
+    pub fn ask(&self, study: &str, command: Command) -> Result<Reply, ApiError> {
         let (reply, answer) = oneshot::channel();
         let job = Job {
             study: study.into(),
@@ -200,7 +202,7 @@ fn play(desk: &Desk, study: &str, id: &str, chance: &mut Chance) -> usize {
             None => ("test".into(), Some("to be sure".into())),
         };
         let tell = Tell {
-            step: Whole(step as u64),
+            step: LenientU64(step as u64),
             action: name(&action),
             feedback: name(["negative", "positive"][chance.below(2) as usize]),
             reason: reason.filter(|_| Some(&action) != recommended.as_ref()),
@@ -222,7 +224,7 @@ fn end(desk: &Desk, study: &str, id: &str, steps: usize, chance: &mut Chance, i:
         }
     } else {
         let stop = Stop {
-            step: Whole(steps as u64),
+            step: LenientU64(steps as u64),
             reason: Some("enough".into()),
         };
         desk.must(study, Command::Stop(id.clone(), stop));

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use emab_server::audit::{Report, audit_study};
+use emab_server::app::audit::{Report, audit_study};
 use emab_server::store::sqlite::Sqlite;
 use emab_server::{replay::Replay, state_hash};
 use rusqlite::Connection;
@@ -100,10 +100,10 @@ fn a_state_has_one_hash_wherever_it_is() {
     let desk = Desk::open(&folder.path().join("restored.db"));
     desk.ask(
         "other",
-        emab_server::command::Command::Create(study("other")),
+        emab_server::domain::command::Command::Create(study("other")),
     )
     .unwrap();
-    let restore = emab_server::command::Command::Restore(WRITTEN.events.clone());
+    let restore = emab_server::domain::command::Command::Restore(WRITTEN.events.clone());
     desk.ask("clinic", restore).unwrap();
     let mut store = desk.reader();
     let there = store.head("clinic").unwrap().unwrap();
@@ -444,8 +444,8 @@ fn a_store_in_use_is_held_still() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let desk = Desk::open(&path);
-    let create = |name| emab_server::command::Command::Create(study(name));
-    let open = || emab_server::command::Command::Open(None);
+    let create = |name| emab_server::domain::command::Command::Create(study(name));
+    let open = || emab_server::domain::command::Command::Open(None);
     desk.ask("live", create("live")).unwrap();
     desk.ask("live", open()).unwrap();
     let mut store = Sqlite::inspect(&path).unwrap();

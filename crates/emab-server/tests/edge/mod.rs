@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use emab_server::listen::{Limits, Tls, serve};
-use emab_server::metrics::Metrics;
+use emab_server::app::metrics::Metrics;
+use emab_server::transport::{Limits, Tls, serve};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;

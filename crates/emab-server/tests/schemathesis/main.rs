@@ -13,11 +13,11 @@ use std::fs;
 use std::process::Command;
 
 use edge::Running;
+use emab_server::app::metrics::Metrics;
+use emab_server::http::rate_limit::Rate;
 use emab_server::http::{App, Rates, app, document};
-use emab_server::listen::Limits;
-use emab_server::metrics::Metrics;
-use emab_server::rate::Rate;
 use emab_server::tokens::Tokens;
+use emab_server::transport::Limits;
 use support::Clinic;
 use support::documented::operation;
 

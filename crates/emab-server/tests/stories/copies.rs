@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emab_harness::postgres::Server;
-use emab_server::audit::audit_study;
+use emab_server::app::audit::audit_study;
 use emab_server::store::postgres::Postgres;
 
 use crate::support::desk::tell;

@@ -1,6 +1,6 @@
 //! A study taken out of one service and into another: the same log, the same knowledge, to the byte.
 
-use emab_server::event::Record;
+use emab_server::domain::event::Record;
 use serde_json::json;
 
 use crate::support::{Answer, CLINIC, Clinic, clinic_of};

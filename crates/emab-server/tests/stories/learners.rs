@@ -2,7 +2,7 @@
 
 use emab::learners::{CATALOGUE, LearnerConfig, LearnerDefaults};
 
-use emab_server::study::Study;
+use emab_server::domain::study::Study;
 
 use crate::support::{CLINIC, Clinic, clinic_of};
 

@@ -122,7 +122,7 @@ async fn a_changed_event_is_found() {
     desk.get("/estimates?as_of=10").await.is(200);
 
     // With the hash made to fit, the next event does not.
-    let hash = emab_server::event::sha256(planted.as_bytes());
+    let hash = emab_server::domain::event::sha256(planted.as_bytes());
     let sql = "UPDATE events SET hash = ?1 WHERE seq = 11";
     plant(&clinic, sql, params![hash]);
     replayed(&desk, "p5", 1).await.refuses(503);

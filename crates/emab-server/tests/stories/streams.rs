@@ -112,7 +112,7 @@ async fn on_a_socket() {
     let desk = clinic.desk("clinic", CLINIC).await;
     let running = Running::start(
         clinic.router.clone(),
-        emab_server::listen::Limits::default(),
+        emab_server::transport::Limits::default(),
         None,
     )
     .await;

@@ -1,6 +1,6 @@
 //! Logs that somebody changed and whose hashes they made to fit: taken or refused, but never a reason to fail, then or later.
 
-use emab_server::event::{Record, sha256};
+use emab_server::domain::event::{Record, sha256};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::{Body, Bytes};
-use emab_server::listen::Limits;
+use emab_server::transport::Limits;
 use tokio::time::timeout;
 
 use crate::edge::{LONG, Running};

@@ -77,7 +77,7 @@ async fn too_often() {
     let place = Place::new().await;
     let clinic = &place.clinic;
     let tokens = Tokens::watch(clinic.tokens.path()).unwrap();
-    let metrics = emab_server::metrics::Metrics::new();
+    let metrics = emab_server::app::metrics::Metrics::new();
     let router = app(App::new(
         clinic.service.clone(),
         tokens,

@@ -1,9 +1,9 @@
 //! One study of a service, and what people do in it.
 
-use emab_server::audit::audit_study;
-use emab_server::event::Record;
+use emab_server::app::audit::audit_study;
+use emab_server::app::replay::Replay;
+use emab_server::domain::event::Record;
 use emab_server::http::view::Estimates;
-use emab_server::replay::Replay;
 use emab_server::store::sqlite::Sqlite;
 use serde_json::Value;
 

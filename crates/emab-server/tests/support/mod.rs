@@ -11,9 +11,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use emab_server::app::metrics::Metrics;
+use emab_server::app::service::Service;
 use emab_server::http::{App, Rates, app};
-use emab_server::metrics::Metrics;
-use emab_server::service::Service;
 use emab_server::store::Backend;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::tokens::{Role, TokenFile, Tokens};
@@ -102,7 +102,7 @@ impl Answer {
             answer.text
         );
         let kind = (answer.at("/type"), answer.at("/title"));
-        let known = emab_server::refusal::KINDS
+        let known = emab_server::domain::error::KINDS
             .iter()
             .any(|(kinds, s, title)| *s == status && kind == ((*kinds).into(), (*title).into()));
         assert!(known, "{}", answer.text);

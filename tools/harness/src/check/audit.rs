@@ -1,6 +1,6 @@
 //! The audit of the product, over all studies of the load.
 
-use emab_server::audit::audit_study;
+use emab_server::app::audit::audit_study;
 use emab_server::store::{Store, StoreError};
 
 use super::{Check, Findings};

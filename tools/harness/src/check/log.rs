@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use emab_server::event::GENESIS;
+use emab_server::domain::event::GENESIS;
 use emab_server::store::{Store, StoreError};
 
 use super::{Check, Findings};

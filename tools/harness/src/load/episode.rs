@@ -132,7 +132,11 @@ impl Episode {
             let _ = write!(body, r#","reason":"{reason}""#);
         }
         body.push('}');
-        let key = self.key(Kind::Told, step, content((action, feedback, reason)));
+        let key = self.key(
+            Kind::StepRecorded,
+            step,
+            content((action, feedback, reason)),
+        );
         self.request("POST", ":tell", body, key)
     }
 
@@ -146,7 +150,7 @@ impl Episode {
             r#"{{"step":1,"action":"{action}","feedback":"{feedback}","reason":"{reason}"}}"#
         );
         let said = content((action, feedback, Some(reason.as_str())));
-        self.request("POST", ":tell", body, self.key(Kind::Told, 1, said))
+        self.request("POST", ":tell", body, self.key(Kind::StepRecorded, 1, said))
     }
 
     /// Stops it.
@@ -311,7 +315,7 @@ mod tests {
         assert_eq!(episode.open().message.body, r#"{"id":"c3-4"}"#);
         let tell = episode.tell(&mut chance);
         assert!(tell.message.body.contains("reason"), "stop was recommended");
-        assert_eq!(tell.key.unwrap().kind, Kind::Told);
+        assert_eq!(tell.key.unwrap().kind, Kind::StepRecorded);
         assert!(episode.is(&tell.key.unwrap()));
         episode.step = 2;
         episode.end(&mut chance);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use emab_server::event::What;
+use emab_server::domain::event::EventKind;
 
 use super::studies::STUDIES;
 
@@ -13,7 +13,7 @@ pub enum Kind {
     /// An episode was opened.
     Opened,
     /// A step was told.
-    Told,
+    StepRecorded,
     /// An episode was stopped.
     Stopped,
     /// An episode was given up.
@@ -87,32 +87,32 @@ pub fn values(costs: &[Option<f64>], rewards: &[Option<f64>]) -> u64 {
 
 impl Key {
     /// The key of an event; none if it is not about an episode of a client's.
-    pub fn of(study: u8, what: &What) -> Option<Key> {
+    pub fn of(study: u8, what: &EventKind) -> Option<Key> {
         let (client, episode) = read_name(what.episode()?)?;
         let (kind, step, content) = match what {
-            What::Created(_) | What::Closed(_) => return None,
-            What::Opened(_) => (Kind::Opened, 0, 0),
-            What::Told(told) => {
+            EventKind::Created(_) | EventKind::Closed(_) => return None,
+            EventKind::Opened(_) => (Kind::Opened, 0, 0),
+            EventKind::StepRecorded(told) => {
                 let said = (&*told.action, &*told.feedback, told.reason.as_deref());
-                (Kind::Told, told.step as u16, content(said))
+                (Kind::StepRecorded, told.step as u16, content(said))
             }
-            What::Stopped(stopped) => (
+            EventKind::Stopped(stopped) => (
                 Kind::Stopped,
                 stopped.step as u16,
                 content(stopped.reason.as_deref()),
             ),
-            What::Abandoned(abandoned) => (Kind::Abandoned, 0, content(&*abandoned.reason)),
-            What::Revealed(outcome) => (
+            EventKind::Abandoned(abandoned) => (Kind::Abandoned, 0, content(&*abandoned.reason)),
+            EventKind::Revealed(outcome) => (
                 Kind::Outcome,
                 0,
                 content((values(&outcome.costs, &outcome.rewards), outcome.last)),
             ),
-            What::Amended(outcome) => (
+            EventKind::Amended(outcome) => (
                 Kind::Amended,
                 0,
                 content((values(&outcome.costs, &outcome.rewards), &*outcome.reason)),
             ),
-            What::Imported(past) => (
+            EventKind::Imported(past) => (
                 Kind::Imported,
                 0,
                 content((

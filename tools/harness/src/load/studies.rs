@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn the_service_takes_them() {
         for study in &STUDIES {
-            let read = emab_server::study::Study::read(study.name, study.body.as_bytes());
+            let read = emab_server::domain::study::Study::read(study.name, study.body.as_bytes());
             let read = read.unwrap_or_else(|refusal| panic!("{}: {refusal:?}", study.name));
             assert_eq!(read.spec.horizon(), study.horizon);
         }

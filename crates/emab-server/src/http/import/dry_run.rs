@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use super::Report;
-use crate::command::Past;
-use crate::event::{Record, What, sha256};
-use crate::past::{another_episode, check_past, closed, in_line};
-use crate::refusal::Refusal;
-use crate::replay::Replay;
-use crate::service::{PAGE, head};
+use crate::app::error::CommandError;
+use crate::app::replay::Replay;
+use crate::app::service::{PAGE, head};
+use crate::domain::command::Past;
+use crate::domain::error::ApiError;
+use crate::domain::event::{EventKind, Record, sha256};
+use crate::domain::past::{another_episode, check_past, closed, in_line};
+use crate::domain::study::{Study, is_name};
 use crate::store::{Head, Store, StoreError};
-use crate::study::{Study, is_name};
-use crate::trouble::Trouble;
 
 /// What was looked at so far.
 #[derive(Default)]
@@ -36,9 +36,9 @@ impl DryRun {
         &mut self,
         store: &mut dyn Store,
         study: &str,
-        lines: &[(u64, Result<Past, Refusal>)],
+        lines: &[(u64, Result<Past, ApiError>)],
         report: &mut Report,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CommandError> {
         let head = head(store, study)?;
         let study = Study::from_canonical(&head.name, &head.spec)?;
         let given = lines.iter().filter_map(|(_, past)| past.as_ref().ok());
@@ -85,13 +85,13 @@ impl DryRun {
         study: &str,
         records: &[Record],
         report: &mut Report,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CommandError> {
         let log = match &mut self.log {
             Some(log) => log,
             empty => empty.insert(Log::begin(store, study)?),
         };
         for record in records {
-            let wrong = |what: &str| Refusal::conflict(format!("event {}: {what}", record.seq));
+            let wrong = |what: &str| ApiError::conflict(format!("event {}: {what}", record.seq));
             if let Some(hash) = log.hash_of(store, record.seq)? {
                 if hash != record.hash {
                     return Err(wrong("the study has another event of this number").into());
@@ -118,7 +118,7 @@ impl DryRun {
 
 impl Log {
     /// The log of the study as it is.
-    fn begin(store: &mut dyn Store, study: &str) -> Result<Log, Trouble> {
+    fn begin(store: &mut dyn Store, study: &str) -> Result<Log, CommandError> {
         let head = store.head(study)?;
         let mut replay = Replay::default();
         if let Some(head) = &head {
@@ -155,16 +155,16 @@ impl Log {
 }
 
 /// Whether this event creates the study.
-fn creates(study: &str, record: &Record) -> Result<(), Refusal> {
+fn creates(study: &str, record: &Record) -> Result<(), ApiError> {
     let event = record.read();
-    let event = event.map_err(|error| Refusal::impossible(error.to_string()))?;
+    let event = event.map_err(|error| ApiError::impossible(error.to_string()))?;
     match event.what {
-        What::Created(created) if created.study == study => Ok(()),
-        What::Created(created) => Err(Refusal::impossible(format!(
+        EventKind::Created(created) if created.study == study => Ok(()),
+        EventKind::Created(created) => Err(ApiError::impossible(format!(
             "these are the events of study `{}`, not of `{study}`",
             created.study
         ))),
-        _ => Err(Refusal::impossible(format!(
+        _ => Err(ApiError::impossible(format!(
             "study `{study}` is not there, and the first event does not create it"
         ))),
     }

@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use tokio_stream::StreamExt;
 
 use super::super::body::broken_off;
-use crate::refusal::Refusal;
+use crate::domain::error::ApiError;
 
 /// The longest line.
 const MAX_LINE: usize = 4 << 20;
@@ -34,7 +34,7 @@ impl Lines {
     }
 
     /// The next line that is not blank, with its number from 1.
-    pub async fn next(&mut self) -> Result<Option<(u64, String)>, Refusal> {
+    pub async fn next(&mut self) -> Result<Option<(u64, String)>, ApiError> {
         loop {
             let found = self.buffer[self.searched..]
                 .iter()
@@ -57,7 +57,7 @@ impl Lines {
             self.number += 1;
             let number = self.number;
             let text = std::str::from_utf8(&line).map_err(|error| {
-                Refusal::malformed(format!("line {number} is not UTF-8: {error}")).at("")
+                ApiError::malformed(format!("line {number} is not UTF-8: {error}")).at("")
             })?;
             if !text.trim().is_empty() {
                 return Ok(Some((number, text.trim().to_owned())));
@@ -65,16 +65,16 @@ impl Lines {
         }
     }
 
-    async fn more(&mut self) -> Result<(), Refusal> {
+    async fn more(&mut self) -> Result<(), ApiError> {
         if self.buffer.len() > MAX_LINE {
-            return Err(Refusal::too_large(format!(
+            return Err(ApiError::too_large(format!(
                 "line {} is longer than {MAX_LINE} bytes",
                 self.number + 1
             )));
         }
         let patience = Duration::from_secs(60);
         match tokio::time::timeout(patience, self.stream.next()).await {
-            Err(_) => Err(Refusal::malformed("nothing came for a minute")),
+            Err(_) => Err(ApiError::malformed("nothing came for a minute")),
             Ok(None) => {
                 self.ended = true;
                 Ok(())

@@ -6,11 +6,11 @@ use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{Client, Error, Row, Statement};
 
 use super::super::exact;
-use super::super::{Answer, Cell, Changes, Head, Lesson, StoreError};
-use super::fault::{fits, said};
+use super::super::{Answer, Cell, Changes, Head, LearnedEpisode, StoreError};
+use super::error::{fits, said};
 use super::session::Tools;
-use crate::case::Case;
-use crate::event::Record;
+use crate::domain::episode::EpisodeRecord;
+use crate::domain::event::Record;
 
 macro_rules! statements {
     ($($name:ident: $sql:expr;)*) => {
@@ -111,7 +111,7 @@ impl<'a> Columns<'a> {
             let seq = fits(event.seq, "the sequence number")?;
             Ok((seq, event.text.as_str(), event.hash.as_str()))
         };
-        let case = |case: &'a Case| {
+        let case = |case: &'a EpisodeRecord| {
             let body = serde_json::to_string(case)
                 .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
             let step = fits(case.step() as u64, "the step")?;
@@ -121,7 +121,7 @@ impl<'a> Columns<'a> {
             let step = i64::from(answer.step);
             (answer.episode.as_str(), step, answer.text.as_str())
         };
-        let lesson = |lesson: &'a Lesson| {
+        let lesson = |lesson: &'a LearnedEpisode| {
             let place = fits(lesson.place, "the place")?;
             Ok((place, lesson.bytes.as_slice()))
         };
@@ -268,14 +268,14 @@ fn case_row(row: &Row) -> Result<exact::Row<'_>, StoreError> {
     })
 }
 
-impl Stored for Case {
-    fn read(row: &Row) -> Result<Case, StoreError> {
+impl Stored for EpisodeRecord {
+    fn read(row: &Row) -> Result<EpisodeRecord, StoreError> {
         case_row(row)?.read().map_err(StoreError::Damaged)
     }
 }
 
 /// An episode of which every byte is as the service writes it.
-pub(super) struct Exact(pub(super) Case);
+pub(super) struct Exact(pub(super) EpisodeRecord);
 
 impl Stored for Exact {
     fn read(row: &Row) -> Result<Exact, StoreError> {
@@ -304,9 +304,9 @@ impl Stored for Record {
     }
 }
 
-impl Stored for Lesson {
-    fn read(row: &Row) -> Result<Lesson, StoreError> {
-        Ok(Lesson {
+impl Stored for LearnedEpisode {
+    fn read(row: &Row) -> Result<LearnedEpisode, StoreError> {
+        Ok(LearnedEpisode {
             place: count(row, 0)?,
             bytes: value(row, 1)?,
         })

@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::super::StoreError;
-use super::fault::{fault, said};
+use super::error::{fault, said};
 
 /// The version of `postgres.sql`.
 const VERSION: i64 = 1;

@@ -7,7 +7,7 @@ use tokio_postgres::{Client, Error, NoTls};
 
 use super::super::StoreError;
 use super::address::Target;
-use super::fault::fault;
+use super::error::fault;
 use super::rows::Statements;
 use super::{Timeouts, schema};
 

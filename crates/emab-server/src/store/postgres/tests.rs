@@ -9,10 +9,10 @@ use std::sync::Arc;
 use emab_harness::postgres::Server;
 use tokio_postgres::Error;
 
-use super::link::Link;
+use super::connection::PgConnection;
 use super::session::Tools;
 use super::*;
-use crate::event::{GENESIS, Record};
+use crate::domain::event::{GENESIS, Record};
 use crate::store::conformance::check_store;
 use crate::store::{Changes, Head};
 
@@ -78,15 +78,15 @@ fn chained(events: &[Record]) -> String {
     hash
 }
 
-fn link(store: &Postgres) -> Link {
+fn link(store: &Postgres) -> PgConnection {
     store.link(Role::Write).unwrap()
 }
 
-fn say(link: &mut Link, sql: &str) -> Result<(), StoreError> {
+fn say(link: &mut PgConnection, sql: &str) -> Result<(), StoreError> {
     link.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
 }
 
-fn ask(link: &mut Link, sql: &str) -> String {
+fn ask(link: &mut PgConnection, sql: &str) -> String {
     let ask = async |tools: &Tools| -> Result<String, Error> {
         let rows = tools.client.query(sql, &[]).await?;
         rows[0].try_get(0)

@@ -8,7 +8,7 @@ use rusqlite::StatementStatus;
 use tempfile::TempDir;
 
 use super::*;
-use crate::event::{Record, sha256};
+use crate::domain::event::{Record, sha256};
 use crate::store::conformance::check_store;
 use crate::store::{Answer, Changes, Head};
 
@@ -347,9 +347,9 @@ fn a_full_store_still_reads_and_later_writes() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let connection = connect(&owner.place, Role::Write).unwrap();
-    let mut store = Link::new(owner.place.clone(), connection, Role::Write);
+    let mut store = SqliteConnection::new(owner.place.clone(), connection, Role::Write);
     let mut head = study(&mut store, 5);
-    let most = |store: &Link, pages: u32| {
+    let most = |store: &SqliteConnection, pages: u32| {
         let set = format!("PRAGMA max_page_count = {pages}");
         store.connection.query_row(&set, [], |_| Ok(())).unwrap();
     };
@@ -433,7 +433,7 @@ fn a_transaction_that_sqlite_ended_is_over() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let connection = connect(&owner.place, Role::Write).unwrap();
-    let mut store = Link::new(owner.place.clone(), connection, Role::Write);
+    let mut store = SqliteConnection::new(owner.place.clone(), connection, Role::Write);
     let mut head = study(&mut store, 2);
     store.begin().unwrap();
     append(&mut store, &mut head.clone(), 10).unwrap();
@@ -603,7 +603,7 @@ fn no_statement_is_prepared_twice() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let connection = connect(&owner.place, Role::Write).unwrap();
-    let mut store = Link::new(owner.place.clone(), connection, Role::Write);
+    let mut store = SqliteConnection::new(owner.place.clone(), connection, Role::Write);
     let head = study(&mut store, 1);
     let changes = Changes {
         answers: vec![Answer {

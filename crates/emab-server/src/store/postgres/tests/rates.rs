@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::*;
-use crate::case::{Case, Outcome, Step};
-use crate::store::{Answer, Cell, Lesson};
+use crate::domain::episode::{EpisodeRecord, Outcome, Step};
+use crate::store::{Answer, Cell, LearnedEpisode};
 
 /// A group of requests on one study: as many told steps of as many episodes.
 fn group(head: &mut Head, size: u64) -> Changes {
@@ -27,7 +27,7 @@ fn group(head: &mut Head, size: u64) -> Changes {
             text: "a decision ".repeat(35),
         });
         changes.cases.retain(|case| case.id != id);
-        changes.cases.push(Case {
+        changes.cases.push(EpisodeRecord {
             id,
             states: vec![0, 1, 2],
             steps: vec![
@@ -51,7 +51,7 @@ fn group(head: &mut Head, size: u64) -> Changes {
     }
     // Some episodes end in it.
     for place in 0..size / 8 {
-        changes.lessons.push(Lesson {
+        changes.lessons.push(LearnedEpisode {
             place: head.learned,
             bytes: vec![7; 60],
         });

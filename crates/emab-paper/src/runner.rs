@@ -1,0 +1,212 @@
+//! Where experiments are run: with the settings, the threads, the progress and the stop that were asked for.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emab::learners::{LearnerConfig, LearnerDefaults, LearnerError};
+use emab::oracle::OracleError;
+use emab::{Problem, SpecError};
+use emab_problem::{ProblemFile, ReadError};
+use emab_report::PlotError;
+use emab_sim::results::{LearnerResult, StateRegret};
+use emab_sim::{
+    CheckpointError, Control, Experiment, Finish, Progress, Shard, SimError, Verification,
+    Verified, check_checkpoints,
+};
+use thiserror::Error;
+
+use crate::wording::last;
+
+/// Why the ledger could not be written.
+#[derive(Debug, Error)]
+pub enum LedgerError {
+    /// A simulation failed.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+    /// The truth cannot be worked out.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// A learner cannot be had.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// A built-in problem cannot be read.
+    #[error(transparent)]
+    Read(#[from] Box<ReadError>),
+    /// An instance cannot be stated.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Checkpoints that do not fit.
+    #[error(transparent)]
+    Checkpoints(#[from] CheckpointError),
+    /// A picture cannot be drawn.
+    #[error("cannot draw: {0}")]
+    Plot(#[from] PlotError),
+    /// Whoever watched asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl From<ReadError> for LedgerError {
+    fn from(error: ReadError) -> LedgerError {
+        LedgerError::Read(Box::new(error))
+    }
+}
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Runs behind each curve of the figures; the other experiments go with it.
+    pub runs: u64,
+    /// Episodes in each run of the figures.
+    pub episodes: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// The paper's numbers: runs and episodes of its figures.
+    pub const PAPER: Settings = Settings {
+        runs: 1000,
+        episodes: 20_000,
+        seed: 1,
+    };
+    /// Few runs: seconds.
+    pub const QUICK: Settings = Settings {
+        runs: 60,
+        ..Settings::PAPER
+    };
+
+    /// A number of runs that is `full` at the paper's settings and goes with them, but not below `least`.
+    pub fn scaled(&self, full: u64, least: u64) -> u64 {
+        (full.saturating_mul(self.runs) / Settings::PAPER.runs).max(least)
+    }
+}
+
+/// Runs experiments one after another.
+pub struct Runner<'a> {
+    /// How much to measure.
+    pub settings: Settings,
+    /// Threads; 0 stands for one a processor.
+    pub threads: usize,
+    /// Set to true from anywhere, ends the work within a moment.
+    pub stop: &'a AtomicBool,
+    /// Told what is being measured and how far it is.
+    pub watch: &'a mut dyn FnMut(&str, Progress),
+}
+
+/// What one experiment gave.
+pub(crate) struct Outcome {
+    pub(crate) results: Vec<LearnerResult>,
+    /// By learner.
+    pub(crate) places: Vec<Vec<StateRegret>>,
+}
+
+/// One experiment.
+pub(crate) struct Job<'a> {
+    /// What it is, for whoever watches.
+    pub(crate) what: &'a str,
+    pub(crate) problem: Arc<Problem>,
+    pub(crate) learners: Vec<LearnerConfig>,
+    pub(crate) episodes: u64,
+    pub(crate) runs: u64,
+    /// Besides the last episode.
+    pub(crate) checkpoints: Vec<u64>,
+}
+
+impl Runner<'_> {
+    pub(crate) fn run(&mut self, job: Job<'_>) -> Result<Outcome, LedgerError> {
+        let mut at = job.checkpoints;
+        at.push(job.episodes);
+        let experiment = Experiment {
+            circumstances: Default::default(),
+            problem: job.problem,
+            learners: job.learners,
+            episodes: job.episodes,
+            runs: job.runs,
+            seed: self.settings.seed,
+            checkpoints: check_checkpoints(at, job.episodes)?,
+            places: true,
+            shard: Shard::WHOLE,
+        };
+        let mut state = experiment.state();
+        let watch = &mut *self.watch;
+        let finish = experiment.run(
+            &mut state,
+            &mut Control {
+                threads: self.threads,
+                stop: self.stop,
+                watch: &mut |progress, _| watch(job.what, progress),
+            },
+        )?;
+        if finish == Finish::Stopped {
+            return Err(LedgerError::Stopped);
+        }
+        Ok(Outcome {
+            results: experiment.results(&state),
+            places: experiment.places(&state)?.unwrap_or_default(),
+        })
+    }
+
+    /// The regret of one learner at the end of its runs.
+    pub(crate) fn final_regret(
+        &mut self,
+        what: &str,
+        problem: Arc<Problem>,
+        learner: LearnerConfig,
+        episodes: u64,
+        runs: u64,
+    ) -> Result<(f64, f64), LedgerError> {
+        let outcome = self.run(Job {
+            what,
+            problem,
+            learners: vec![learner],
+            episodes,
+            runs,
+            checkpoints: Vec::new(),
+        })?;
+        Ok(last(&outcome.results[0], runs))
+    }
+
+    pub(crate) fn verify(
+        &mut self,
+        what: &str,
+        problem: Arc<Problem>,
+        learner: LearnerConfig,
+        episodes: u64,
+        runs: u64,
+    ) -> Result<Verified, LedgerError> {
+        let verification = Verification {
+            problem,
+            learner,
+            episodes,
+            runs,
+            seed: self.settings.seed,
+        };
+        let watch = &mut *self.watch;
+        let verified = verification.run(&mut Control {
+            threads: self.threads,
+            stop: self.stop,
+            watch: &mut |progress, _| watch(what, progress),
+        })?;
+        verified.ok_or(LedgerError::Stopped)
+    }
+}
+
+/// A built-in problem, with what its file tells learners.
+pub(crate) fn builtin(name: &str) -> Result<ProblemFile, LedgerError> {
+    match ProblemFile::builtin(name) {
+        Some(file) => Ok(file?),
+        // The names are ours; one that is missing is told like a file that is.
+        None => Ok(ProblemFile::parse(name, "")?),
+    }
+}
+
+/// A learner that is told everything by its text.
+pub(crate) fn learner(text: &str) -> Result<LearnerConfig, LedgerError> {
+    Ok(LearnerConfig::parse(text, &LearnerDefaults::default())?)
+}
+
+/// A learner that is also told what a file says.
+pub(crate) fn learner_of(file: &ProblemFile, text: &str) -> Result<LearnerConfig, LedgerError> {
+    Ok(LearnerConfig::parse(text, file.learning())?)
+}

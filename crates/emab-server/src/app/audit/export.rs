@@ -1,0 +1,115 @@
+//! Auditing an export: events as newline-delimited JSON, each with its hash at the end.
+
+use std::io::{BufRead, Read};
+
+use super::walk::{CHANGED, Walk};
+use super::{Options, Report, report};
+use crate::domain::event::Record;
+
+/// The longest line that is read. The first event holds the specification, tables and all.
+const LONGEST: usize = 64 << 20;
+
+/// Audits an export.
+///
+/// ```
+/// let report = emab_server::app::audit::audit_export("{}\n".as_bytes());
+/// assert_eq!(report.findings[0].place, "line 1");
+/// ```
+pub fn audit_export(reader: impl BufRead) -> Report {
+    audit_export_with(reader, Options::default())
+}
+
+/// The same, with options.
+pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> Report {
+    let mut walk = Walk::new(options.expect, false);
+    let mut bytes = Vec::new();
+    let mut line = 0_u64;
+    loop {
+        bytes.clear();
+        line += 1;
+        let place = || format!("line {line}");
+        let most = LONGEST as u64 + 1;
+        match reader.by_ref().take(most).read_until(b'\n', &mut bytes) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => {
+                walk.found
+                    .add(place(), format!("it cannot be read: {error}"));
+                walk.lost();
+                break;
+            }
+        }
+        let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
+        if bytes.is_empty() {
+            // Shells add such lines; they say nothing.
+            continue;
+        }
+        if bytes.len() > LONGEST {
+            let what = format!("it is longer than {} MiB: not an event", LONGEST >> 20);
+            walk.found.add(place(), what);
+            walk.lost();
+            match skip_line(&mut reader) {
+                Ok(()) => continue,
+                Err(error) => {
+                    walk.found
+                        .add(place(), format!("it cannot be read: {error}"));
+                    break;
+                }
+            }
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
+        let record =
+            text.and_then(|text| Record::from_line(text).map_err(|wrong| wrong.to_string()));
+        match record {
+            // Its number may be what was changed.
+            Ok(record) if record.seq != walk.next && !record.is_intact() => {
+                walk.found.add(place(), CHANGED);
+                walk.lost();
+            }
+            Ok(record) => {
+                walk.take(&record);
+                if !whole {
+                    let what = "nothing ends the line: the export may be cut off after it";
+                    walk.found.add(place(), what);
+                }
+            }
+            Err(_) if !whole => {
+                walk.found.add(place(), "it is cut off");
+                walk.lost();
+            }
+            Err(what) => {
+                walk.found.add(place(), what);
+                walk.lost();
+            }
+        }
+        if line.is_multiple_of(1_000)
+            && let Some(watch) = &mut options.watch
+        {
+            watch(walk.events);
+        }
+    }
+    if walk.events == 0 && walk.found.kept.is_empty() {
+        walk.found.add("line 1", "the export is empty");
+    }
+    report(walk)
+}
+
+/// Goes behind the end of a line, however long it is.
+fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(end) => {
+                reader.consume(end + 1);
+                return Ok(());
+            }
+            None => {
+                let all = buffer.len();
+                reader.consume(all);
+            }
+        }
+    }
+}

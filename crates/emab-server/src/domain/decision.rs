@@ -1,0 +1,153 @@
+//! A decision: what is recommended at one step, how sure that is, and what it was made from.
+
+use emab::Action;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::learners::{Candidate, StudyLearners};
+use crate::domain::study::Study;
+use crate::store::Head;
+
+/// An action with the estimate of its gain and its confidence limits; `null` where it was never observed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Estimate {
+    /// The action by name, or `stop`.
+    pub action: String,
+    /// How often its gain was observed in this step and state.
+    pub count: u64,
+    /// The sample mean of its gain.
+    pub mean: Option<f64>,
+    /// The lower confidence limit.
+    pub lower: Option<f64>,
+    /// The upper confidence limit.
+    pub upper: Option<f64>,
+}
+
+/// What is recommended at one step of an episode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Decision {
+    /// What is recommended, and where that comes from.
+    #[serde(flatten)]
+    pub advice: Advice,
+    /// What is known of the recommended action; `null` from a learner that keeps no estimates.
+    pub estimate: Option<Estimate>,
+    /// The next best, by what actions are compared by; `null` where there is no other.
+    pub runner_up: Option<Estimate>,
+    /// With probability at least 1 − delta, for all decisions of the study at once, the recommended action is within
+    /// this much of the best one-step gain (Corollary 1 of the paper); `null` where that cannot be said.
+    pub certificate: Option<f64>,
+    /// Why there is no certificate.
+    pub withheld: Option<String>,
+    /// Whether it is recommended in order to learn: its mean is not the largest, or it was never observed.
+    pub explored: Option<bool>,
+}
+
+/// What is recommended, without anything to compare it by: all that a `blinded` token is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Advice {
+    /// The study.
+    pub study: String,
+    /// The episode.
+    pub episode: String,
+    /// The step, from 1.
+    pub step: usize,
+    /// The state, by name.
+    pub state: String,
+    /// The action that is recommended, by name, or `stop`.
+    pub action: String,
+    /// The sequence number of the last event that it knows of.
+    pub as_of: u64,
+    /// The hash of the study's specification.
+    pub spec_hash: String,
+    /// The hash of the event before the one that records this decision.
+    pub previous: String,
+}
+
+impl Decision {
+    /// The decision of a step, from what is known at the head of the log.
+    pub fn make(
+        study: &Study,
+        head: &Head,
+        mind: &mut StudyLearners,
+        episode: &str,
+        t: usize,
+        x: usize,
+    ) -> Decision {
+        let spec = &study.spec;
+        let action = mind.choose(t, x);
+        let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
+        let all = allowed.map(Action::Continue).chain([Action::Stop]);
+        let candidates: Vec<Candidate> = all
+            .filter_map(|action| mind.candidate(t, x, action))
+            .collect();
+        let chosen = candidates.iter().find(|c| c.action == action).copied();
+        let runner_up = candidates
+            .iter()
+            .filter(|c| c.action != action)
+            // Of equals the first: `max_by` would take the last.
+            .rev()
+            .max_by(|a, b| a.index.total_cmp(&b.index));
+        let shortfall = mind.shortfall(spec, t, x, action);
+        let certificate = certificate(study, head, chosen.as_ref(), shortfall);
+        let estimate = |c: &Candidate| {
+            let known = |value: f64| Some(value).filter(|v| c.count > 0 && v.is_finite());
+            Estimate {
+                action: spec.action_name(c.action).into_owned(),
+                count: c.count,
+                mean: known(c.mean),
+                lower: known(c.lower()),
+                upper: known(c.upper()),
+            }
+        };
+        Decision {
+            advice: Advice {
+                study: study.name.clone(),
+                episode: episode.into(),
+                step: t,
+                state: spec.states().name(x).into_owned(),
+                action: spec.action_name(action).into_owned(),
+                as_of: head.seq,
+                spec_hash: study.hash.clone(),
+                previous: head.hash.clone(),
+            },
+            estimate: chosen.as_ref().map(estimate),
+            runner_up: runner_up.map(estimate),
+            certificate: certificate.as_ref().ok().copied(),
+            withheld: certificate.err(),
+            explored: chosen.map(|chosen| {
+                let better = |c: &Candidate| c.count > 0 && c.mean > chosen.mean;
+                chosen.count == 0 || candidates.iter().any(better)
+            }),
+        }
+    }
+}
+
+/// How far the chosen action can be from the best one, or why that cannot be said.
+///
+/// FeedBAL plays the largest upper confidence bound, so where all bounds hold, what it plays is within the two widths
+/// around its own estimate. For a learner that plays another action than that of the largest bound, what it falls short of
+/// that bound counts as well.
+fn certificate(
+    study: &Study,
+    head: &Head,
+    chosen: Option<&Candidate>,
+    shortfall: Option<f64>,
+) -> Result<f64, String> {
+    if let Some(why) = &study.unsound {
+        return Err(why.clone());
+    }
+    if head.missing > 0 && !study.missing_at_random {
+        return Err(format!(
+            "{} of {} episodes ended with an outcome that is missing, and nothing says that outcomes are missing at \
+             random (`missing_at_random` of the study)",
+            head.missing, head.episodes
+        ));
+    }
+    let chosen = chosen.ok_or("the learner keeps no estimates")?;
+    let within = shortfall.map(|shortfall| shortfall.max(2.0 * chosen.width));
+    match within {
+        Some(within) if within.is_finite() => Ok(within),
+        Some(_) => Err("not every action has been observed here".into()),
+        None => Err("the learner says nothing of some action here".into()),
+    }
+}

@@ -1,0 +1,289 @@
+//! Reading JSON from strangers: nothing is trusted to be short, whole, unique or flat.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+use crate::domain::error::ApiError;
+
+/// Reads a body; what is wrong is named by its JSON pointer.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Fields that are given twice are refused by the types; in what they hold, by `Strict`.
+    let mut text = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut text).map_err(|error| {
+        let pointer = pointer_of(error.path());
+        ApiError::malformed(error.into_inner().to_string()).at(pointer)
+    })?;
+    text.end()
+        .map_err(|error| ApiError::malformed(error.to_string()).at(""))?;
+    Ok(value)
+}
+
+/// Reads a body that is an object. Without this a list of its values in their order would be one, too.
+pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    if bytes.trim_ascii_start().first() == Some(&b'{') {
+        return read(bytes);
+    }
+    // What is no JSON at all is told so.
+    let Strict(value) = read(bytes)?;
+    Err(ApiError::malformed(format!(
+        "expected a JSON object, got {}",
+        short(&value.to_string())
+    ))
+    .at(""))
+}
+
+/// The same where `null` says nothing.
+pub fn object_or_null<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, ApiError> {
+    if bytes.trim_ascii() == b"null" {
+        return Ok(None);
+    }
+    object(bytes).map(Some)
+}
+
+fn pointer_of(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    path.iter().fold(String::new(), |mut pointer, segment| {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => push(&mut pointer, key),
+            Segment::Enum { variant } => push(&mut pointer, variant),
+            Segment::Unknown => {}
+        }
+        pointer
+    })
+}
+
+fn push(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+}
+
+/// Any JSON value in which no key is given twice: [`Value`] would silently keep the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strict(pub Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Strict, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Value;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a JSON value")
+            }
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+                Ok(Value::Bool(value))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+                Ok(Value::Number(value.into()))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+                Ok(Value::Number(value.into()))
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+                let number = Number::from_f64(value);
+                number
+                    .map(Value::Number)
+                    .ok_or_else(|| E::custom("not a finite number"))
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+                Ok(Value::String(value.into()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(Strict(value)) = from.next_element()? {
+                    list.push(value);
+                }
+                Ok(Value::Array(list))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+                let mut map = Map::new();
+                while let Some(key) = from.next_key::<String>()? {
+                    if map.contains_key(&key) {
+                        return Err(A::Error::custom(format!("`{key}` is given twice")));
+                    }
+                    let Strict(value) = from.next_value()?;
+                    map.insert(key, value);
+                }
+                Ok(Value::Object(map))
+            }
+        }
+        from.deserialize_any(Any).map(Strict)
+    }
+}
+
+/// A whole number from 0 on; `2.0` is one, as JSON has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LenientU64(pub u64);
+
+impl LenientU64 {
+    /// Up to this one a double holds each of them.
+    pub const LARGEST: u64 = (1 << 53) - 1;
+
+    /// None where it is not one.
+    pub fn of(value: f64) -> Option<LenientU64> {
+        let whole = value >= 0.0 && value.fract() == 0.0 && value <= LenientU64::LARGEST as f64;
+        whole.then_some(LenientU64(value as u64))
+    }
+
+    fn new<E: Error>(value: f64) -> Result<LenientU64, E> {
+        let wrong = || {
+            let value = emab::plain(value);
+            E::custom(format!("expected a whole number from 0 on, got {value}"))
+        };
+        LenientU64::of(value).ok_or_else(wrong)
+    }
+}
+
+impl<'de> Deserialize<'de> for LenientU64 {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LenientU64, D::Error> {
+        LenientU64::new(f64::deserialize(from)?)
+    }
+}
+
+/// An action, a feedback or a state: by its name, or by its index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+pub enum Name {
+    /// From 0.
+    Index(u64),
+    /// As the study names it.
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = Name;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a name, or an index from 0 on")
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Name, E> {
+                Ok(Name::Index(value))
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Name, E> {
+                LenientU64::new(value).map(|LenientU64(value)| Name::Index(value))
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Name, E> {
+                Ok(Name::Text(value.into()))
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Name::Index(index) => write!(out, "{index}"),
+            Name::Text(text) => write!(out, "`{}`", short(text)),
+        }
+    }
+}
+
+/// A text from a stranger, cut for a message.
+pub fn short(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// The JSON pointer of what stands at this byte of a JSON text; the text must be JSON.
+///
+/// ```
+/// use emab_server::domain::json::pointer_at;
+/// let text = r#"{"a": [1, {"b/c": "here"}]}"#;
+/// assert_eq!(pointer_at(text, text.find("here").unwrap()), "/a/1/b~1c");
+/// assert_eq!(pointer_at(text, text.find("[1").unwrap()), "/a");
+/// assert_eq!(pointer_at(text, text.find("\"b/c").unwrap()), "/a/1/b~1c");
+/// ```
+pub fn pointer_at(text: &str, byte: usize) -> String {
+    enum Level {
+        List(usize),
+        Map(Option<String>),
+    }
+    let bytes = text.as_bytes();
+    let (mut levels, mut at) = (Vec::new(), 0);
+    // A key that begins there is meant; a list or an object that does is meant as a whole.
+    while at < bytes.len() && (at < byte || (at == byte && bytes[at] == b'"')) {
+        match bytes[at] {
+            b'[' => levels.push(Level::List(0)),
+            b'{' => levels.push(Level::Map(None)),
+            b']' | b'}' => {
+                levels.pop();
+            }
+            b',' => match levels.last_mut() {
+                Some(Level::List(index)) => *index += 1,
+                Some(Level::Map(key)) => *key = None,
+                None => {}
+            },
+            b'"' => {
+                let start = at;
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                let end = (at + 1).min(bytes.len());
+                if let Some(Level::Map(key @ None)) = levels.last_mut() {
+                    *key = text
+                        .get(start..end)
+                        .and_then(|word| serde_json::from_str(word).ok());
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut pointer = String::new();
+    for level in levels {
+        match level {
+            Level::List(index) => pointer.push_str(&format!("/{index}")),
+            Level::Map(Some(key)) => push(&mut pointer, &key),
+            Level::Map(None) => {}
+        }
+    }
+    pointer
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_twice() {
+        let wrong = read::<Strict>(br#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
+        assert_eq!((wrong.status, wrong.pointer.as_deref()), (400, Some("/a")));
+        assert!(wrong.detail.contains("`b` is given twice"), "{wrong:?}");
+    }
+
+    #[test]
+    fn not_deep() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(read::<Strict>(deep.as_bytes()).unwrap_err().status, 400);
+    }
+
+    #[test]
+    fn whole() {
+        assert_eq!(read::<LenientU64>(b"2.0").unwrap(), LenientU64(2));
+        for wrong in ["2.5", "-1", "1e300", "\"2\"", "null", "NaN", "1e999", "2 3"] {
+            assert_eq!(
+                read::<LenientU64>(wrong.as_bytes()).unwrap_err().status,
+                400,
+                "{wrong}"
+            );
+        }
+        assert_eq!(read::<Name>(b"1.0").unwrap(), Name::Index(1));
+        assert_eq!(read::<Name>(b"\"1\"").unwrap(), Name::Text("1".into()));
+        assert!(read::<Name>(br#""\ud800""#).is_err());
+    }
+}

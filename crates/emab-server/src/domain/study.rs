@@ -1,0 +1,275 @@
+//! A study: what a problem file says without its `model`, and the learner that recommends. It never changes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use emab::Spec;
+use emab::learners::LearnerConfig;
+use emab_problem::{Format, ProblemFile};
+pub use emab_problem::{NAME_RULE, is_name};
+use serde_json::{Map, Value, json};
+
+use crate::domain::error::ApiError;
+use crate::domain::event::sha256;
+use crate::domain::json::{Name, Strict, pointer_at, short};
+
+/// The longest episode that is served: each of its steps is somebody's work.
+pub const MAX_STEPS: usize = 10_000;
+/// How many step-state pairs are looked at when a study is created.
+pub(crate) const CHECKED_PAIRS: usize = 100_000;
+/// The most shadow learners.
+const MAX_SHADOWS: usize = 16;
+
+/// A study.
+#[derive(Debug)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// What learners may know.
+    pub spec: Arc<Spec>,
+    /// What it was created from, as canonical JSON.
+    pub canonical: String,
+    /// SHA-256 of that.
+    pub hash: String,
+    /// The learner that recommends.
+    pub learner: LearnerConfig,
+    /// Learners that are asked and logged, and never shown.
+    pub shadows: Vec<LearnerConfig>,
+    /// Whether outcomes that stay missing are said to be missing at random.
+    pub missing_at_random: bool,
+    /// Why no decision of it can have a certificate, if so.
+    pub unsound: Option<String>,
+    actions: HashMap<String, usize>,
+    feedbacks: HashMap<String, usize>,
+}
+
+impl Study {
+    /// Reads what a study is created from.
+    ///
+    /// ```
+    /// let body = br#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbacks": ["negative", "positive"],
+    ///     "transition": "x + f", "learning": {"sigma2": 0.2, "delta": 0.05, "feedback_spread": 1},
+    ///     "learner": "feedbal:width=sound"}"#;
+    /// let study = emab_server::domain::study::Study::read("clinic", body).unwrap();
+    /// assert_eq!(study.spec.horizon(), 3);
+    /// ```
+    pub fn read(name: &str, body: &[u8]) -> Result<Study, ApiError> {
+        let Strict(value) = crate::domain::json::read(body)?;
+        let Value::Object(fields) = value else {
+            return Err(ApiError::malformed(
+                "a study is a JSON object: a problem without `model`, and `learner`",
+            )
+            .at(""));
+        };
+        let (study, file, source) = Study::from_fields(name, fields)?;
+        let checked = file.check(CHECKED_PAIRS);
+        checked.map_err(|error| wrong(&error, &source))?;
+        let shadows = study.shadows.iter().enumerate();
+        let shadows = shadows.map(|(i, config)| (format!("/shadow/{i}"), config));
+        for (pointer, config) in [("/learner".into(), &study.learner)]
+            .into_iter()
+            .chain(shadows)
+        {
+            let built = config.build(&study.spec, None);
+            built.map_err(|error| ApiError::impossible(error.to_string()).at(pointer))?;
+        }
+        Ok(study)
+    }
+
+    fn from_fields(
+        name: &str,
+        mut fields: Map<String, Value>,
+    ) -> Result<(Study, ProblemFile, String), ApiError> {
+        if !is_name(name) {
+            return Err(ApiError::impossible(format!(
+                "`{}` cannot be the name of a study: {NAME_RULE}",
+                short(name)
+            )));
+        }
+        for (field, why) in [
+            (
+                "model",
+                "a live study has no `model`: the truth is what it is about to learn",
+            ),
+            (
+                "conditions",
+                "`conditions` are for simulations; in a live study they happen",
+            ),
+        ] {
+            if fields.contains_key(field) {
+                return Err(ApiError::impossible(why).at(format!("/{field}")));
+            }
+        }
+        let text = |field: &str, value: Value| match value {
+            Value::String(text) => Ok(text),
+            other => Err(ApiError::malformed(format!(
+                "`{field}` is a text such as \"feedbal:width=sound\", got {}",
+                short(&other.to_string())
+            ))),
+        };
+        let learner = fields.remove("learner").ok_or_else(|| {
+            ApiError::malformed(
+                "`learner` is missing: who recommends, such as \"feedbal:width=sound\"",
+            )
+            .at("")
+        })?;
+        let learner = text("learner", learner).map_err(|refusal| refusal.at("/learner"))?;
+        let shadows = match fields.remove("shadow") {
+            None => Vec::new(),
+            Some(Value::Array(list)) if list.len() <= MAX_SHADOWS => list,
+            Some(_) => {
+                return Err(ApiError::malformed(format!(
+                    "`shadow` is a list of at most {MAX_SHADOWS} learners"
+                ))
+                .at("/shadow"));
+            }
+        };
+        let missing_at_random = match fields.remove("missing_at_random") {
+            None => false,
+            Some(Value::Bool(value)) => value,
+            Some(_) => {
+                return Err(ApiError::malformed("`missing_at_random` is true or false")
+                    .at("/missing_at_random"));
+            }
+        };
+        fields.entry("name").or_insert_with(|| name.into());
+        let source = Value::Object(fields).to_string();
+        let file = ProblemFile::parse_as(Format::Json, name, &source)
+            .map_err(|error| wrong(&error, &source))?;
+        let spec = file.spec().clone();
+        if spec.horizon() > MAX_STEPS {
+            return Err(ApiError::impossible(format!(
+                "`horizon` must be at most {MAX_STEPS} in a live study, got {}",
+                spec.horizon()
+            ))
+            .at("/horizon"));
+        }
+
+        let config = |text: &str, pointer: String| {
+            let read = || {
+                let config = LearnerConfig::parse(text, file.learning())?;
+                config.chooses_from_tables()?;
+                Ok(config)
+            };
+            read().map_err(|error: emab::learners::LearnerError| {
+                ApiError::impossible(error.to_string()).at(pointer)
+            })
+        };
+        let learner = config(&learner, "/learner".into())?;
+        let shadows: Vec<LearnerConfig> = shadows
+            .into_iter()
+            .enumerate()
+            .map(|(i, value)| {
+                let pointer = format!("/shadow/{i}");
+                let text = text("shadow", value).map_err(|refusal| refusal.at(&*pointer))?;
+                config(&text, pointer)
+            })
+            .collect::<Result<_, _>>()?;
+
+        let problem: Value = serde_json::from_str(file.canonical())
+            .map_err(|error| ApiError::internal(error.to_string()))?;
+        let labels: Vec<&str> = shadows.iter().map(LearnerConfig::label).collect();
+        let canonical = json!({
+            "learner": learner.label(),
+            "shadow": labels,
+            "missing_at_random": missing_at_random,
+            "problem": problem,
+        })
+        .to_string();
+        let unsound = learner.certified(&spec).err().map(|why| why.to_string());
+        let index = |names: &emab::Names| {
+            let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
+            names.collect()
+        };
+        let study = Study {
+            name: name.into(),
+            actions: index(spec.actions()),
+            feedbacks: index(spec.feedbacks()),
+            hash: sha256(canonical.as_bytes()),
+            canonical,
+            spec,
+            learner,
+            shadows,
+            missing_at_random,
+            unsound,
+        };
+        Ok((study, file, source))
+    }
+
+    /// The study of a canonical text, as it is stored.
+    pub fn from_canonical(name: &str, canonical: &str) -> Result<Study, ApiError> {
+        let broken = |what: String| ApiError::internal(format!("study `{name}`: {what}"));
+        let mut fields: Map<String, Value> =
+            serde_json::from_str(canonical).map_err(|error| broken(error.to_string()))?;
+        let Some(Value::Object(mut problem)) = fields.remove("problem") else {
+            return Err(broken("its specification has no `problem`".into()));
+        };
+        problem.extend(fields);
+        let (study, _, _) = Study::from_fields(name, problem)?;
+        if study.canonical == canonical {
+            Ok(study)
+        } else {
+            Err(broken(
+                "its specification is not what it was written as".into(),
+            ))
+        }
+    }
+
+    /// The index of a continuation action.
+    pub fn action(&self, name: &Name) -> Result<usize, ApiError> {
+        if matches!(name, Name::Text(text) if text == "stop") {
+            return Err(ApiError::impossible(
+                "`stop` is not told: it ends the episode, by POST …:stop",
+            )
+            .at("/action"));
+        }
+        find(name, &self.actions, self.spec.actions(), "action")
+    }
+
+    /// The index of a feedback.
+    pub fn feedback(&self, name: &Name) -> Result<usize, ApiError> {
+        find(name, &self.feedbacks, self.spec.feedbacks(), "feedback")
+    }
+}
+
+/// A mistake in the problem, with its place in this text.
+fn wrong(error: &emab_problem::ReadError, source: &str) -> ApiError {
+    let place = error.span.as_ref().map(|span| span.start);
+    ApiError::impossible(words(error)).at(place.map_or(String::new(), |at| pointer_at(source, at)))
+}
+
+/// A mistake in a problem, in a line.
+pub(crate) fn words(error: &emab_problem::ReadError) -> String {
+    let mut detail = error.message.clone();
+    for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
+        if !more.is_empty() {
+            detail = format!("{detail}; {more}");
+        }
+    }
+    detail
+}
+
+fn find(
+    name: &Name,
+    known: &HashMap<String, usize>,
+    names: &emab::Names,
+    what: &str,
+) -> Result<usize, ApiError> {
+    let found = match name {
+        Name::Index(index) => usize::try_from(*index)
+            .ok()
+            .filter(|&index| index < names.len()),
+        Name::Text(text) => known.get(text).copied(),
+    };
+    found.ok_or_else(|| {
+        let few: Vec<String> = (0..names.len().min(8))
+            .map(|i| format!("`{}`", names.name(i)))
+            .collect();
+        let more = if names.len() > few.len() { ", …" } else { "" };
+        ApiError::impossible(format!(
+            "there is no {what} {name} in this study; it has {}{more}",
+            few.join(", ")
+        ))
+        .at(format!("/{what}"))
+    })
+}

@@ -1,0 +1,221 @@
+//! The OpenAPI document: what each call says of itself, and what holds for all of them.
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::schema::Components;
+use utoipa::openapi::{InfoBuilder, OpenApi};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::domain::error::{ApiError, KINDS};
+use crate::domain::json::LenientU64;
+use crate::domain::study::MAX_STEPS;
+
+/// The rule of [`crate::domain::study::is_name`] as a regular expression.
+pub const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
+
+/// The OpenAPI document of the service, made from its calls.
+///
+/// ```
+/// let document = emab_server::http::document();
+/// let ask = &document["paths"]["/v1/studies/{study}/episodes/{episode}:ask"]["post"];
+/// assert_eq!(ask["operationId"], "askEpisode");
+/// ```
+pub fn document() -> Value {
+    let calls = super::calls();
+    let info = InfoBuilder::new()
+        .title("emab decision service")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(include_str!("api.md")))
+        .build();
+    let mut openapi = OpenApi::new(info, calls.paths);
+    let mut components = Components::new();
+    components.schemas.extend(calls.schemas);
+    let refusal = (ApiError::name().into(), ApiError::schema());
+    components.schemas.extend([refusal]);
+    openapi.components = Some(components);
+    // It holds nothing that JSON does not.
+    let mut document = serde_json::to_value(openapi).unwrap_or_default();
+    document["security"] = json!([{"token": []}]);
+    // In the order in which people meet them.
+    document["tags"] = json!([
+        {"name": "studies", "description": "What is recommended about, by whom, and what is known."},
+        {"name": "episodes", "description": "One case, from its first decision to its outcome."},
+        {"name": "audit", "description": "The log: read, followed, replayed, taken out and in."},
+        {"name": "operate", "description": "For operators and tools."},
+    ]);
+    document["components"]["securitySchemes"] = json!({"token": {
+        "type": "http", "scheme": "bearer", "description": "A token made by `emab token new`"}});
+    schemas(&mut document["components"]["schemas"]);
+    for (path, item) in entries(&mut document["paths"]) {
+        for (method, operation) in entries(item) {
+            parameters(operation);
+            body(operation);
+            refusals(path, method, operation);
+        }
+    }
+    document
+}
+
+fn entries(value: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
+    value.as_object_mut().into_iter().flatten()
+}
+
+/// What the types do not say of themselves, and the body of a new study.
+fn schemas(schemas: &mut Value) {
+    bound(schemas);
+    for name in ["Reveal", "Amend", "Past"] {
+        for list in ["costs", "rewards"] {
+            let values = &mut schemas[name]["properties"][list]["items"];
+            values["minimum"] = json!(-1e100);
+            values["maximum"] = json!(1e100);
+        }
+    }
+    let mut problem: Value = serde_json::from_str(emab_problem::SCHEMA).unwrap_or_default();
+    rename(&mut problem);
+    for (name, schema) in problem["$defs"].take().as_object().into_iter().flatten() {
+        // The others are of a truth, and of simulations.
+        if ["name", "names", "states", "quantity", "mask"].contains(&&**name) {
+            schemas[component(name)] = schema.clone();
+        }
+    }
+    let mut properties = problem["properties"].take();
+    if let Some(properties) = properties.as_object_mut() {
+        properties.remove("model");
+        properties.remove("conditions");
+    }
+    properties["horizon"]["maximum"] = json!(MAX_STEPS);
+    let learner = "as on the command line, such as `feedbal:width=sound`";
+    properties["learner"] =
+        json!({"type": "string", "description": format!("Who recommends, {learner}.")});
+    properties["shadow"] = json!({"type": "array", "items": {"type": "string"}, "maxItems": 16,
+        "description": "Learners that are asked and logged, and never shown."});
+    properties["missing_at_random"] = json!({"type": "boolean", "default": false,
+        "description": "Whether outcomes that stay missing may be taken to be missing at random."});
+    let mut required = problem["required"].take();
+    if let Some(required) = required.as_array_mut() {
+        required.push("learner".into());
+    }
+    schemas["NewStudy"] = json!({"type": "object", "additionalProperties": false, "required": required,
+        "properties": properties, "description": "A problem file as JSON without `model`, and who recommends."});
+}
+
+fn component(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    format!("Problem{}{rest}", first.to_uppercase())
+}
+
+/// Definitions of the problem file's schema are components here.
+fn rename(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            let to = map
+                .get("$ref")
+                .and_then(|to| to.as_str()?.strip_prefix("#/$defs/"));
+            if let Some(name) = to {
+                let to = format!("#/components/schemas/{}", component(name));
+                map.insert("$ref".into(), to.into());
+            }
+            map.values_mut().for_each(rename);
+        }
+        Value::Array(list) => list.iter_mut().for_each(rename),
+        _ => {}
+    }
+}
+
+/// Gives whole numbers their largest.
+fn bound(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            let whole = |kind: &Value| kind == "integer" || kind[0] == "integer";
+            if map.get("type").is_some_and(whole) && !map.contains_key("maximum") {
+                map.insert("maximum".into(), json!(LenientU64::LARGEST));
+            }
+            map.values_mut().for_each(bound);
+        }
+        Value::Array(list) => list.iter_mut().for_each(bound),
+        _ => {}
+    }
+}
+
+/// What names in an address look like.
+fn parameters(operation: &mut Value) {
+    let parameters = operation["parameters"].as_array_mut();
+    for parameter in parameters.into_iter().flatten() {
+        bound(parameter);
+        let example = match parameter["name"].as_str() {
+            Some("study") => json!("clinic"),
+            Some("episode") => json!("patient-1"),
+            Some("step") => json!(1),
+            _ => continue,
+        };
+        parameter["example"] = example;
+        if parameter["schema"]["type"] == "string" {
+            parameter["schema"]["pattern"] = json!(NAME);
+        }
+    }
+    // Left behind by looking.
+    if operation["parameters"].is_null()
+        && let Some(operation) = operation.as_object_mut()
+    {
+        operation.remove("parameters");
+    }
+}
+
+/// A body is needed, unless it may be `null`.
+fn body(operation: &mut Value) {
+    let Some(body) = operation.get_mut("requestBody") else {
+        return;
+    };
+    let mut contents = body["content"].as_object().into_iter().flatten();
+    let nullable = contents.any(|(_, content)| !content["schema"]["oneOf"].is_null());
+    body["required"] = json!(!nullable);
+}
+
+/// How a call can be refused.
+fn refusals(path: &str, method: &str, operation: &mut Value) {
+    // Those that need no token do no more than read.
+    let open = operation.get("security").is_some();
+    let writes = method != "get";
+    let mut statuses: Vec<u16> = Vec::new();
+    if !open {
+        statuses.extend([401, 403, 429, 503]);
+    }
+    if path == "/readyz" {
+        statuses.push(503);
+    }
+    if path.starts_with("/v1") {
+        statuses.push(400);
+    }
+    if path.contains('{') {
+        statuses.push(404);
+    }
+    if writes {
+        statuses.extend([408, 409, 413, 415, 422]);
+    }
+    if path.ends_with("/estimates") {
+        statuses.push(422);
+    }
+    for status in statuses {
+        let mut titles = Vec::new();
+        for (_, of, title) in KINDS {
+            if *of == status {
+                titles.push(*title);
+            }
+        }
+        let mut headers = Map::new();
+        if [429, 503].contains(&status) {
+            let seconds = json!({"description": "Seconds to wait before trying again",
+                "schema": {"type": "integer", "minimum": 0}});
+            headers.insert("Retry-After".into(), seconds);
+        }
+        if status == 401 {
+            let scheme = json!({"schema": {"type": "string", "const": "Bearer"}});
+            headers.insert("WWW-Authenticate".into(), scheme);
+        }
+        let reference = format!("#/components/schemas/{}", ApiError::name());
+        operation["responses"][status.to_string()] = json!({
+            "description": titles.join("; or: "),
+            "headers": headers,
+            "content": {"application/problem+json": {"schema": {"$ref": reference}}},
+        });
+    }
+}

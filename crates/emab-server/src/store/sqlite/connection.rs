@@ -1,0 +1,444 @@
+//! A connection: the statements of a [`Store`].
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, Params, Row, params};
+
+use super::super::exact;
+use super::super::{Answer, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+use super::error::{added, fault, fits};
+use super::file::DatabaseFile;
+use super::{Role, connect, statements as sql};
+use crate::domain::episode::EpisodeRecord;
+use crate::domain::event::Record;
+
+/// From this length on the log is emptied in any case, even if a reader has to be waited for.
+const LONG_LOG: u64 = 64 << 20;
+
+/// If that did not succeed, it is tried again when the log has grown by this.
+const LONGER: u64 = 16 << 20;
+
+pub(super) struct SqliteConnection {
+    pub(super) connection: Connection,
+    place: Arc<DatabaseFile>,
+    role: Role,
+    /// The length at which the log is emptied next.
+    long: u64,
+}
+
+impl SqliteConnection {
+    pub(super) fn new(
+        place: Arc<DatabaseFile>,
+        connection: Connection,
+        role: Role,
+    ) -> SqliteConnection {
+        SqliteConnection {
+            connection,
+            place,
+            role,
+            long: LONG_LOG,
+        }
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    fn run(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute(params)
+    }
+
+    /// The rows that a statement finds.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = || -> rusqlite::Result<Vec<T>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params, read)?.collect()
+        };
+        rows().map_err(fault)
+    }
+
+    /// The row that a statement finds, of one at most.
+    fn row<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.rows(sql, params, read).map(|mut rows| rows.pop())
+    }
+
+    /// Refuses to write outside of a transaction. SQLite ends one by itself after some failures, and what is written
+    /// then would stay.
+    fn inside(&self) -> Result<(), StoreError> {
+        if self.connection.is_autocommit() {
+            return Err(StoreError::Gone("no transaction has begun".into()));
+        }
+        Ok(())
+    }
+
+    /// Empties a log that has become long.
+    ///
+    /// Every so many pages a commit moves what it can into the file, and then the log is written from its start again,
+    /// unless somebody still reads from it: under readers that never pause, hardly ever. Here they are waited for, if not
+    /// for long.
+    fn shorten_log(&mut self) {
+        let length = self.place.log_length();
+        if length < LONG_LOG {
+            self.long = LONG_LOG;
+        }
+        if length < self.long {
+            return;
+        }
+        let emptied = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        self.long = match emptied {
+            Ok(0_i64) => LONG_LOG,
+            _ => length.saturating_add(LONGER),
+        };
+    }
+
+    fn write_head(&self, head: &Head) -> Result<(), StoreError> {
+        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        let Head {
+            key, hash, closed, ..
+        } = head;
+        let values = params![
+            key, hash, closed, seq, episodes, open, learned, missing, relearned
+        ];
+        if self.run(sql::WRITE_HEAD, values).map_err(fault)? == 1 {
+            return Ok(());
+        }
+        Err(StoreError::Damaged(format!(
+            "study `{}` is not there by its key {key}",
+            head.name
+        )))
+    }
+
+    fn write_events(&self, head: &Head, events: &[Record]) -> Result<(), StoreError> {
+        for event in events {
+            let seq = fits(event.seq, "the sequence number")?;
+            let values = params![head.key, seq, event.text, event.hash];
+            self.run(sql::WRITE_EVENT, values).map_err(|error| {
+                added(error, || format!("event {seq} in study `{}`", head.name))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_cases(&self, study: i64, cases: &[EpisodeRecord]) -> Result<(), StoreError> {
+        for case in cases {
+            let step = fits(case.step() as u64, "the step")?;
+            let body = serde_json::to_string(case)
+                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
+            let values = params![study, case.id, step, case.end.is_none(), body];
+            self.run(sql::WRITE_CASE, values).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_answers(&self, head: &Head, answers: &[Answer]) -> Result<(), StoreError> {
+        for answer in answers {
+            let (episode, step) = (&answer.episode, answer.step);
+            let values = params![head.key, episode, step, answer.text];
+            let what = || {
+                let study = &head.name;
+                format!("a decision of step {step} of episode `{episode}` in study `{study}`")
+            };
+            self.run(sql::WRITE_ANSWER, values)
+                .map_err(|error| added(error, what))?;
+        }
+        Ok(())
+    }
+
+    fn write_lessons(&self, study: i64, lessons: &[LearnedEpisode]) -> Result<(), StoreError> {
+        for lesson in lessons {
+            let place = fits(lesson.place, "the place")?;
+            let values = params![study, place, lesson.bytes];
+            self.run(sql::WRITE_LESSON, values).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_cells(&self, study: i64, cells: &[Cell]) -> Result<(), StoreError> {
+        for cell in cells {
+            let count = fits(cell.count, "the count")?;
+            let bits = cell.sum.to_bits().cast_signed();
+            let values = params![study, cell.t, cell.x, cell.a, count, bits];
+            self.run(sql::WRITE_CELL, values).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    /// The episodes that a statement finds, by their JSON and what stands beside it.
+    fn bodies(&self, sql: &str, params: impl Params) -> Result<Vec<EpisodeRecord>, StoreError> {
+        let cases = self.rows(sql, params, |row| {
+            let found = exact::Row {
+                id: row.get_ref(0)?.as_str()?,
+                body: row.get_ref(1)?.as_str()?,
+                step: row.get(2)?,
+                open: truth(row, 3)?,
+            };
+            Ok(match self.role {
+                Role::Inspect | Role::InspectFixed => found.read_exactly(),
+                // Whoever serves wants to be quick.
+                Role::Read | Role::Write => found.read(),
+            })
+        })?;
+        cases
+            .into_iter()
+            .map(|case| case.map_err(StoreError::Damaged))
+            .collect()
+    }
+}
+
+/// The numbers of a study as SQLite's integers.
+fn counts(head: &Head) -> Result<[i64; 6], StoreError> {
+    Ok([
+        fits(head.seq, "the sequence number")?,
+        fits(head.episodes, "the number of episodes")?,
+        fits(head.open, "the number of open episodes")?,
+        fits(head.learned, "the number of learned episodes")?,
+        fits(head.missing, "the number of missing outcomes")?,
+        fits(head.relearned, "the sequence number")?,
+    ])
+}
+
+fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    Ok(Head {
+        key: row.get(0)?,
+        name: row.get(1)?,
+        spec: row.get(2)?,
+        spec_hash: row.get(3)?,
+        hash: row.get(4)?,
+        closed: truth(row, 5)?,
+        seq: natural(row, 6)?,
+        episodes: natural(row, 7)?,
+        open: natural(row, 8)?,
+        learned: natural(row, 9)?,
+        missing: natural(row, 10)?,
+        relearned: natural(row, 11)?,
+    })
+}
+
+fn read_answer(row: &Row<'_>) -> rusqlite::Result<Answer> {
+    Ok(Answer {
+        episode: row.get(0)?,
+        step: row.get(1)?,
+        text: row.get(2)?,
+    })
+}
+
+/// A count; a negative one was not written by us.
+fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+/// Yes or no; SQLite has numbers for them.
+fn truth(row: &Row<'_>, column: usize) -> rusqlite::Result<bool> {
+    match row.get(column)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(rusqlite::Error::IntegralValueOutOfRange(column, other)),
+    }
+}
+
+/// A limit as SQLite takes it.
+fn at_most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+impl Store for SqliteConnection {
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if self.role != Role::Write {
+            return Err(StoreError::Gone("this connection only reads".into()));
+        }
+        self.place.is_in_place()?;
+        // Not when the first row is written: then somebody else might have written since it was read.
+        self.run("BEGIN IMMEDIATE", []).map_err(fault)?;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.inside()?;
+        self.run("COMMIT", []).map_err(fault)?;
+        self.shorten_log();
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        if self.connection.is_autocommit() {
+            return;
+        }
+        let _ = self.connection.execute_batch("ROLLBACK");
+        // A connection that cannot even do that is replaced; dropping it takes everything back.
+        if !self.connection.is_autocommit()
+            && let Ok(connection) = connect(&self.place, self.role)
+        {
+            self.connection = connection;
+        }
+    }
+
+    fn hold(&mut self) -> Result<(), StoreError> {
+        // It begins with the first read.
+        self.run("BEGIN DEFERRED", []).map_err(fault)?;
+        self.row("SELECT key FROM studies LIMIT 1", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
+        self.inside()?;
+        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        let Head {
+            name,
+            spec,
+            spec_hash,
+            hash,
+            closed,
+            ..
+        } = head;
+        let values = params![
+            name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned
+        ];
+        self.row(sql::CREATE, values, |row| row.get(0))
+    }
+
+    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        // There is one transaction at a time, and it has begun: nobody else can write.
+        self.inside()?;
+        self.head(name)
+    }
+
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+        self.inside()?;
+        self.write_head(head)?;
+        self.write_events(head, &changes.events)?;
+        self.write_cases(head.key, &changes.cases)?;
+        self.write_answers(head, &changes.answers)?;
+        self.write_lessons(head.key, &changes.lessons)?;
+        self.write_cells(head.key, &changes.cells)
+    }
+
+    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        self.row(sql::KEY, [name], |row| row.get(0))
+    }
+
+    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        self.row(sql::HEAD, [name], read_head)
+    }
+
+    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.rows(sql::HEADS, params![after, at_most(limit)], read_head)
+    }
+
+    fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError> {
+        let mut episodes = episodes.to_vec();
+        episodes.sort_unstable();
+        episodes.dedup();
+        // A list is one value, and one statement sees one state of the store.
+        let list = serde_json::to_string(&episodes)
+            .map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.bodies(sql::CASES, params![study, list])
+    }
+
+    fn cases_after(
+        &mut self,
+        study: i64,
+        after: &str,
+        open: bool,
+        limit: usize,
+    ) -> Result<Vec<EpisodeRecord>, StoreError> {
+        let sql = if open {
+            sql::OPEN_CASES_AFTER
+        } else {
+            sql::CASES_AFTER
+        };
+        self.bodies(sql, params![study, after, at_most(limit)])
+    }
+
+    fn answer(
+        &mut self,
+        study: i64,
+        episode: &str,
+        step: Option<u32>,
+    ) -> Result<Option<Answer>, StoreError> {
+        match step {
+            Some(step) => self.row(sql::ANSWER, params![study, episode, step], read_answer),
+            None => self.row(sql::ANSWER_NOW, params![study, episode], read_answer),
+        }
+    }
+
+    fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
+        self.rows(sql::ANSWERS, params![study, episode], read_answer)
+    }
+
+    fn answers_after(
+        &mut self,
+        study: i64,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<Answer>, StoreError> {
+        let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND (episode, step) > (?2, ?3) \
+                   ORDER BY episode, step LIMIT ?4";
+        let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
+        self.rows(
+            sql,
+            params![study, episode, step, at_most(limit)],
+            read_answer,
+        )
+    }
+
+    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let Ok(after) = i64::try_from(after) else {
+            return Ok(Vec::new());
+        };
+        self.rows(sql::EVENTS, params![study, after, at_most(limit)], |row| {
+            Ok(Record {
+                seq: natural(row, 0)?,
+                text: row.get(1)?,
+                hash: row.get(2)?,
+            })
+        })
+    }
+
+    fn lessons(
+        &mut self,
+        study: i64,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<LearnedEpisode>, StoreError> {
+        let Ok(from) = i64::try_from(from) else {
+            return Ok(Vec::new());
+        };
+        self.rows(sql::LESSONS, params![study, from, at_most(limit)], |row| {
+            Ok(LearnedEpisode {
+                place: natural(row, 0)?,
+                bytes: row.get(1)?,
+            })
+        })
+    }
+
+    fn cells(
+        &mut self,
+        study: i64,
+        after: Option<(u32, u32, u32)>,
+        limit: usize,
+    ) -> Result<Vec<Cell>, StoreError> {
+        let (t, x, a) = after.map_or((-1_i64, 0_i64, 0_i64), |(t, x, a)| {
+            (t.into(), x.into(), a.into())
+        });
+        self.rows(sql::CELLS, params![study, t, x, a, at_most(limit)], |row| {
+            let bits: i64 = row.get(4)?;
+            Ok(Cell {
+                t: row.get(0)?,
+                x: row.get(1)?,
+                a: row.get(2)?,
+                count: natural(row, 3)?,
+                sum: f64::from_bits(bits.cast_unsigned()),
+            })
+        })
+    }
+}

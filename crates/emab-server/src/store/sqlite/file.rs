@@ -1,0 +1,186 @@
+//! The file and its folder: created for its owner alone, locked, and known again.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::StoreError;
+
+/// The file that one process owns.
+///
+/// It is never opened but by SQLite: whoever closes a file loses all locks that the process has on it (POSIX).
+#[derive(Debug)]
+pub(super) struct DatabaseFile {
+    /// Absolute, without links: by whatever name it is called, it is the same lock.
+    path: PathBuf,
+    identity: Identity,
+    /// Held, not read; none where it is only inspected.
+    _lock: Option<File>,
+}
+
+impl DatabaseFile {
+    /// Creates what is missing, and takes the lock.
+    pub(super) fn own(path: &Path) -> Result<DatabaseFile, StoreError> {
+        let path = std::path::absolute(path).map_err(|error| gone(path, "is no path", error))?;
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            let text = format!("`{}` is a folder; a file is needed", path.display());
+            return Err(StoreError::Gone(text));
+        };
+        fs::create_dir_all(folder).map_err(|error| gone(folder, "cannot be created", error))?;
+        let path = match path.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => folder
+                .canonicalize()
+                .map(|folder| folder.join(name))
+                .map_err(|error| gone(folder, "cannot be entered", error))?,
+            found => found.map_err(|error| gone(&path, "cannot be reached", error))?,
+        };
+        let lock = lock(&path)?;
+        create(&path).map_err(|error| gone(&path, "cannot be created", error))?;
+        Ok(DatabaseFile {
+            identity: identity(&path)?,
+            path,
+            _lock: Some(lock),
+        })
+    }
+
+    /// The file that must be there already; nothing is locked.
+    pub(super) fn visit(path: &Path) -> Result<DatabaseFile, StoreError> {
+        // SQLite takes a name that begins with `file:` for more than a name.
+        let path = path
+            .canonicalize()
+            .map_err(|error| gone(path, "cannot be read", error))?;
+        Ok(DatabaseFile {
+            identity: identity(&path)?,
+            path,
+            _lock: None,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The length of the file that SQLite writes first.
+    pub(super) fn log_length(&self) -> u64 {
+        fs::metadata(beside(&self.path, "-wal")).map_or(0, |found| found.len())
+    }
+
+    /// Whether no file can be created beside it.
+    pub(super) fn is_unwritable(&self) -> bool {
+        let probe = beside(&self.path, ".probe");
+        let created = private().create_new(true).open(&probe);
+        if created.is_ok() {
+            let _ = fs::remove_file(&probe);
+        }
+        let kinds = [
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::ReadOnlyFilesystem,
+        ];
+        created.is_err_and(|error| kinds.contains(&error.kind()))
+    }
+
+    /// Its name for SQLite with the word that it does not change.
+    pub(super) fn fixed_uri(&self) -> String {
+        use std::fmt::Write;
+        let mut uri = String::from("file:");
+        for &byte in self.path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                    uri.push(byte.into());
+                }
+                _ => {
+                    let _ = write!(uri, "%{byte:02x}");
+                }
+            }
+        }
+        uri + "?immutable=1"
+    }
+
+    /// Refuses to go on where the file was moved or replaced: what is written to it now, nobody will find.
+    pub(super) fn is_in_place(&self) -> Result<(), StoreError> {
+        if identity(&self.path)? == self.identity {
+            return Ok(());
+        }
+        Err(StoreError::Gone(format!(
+            "`{}` was replaced while it was in use",
+            self.path.display()
+        )))
+    }
+}
+
+fn gone(path: &Path, what: &str, error: io::Error) -> StoreError {
+    let text = format!("`{}` {what}: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(text),
+        _ => StoreError::Gone(text),
+    }
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(end);
+    name.into()
+}
+
+/// Options of a file that nobody else may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true);
+    options
+}
+
+/// The lock file stays when the lock goes: to remove it would let two processes lock two files of one name.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let beside = beside(path, ".lock");
+    let failed = |error| gone(&beside, "cannot be locked", error);
+    let file = private()
+        .create(true)
+        .truncate(false)
+        .open(&beside)
+        .map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Gone(format!(
+            "`{}` is served by another process, which holds `{}`; a SQLite file has one server, for several there is \
+             PostgreSQL: `--store postgres://…`",
+            path.display(),
+            beside.display()
+        ))),
+    }
+}
+
+/// Creates the file if there is none. SQLite gives its side files the same mode.
+fn create(path: &Path) -> io::Result<()> {
+    if path.try_exists()? {
+        return Ok(());
+    }
+    private().create_new(true).open(path)?.sync_all()?;
+    // The name must be on disk as well as what it stands for.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// What tells a file from another of the same name: device and number.
+type Identity = Option<(u64, u64)>;
+
+fn identity(path: &Path) -> Result<Identity, StoreError> {
+    let found = fs::metadata(path).map_err(|error| gone(path, "cannot be reached", error))?;
+    if !found.is_file() {
+        let text = format!("`{}` is not a file", path.display());
+        return Err(StoreError::Gone(text));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Ok(Some((found.dev(), found.ino())))
+    }
+    #[cfg(not(unix))]
+    Ok(None)
+}
