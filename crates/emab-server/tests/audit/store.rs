@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use emab_server::app::audit::{Report, audit_study};
 use emab_server::store::sqlite::Sqlite;
-use emab_server::{replay::Replay, state_hash};
+use emab_server::app::{replay::Replay, state_hash};
 use rusqlite::Connection;
 
 use crate::script::{Desk, Written, study};

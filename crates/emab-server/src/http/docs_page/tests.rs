@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn sample() -> Value {
-    serde_json::from_str(include_str!("../../tests/data/openapi.json")).unwrap()
+    serde_json::from_str(include_str!("../../../tests/data/openapi.json")).unwrap()
 }
 
 #[track_caller]
