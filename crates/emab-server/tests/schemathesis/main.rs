@@ -2,9 +2,7 @@
 //! answered as it says. Left out, with a word on why, where there is no python3 or nothing to install from.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../edge/mod.rs"]
-mod edge;
-#[path = "../support/mod.rs"]
+#[path = "../service/support/mod.rs"]
 mod support;
 
 mod venv;
@@ -12,14 +10,14 @@ mod venv;
 use std::fs;
 use std::process::Command;
 
-use edge::Running;
 use emab_server::app::metrics::Metrics;
 use emab_server::http::rate_limit::Rate;
 use emab_server::http::{App, Rates, app, document};
 use emab_server::tokens::Tokens;
 use emab_server::transport::Limits;
-use support::Clinic;
+use support::TestServer;
 use support::documented::operation;
+use support::socket::Running;
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 
@@ -52,27 +50,31 @@ fn the_document_is_valid() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_does_what_its_document_says() {
     let Some(bin) = tools() else { return };
-    let clinic = Clinic::new();
+    let server = TestServer::new();
     let study = &operation("PUT", "/v1/studies/clinic").unwrap()["requestBody"]["content"];
     let study = study["application/json"]["example"].to_string();
-    let desk = clinic.desk("clinic", &study).await;
+    let client = server.new_study("clinic", &study).await;
     // Names that the examples in the document have, and some in every state.
     for id in ["patient-1", "patient-2", "patient-3", "patient-4"] {
-        desk.open(id).await.is(201);
+        client.open(id).await.is(201);
     }
-    desk.tell("patient-2", 1, "test", "negative").await.is(200);
-    desk.stop("patient-2", 2).await.is(200);
-    desk.abandon("patient-3", "moved away").await.is(200);
-    desk.patient("patient-5", &[("test", "positive")], &[0.1], &[0.0, 1.0])
+    client
+        .tell("patient-2", 1, "test", "negative")
+        .await
+        .is(200);
+    client.stop("patient-2", 2).await.is(200);
+    client.abandon("patient-3", "moved away").await.is(200);
+    client
+        .full_episode("patient-5", &[("test", "positive")], &[0.1], &[0.0, 1.0])
         .await;
     // Guesses without a token are part of it, and are not to be slowed down.
     let rates = Rates {
         calls: Rate::new(0, 0),
         failures: Rate::new(0, 0),
     };
-    let tokens = Tokens::watch(clinic.tokens.path()).unwrap();
+    let tokens = Tokens::watch(server.tokens.path()).unwrap();
     let metrics = Metrics::new();
-    let router = app(App::new(clinic.service.clone(), tokens, rates, metrics));
+    let router = app(App::new(server.service.clone(), tokens, rates, metrics));
     let running = Running::start(router, Limits::default(), None).await;
     let mut command = Command::new(bin.join("schemathesis"));
     command
@@ -80,11 +82,11 @@ async fn the_service_does_what_its_document_says() {
         .arg(format!("{HERE}/schemathesis.toml"))
         .arg("run")
         .arg(format!("http://{}/openapi.json", running.addr))
-        .arg(format!("--header=Authorization: Bearer {}", clinic.admin))
+        .arg(format!("--header=Authorization: Bearer {}", server.admin))
         .env("SCHEMATHESIS_HOOKS", format!("{HERE}/hooks.py"))
         // It leaves things behind.
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(clinic.folder.path());
+        .current_dir(server.folder.path());
     // For a longer look: EMAB_SCHEMATHESIS="--seed 7 --max-examples 500".
     let more = std::env::var("EMAB_SCHEMATHESIS").unwrap_or_default();
     command.args(more.split_whitespace());
@@ -97,5 +99,5 @@ async fn the_service_does_what_its_document_says() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    desk.verify().await;
+    client.assert_consistent().await;
 }

@@ -1,0 +1,155 @@
+//! Exports: lines of text, which may be changed anywhere, cut off anywhere, or be something else.
+
+use emab_server::app::audit::{Options, Report, audit_export, audit_export_with, audit_study};
+use emab_server::store::sqlite::Sqlite;
+use proptest::prelude::*;
+
+use super::sqlite_rows::{RECORDED, findings};
+
+fn lines() -> Vec<String> {
+    RECORDED.events.iter().map(|event| event.line()).collect()
+}
+
+fn of_lines(lines: &[String]) -> Report {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    audit_export(text.as_bytes())
+}
+
+#[test]
+fn an_export_says_what_the_store_says() {
+    let export = audit_export(&*RECORDED.export());
+    let mut store = Sqlite::inspect(&RECORDED.path()).unwrap();
+    let head = store.head("clinic").unwrap().unwrap();
+    assert_eq!(export, audit_study(&mut *store, head).unwrap());
+    assert!(export.is_clean());
+}
+
+#[test]
+fn lines_missing_swapped_or_twice() {
+    let mut changed = lines();
+    changed.remove(39);
+    let report = of_lines(&changed);
+    assert_eq!(findings(&report), ["event 40"], "{report:#?}");
+    assert_eq!(report.recomputed, 39);
+    let mut changed = lines();
+    changed.drain(39..49);
+    assert_eq!(findings(&of_lines(&changed)), ["events 40 to 49"]);
+    let mut changed = lines();
+    changed.swap(39, 40);
+    // 41 stands where 40 should, and 40 comes late.
+    assert_eq!(findings(&of_lines(&changed)), ["event 40", "event 40"]);
+    let mut changed = lines();
+    changed.insert(39, changed[39].clone());
+    let report = of_lines(&changed);
+    assert_eq!(findings(&report), ["event 40"]);
+    assert_eq!(report.recomputed, RECORDED.events.len() as u64);
+    let mut changed = lines();
+    // An empty line says nothing.
+    changed.insert(39, String::new());
+    let report = of_lines(&changed);
+    assert!(report.is_clean(), "{report:#?}");
+    assert_eq!(report.recomputed, RECORDED.events.len() as u64);
+    let changed = lines()[1..].to_vec();
+    let report = of_lines(&changed);
+    assert_eq!(findings(&report), ["event 1"], "{report:#?}");
+    assert_eq!(report.study, None);
+}
+
+#[test]
+fn an_export_that_is_cut_off() {
+    let whole = RECORDED.export();
+    let last = format!("line {}", RECORDED.events.len());
+    let report = audit_export(&whole[..whole.len() - 1]);
+    assert_eq!(findings(&report), [&last]);
+    assert!(report.findings[0].what.contains("cut off"), "{report:#?}");
+    let report = audit_export(&whole[..whole.len() - 100]);
+    assert_eq!(findings(&report), [&last]);
+    assert!(report.findings[0].what.contains("cut off"), "{report:#?}");
+    assert_eq!(report.recomputed, RECORDED.events.len() as u64 - 1);
+    // Cut between two lines, it is a sound export of an earlier day: a hash noted since then tells.
+    let end = whole[..whole.len() - 1]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .unwrap();
+    let shorter = &whole[..=end];
+    assert!(audit_export(shorter).is_clean());
+    let noted = &RECORDED.events.last().unwrap().hash;
+    let expecting = |export: &[u8]| {
+        audit_export_with(
+            export,
+            Options {
+                expect: Some(noted),
+                ..Options::default()
+            },
+        )
+    };
+    assert_eq!(findings(&expecting(shorter)), ["head"]);
+    let report = expecting(&whole);
+    assert_eq!(report.expected, Some(report.events));
+    assert!(report.is_clean());
+}
+
+#[test]
+fn what_is_no_export() {
+    for (bytes, place) in [
+        (&b""[..], "line 1"),
+        (b"\n", "line 1"),
+        (b"{}\n", "line 1"),
+        (b"\xff\xfe\n", "line 1"),
+        (b"SQLite format 3\0", "line 1"),
+    ] {
+        let report = audit_export(bytes);
+        assert_eq!(findings(&report), [place], "{report:#?}");
+        assert_eq!((report.study, report.state_hash), (None, None));
+    }
+    // A line without end is not kept in memory.
+    let endless = std::io::Read::take(std::io::repeat(b'x'), 200 << 20);
+    let report = audit_export(std::io::BufReader::new(endless));
+    assert_eq!(findings(&report), ["line 1"]);
+    assert!(
+        report.findings[0].what.contains("longer than 64 MiB"),
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn every_bit_of_two_lines() {
+    let whole = RECORDED.export();
+    let ends: Vec<usize> = (0..whole.len()).filter(|&i| whole[i] == b'\n').collect();
+    // A short log, for speed: what comes before the change plays no part.
+    let log = &whole[..=ends[5]];
+    for at in ends[1]..=ends[3] {
+        for bit in 0..8 {
+            let mut changed = log.to_vec();
+            changed[at] ^= 1 << bit;
+            let report = audit_export(&*changed);
+            assert!(!report.is_clean(), "byte {at}, bit {bit}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_byte_changed_is_found(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
+        let mut export = RECORDED.export();
+        let at = at.index(export.len());
+        let line = export[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        export[at] ^= by;
+        let report = audit_export(&*export);
+        prop_assert!((1..=2).contains(&report.findings.len()), "{report:#?}");
+        // Named where it is: the line, or the event that was on it.
+        let place = &report.findings[0].place;
+        let near = [format!("line {line}"), format!("event {line}")];
+        prop_assert!(near.contains(place), "byte {at} of line {line}: {report:#?}");
+    }
+
+    #[test]
+    fn any_byte_lost_is_found(at in any::<prop::sample::Index>()) {
+        let mut export = RECORDED.export();
+        let at = at.index(export.len());
+        export.remove(at);
+        prop_assert!(!audit_export(&*export).is_clean());
+    }
+}

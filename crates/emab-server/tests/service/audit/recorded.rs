@@ -1,0 +1,263 @@
+//! Studies that the real writer wrote into a SQLite file: everything that can happen to an episode happens in them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use emab_server::app::metrics::Metrics;
+use emab_server::app::writer::{GroupCommitWriter, Job};
+use emab_server::domain::command::{
+    Abandon, Amend, Body, Command, Past, Reply, Reveal, Stop, Tell,
+};
+use emab_server::domain::error::ApiError;
+use emab_server::domain::event::Record;
+use emab_server::domain::json::{LenientU64, Name};
+use emab_server::domain::study::Study;
+use emab_server::store::sqlite::Sqlite;
+use emab_server::store::{Backend, Store};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+const STUDY: &str = r#"{"horizon": 4, "states": 5, "actions": ["test", "treat"], "feedbacks": ["negative", "positive"],
+    "transition": "x + f", "learning": {"sigma2": 0.2, "delta": 0.05, "feedback_spread": 1},
+    "learner": "feedbal:width=sound", "shadow": ["feedbal:width=paper"]}"#;
+
+/// The one who writes, and how to ask.
+pub struct Writer {
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    store: Arc<dyn Backend>,
+}
+
+impl Writer {
+    pub fn open(path: &Path) -> Writer {
+        Writer::over(Arc::new(Sqlite::open(path).unwrap()))
+    }
+
+    pub fn over(store: Arc<dyn Backend>) -> Writer {
+        let thread = GroupCommitWriter::new(store.writer().unwrap(), Metrics::default());
+        let (jobs, asked) = sync_channel(16);
+        let thread = std::thread::spawn(move || thread.run(&asked));
+        Writer {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            store,
+        }
+    }
+
+    pub fn ask(&self, study: &str, command: Command) -> Result<Reply, ApiError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Job {
+            study: study.into(),
+            command,
+            by: "t1".into(),
+            reply,
+        };
+        self.jobs.as_ref().unwrap().send(job).unwrap();
+        answer.blocking_recv().unwrap()
+    }
+
+    pub fn reader(&self) -> Box<dyn Store> {
+        self.store.reader().unwrap()
+    }
+
+    fn must(&self, study: &str, command: Command) -> Reply {
+        let asked = format!("{command:?}");
+        self.ask(study, command)
+            .unwrap_or_else(|refusal| panic!("{asked}: {refusal:?}"))
+    }
+
+    /// The recommended action; none is `stop`.
+    fn decision(reply: Reply) -> Option<String> {
+        let Body::Decision(text) = reply.body else {
+            panic!("no decision: {reply:?}")
+        };
+        let decision: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let action = decision["action"].as_str().unwrap().to_string();
+        (action != "stop").then_some(action)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs.take();
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// Draws that are the same each time.
+struct Lcg(u64);
+
+impl Lcg {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+
+    fn value(&mut self) -> Option<f64> {
+        Some(self.below(1000) as f64 / 700.0)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A folder with the file `studies.db`, in which are the studies `clinic` and `other`.
+pub struct RecordedStore {
+    folder: TempDir,
+    /// The log of `clinic`.
+    pub events: Vec<Record>,
+}
+
+impl RecordedStore {
+    pub fn new(episodes: u64) -> RecordedStore {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = Writer::open(&folder.path().join("studies.db"));
+        for (name, seed) in [("clinic", 1), ("other", 2)] {
+            write(&writer, name, &mut Lcg(seed), episodes);
+        }
+        let mut store = writer.reader();
+        let key = store.head("clinic").unwrap().unwrap().key;
+        let events = store.events(key, 0, usize::MAX).unwrap();
+        drop(store);
+        drop(writer);
+        RecordedStore { folder, events }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("studies.db")
+    }
+
+    /// A copy of the file, to be spoilt.
+    pub fn copy(&self) -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("copy.db");
+        std::fs::copy(self.path(), &path).unwrap();
+        (folder, path)
+    }
+
+    /// The log as it is exported.
+    pub fn export(&self) -> Vec<u8> {
+        let lines = self.events.iter().map(|event| event.line() + "\n");
+        lines.collect::<String>().into_bytes()
+    }
+}
+
+pub fn study(name: &str) -> Arc<Study> {
+    Arc::new(Study::read(name, STUDY.as_bytes()).unwrap())
+}
+
+fn name(text: &str) -> Name {
+    Name::Text(text.into())
+}
+
+fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
+    writer.must(study, Command::Create(self::study(study)));
+    for i in 0..episodes {
+        let id = format!("p{i}");
+        if i % 7 == 3 {
+            let past = Past {
+                id: format!("old-{i}"),
+                actions: vec![name("test"), name("treat")],
+                feedbacks: vec![name("positive"), name("negative")],
+                costs: vec![lcg.value(), None],
+                rewards: vec![lcg.value(), lcg.value(), lcg.value()],
+            };
+            writer.must(study, Command::Import(vec![(1, past)]));
+        }
+        let steps = play(writer, study, &id, lcg);
+        if i % 6 == 5 {
+            // Left open.
+            continue;
+        }
+        end(writer, study, &id, steps, lcg, i);
+    }
+    writer.must(study, Command::Close);
+    // What is open goes on.
+    let reason = "moved away".to_string();
+    writer.must(study, Command::Abandon("p5".into(), Abandon { reason }));
+}
+
+/// Opens an episode and goes on with it for a while; the step where it is then.
+fn play(writer: &Writer, study: &str, id: &str, lcg: &mut Lcg) -> usize {
+    let mut recommended = Writer::decision(writer.must(study, Command::Open(Some(id.into()))));
+    let mut step = 1;
+    while step < 4 {
+        let (action, reason) = match &recommended {
+            Some(action) if !lcg.one_in(4) => (action.clone(), None),
+            Some(_) if lcg.one_in(2) => break,
+            None if !lcg.one_in(3) => break,
+            Some(action) => {
+                let other = if action == "test" { "treat" } else { "test" };
+                (
+                    other.into(),
+                    Some("the patient asked for it — so be it".into()),
+                )
+            }
+            None => ("test".into(), Some("to be sure".into())),
+        };
+        let tell = Tell {
+            step: LenientU64(step as u64),
+            action: name(&action),
+            feedback: name(["negative", "positive"][lcg.below(2) as usize]),
+            reason: reason.filter(|_| Some(&action) != recommended.as_ref()),
+        };
+        recommended = Writer::decision(writer.must(study, Command::Tell(id.into(), tell)));
+        step += 1;
+    }
+    step
+}
+
+fn end(writer: &Writer, study: &str, id: &str, steps: usize, lcg: &mut Lcg, i: u64) {
+    let id = id.to_string();
+    if i.is_multiple_of(4) {
+        let reason = "did not come back".into();
+        writer.must(study, Command::Abandon(id.clone(), Abandon { reason }));
+        if i.is_multiple_of(8) {
+            // Its outcome never comes.
+            return;
+        }
+    } else {
+        let stop = Stop {
+            step: LenientU64(steps as u64),
+            reason: Some("enough".into()),
+        };
+        writer.must(study, Command::Stop(id.clone(), stop));
+    }
+    let costs: Vec<Option<f64>> = (1..steps).map(|_| lcg.value()).collect();
+    let rewards: Vec<Option<f64>> = (0..steps).map(|_| lcg.value()).collect();
+    if i % 3 == 1 {
+        // First a part; then, of some, no more.
+        let mut part = rewards.clone();
+        part[0] = None;
+        let reveal = Reveal {
+            costs: None,
+            rewards: Some(part),
+            last: i.is_multiple_of(2),
+        };
+        writer.must(study, Command::Reveal(id.clone(), reveal));
+    }
+    if i % 3 != 1 || !i.is_multiple_of(2) {
+        let reveal = Reveal {
+            costs: Some(costs),
+            rewards: Some(rewards),
+            last: false,
+        };
+        writer.must(study, Command::Reveal(id.clone(), reveal));
+    }
+    if i % 5 == 2 {
+        let mut rewards = vec![None; steps];
+        rewards[steps - 1] = lcg.value().map(|value| value + 3.0);
+        let amend = Amend {
+            costs: None,
+            rewards: Some(rewards),
+            reason: "typing error".into(),
+        };
+        writer.must(study, Command::Amend(id, amend));
+    }
+}

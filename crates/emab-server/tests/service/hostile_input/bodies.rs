@@ -1,0 +1,216 @@
+//! Bodies that are not what a call takes, whatever it takes.
+
+use super::{CALLS, EMPTY, Fixture, JSON, LINES};
+
+/// Not JSON, or JSON of another shape.
+fn wrong() -> Vec<(&'static str, Vec<u8>)> {
+    let text = |text: &str| text.as_bytes().to_vec();
+    let mut bodies: Vec<(&str, Vec<u8>)> = [
+        "[]",
+        "[1]",
+        "7",
+        "-0",
+        "1e308",
+        "true",
+        "\"x\"",
+        "{",
+        "}",
+        "{]",
+        "{\"a\"}",
+        "{\"a\": }",
+        "{\"a\": 1,}",
+        "{} {}",
+        "{'a': 1}",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1e999",
+        "nul",
+        "\\",
+        "/* */ {}",
+        "{\"a\": NaN}",
+        "{\"a\": 1e999}",
+        "{\"surprise\": 1}",
+        "{\"\": 1}",
+        "\u{feff}{}",
+        "{\"reason\": \"\\ud800\"}",
+        "{\"reason\": \"\\udc00\\ud800\"}",
+        "{\"reason\": \"\\u00\"}",
+        "{\"reason\": \"\t\"}",
+    ]
+    .map(|body| (body, text(body)))
+    .into();
+    bodies.push(("not UTF-8", b"{\"reason\": \"\xff\"}".to_vec()));
+    bodies.push(("half a character", b"{\"reason\": \"\xc3\"}".to_vec()));
+    bodies.push(("a surrogate", b"{\"reason\": \"\xed\xa0\x80\"}".to_vec()));
+    bodies.push(("zeros", vec![0; 100]));
+    for (name, open, close, times) in [
+        ("deep lists", "[", "]", 100_000),
+        ("deep objects", "{\"a\":", "}", 100_000),
+        ("deep fields", "{\"reason\":", "}", 80_000),
+    ] {
+        let deep = format!("{}1{}", open.repeat(times), close.repeat(times));
+        bodies.push((name, deep.into_bytes()));
+        bodies.push((name, open.repeat(times).into_bytes()));
+    }
+    bodies
+}
+
+#[tokio::test]
+async fn not_what_the_call_takes() {
+    let fixture = Fixture::new().await;
+    for (name, body) in wrong() {
+        for (i, (method, path, _)) in CALLS.into_iter().enumerate() {
+            let answer = fixture.json(method, path, body.clone()).await;
+            // What is JSON, and an object, is judged as a problem where a study is created.
+            let study = i == 0 && ["{\"surprise\": 1}", "{\"\": 1}"].contains(&name);
+            let missing = answer.text.contains("`learner` is missing");
+            assert!(!study || missing, "{name}: {}", answer.text);
+            let answer = answer.is_error(400);
+            let pointed = answer.at("/pointer").is_string();
+            assert!(pointed, "{name} to {path}: {}", answer.text);
+            if i == LINES {
+                let detail = answer.at("/detail").to_string();
+                assert!(detail.starts_with("\"line 1"), "{name}: {detail}");
+            }
+        }
+    }
+    fixture.assert_unchanged().await;
+}
+
+/// The values of an object in their order are not the object.
+#[tokio::test]
+async fn a_list_of_the_right_values() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain([LINES]) {
+        let (method, path, body) = CALLS[i];
+        // In the order of the text, which is that of the fields.
+        let mut values = body.to_owned();
+        let fields: serde_json::Value = serde_json::from_str(body).unwrap();
+        for key in fields.as_object().unwrap().keys() {
+            values = values.replace(&format!("\"{key}\": "), "");
+        }
+        let inside = values.trim().trim_start_matches('{').trim_end_matches('}');
+        for list in [format!("[{inside}]").replace('\n', " "), "[]".into()] {
+            fixture.json(method, path, list).await.is_error_at(400, "");
+        }
+    }
+    fixture.assert_unchanged().await;
+}
+
+#[tokio::test]
+async fn nothing_at_all() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain([LINES]).filter(|i| *i != 1) {
+        let (method, path, _) = CALLS[i];
+        for body in ["", " ", "\n"] {
+            let answer = fixture.json(method, path, body).await;
+            if i == LINES && !body.is_empty() {
+                // Blank lines are no lines.
+                answer.is(200);
+                continue;
+            }
+            answer.is_error(400);
+        }
+        if i != LINES {
+            fixture
+                .json(method, path, "null")
+                .await
+                .is_error_at(400, "");
+        }
+    }
+    // These take nothing, and `null` and `{}` are nothing, too.
+    let (method, path, _) = CALLS[EMPTY.start];
+    for body in ["", "null", "{}", " {} "] {
+        fixture.json(method, path, body).await.is(200);
+    }
+    fixture.assert_unchanged().await;
+}
+
+#[tokio::test]
+async fn a_key_twice() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain([LINES]) {
+        let (method, path, body) = CALLS[i];
+        let fields: serde_json::Value = serde_json::from_str(body).unwrap();
+        for (key, value) in fields.as_object().unwrap() {
+            let end = body.rfind('}').unwrap();
+            for value in [value.to_string(), "null".into()] {
+                let twice = format!("{}, \"{key}\": {value}}}", &body[..end]);
+                let answer = fixture.json(method, path, twice.replace('\n', " ")).await;
+                let answer = answer.is_error(400);
+                let detail = answer.at("/detail").to_string();
+                assert!(
+                    detail.contains("duplicate field") || detail.contains("given twice"),
+                    "{key}: {detail}"
+                );
+            }
+        }
+    }
+    // Deep inside a study, too.
+    let twice = CALLS[0]
+        .2
+        .replace("\"delta\": 0.05", "\"delta\": 0.05, \"delta\": 0.5");
+    let answer = fixture.json("PUT", CALLS[0].1, twice).await;
+    answer.is_error_at(400, "/learning");
+    fixture.assert_unchanged().await;
+}
+
+#[tokio::test]
+async fn said_to_be_something_else() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain([LINES]) {
+        let (method, path, body) = CALLS[i];
+        for kind in [
+            "text/plain",
+            "text/json",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/jsonx",
+            "image/json",
+            "json",
+            "*/*",
+            "",
+            "application/xml; application/json",
+        ] {
+            let headers = [("content-type", kind)];
+            fixture
+                .send(method, path, &headers, body)
+                .await
+                .is_error(415);
+        }
+        fixture.send(method, path, &[], body).await.is_error(415);
+    }
+    for i in EMPTY {
+        let (method, path, _) = CALLS[i];
+        let headers = [("content-type", "text/plain")];
+        fixture
+            .send(method, path, &headers, "{}")
+            .await
+            .is_error(415);
+    }
+    fixture.assert_unchanged().await;
+    // Parameters, capitals and suffixes are fine.
+    let (method, path, body) = CALLS[2];
+    for kind in [
+        "application/json; charset=utf-8",
+        "APPLICATION/JSON",
+        "application/vnd.clinic+json",
+    ] {
+        let headers = [("content-type", kind)];
+        fixture.send(method, path, &headers, body).await.is(200);
+    }
+}
+
+/// Calls that take no body say so: what was sent along was meant for another one.
+#[tokio::test]
+async fn a_body_where_none_is_taken() {
+    let fixture = Fixture::new().await;
+    for i in EMPTY {
+        let (method, path, _) = CALLS[i];
+        for body in ["[]", "7", "\"x\"", "{\"step\": 1}", "{", "[null]"] {
+            fixture.json(method, path, body).await.is_error(400);
+        }
+    }
+    fixture.assert_unchanged().await;
+}

@@ -1,0 +1,128 @@
+//! Bodies that are too long, said to be so or not.
+
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::{Body, Bytes};
+use emab_server::transport::Limits;
+use tokio::time::timeout;
+
+use super::{CALLS, EMPTY, Fixture, JSON, LINES};
+use crate::support::socket::{LONG, Running};
+
+const CHUNK: usize = 64 << 10;
+
+/// The largest body of a call.
+fn most(i: usize) -> usize {
+    match i {
+        0 => 16 << 20,
+        LINES => 4 << 20,
+        _ => 1 << 20,
+    }
+}
+
+/// A gigabyte of something, made as it is asked for, and how much was.
+fn gigabyte(byte: u8) -> (Body, Arc<AtomicUsize>) {
+    let pulled = Arc::new(AtomicUsize::new(0));
+    let count = pulled.clone();
+    let chunk = Bytes::from(vec![byte; CHUNK]);
+    let chunks = (0..(1 << 30) / CHUNK).map(move |_| {
+        count.fetch_add(CHUNK, Ordering::Relaxed);
+        Ok::<_, Infallible>(chunk.clone())
+    });
+    (Body::from_stream(tokio_stream::iter(chunks)), pulled)
+}
+
+#[tokio::test]
+async fn a_byte_too_long() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain(EMPTY) {
+        let (method, path, body) = CALLS[i];
+        let long = format!("{body}{}", " ".repeat(most(i) + 1 - body.len()));
+        let answer = fixture.json(method, path, long.clone()).await.is_error(413);
+        assert_eq!(answer.header("connection"), "close");
+        if i == 4 {
+            fixture.assert_unchanged().await;
+            // And one byte less is taken.
+            let fits = long[..most(i)].to_owned();
+            fixture.json(method, path, fits).await.is(200);
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_length_that_is_said() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain(EMPTY) {
+        let (method, path, body) = CALLS[i];
+        for length in [most(i) + 1, usize::MAX / 2] {
+            let length = length.to_string();
+            let headers = [
+                ("content-type", "application/json"),
+                ("content-length", &*length),
+            ];
+            fixture
+                .send(method, path, &headers, body)
+                .await
+                .is_error(413);
+        }
+    }
+    fixture.assert_unchanged().await;
+}
+
+#[tokio::test]
+async fn a_gigabyte_that_is_not_said() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain([LINES]).chain(EMPTY) {
+        let (method, path, _) = CALLS[i];
+        for byte in [0, b' ', b'['] {
+            let (body, pulled) = gigabyte(byte);
+            fixture.json(method, path, body).await.is_error(413);
+            let pulled = pulled.load(Ordering::Relaxed);
+            assert!(pulled <= most(i) + 2 * CHUNK, "{pulled} to {path}");
+        }
+    }
+    fixture.assert_unchanged().await;
+}
+
+/// The same over sockets, by some who never stop sending: the answer comes meanwhile, and the connection ends.
+#[tokio::test]
+async fn on_a_socket() {
+    let fixture = Fixture::new().await;
+    let running = Running::start(fixture.server.router.clone(), Limits::default(), None).await;
+    let calls = [1, 2, 3, 4, 5, 6, LINES, EMPTY.start];
+    // On threads of their own and all at once, so that there is always something to be read.
+    let senders = calls.map(|i| {
+        let (method, path, _) = CALLS[i];
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             transfer-encoding: chunked\r\n\r\n",
+            fixture.server.admin
+        );
+        let mut read = std::net::TcpStream::connect(running.addr).unwrap();
+        let mut write = read.try_clone().unwrap();
+        let sender = tokio::task::spawn_blocking(move || {
+            let chunk = [b"10000\r\n", &[b' '; CHUNK][..], b"\r\n"].concat();
+            write.write_all(head.as_bytes()).unwrap();
+            while write.write_all(&chunk).is_ok() {}
+        });
+        let reader = tokio::task::spawn_blocking(move || {
+            let mut answer = vec![0; 4096];
+            let n = read.read(&mut answer).unwrap();
+            (String::from_utf8_lossy(&answer[..n]).into_owned(), read)
+        });
+        (path, reader, sender)
+    });
+    for (path, reader, sender) in senders {
+        let (answer, _read) = timeout(LONG, reader).await.expect(path).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer:?}");
+        timeout(LONG, sender)
+            .await
+            .expect("it is read for ever")
+            .unwrap();
+    }
+    fixture.assert_unchanged().await;
+}

@@ -1,0 +1,109 @@
+//! Studies that are as large as they can be, and larger: refused, or served in good time.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::Fixture;
+use crate::support::study_with;
+
+const LEARNERS: [&str; 5] = [
+    "feedbal:width=sound",
+    "feedbal-lookahead",
+    "feedbal-model",
+    "olp",
+    "q-learning",
+];
+
+#[tokio::test]
+async fn too_large() {
+    let fixture = Fixture::new().await;
+    let many: Vec<String> = (0..100_000).map(|i| format!("name{i}")).collect();
+    for (name, fields) in [
+        ("steps", json!({"horizon": 10_001})),
+        ("states", json!({"states": 1_000_000_000_000_000u64})),
+        ("actions", json!({"actions": 1_000_000_000})),
+        (
+            "feedbacks",
+            json!({"feedbacks": 1_000_000_000, "transition": "1"}),
+        ),
+        ("names", json!({"actions": many})),
+        (
+            "brackets",
+            json!({"transition": format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000))}),
+        ),
+        (
+            "signs",
+            json!({"transition": format!("{}1", "-".repeat(100_000))}),
+        ),
+        ("sums", json!({"transition": vec!["1"; 100_000].join("+")})),
+        (
+            "settings",
+            json!({"learner": format!("feedbal:{}", "sigma2=0.1,".repeat(10_000))}),
+        ),
+    ] {
+        let start = Instant::now();
+        let answer = fixture.json("PUT", "/v1/studies/new", study_with(fields));
+        let answer = answer.await.is_error(422);
+        assert!(answer.text.len() < 2_000, "{name}: {}", answer.text.len());
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}");
+    }
+    fixture.assert_unchanged().await;
+}
+
+/// The largest of everything that is taken, through two episodes, by learners that plan.
+#[tokio::test]
+async fn as_large_as_can_be() {
+    let fixture = Fixture::new().await;
+    let server = &fixture.server;
+    for (name, fields) in [
+        ("steps", json!({"horizon": 10_000})),
+        (
+            "states",
+            json!({"states": 1_000_000_000, "transition": "x + f"}),
+        ),
+        (
+            "branch",
+            json!({"actions": 10_000, "feedbacks": 10_000, "transition": "1"}),
+        ),
+        (
+            "all",
+            json!({"horizon": 10_000, "states": 1_000_000_000, "actions": 1_000, "feedbacks": 1_000,
+                "transition": "x + f + a"}),
+        ),
+        ("window", json!({"learner": "feedbal:window=1000000000000"})),
+    ] {
+        for learner in LEARNERS {
+            let mut fields: Value = fields.clone();
+            if fields.get("learner").is_none() {
+                fields["learner"] = learner.into();
+            }
+            let study = format!("{name}-{learner}").replace([':', '='], "-");
+            let client = server.study(&study);
+            let start = Instant::now();
+            let answer = fixture
+                .json("PUT", &client.path(""), study_with(fields))
+                .await;
+            let status = answer.status.as_u16();
+            assert!([201, 422].contains(&status), "{study}: {}", answer.text);
+            let created = start.elapsed();
+            if status == 201 {
+                let tell = r#"{"step": 1, "action": 0, "feedback": 0, "reason": "x"}"#;
+                for id in ["p1", "p2"] {
+                    client.open(id).await.is(201);
+                    server
+                        .post(&client.episode_path(id, ":tell"), tell)
+                        .await
+                        .is(200);
+                    client.stop(id, 2).await.is(200);
+                    client
+                        .outcome(id, r#"{"costs": [0.1], "rewards": [0.5, 1]}"#)
+                        .await
+                        .is(200);
+                }
+            }
+            println!("{study}: {status}, {created:?}, {:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(20), "{study}");
+        }
+    }
+}

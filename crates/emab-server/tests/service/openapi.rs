@@ -1,0 +1,190 @@
+//! The OpenAPI document and its page: nothing in them that is not so.
+use std::collections::BTreeSet;
+
+use crate::support::TestServer;
+use crate::support::documented::DOCUMENT;
+use axum::body::Body;
+use axum::http::Request;
+use serde_json::Value;
+
+/// Every call: method, address, operation.
+fn calls() -> Vec<(String, String, &'static Value)> {
+    let paths = DOCUMENT["paths"].as_object().unwrap();
+    let calls = paths.iter().flat_map(|(path, item)| {
+        let operations = item.as_object().unwrap().iter();
+        operations.map(|(method, operation)| (method.to_uppercase(), path.clone(), operation))
+    });
+    calls.collect()
+}
+
+/// An address with names in it.
+fn filled(path: &str) -> String {
+    path.replace("{study}", "clinic")
+        .replace("{episode}", "patient-1")
+        .replace("{step}", "1")
+}
+
+#[tokio::test]
+async fn the_calls_are_those_of_the_specification() {
+    let expected = [
+        "GET /docs",
+        "GET /livez",
+        "GET /metrics",
+        "GET /openapi.json",
+        "GET /readyz",
+        "GET /v1/studies",
+        "GET /v1/studies/{study}",
+        "GET /v1/studies/{study}/episodes",
+        "GET /v1/studies/{study}/episodes/{episode}",
+        "GET /v1/studies/{study}/episodes/{episode}/decisions/{step}:replay",
+        "GET /v1/studies/{study}/estimates",
+        "GET /v1/studies/{study}/events",
+        "GET /v1/studies/{study}:export",
+        "POST /v1/studies/{study}/episodes",
+        "POST /v1/studies/{study}/episodes/{episode}/outcome:amend",
+        "POST /v1/studies/{study}/episodes/{episode}:abandon",
+        "POST /v1/studies/{study}/episodes/{episode}:ask",
+        "POST /v1/studies/{study}/episodes/{episode}:stop",
+        "POST /v1/studies/{study}/episodes/{episode}:tell",
+        "POST /v1/studies/{study}:close",
+        "POST /v1/studies/{study}:import",
+        "PUT /v1/studies/{study}",
+        "PUT /v1/studies/{study}/episodes/{episode}/outcome",
+    ];
+    let calls = calls();
+    let mut found: Vec<String> = calls.iter().map(|(m, p, _)| format!("{m} {p}")).collect();
+    found.sort();
+    assert_eq!(found, expected);
+    let ids: BTreeSet<&str> = calls
+        .iter()
+        .map(|(_, _, call)| call["operationId"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids.len(), calls.len());
+    for (method, path, call) in calls {
+        assert!(call["summary"].is_string(), "{method} {path}");
+    }
+}
+
+/// Each of them is there, and asks for a token unless it says that it does not.
+#[tokio::test]
+async fn every_call_is_routed() {
+    let server = TestServer::new();
+    for (method, path, call) in calls() {
+        let request = Request::builder().method(&*method).uri(filled(&path));
+        let request = request.body(Body::empty()).unwrap();
+        let open = call.get("security").is_some();
+        server.send(request).await.is(if open { 200 } else { 401 });
+    }
+}
+
+/// What it refers to is there, and what is there is referred to.
+#[test]
+fn references() {
+    fn walk(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => {
+                if let Some(to) = map.get("$ref") {
+                    found.insert(to.as_str().unwrap().to_owned());
+                }
+                map.values().for_each(|value| walk(value, found));
+            }
+            Value::Array(list) => list.iter().for_each(|value| walk(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    walk(&DOCUMENT, &mut found);
+    let schemas = DOCUMENT["components"]["schemas"].as_object().unwrap();
+    let there: BTreeSet<String> = schemas
+        .keys()
+        .map(|name| format!("#/components/schemas/{name}"))
+        .collect();
+    assert_eq!(found, there);
+}
+
+/// The examples, sent to a new service in the order of an episode, are all taken.
+#[tokio::test]
+async fn the_examples_work() {
+    let server = TestServer::new();
+    let call = async |id: &str, replace: &str| {
+        let (method, path, call) = calls()
+            .into_iter()
+            .find(|(_, _, call)| call["operationId"] == id)
+            .unwrap();
+        let mut content = call["requestBody"]["content"]
+            .as_object()
+            .into_iter()
+            .flatten();
+        let example = content
+            .next()
+            .map_or(&Value::Null, |(_, content)| &content["example"]);
+        let body = Some(example.to_string()).filter(|_| !example.is_null());
+        let path = filled(&path).replace("patient-1", replace);
+        let token = &server.admin;
+        let answer = server.call_as(token, &method, &path, body.as_deref()).await;
+        assert!(answer.status.is_success(), "{id}: {}", answer.text);
+        answer
+    };
+    for id in [
+        "createStudy",
+        "readStudy",
+        "listStudies",
+        "importStudy",
+        "openEpisode",
+        "askEpisode",
+        "tellEpisode",
+        "stopEpisode",
+        "giveOutcome",
+        "amendOutcome",
+        "readEpisode",
+        "listEpisodes",
+        "replayDecision",
+        "readEstimates",
+        "readEvents",
+        "exportStudy",
+    ] {
+        call(id, "patient-1").await;
+    }
+    let other = server.post("/v1/studies/clinic/episodes", "{}").await;
+    let other = other.is(201).at("/episode");
+    call("abandonEpisode", other.as_str().unwrap()).await;
+    call("closeStudy", "").await;
+    server.study("clinic").assert_consistent().await;
+}
+
+#[tokio::test]
+async fn both_are_served() {
+    let server = TestServer::new();
+    let served = server.get("/openapi.json").await.is(200);
+    assert_eq!(served.json(), *DOCUMENT);
+    assert_eq!(served.at("/openapi"), "3.1.0");
+    let page = server.get("/docs").await.is(200);
+    assert!(
+        page.header("content-security-policy")
+            .starts_with("default-src 'none'")
+    );
+    for (_, path, _) in calls() {
+        assert!(page.text.contains(&path), "{path}");
+    }
+}
+
+/// The page needs nothing from elsewhere: no script, no style, no image, no link that leads away.
+#[tokio::test]
+async fn the_page_is_alone() {
+    let server = TestServer::new();
+    let page = server.get("/docs").await.is(200).text;
+    for word in [
+        "<script", "<iframe", "<img", "@import", "url(", " src=", "srcset", "//cdn",
+    ] {
+        assert!(!page.contains(word), "{word}");
+    }
+    for (at, _) in page.match_indices("href=\"") {
+        let to = &page[at + 6..];
+        let to = &to[..to.find('"').unwrap()];
+        let local = to.starts_with('#') || to == "data:,";
+        assert!(
+            local || (to.starts_with('/') && !to.starts_with("//")),
+            "{to}"
+        );
+    }
+}

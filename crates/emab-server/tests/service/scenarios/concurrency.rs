@@ -1,0 +1,147 @@
+//! Many at once.
+
+use serde_json::json;
+
+use crate::support::study::tell;
+use crate::support::{STUDY, TestServer};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_two_different_tells_exactly_one_wins() {
+    let server = std::sync::Arc::new(TestServer::new());
+    let client = server.new_study("clinic", STUDY).await;
+    for round in 0..20 {
+        let id = format!("p{round}");
+        client.open(&id).await.is(201);
+        let path = client.episode_path(&id, ":tell");
+        let bodies = [tell(1, "blood", "positive"), tell(1, "scan", "negative")];
+        let start = std::sync::Arc::new(tokio::sync::Barrier::new(2));
+        let tasks = bodies.clone().map(|body| {
+            let (server, path, start) = (server.clone(), path.clone(), start.clone());
+            tokio::spawn(async move {
+                start.wait().await;
+                server.post(&path, &body).await
+            })
+        });
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        let won = answers.iter().position(|a| a.status == 200).unwrap();
+        let lost = answers[1 - won].clone().is_error(409);
+        assert_eq!(lost.at("/current_step"), 2);
+        // Asked again, both hear the same as before.
+        let again = server.post(&path, &bodies[won]).await.is(200);
+        assert_eq!(again.text, answers[won].text);
+        server.post(&path, &bodies[1 - won]).await.is_error(409);
+        assert_eq!(client.ask(&id).await.is(200).text, again.text);
+    }
+    assert_eq!(client.seq().await, 1 + 2 * 20);
+    client.assert_consistent().await;
+}
+
+/// The same request from many at once: one of them is new, all hear the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_equal_requests_one_counts() {
+    let server = std::sync::Arc::new(TestServer::new());
+    let client = server.new_study("clinic", STUDY).await;
+    let requests = [
+        (
+            "POST",
+            client.path("/episodes"),
+            r#"{"id": "p1"}"#.to_owned(),
+        ),
+        (
+            "POST",
+            client.episode_path("p1", ":tell"),
+            tell(1, "scan", "positive"),
+        ),
+        (
+            "POST",
+            client.episode_path("p1", ":stop"),
+            r#"{"step": 2, "reason": "x"}"#.into(),
+        ),
+        (
+            "PUT",
+            client.episode_path("p1", "/outcome"),
+            r#"{"costs": [0.5], "rewards": [0, 1]}"#.into(),
+        ),
+    ];
+    for (i, (method, path, body)) in requests.into_iter().enumerate() {
+        let tasks: Vec<_> = (0..16)
+            .map(|_| {
+                let (server, path, body) = (server.clone(), path.clone(), body.clone());
+                tokio::spawn(async move {
+                    let token = server.admin.clone();
+                    server.call_as(&token, method, &path, Some(&body)).await
+                })
+            })
+            .collect();
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        assert!(answers.iter().all(|a| a.status.is_success()));
+        assert!(answers.iter().all(|a| a.text == answers[0].text));
+        assert_eq!(client.seq().await, i as u64 + 2);
+    }
+    client.assert_consistent().await;
+}
+
+/// Whole episodes side by side, and somebody who reads all the while.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_busy_hour() {
+    const PEOPLE: usize = 8;
+    const PATIENTS: usize = 12;
+    let server = std::sync::Arc::new(TestServer::new());
+    server.new_study("clinic", STUDY).await;
+    let people: Vec<_> = (0..PEOPLE)
+        .map(|person| {
+            let server = server.clone();
+            tokio::spawn(async move {
+                let client = server.study("clinic");
+                for i in 0..PATIENTS {
+                    let id = format!("p{person}-{i}");
+                    let steps = [("blood", "positive"), ("scan", "negative")];
+                    client
+                        .full_episode(
+                            &id,
+                            &steps[..1 + i % 2],
+                            &[0.1, 0.2][..1 + i % 2],
+                            &[0.3, 0.6, 0.9][..2 + i % 2],
+                        )
+                        .await;
+                    if i % 3 == 0 {
+                        let costs = if i % 2 == 0 { "[0.15]" } else { "[0.15, null]" };
+                        let body = format!(r#"{{"costs": {costs}, "reason": "x"}}"#);
+                        client.amend(&id, &body).await.is(200);
+                    }
+                }
+            })
+        })
+        .collect();
+    let reader = tokio::spawn({
+        let server = server.clone();
+        async move {
+            let client = server.study("clinic");
+            let mut seen = Vec::new();
+            for _ in 0..400 {
+                seen.push(client.estimates().await);
+            }
+            seen
+        }
+    });
+    for person in people {
+        person.await.unwrap();
+    }
+    let client = server.study("clinic");
+    // Whatever was read in passing was true at the event that it names.
+    let seen = reader.await.unwrap();
+    for answer in seen.iter().step_by(7) {
+        let path = format!("/estimates?as_of={}", answer.at("/as_of"));
+        assert_eq!(client.get(&path).await.is(200).text, answer.text);
+    }
+    let view = client.view().await;
+    assert_eq!(view.at("/learned"), json!(PEOPLE * PATIENTS));
+    assert_eq!(view.at("/open"), json!(0));
+    client.assert_consistent().await;
+}

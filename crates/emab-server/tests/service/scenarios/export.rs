@@ -1,0 +1,192 @@
+//! A study taken out of one service and into another: the same log, the same knowledge, to the byte.
+
+use emab_server::domain::event::Record;
+use serde_json::json;
+
+use crate::support::{Answer, STUDY, TestServer, study_of};
+
+async fn exported() -> (TestServer, String) {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client.send_all().await;
+    let lines = client.export().await;
+    (server, lines)
+}
+
+#[tokio::test]
+async fn out_and_in_again() {
+    let (from, lines) = exported().await;
+    let export = from.study("clinic").get(":export").await.is(200);
+    assert_eq!(export.header("content-type"), "application/x-ndjson");
+    let events = lines.lines().count();
+    assert_eq!(export.header("emab-seq"), events.to_string());
+
+    let to = TestServer::new();
+    let client = to.study("clinic");
+    let answer = client.import(&lines).await.is(200);
+    assert_eq!(
+        answer.json(),
+        json!({"taken": events, "repeated": 0, "dry_run": false, "mistakes": []})
+    );
+    assert_eq!(
+        client.view().await.text,
+        from.study("clinic").view().await.text
+    );
+    assert_eq!(
+        client.estimates().await.text,
+        from.study("clinic").estimates().await.text
+    );
+    assert_eq!(client.export().await, lines);
+    for path in ["/episodes", "/episodes/p1", "/episodes/old"] {
+        let (one, other) = (client.get(path).await, from.study("clinic").get(path).await);
+        assert_eq!(one.is(200).text, other.text);
+    }
+    client.assert_consistent().await;
+
+    // Once more, into the same and into where it came from.
+    for server in [&to, &from] {
+        let answer = server.study("clinic").import(&lines).await.is(200);
+        assert_eq!(
+            answer.json(),
+            json!({"taken": 0, "repeated": events, "dry_run": false, "mistakes": []})
+        );
+        assert_eq!(server.study("clinic").export().await, lines);
+    }
+}
+
+#[tokio::test]
+async fn in_two_parts() {
+    let (_from, lines) = exported().await;
+    let to = TestServer::new();
+    let client = to.study("clinic");
+    let all: Vec<&str> = lines.lines().collect();
+    client.import(&all[..10].join("\n")).await.is(200);
+    assert_eq!(client.seq().await, 10);
+    client.assert_consistent().await;
+    let answer = client.import(&all[5..].join("\n")).await.is(200);
+    assert_eq!(
+        (answer.at("/taken"), answer.at("/repeated")),
+        (json!(all.len() - 10), json!(5))
+    );
+    assert_eq!(client.export().await, lines);
+    client.assert_consistent().await;
+}
+
+/// What is not the log of this study is refused, and where there was nothing there is nothing.
+#[tokio::test]
+async fn forged_or_foreign() {
+    let (_from, lines) = exported().await;
+    let all: Vec<&str> = lines.lines().collect();
+    let changed = lines.replacen("\"override\":true", "\"override\":false", 1);
+    let renamed = lines.replace("\"study\":\"clinic\"", "\"study\":\"ward\"");
+    let gap = [&all[..5], &all[6..]].concat().join("\n");
+    let headless = all[1..].join("\n");
+    let first = all[0].replacen("\"horizon\":3", "\"horizon\":4", 1);
+    for (what, body, kept) in [
+        ("changed", &changed, 3),
+        ("renamed", &renamed, 0),
+        ("a gap", &gap, 5),
+        ("headless", &headless, 0),
+        ("another first", &first, 0),
+    ] {
+        let to = TestServer::new();
+        let client = to.study("clinic");
+        let answer = client.import(body).await;
+        let status = answer.status.as_u16();
+        assert!([404, 409, 422].contains(&status), "{what}: {}", answer.text);
+        let _: Answer = answer.is_error(status);
+        if kept == 0 {
+            client.get("").await.is_error(404);
+            // The name is not taken by it.
+            to.put("/v1/studies/clinic", STUDY).await.is(201);
+        } else {
+            assert_eq!(client.seq().await, kept, "{what}");
+        }
+        client.assert_consistent().await;
+    }
+    // Into another study of the same name.
+    let to = TestServer::new();
+    let client = to.new_study("clinic", &study_of("feedbal")).await;
+    client.import(&lines).await.is_error(409);
+    assert_eq!(client.seq().await, 1);
+    // And under another name.
+    to.study("ward").import(&lines).await.is_error(422);
+    to.get("/v1/studies/ward").await.is_error(404);
+}
+
+#[tokio::test]
+async fn a_dry_run_of_a_study_writes_nothing() {
+    let (from, lines) = exported().await;
+    let events = lines.lines().count();
+    let to = TestServer::new();
+    let path = "/v1/studies/clinic:import?dry_run=true";
+    let answer = to.post(path, &lines).await.is(200);
+    assert_eq!(
+        answer.json(),
+        json!({"taken": events, "repeated": 0, "dry_run": true, "mistakes": []})
+    );
+    to.get("/v1/studies/clinic").await.is_error(404);
+    // It says what would happen where the study is.
+    let answer = from.post(path, &lines).await.is(200);
+    assert_eq!(
+        answer.json(),
+        json!({"taken": 0, "repeated": events, "dry_run": true, "mistakes": []})
+    );
+    let other = to.new_study("clinic", &study_of("feedbal")).await;
+    to.post(path, &lines).await.is_error(409);
+    assert_eq!(other.seq().await, 1);
+    to.post("/v1/studies/ward:import?dry_run=true", &lines)
+        .await
+        .is_error(422);
+}
+
+/// A log whose hashes fit, and whose contents do not: whoever has a token and patience can make one.
+#[tokio::test]
+async fn forged_with_care() {
+    let (_from, lines) = exported().await;
+    let all: Vec<&str> = lines.lines().collect();
+    for (what, at, from, by) in [
+        ("its spec", 0, "\"horizon\":3", "\"horizon\":-3"),
+        ("its learner", 0, "feedbal:width=sound", "random"),
+        ("no spec", 0, "\"problem\":{", "\"problems\":{"),
+        ("its number", 0, "\"seq\":1", "\"seq\":0"),
+        ("its number", 4, "\"seq\":5", "\"seq\":0"),
+        ("its decision", 1, "\"explored\":true", "\"explored\":7"),
+        ("its decision", 1, "\"step\":1", "\"step\":2"),
+        (
+            "its episode",
+            1,
+            "\"episode\":\"p1\"",
+            "\"episode\":\"\\u0000\"",
+        ),
+    ] {
+        let forged: Vec<String> = all
+            .iter()
+            .enumerate()
+            .map(|(i, line)| {
+                if i != at {
+                    return (*line).to_owned();
+                }
+                let changed = line.replacen(from, by, 1);
+                assert_ne!(changed, *line, "{what}");
+                let record = Record::from_line(&changed).unwrap();
+                Record::new(record.seq, record.text).line()
+            })
+            .collect();
+        for rest in [":import", ":import?dry_run=true"] {
+            let to = TestServer::new();
+            let client = to.study("clinic");
+            let answer = to.post(&client.path(rest), &forged.join("\n")).await;
+            let status = answer.status.as_u16();
+            if rest != ":import" && status == 200 {
+                assert_ne!(answer.at("/mistakes"), json!([]), "{what}");
+                continue;
+            }
+            assert!([409, 422].contains(&status), "{what}: {}", answer.text);
+            answer.is_error(status);
+            if client.get("").await.status == 200 {
+                client.assert_consistent().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Two copies of the service on one PostgreSQL database: any of them answers any request.
+
+use std::sync::Arc;
+
+use emab_harness::postgres::Server;
+use emab_server::app::audit::audit_study;
+use emab_server::store::postgres::Postgres;
+
+use crate::support::study::tell;
+use crate::support::{STUDY, TestServer};
+
+fn copy(url: &str) -> TestServer {
+    TestServer::over(
+        tempfile::tempdir().unwrap(),
+        Arc::new(Postgres::open(url).unwrap()),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_copies_are_one_service() {
+    // PostgreSQL's client drives a runtime of its own.
+    let made = tokio::task::spawn_blocking(|| {
+        let server = Server::shared().unwrap();
+        let url = server.database("two_copies").unwrap();
+        (server, Arc::new(copy(&url)), Arc::new(copy(&url)), url)
+    });
+    let (_server, one, two, url) = made.await.unwrap();
+    let client = one.new_study("clinic", STUDY).await;
+    let there = two.study("clinic");
+    for round in 0..10 {
+        // Opened here, told there: two different tells at the same instant, of which one wins.
+        let id = format!("p{round}");
+        client.open(&id).await.is(201);
+        let path = client.episode_path(&id, ":tell");
+        let tasks = [
+            (&one, tell(1, "blood", "positive")),
+            (&two, tell(1, "scan", "negative")),
+        ];
+        let tasks = tasks.map(|(copy, body)| {
+            let (copy, path) = (copy.clone(), path.clone());
+            tokio::spawn(async move { copy.post(&path, &body).await })
+        });
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        let won = answers.iter().position(|a| a.status == 200).unwrap();
+        answers[1 - won].clone().is_error(409);
+        assert_eq!(client.ask(&id).await.is(200).text, answers[won].text);
+        assert_eq!(there.ask(&id).await.is(200).text, answers[won].text);
+        there.stop(&id, 2).await.is(200);
+        there
+            .outcome(&id, r#"{"costs": [0.25], "rewards": [0, 1]}"#)
+            .await
+            .is(200);
+        if round == 5 {
+            // What one copy corrects, the other has to learn anew.
+            client
+                .amend("p2", r#"{"rewards": [1, null], "reason": "mistyped"}"#)
+                .await
+                .is(200);
+        }
+    }
+    assert_eq!(
+        client.estimates().await.is(200).text,
+        there.estimates().await.is(200).text
+    );
+    one.service.finish();
+    two.service.finish();
+    let audited = tokio::task::spawn_blocking(move || {
+        let mut store = Postgres::open(&url).unwrap().reader().unwrap();
+        let head = store.head("clinic").unwrap().unwrap();
+        audit_study(&mut *store, head).unwrap()
+    });
+    let report = audited.await.unwrap();
+    assert!(report.is_clean(), "{report:#?}");
+    assert_eq!(report.events, 1 + 10 * 4 + 1);
+}

@@ -1,0 +1,286 @@
+//! Tokens: who may do what, and who sees what.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::Request;
+
+use crate::support::every_command::COMMANDS;
+use crate::support::{Answer, STUDY, TestServer};
+
+/// Every call of the service under a study: method, rest of the address, body.
+const CALLS: &[(&str, &str, &str)] = &[
+    ("PUT", "", STUDY),
+    ("GET", "", ""),
+    ("POST", ":close", ""),
+    ("GET", "/estimates", ""),
+    ("POST", "/episodes", r#"{"id": "p1"}"#),
+    ("GET", "/episodes", ""),
+    ("GET", "/episodes/p1", ""),
+    ("POST", "/episodes/p1:ask", ""),
+    (
+        "POST",
+        "/episodes/p1:tell",
+        r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "a"}"#,
+    ),
+    ("POST", "/episodes/p1:stop", r#"{"step": 2, "reason": "b"}"#),
+    ("POST", "/episodes/p1:abandon", r#"{"reason": "c"}"#),
+    ("PUT", "/episodes/p1/outcome", "{}"),
+    ("POST", "/episodes/p1/outcome:amend", r#"{"reason": "d"}"#),
+    ("GET", "/episodes/p1/decisions/1:replay", ""),
+    ("GET", "/events", ""),
+    ("GET", ":export", ""),
+    (
+        "POST",
+        ":import",
+        r#"{"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}"#,
+    ),
+];
+
+async fn call(
+    server: &TestServer,
+    token: &str,
+    (method, rest, body): (&str, &str, &str),
+) -> Answer {
+    let body = Some(body).filter(|body| !body.is_empty());
+    let path = format!("/v1/studies/clinic{rest}");
+    server.call_as(token, method, &path, body).await
+}
+
+/// An `R` may read, an `A` may act, an `L` may read the log: the rest is 403.
+#[tokio::test]
+async fn each_role_does_its_own() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client.open("p1").await.is(201);
+    let needs = [
+        "", "R", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "L", "L", "L", "",
+    ];
+    for (call_, need) in CALLS.iter().zip(needs) {
+        for (token, may) in [
+            (&server.operator, "RAM"),
+            (&server.viewer, "RL"),
+            (&server.blinded, "RA"),
+        ] {
+            let answer = call(&server, token, *call_).await;
+            if !need.is_empty() && may.contains(need) {
+                assert_ne!(answer.status.as_u16(), 403, "{call_:?}");
+            } else {
+                answer.is_error(403);
+            }
+        }
+    }
+    // The metrics are for those who operate the service.
+    for (token, status) in [
+        (&server.admin, 200),
+        (&server.viewer, 200),
+        (&server.operator, 403),
+        (&server.blinded, 403),
+    ] {
+        server
+            .call_as(token, "GET", "/metrics", None)
+            .await
+            .is(status);
+    }
+}
+
+#[tokio::test]
+async fn a_viewer_changes_nothing() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client.open("p1").await.is(201);
+    let seq = client.seq().await;
+    for write in CALLS.iter().filter(|(method, _, _)| *method != "GET") {
+        call(&server, &server.viewer, *write).await.is_error(403);
+    }
+    assert_eq!(client.seq().await, seq);
+}
+
+/// Words by which actions could be compared.
+const COMPARES: [&str; 8] = [
+    "estimate",
+    "runner_up",
+    "certificate",
+    "explored",
+    "withheld",
+    "mean",
+    "upper",
+    "index",
+];
+
+#[tokio::test]
+async fn whoever_is_blinded_sees_the_action_only() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client
+        .full_episode("a", &[("blood", "positive")], &[0.0], &[0.0, 1.0])
+        .await;
+    client
+        .full_episode("b", &[("scan", "positive")], &[0.0], &[0.0, 0.5])
+        .await;
+    let seen = client.open("p1").await.is(201);
+    assert!(seen.at("/certificate").is_number());
+    let blind = |answer: Answer| {
+        let answer = answer.is(200);
+        for word in COMPARES {
+            assert!(!answer.text.contains(word), "{word}: {}", answer.text);
+        }
+        answer
+    };
+    let open = call(&server, &server.blinded, CALLS[4]).await;
+    let open = blind(open);
+    let fields = open.json();
+    let mut fields: Vec<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
+    fields.sort_unstable();
+    let expected = [
+        "action",
+        "as_of",
+        "episode",
+        "previous",
+        "spec_hash",
+        "state",
+        "step",
+        "study",
+    ];
+    assert_eq!(fields, expected);
+    assert_eq!(open.at("/action"), seen.at("/action"));
+    let ask = blind(call(&server, &server.blinded, CALLS[7]).await);
+    assert_eq!(ask.text, open.text);
+    blind(call(&server, &server.blinded, CALLS[8]).await);
+    let read = blind(call(&server, &server.blinded, CALLS[6]).await);
+    assert_eq!(read.at("/steps/0/decision"), open.json());
+    blind(call(&server, &server.blinded, CALLS[5]).await);
+    blind(call(&server, &server.blinded, CALLS[9]).await);
+    blind(call(&server, &server.blinded, CALLS[11]).await);
+    // A refusal says nothing more.
+    let refused = call(
+        &server,
+        &server.blinded,
+        (
+            "POST",
+            "/episodes/p1:tell",
+            r#"{"step": 9, "action": 0, "feedback": 0}"#,
+        ),
+    );
+    let refused = refused.await.is_error(409);
+    for word in COMPARES {
+        assert!(!refused.text.contains(word), "{}", refused.text);
+    }
+    for rest in [
+        "/estimates",
+        "/estimates?as_of=1",
+        "/events",
+        ":export",
+        "/episodes/p1/decisions/1:replay",
+    ] {
+        call(&server, &server.blinded, ("GET", rest, ""))
+            .await
+            .is_error(403);
+    }
+    // Nor does it help to ask for a stream.
+    let request = Request::get("/v1/studies/clinic/events")
+        .header("authorization", format!("Bearer {}", server.blinded))
+        .header("accept", "text/event-stream");
+    server
+        .send(request.body(Body::empty()).unwrap())
+        .await
+        .is_error(403);
+}
+
+#[tokio::test]
+async fn a_token_of_another_study() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client.send_all().await;
+    server.new_study("zebra", STUDY).await;
+    let head = client.view().await.text;
+    for each in CALLS {
+        call(&server, &server.elsewhere, *each).await.is_error(403);
+    }
+    assert_eq!(client.view().await.text, head);
+    // Whether others are there is not told either.
+    let path = "/v1/studies/no-such-study";
+    let unknown = server.call_as(&server.elsewhere, "GET", path, None).await;
+    unknown.is_error(403);
+    let list = server.call_as(&server.elsewhere, "GET", "/v1/studies", None);
+    assert_eq!(list.await.is(200).at("/studies"), serde_json::json!([]));
+    let path = "/v1/studies/elsewhere";
+    let own = server.call_as(&server.elsewhere, "PUT", path, Some(STUDY));
+    own.await.is(201);
+    for page in ["/v1/studies", "/v1/studies?limit=1"] {
+        let list = server.call_as(&server.elsewhere, "GET", page, None).await;
+        let list = list.is(200);
+        assert_eq!(list.at("/studies/0/study"), "elsewhere");
+        assert!(!list.text.contains("\"clinic\""), "{}", list.text);
+        assert!(!list.text.contains("zebra"), "{}", list.text);
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_out_within_two_seconds() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    call(&server, &server.operator, COMMANDS[0]).await.is(201);
+    server.tokens.revoke("operator").unwrap();
+    let start = Instant::now();
+    loop {
+        let answer = call(&server, &server.operator, COMMANDS[0]).await;
+        if answer.status.as_u16() == 401 {
+            let answer = answer.is_error(401);
+            assert_eq!(answer.header("www-authenticate"), "Bearer");
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(2));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(client.seq().await, 2);
+    // Others stay.
+    call(&server, &server.blinded, COMMANDS[0]).await.is(200);
+}
+
+/// Events name the token by its id, never by its secret.
+#[tokio::test]
+async fn no_secret_in_the_log() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    call(&server, &server.operator, COMMANDS[0]).await.is(201);
+    let ids: Vec<_> = server.tokens.list().unwrap();
+    let id = |name: &str| ids.iter().find(|t| t.name() == name).unwrap().id();
+    assert_eq!(client.events("created").await[0]["by"], id("admin"));
+    assert_eq!(client.events("opened").await[0]["by"], id("operator"));
+    let export = client.export().await;
+    for secret in [&server.admin, &server.operator] {
+        assert!(!export.contains(secret.as_str()));
+    }
+}
+
+/// Estimates could be computed from outcomes: whoever must not compare sees none, not even in a refusal.
+#[tokio::test]
+async fn a_blinded_token_sees_no_outcome() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client.open("p1").await.is(201);
+    client.stop("p1", 1).await.is(200);
+    client
+        .outcome("p1", r#"{"costs": [], "rewards": [0.8125]}"#)
+        .await
+        .is(200);
+    let role = emab_server::tokens::Role::Blinded;
+    let (_, secret) = server.tokens.new_token("nurse", role, None).unwrap();
+    let other = r#"{"costs": [], "rewards": [0.5]}"#;
+    for (method, path, body) in [
+        ("GET", client.path("/episodes"), None),
+        ("GET", client.episode_path("p1", ""), None),
+        ("PUT", client.episode_path("p1", "/outcome"), Some(other)),
+        (
+            "POST",
+            client.episode_path("p1", ":stop"),
+            Some(r#"{"step": 1}"#),
+        ),
+    ] {
+        let answer = server.call_as(secret.reveal(), method, &path, body).await;
+        assert!(answer.status.as_u16() < 500);
+        assert!(!answer.text.contains("0.8125"), "{path}: {}", answer.text);
+        assert_eq!(answer.at("/outcome"), serde_json::Value::Null);
+    }
+}

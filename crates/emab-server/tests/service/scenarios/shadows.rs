@@ -1,0 +1,84 @@
+//! Shadow learners: asked and logged, and never shown or listened to.
+
+use serde_json::json;
+
+use crate::support::every_command::COMMANDS;
+use crate::support::{STUDY, TestServer, study_with};
+
+#[tokio::test]
+async fn in_the_log_and_nowhere_else() {
+    let server = TestServer::new();
+    let shadow = json!({"shadow": ["q-learning", "feedbal:width=paper"]});
+    let watched = server.new_study("watched", &study_with(shadow)).await;
+    let plain = server.new_study("plain", STUDY).await;
+    for request in COMMANDS {
+        let (one, other) = (
+            watched.send_command(*request).await,
+            plain.send_command(*request).await,
+        );
+        assert!(one.status.is_success(), "{}", one.text);
+        assert!(!one.text.contains("q-learning") || request.1 == ":close");
+        // The learner does not know that others are asked.
+        for pointer in [
+            "/action",
+            "/estimate",
+            "/runner_up",
+            "/certificate",
+            "/explored",
+            "/as_of",
+        ] {
+            assert_eq!(one.at(pointer), other.at(pointer), "{request:?} {pointer}");
+        }
+    }
+    let rows = |answer: crate::support::Answer| answer.at("/estimates");
+    assert_eq!(
+        rows(watched.estimates().await),
+        rows(plain.estimates().await)
+    );
+    for kind in ["opened", "told"] {
+        for event in watched.events(kind).await {
+            let shadow = event["data"]["shadow"].as_array().unwrap();
+            let names: Vec<_> = shadow.iter().map(|s| s["learner"].clone()).collect();
+            assert_eq!(names, ["q-learning", "feedbal:width=paper"]);
+            assert!(shadow.iter().all(|s| s["action"].is_string()));
+        }
+        for event in plain.events(kind).await {
+            assert_eq!(event["data"].get("shadow"), None);
+        }
+    }
+    let episode = watched.get("/episodes/p1").await.is(200);
+    assert!(!episode.text.contains("q-learning"), "{}", episode.text);
+    watched.assert_consistent().await;
+
+    // Whoever may read the log may know of them; who acts may not.
+    let path = watched.path("");
+    for (token, sees) in [
+        (&server.admin, true),
+        (&server.viewer, true),
+        (&server.operator, false),
+        (&server.blinded, false),
+    ] {
+        let view = server.call_as(token, "GET", &path, None).await.is(200);
+        assert_eq!(view.text.contains("q-learning"), sees);
+        assert_eq!(view.text.contains("shadow"), sees);
+        let list = server.call_as(token, "GET", "/v1/studies", None).await;
+        assert_eq!(list.is(200).text.contains("q-learning"), sees);
+    }
+}
+
+#[tokio::test]
+async fn not_too_many_of_them() {
+    let server = TestServer::new();
+    for wrong in [json!("feedbal"), json!({}), json!(vec!["feedbal"; 17])] {
+        let spec = study_with(json!({ "shadow": wrong }));
+        server
+            .put("/v1/studies/clinic", &spec)
+            .await
+            .is_error_at(400, "/shadow");
+    }
+    let spec = study_with(json!({"shadow": [7]}));
+    server
+        .put("/v1/studies/clinic", &spec)
+        .await
+        .is_error_at(400, "/shadow/0");
+}

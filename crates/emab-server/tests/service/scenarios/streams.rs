@@ -1,0 +1,172 @@
+//! The log in pages, and as it grows.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt;
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+use tower::ServiceExt;
+
+use crate::support::socket::{Running, until};
+use crate::support::{STUDY, TestServer};
+
+const LONG: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn in_pages() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    client.send_all().await;
+    let all = client.export().await;
+    let mut text = String::new();
+    let mut after = 0;
+    loop {
+        let page = client.get(&format!("/events?after={after}&limit=4")).await;
+        let page = page.is(200);
+        assert_eq!(page.header("content-type"), "application/x-ndjson");
+        assert!(page.text.lines().count() <= 4);
+        if page.text.is_empty() {
+            break;
+        }
+        after += page.text.lines().count();
+        text.push_str(&page.text);
+    }
+    assert_eq!(text, all);
+    assert_eq!(client.get("/events").await.is(200).text, all);
+    for (i, line) in all.lines().enumerate() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(event["seq"], i + 1);
+    }
+}
+
+/// A stream of events, as the router gives it.
+struct Stream(Body, String);
+
+impl Stream {
+    async fn open(server: &TestServer, path: &str, last: Option<&str>) -> Stream {
+        let mut request = Request::get(path)
+            .header("authorization", format!("Bearer {}", server.viewer))
+            .header("accept", "text/event-stream");
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let request = request.body(Body::empty()).unwrap();
+        let response = server.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Stream(response.into_body(), String::new())
+    }
+
+    /// The next event: its id and its data.
+    async fn next(&mut self) -> (u64, String) {
+        loop {
+            if let Some((block, rest)) = self.1.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.1 = rest;
+                // A comment says that somebody is there.
+                if block.starts_with(':') {
+                    continue;
+                }
+                let (id, data) = block.split_once('\n').unwrap();
+                let id = id.strip_prefix("id: ").unwrap().parse().unwrap();
+                return (id, data.strip_prefix("data: ").unwrap().to_owned());
+            }
+            let frame = timeout(LONG, self.0.frame()).await.expect("nothing came");
+            let data = frame.unwrap().unwrap().into_data().unwrap();
+            self.1.push_str(std::str::from_utf8(&data).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn as_it_grows() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    let path = client.path("/events");
+    let mut stream = Stream::open(&server, &path, None).await;
+    assert_eq!(stream.next().await.0, 1);
+    client.open("p1").await.is(201);
+    let (id, data) = stream.next().await;
+    assert_eq!(id, 2);
+    client.tell("p1", 1, "scan", "positive").await.is(200);
+    client.stop("p1", 2).await.is(200);
+    assert_eq!(stream.next().await.0, 3);
+    drop(stream);
+    // Whoever comes back says where they were.
+    let mut stream = Stream::open(&server, &path, Some("3")).await;
+    let (id, _) = stream.next().await;
+    assert_eq!(id, 4);
+    let mut stream = Stream::open(&server, &format!("{path}?after=1"), None).await;
+    assert_eq!(stream.next().await, (2, data.clone()));
+    assert_eq!(client.export().await.lines().nth(1), Some(&*data));
+    // The header counts more: a browser sends both when it comes back.
+    let mut stream = Stream::open(&server, &format!("{path}?after=1"), Some("2")).await;
+    assert_eq!(stream.next().await.0, 3);
+}
+
+#[tokio::test]
+async fn on_a_socket() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    let running = Running::start(
+        server.router.clone(),
+        emab_server::transport::Limits::default(),
+        None,
+    )
+    .await;
+    let request = |last: &str| {
+        format!(
+            "GET /v1/studies/clinic/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             accept: text/event-stream\r\n{last}\r\n",
+            server.admin
+        )
+    };
+    let mut stream = running.connect().await;
+    stream.write_all(request("").as_bytes()).await.unwrap();
+    let head = until(&mut stream, "id: 1\n", 1).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    client.open("p1").await.is(201);
+    until(&mut stream, "id: 2\n", 1).await;
+    drop(stream);
+    client.stop("p1", 1).await.is(200);
+    let mut stream = running.connect().await;
+    let again = request("last-event-id: 2\r\n");
+    stream.write_all(again.as_bytes()).await.unwrap();
+    let text = until(&mut stream, "id: 3\n", 1).await;
+    assert!(!text.contains("id: 2\n"), "{text}");
+}
+
+/// A stream ends with the token that opened it.
+#[tokio::test]
+async fn not_for_a_token_that_was_revoked() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    let mut stream = Stream::open(&server, &client.path("/events"), None).await;
+    assert_eq!(stream.next().await.0, 1);
+    server.tokens.revoke("viewer").unwrap();
+    let end = async { while stream.0.frame().await.is_some() {} };
+    timeout(Duration::from_secs(4), end)
+        .await
+        .expect("it goes on for ever");
+}
+
+/// Nor does it keep the service from stopping.
+#[tokio::test]
+async fn not_after_the_service_stops() {
+    let server = TestServer::new();
+    let client = server.new_study("clinic", STUDY).await;
+    let mut stream = Stream::open(&server, &client.path("/events"), None).await;
+    assert_eq!(stream.next().await.0, 1);
+    server.app.end_streams();
+    let end = async { while stream.0.frame().await.is_some() {} };
+    timeout(LONG, end).await.expect("it goes on for ever");
+    let request = Request::get(client.path("/events"))
+        .header("authorization", format!("Bearer {}", server.viewer))
+        .header("accept", "text/event-stream");
+    let request = request.body(Body::empty()).unwrap();
+    server.send(request).await.is_error(503);
+    // The log can still be read.
+    client.get("/events").await.is(200);
+}

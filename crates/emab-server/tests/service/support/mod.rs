@@ -1,0 +1,231 @@
+//! A service on a store of its own, called without a socket.
+#![allow(dead_code)] // each test file uses what it needs
+
+pub mod documented;
+pub mod every_command;
+pub mod socket;
+pub mod study;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use emab_server::app::metrics::Metrics;
+use emab_server::app::service::Service;
+use emab_server::http::{App, Rates, app};
+use emab_server::store::Backend;
+use emab_server::store::sqlite::Sqlite;
+use emab_server::tokens::{Role, TokenFile, Tokens};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+/// A clinic: at most two tests, then the decision.
+pub const STUDY: &str = r#"{
+    "horizon": 3,
+    "states": ["unknown", "clear", "suspect"],
+    "actions": ["blood", "scan"],
+    "feedbacks": ["negative", "positive"],
+    "transition": "1 + f",
+    "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]},
+    "learner": "feedbal:width=sound"
+}"#;
+
+/// The clinic with some fields set.
+pub fn study_with(fields: Value) -> String {
+    let mut spec: Value = serde_json::from_str(STUDY).unwrap();
+    for (name, value) in fields.as_object().unwrap() {
+        spec[name] = value.clone();
+    }
+    spec.to_string()
+}
+
+/// The clinic under another learner.
+pub fn study_of(learner: &str) -> String {
+    study_with(serde_json::json!({ "learner": learner }))
+}
+
+/// A service and who may call it.
+pub struct TestServer {
+    pub folder: TempDir,
+    pub service: Arc<Service>,
+    pub app: App,
+    pub router: Router,
+    pub tokens: TokenFile,
+    pub admin: String,
+    pub operator: String,
+    pub viewer: String,
+    pub blinded: String,
+    /// An admin of the study `elsewhere` alone.
+    pub elsewhere: String,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub text: String,
+    pub headers: axum::http::HeaderMap,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
+    }
+
+    /// The value at a JSON pointer.
+    pub fn at(&self, pointer: &str) -> Value {
+        self.json().pointer(pointer).cloned().unwrap_or(Value::Null)
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[track_caller]
+    pub fn is(self, status: u16) -> Answer {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text);
+        self
+    }
+
+    /// A refusal of this status, as all of them are: problem details with a stable type.
+    #[track_caller]
+    pub fn is_error(self, status: u16) -> Answer {
+        let answer = self.is(status);
+        assert_eq!(
+            answer.header("content-type"),
+            "application/problem+json",
+            "{}",
+            answer.text
+        );
+        let kind = (answer.at("/type"), answer.at("/title"));
+        let known = emab_server::domain::error::KINDS
+            .iter()
+            .any(|(kinds, s, title)| *s == status && kind == ((*kinds).into(), (*title).into()));
+        assert!(known, "{}", answer.text);
+        assert_eq!(answer.at("/status"), status);
+        assert!(!answer.at("/detail").as_str().unwrap().is_empty());
+        answer
+    }
+
+    /// A refusal that names the place of the fault.
+    #[track_caller]
+    pub fn is_error_at(self, status: u16, pointer: &str) -> Answer {
+        let answer = self.is_error(status);
+        assert_eq!(answer.at("/pointer"), pointer, "{}", answer.text);
+        answer
+    }
+}
+
+impl TestServer {
+    /// With a SQLite store in a folder of its own.
+    pub fn new() -> TestServer {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
+        TestServer::over(folder, Arc::new(store))
+    }
+
+    pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> TestServer {
+        let tokens = TokenFile::at(folder.path().join("tokens.json"));
+        // Those of an earlier start are gone with their secrets.
+        let _ = std::fs::remove_file(tokens.path());
+        let new = |name: &str, role, studies| {
+            let (_, secret) = tokens.new_token(name, role, studies).unwrap();
+            secret.reveal().to_owned()
+        };
+        let admin = new("admin", Role::Admin, None);
+        let operator = new("operator", Role::Operator, None);
+        let viewer = new("viewer", Role::Viewer, None);
+        let blinded = new("blinded", Role::Blinded, None);
+        let bound = Some(vec!["elsewhere".to_owned()]);
+        let elsewhere = new("elsewhere", Role::Admin, bound);
+        let metrics = Metrics::new();
+        let service = Service::start(backend, metrics.clone()).unwrap();
+        let watched = Tokens::watch(tokens.path()).unwrap();
+        let parts = App::new(service.clone(), watched, Rates::new(0), metrics);
+        let router = app(parts.clone());
+        TestServer {
+            folder,
+            service,
+            app: parts,
+            router,
+            tokens,
+            admin,
+            operator,
+            viewer,
+            blinded,
+            elsewhere,
+        }
+    }
+
+    /// The same store under a new process, as far as one process can be two.
+    pub fn restarted(self) -> TestServer {
+        self.service.finish();
+        let TestServer {
+            folder,
+            service,
+            app,
+            router,
+            ..
+        } = self;
+        drop((service, app, router));
+        let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
+        TestServer::over(folder, Arc::new(store))
+    }
+
+    /// The store's file.
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("studies.db")
+    }
+
+    /// A call with a token.
+    pub async fn call_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Answer {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {token}"));
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let body = body.map_or(Body::empty(), |body| Body::from(body.to_owned()));
+        self.send(request.body(body).unwrap()).await
+    }
+
+    /// Any request. Whatever is answered must be documented.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().to_string(), request.uri().to_string());
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (status, headers) = (response.status(), response.headers().clone());
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let kind = headers["content-type"].to_str().unwrap();
+        documented::check(&method, &path, status.as_u16(), kind);
+        Answer {
+            status,
+            text,
+            headers,
+        }
+    }
+
+    pub async fn post(&self, path: &str, body: &str) -> Answer {
+        self.call_as(&self.admin, "POST", path, Some(body)).await
+    }
+
+    pub async fn put(&self, path: &str, body: &str) -> Answer {
+        self.call_as(&self.admin, "PUT", path, Some(body)).await
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call_as(&self.admin, "GET", path, None).await
+    }
+}

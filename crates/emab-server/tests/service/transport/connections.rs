@@ -1,0 +1,329 @@
+//! The edge under clients that are slow, silent, many or rude, on real sockets.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::support::socket::{GET, GET_AND_CLOSE, LONG, Running, ask, ms, rest, until};
+use axum::body::{Body, Bytes};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use emab_server::transport::{BodyError, Limits, Peer};
+use http_body_util::BodyExt;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use tokio_stream::StreamExt;
+
+fn hello() -> Router {
+    Router::new().route("/", get(|| async { "hello" }))
+}
+
+#[tokio::test]
+async fn requests_are_answered_and_know_their_peer() {
+    let app = Router::new().route(
+        "/",
+        get(|Extension(Peer(peer)): Extension<Peer>| async move { format!("you are {peer}") }),
+    );
+    let running = Running::start(app, Limits::default(), None).await;
+    let mut stream = running.connect().await;
+    let me = format!("you are {}", stream.local_addr().unwrap());
+    // One after the other, and both at once.
+    for request in [GET.to_vec(), [GET, GET].concat()] {
+        stream.write_all(&request).await.unwrap();
+        let times = request.len() / GET.len();
+        let text = until(&mut stream, &me, times).await;
+        assert_eq!(text.matches("HTTP/1.1 200 OK").count(), times, "{text}");
+    }
+    running.open(1).await;
+    drop(stream);
+    running.open(0).await;
+}
+
+#[tokio::test]
+async fn a_slow_head_is_cut_off() {
+    let limits = Limits {
+        head: ms(300),
+        ..Limits::default()
+    };
+    let running = Running::start(hello(), limits, None).await;
+    let start = Instant::now();
+    let (silent, dripping, second) = tokio::join!(
+        async { rest(&mut running.connect().await).await },
+        async { rest(&mut drip(running.connect().await).await).await },
+        async {
+            // The second head on a connection is as slow.
+            let mut stream = running.connect().await;
+            stream.write_all(GET).await.unwrap();
+            until(&mut stream, "hello", 1).await;
+            rest(&mut drip(stream).await).await
+        },
+    );
+    assert!(start.elapsed() >= ms(300));
+    assert_eq!([silent, dripping, second], [""; 3]);
+    running.open(0).await;
+    assert!(ask(running.addr, GET_AND_CLOSE).await.ends_with("hello"));
+}
+
+/// Sends a head byte by byte, and never all of it.
+async fn drip(mut stream: TcpStream) -> TcpStream {
+    for byte in GET.iter().cycle().take(24) {
+        sleep(ms(50)).await;
+        if stream.write_all(&[*byte]).await.is_err() {
+            break;
+        }
+    }
+    stream
+}
+
+#[tokio::test]
+async fn idle_connections_rest_longer_than_a_head_may_take_and_not_for_ever() {
+    let limits = Limits {
+        head: ms(100),
+        idle: ms(800),
+        ..Limits::default()
+    };
+    let running = Running::start(hello(), limits, None).await;
+    let mut stream = running.connect().await;
+    for _ in 0..2 {
+        stream.write_all(GET).await.unwrap();
+        until(&mut stream, "hello", 1).await;
+        sleep(ms(300)).await;
+    }
+    assert_eq!(rest(&mut stream).await, "");
+    running.open(0).await;
+}
+
+#[tokio::test]
+async fn a_long_answer_is_not_taken_for_an_idle_connection() {
+    let limits = Limits {
+        head: ms(50),
+        idle: ms(50),
+        stalled: ms(50),
+        body: ms(50),
+        ..Limits::default()
+    };
+    let stream = || async {
+        let pieces = tokio_stream::iter(0..10).then(|i| async move {
+            sleep(ms(60)).await;
+            Ok::<_, std::io::Error>(format!("piece {i}\n"))
+        });
+        Body::from_stream(pieces)
+    };
+    let app = Router::new().route("/", get(stream));
+    let running = Running::start(app, limits, None).await;
+    let text = ask(running.addr, GET_AND_CLOSE).await;
+    assert!(text.contains("piece 9"), "{text}");
+}
+
+fn measured() -> Router {
+    let measure = |body: Body| async {
+        match body.collect().await {
+            Ok(body) => format!("{} bytes", body.to_bytes().len()),
+            Err(error) => {
+                let error = error.into_inner();
+                match error.downcast_ref::<BodyError>() {
+                    Some(BodyError::TooSlow { received, .. }) => format!("slow after {received}"),
+                    _ => format!("other: {error}"),
+                }
+            }
+        }
+    };
+    Router::new().route("/", post(measure))
+}
+
+const POST: &[u8] =
+    b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 100\r\n\r\n";
+
+#[tokio::test]
+async fn a_trickle_of_a_body_ends_and_a_steady_one_does_not() {
+    let limits = |rate| Limits {
+        body: ms(400),
+        body_rate: rate,
+        ..Limits::default()
+    };
+    // The same body in ten parts, for two rates.
+    let send = |rate| async move {
+        let running = Running::start(measured(), limits(rate), None).await;
+        let (mut from, mut to) = running.connect().await.into_split();
+        to.write_all(POST).await.unwrap();
+        let send = async {
+            for _ in 0..10 {
+                sleep(ms(100)).await;
+                let _ = to.write_all(&[b'x'; 10]).await;
+            }
+        };
+        tokio::join!(rest(&mut from), send).0
+    };
+    let (fast, slow) = tokio::join!(send(10), send(1_000_000));
+    assert!(fast.ends_with("100 bytes"), "{fast}");
+    assert!(slow.contains("slow after "), "{slow}");
+}
+
+#[tokio::test]
+async fn an_answer_before_the_end_of_the_body_arrives() {
+    let app = Router::new().route("/", post(|| async { "too much" }));
+    let running = Running::start(app, Limits::default(), None).await;
+    let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n";
+    let mut request = head.as_bytes().to_vec();
+    request.resize(head.len() + 10_000_000, b'x');
+    for _ in 0..20 {
+        assert!(ask(running.addr, &request).await.ends_with("too much"));
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_an_error_and_not_a_short_body() {
+    let (told, mut tell) = tokio::sync::mpsc::channel(1);
+    let app = Router::new().route(
+        "/",
+        post(|body: Body| async move {
+            told.send(body.collect().await.is_err()).await.unwrap();
+        }),
+    );
+    let running = Running::start(app, Limits::default(), None).await;
+    let mut stream = running.connect().await;
+    stream.write_all(POST).await.unwrap();
+    stream.write_all(b"some of it").await.unwrap();
+    drop(stream);
+    // The handler hears of it or is dropped; it never sees a body that ended.
+    assert_ne!(timeout(LONG, tell.recv()).await.unwrap(), Some(false));
+}
+
+#[tokio::test]
+async fn a_large_head_is_refused() {
+    let running = Running::start(hello(), Limits::default(), None).await;
+    let long = format!(
+        "GET / HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n",
+        "a".repeat(40_000)
+    );
+    let many = format!(
+        "GET / HTTP/1.1\r\nhost: x\r\n{}\r\n",
+        "x: a\r\n".repeat(200)
+    );
+    for request in [long, many] {
+        let text = ask(running.addr, request.as_bytes()).await;
+        assert!(text.starts_with("HTTP/1.1 431"), "{text}");
+    }
+    assert!(
+        ask(running.addr, b"\x00\xff rubbish\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 400")
+    );
+    assert!(ask(running.addr, GET_AND_CLOSE).await.ends_with("hello"));
+}
+
+#[tokio::test]
+async fn beyond_the_cap_connections_wait() {
+    let limits = Limits {
+        connections: 2,
+        ..Limits::default()
+    };
+    let running = Running::start(hello(), limits, None).await;
+    let first = running.connect().await;
+    let second = running.connect().await;
+    running.open(2).await;
+    let mut third = running.connect().await;
+    third.write_all(GET_AND_CLOSE).await.unwrap();
+    timeout(ms(300), third.readable()).await.unwrap_err();
+    running.open(2).await;
+    drop(first);
+    assert!(rest(&mut third).await.ends_with("hello"));
+    drop(second);
+    running.open(0).await;
+}
+
+#[tokio::test]
+async fn whoever_takes_nothing_of_the_answer_is_cut_off() {
+    let limits = Limits {
+        stalled: ms(300),
+        ..Limits::default()
+    };
+    let endless = || async {
+        let block = Bytes::from(vec![b'x'; 64 * 1024]);
+        let blocks = std::iter::repeat_with(move || Ok::<_, std::io::Error>(block.clone()));
+        Body::from_stream(tokio_stream::iter(blocks))
+    };
+    let running = Running::start(Router::new().route("/", get(endless)), limits, None).await;
+    let mut stream = running.connect().await;
+    stream.write_all(GET).await.unwrap();
+    running.open(1).await;
+    running.open(0).await;
+}
+
+/// A handler that begins, waits to be let on, and answers.
+fn slow(begun: &Arc<Notify>, on: &Arc<Notify>) -> Router {
+    let (begun, on) = (Arc::clone(begun), Arc::clone(on));
+    let handler = move || async move {
+        begun.notify_one();
+        on.notified().await;
+        "done"
+    };
+    hello().route("/slow", get(handler))
+}
+
+const GET_SLOW: &[u8] = b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n";
+
+#[tokio::test]
+async fn a_request_in_course_finishes_on_shutdown() {
+    let (begun, on) = (Arc::default(), Arc::default());
+    let mut running = Running::start(slow(&begun, &on), Limits::default(), None).await;
+    let mut idle = running.connect().await;
+    idle.write_all(GET).await.unwrap();
+    until(&mut idle, "hello", 1).await;
+    let mut silent = running.connect().await;
+    let mut busy = running.connect().await;
+    busy.write_all(GET_SLOW).await.unwrap();
+    begun.notified().await;
+    running.open(3).await;
+
+    running.stop();
+    // Whoever asks for nothing is let go at once, and nobody new comes in.
+    assert_eq!(rest(&mut idle).await, "");
+    assert_eq!(rest(&mut silent).await, "");
+    let late = TcpStream::connect(running.addr).await;
+    assert!(late.is_err(), "still accepts");
+    on.notify_one();
+    let text = rest(&mut busy).await;
+    assert!(
+        text.starts_with("HTTP/1.1 200 OK") && text.ends_with("done"),
+        "{text}"
+    );
+    running.ended().await;
+}
+
+#[tokio::test]
+async fn after_the_grace_period_the_rest_is_dropped() {
+    let (begun, on) = (Arc::default(), Arc::default());
+    let limits = Limits {
+        grace: ms(200),
+        ..Limits::default()
+    };
+    let mut running = Running::start(slow(&begun, &on), limits, None).await;
+    let mut busy = running.connect().await;
+    busy.write_all(GET_SLOW).await.unwrap();
+    begun.notified().await;
+    running.stop();
+    assert_eq!(rest(&mut busy).await, "");
+    running.open(0).await;
+    running.ended().await;
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_answers_500_and_the_connection_lives() {
+    let app = hello().route("/bug", get(|| async { panic!("planted") as &'static str }));
+    let running = Running::start(app, Limits::default(), None).await;
+    let mut stream = running.connect().await;
+    stream
+        .write_all(b"GET /bug HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    let text = until(&mut stream, "ask again.\"}", 1).await;
+    assert!(text.starts_with("HTTP/1.1 500"), "{text}");
+    assert!(
+        text.contains("application/problem+json") && !text.contains("planted"),
+        "{text}"
+    );
+    stream.write_all(GET_AND_CLOSE).await.unwrap();
+    assert!(rest(&mut stream).await.ends_with("hello"));
+}

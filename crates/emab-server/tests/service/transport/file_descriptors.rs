@@ -1,0 +1,62 @@
+//! A process that has run out of files goes on once it has some again.
+
+use std::process::Command;
+
+use crate::support::socket::{GET_AND_CLOSE, Running, ms, rest};
+use axum::Router;
+use axum::routing::get;
+use emab_server::transport::Limits;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+const CHILD: &str = "EMAB_TEST_FEW_FILES";
+const NAME: &str = "transport::file_descriptors::running_out_of_files_is_survived";
+
+#[test]
+fn running_out_of_files_is_survived() {
+    if std::env::var_os(CHILD).is_some() {
+        return tokio::runtime::Runtime::new()
+            .unwrap()
+            .block_on(with_few_files());
+    }
+    // The limit is of a process, so it takes one of its own.
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -n 40 && exec \"$0\" --exact \"$1\" --nocapture",
+        ])
+        .arg(std::env::current_exe().unwrap())
+        .arg(NAME)
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{output:?}"
+    );
+    assert!(said.contains("out of files"), "{said}");
+}
+
+async fn with_few_files() {
+    let app = Router::new().route("/", get(|| async { "hello" }));
+    let running = Running::start(app, Limits::default(), None).await;
+    // Clients and service share the limit, so both run into it.
+    let mut clients = Vec::new();
+    let error = loop {
+        match TcpStream::connect(running.addr).await {
+            Ok(client) => clients.push(client),
+            Err(error) => break error,
+        }
+    };
+    println!("out of files: {error}");
+    sleep(ms(500)).await;
+    let mut last = clients.pop().unwrap();
+    clients.clear();
+    last.write_all(GET_AND_CLOSE).await.unwrap();
+    assert!(rest(&mut last).await.ends_with("hello"));
+    let mut new = running.connect().await;
+    new.write_all(GET_AND_CLOSE).await.unwrap();
+    assert!(rest(&mut new).await.ends_with("hello"));
+}
