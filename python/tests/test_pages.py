@@ -20,7 +20,7 @@ def with_python():
 
 
 def test_there_are_pages():
-    assert {"README.md", "python.md", "python-own.md", "gym.md"} <= {page.name for page in with_python()}
+    assert {"README.md", "python.md", "python-user-defined.md", "gym.md"} <= {page.name for page in with_python()}
 
 
 @pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
