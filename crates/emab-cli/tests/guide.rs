@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use emab_harness::postgres::Server;
+use emab_testkit::postgres::Server;
 
 const MARK: &str = "=== end of block ===";
 

@@ -61,7 +61,7 @@ struct ServeArgs {
     #[arg(long, default_value_t = 0)]
     rate: u32,
     /// A fault to plant: ack-early, forget-projection or tell-twice.
-    #[arg(long)]
+    #[arg(long = "plant", value_name = "FAULT")]
     fault: Option<Fault>,
 }
 
@@ -83,7 +83,7 @@ struct CrashArgs {
     #[arg(long, default_value_t = 50)]
     audit: u32,
     /// A fault to plant: ack-early, forget-projection or tell-twice.
-    #[arg(long)]
+    #[arg(long = "plant", value_name = "FAULT")]
     fault: Option<Fault>,
     /// What chance is made of.
     #[arg(long, default_value_t = 1)]

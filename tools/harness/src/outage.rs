@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use emab_testkit::postgres::Server;
+
 use crate::check::Check;
-use crate::postgres::Server;
 use crate::scene::{Kind, Scene};
 use crate::trial::{Outcome, Trial};
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use emab_server::store::{Address, Store};
 use emab_server::tokens::{Role, TokenFile};
+use emab_testkit::postgres::Server;
 use tempfile::TempDir;
 
 use crate::child::{Recipe, Service};
 use crate::fault::Fault;
 use crate::load::studies::STUDIES;
-use crate::postgres::Server;
 use crate::wire::{Caller, Message};
 
 /// Which store.

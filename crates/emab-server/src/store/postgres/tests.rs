@@ -6,7 +6,7 @@ mod secret;
 
 use std::sync::Arc;
 
-use emab_harness::postgres::Server;
+use emab_testkit::postgres::Server;
 use tokio_postgres::Error;
 
 use super::connection::PgConnection;

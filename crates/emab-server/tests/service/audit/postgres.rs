@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use emab_harness::postgres::Server;
 use emab_server::app::audit::{Report, audit_study};
 use emab_server::domain::command::Command;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, postgres::Postgres};
+use emab_testkit::postgres::Server;
 
 use super::recorded::Writer;
 use super::sqlite_rows::{RECORDED, findings};

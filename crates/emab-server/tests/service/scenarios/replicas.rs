@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use emab_harness::postgres::Server;
 use emab_server::app::audit::audit_study;
 use emab_server::store::postgres::Postgres;
+use emab_testkit::postgres::Server;
 
 use crate::support::study::tell;
 use crate::support::{STUDY, TestServer};
