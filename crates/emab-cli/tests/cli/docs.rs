@@ -1,7 +1,5 @@
 //! Every code block of the docs is of a kind that is tested.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

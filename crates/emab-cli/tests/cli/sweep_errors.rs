@@ -1,19 +1,15 @@
 //! Sweeps and shards that are refused: each names the place, the value and the rule.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::place::{Place, SWEEP};
+use crate::test_dir::{SWEEP, TestDir};
 
 #[test]
 fn shards_that_do_not_belong_together_are_named() {
-    let place = Place::new();
-    place.write("sweep.toml", SWEEP);
-    place.write("other.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4, 0.9]"));
+    let dir = TestDir::new();
+    dir.write("sweep.toml", SWEEP);
+    dir.write("other.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4, 0.9]"));
     let run = "run parity --episodes 20 --runs 6";
     for (folder, call) in [
         ("s1", "sweep @/sweep.toml --shard 1/3"),
@@ -29,9 +25,9 @@ fn shards_that_do_not_belong_together_are_named() {
         ("r-learner", &format!("{run} --shard 3/3 --learner random")),
         ("r-tiny", &format!("{run} --shard 7/1000000000000000000")),
     ] {
-        place.emab(&format!("{call} --out @/{folder}"));
+        dir.emab(&format!("{call} --out @/{folder}"));
     }
-    fs::create_dir(place.at("empty")).unwrap();
+    fs::create_dir(dir.at("empty")).unwrap();
     for (call, words) in [
         ("@/s1 @/s3", &["shards are missing: 2/3"][..]),
         ("@/r2", &["shards are missing: 1/3, 3/3"][..]),
@@ -85,94 +81,94 @@ fn shards_that_do_not_belong_together_are_named() {
         ("@/r1 @/r2 @/empty", &["empty holds no shard"][..]),
         ("@/r1 @/nowhere", &["cannot read the folder", "nowhere"][..]),
     ] {
-        place.refuses(&format!("merge {call} --out @/merged"), 2, words);
+        dir.rejects(&format!("merge {call} --out @/merged"), 2, words);
     }
-    place.refuses("merge @/s1 @/s2 @/s3", 2, &["--out"]);
+    dir.rejects("merge @/s1 @/s2 @/s3", 2, &["--out"]);
     // What was refused has left nothing.
-    assert!(!Path::new(&place.at("merged")).exists());
+    assert!(!Path::new(&dir.at("merged")).exists());
 
     // A folder that holds something else keeps it.
-    let shard = place.read("s1/sweep.json");
-    place.refuses(
+    let shard = dir.read("s1/sweep.json");
+    dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/s1",
         2,
         &["s1 holds shard 1/3"],
     );
-    assert_eq!(shard, place.read("s1/sweep.json"));
-    place.refuses(
+    assert_eq!(shard, dir.read("s1/sweep.json"));
+    dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/foreign",
         2,
         &["foreign holds another sweep"],
     );
-    place.refuses(
+    dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/r1",
         2,
         &["r1 holds what `emab run` left"],
     );
-    place.refuses("merge @/r1 @/r2 @/r3 --out @/s1", 2, &["s1 holds a sweep"]);
-    place.refuses(
+    dir.rejects("merge @/r1 @/r2 @/r3 --out @/s1", 2, &["s1 holds a sweep"]);
+    dir.rejects(
         "sweep @/sweep.toml --shard 2/3 --out @/s1",
         2,
         &["s1 holds shard 1/3, and this is shard 2/3"],
     );
-    place.refuses(
+    dir.rejects(
         "sweep @/sweep.toml --out @/r1",
         2,
         &["r1 holds what `emab run` left"],
     );
-    place.refuses(&format!("{run} --out @/s1"), 2, &["s1 holds a sweep"]);
+    dir.rejects(&format!("{run} --out @/s1"), 2, &["s1 holds a sweep"]);
 
     // Unfinished, and damaged.
-    fs::rename(place.at("r2/shard.json"), place.at("r2/checkpoint.json")).unwrap();
-    place.refuses(
+    fs::rename(dir.at("r2/shard.json"), dir.at("r2/checkpoint.json")).unwrap();
+    dir.rejects(
         "merge @/r1 @/r2 @/r3 --out @/merged",
         2,
         &["r2 holds an unfinished shard", "--resume"],
     );
-    fs::rename(place.at("r2/checkpoint.json"), place.at("r2/shard.json")).unwrap();
-    let text = String::from_utf8(place.read("r2/shard.json")).unwrap();
-    place.write(
+    fs::rename(dir.at("r2/checkpoint.json"), dir.at("r2/shard.json")).unwrap();
+    let text = String::from_utf8(dir.read("r2/shard.json")).unwrap();
+    dir.write(
         "r2/shard.json",
         &text.replacen("\"runs\":6", "\"runs\":7", 1),
     );
-    place.refuses(
+    dir.rejects(
         "merge @/r1 @/r2 @/r3 --out @/merged",
         1,
         &["r2/shard.json is damaged", "checksum"],
     );
-    let text = String::from_utf8(place.read("s2/cells.jsonl")).unwrap();
+    let text = String::from_utf8(dir.read("s2/cells.jsonl")).unwrap();
     let (first, rest) = text.split_once('\n').unwrap();
-    place.write("s2/cells.jsonl", rest);
-    place.refuses(
+    dir.write("s2/cells.jsonl", rest);
+    dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/merged",
         2,
         &["s2 holds an unfinished shard: cell 2 (feedbal"],
     );
-    place.write(
+    dir.write(
         "s2/cells.jsonl",
         &format!("{}\n{rest}", &first[..first.len() - 1]),
     );
-    place.refuses(
+    dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/merged",
         1,
         &["line 1 of ", "s2/cells.jsonl is damaged"],
     );
-    assert!(!Path::new(&place.at("merged")).exists());
+    assert!(!Path::new(&dir.at("merged")).exists());
 
     for shard in ["0/3", "4/3", "3", "a/b", "1/3/5"] {
-        place.refuses(
+        dir.rejects(
             &format!("{run} --shard {shard} --out @/never"),
             2,
             &["--shard", "K from 1 to N", shard],
         );
     }
-    place.refuses(&format!("{run} --shard 1/3"), 2, &["--out"]);
-    place.refuses("sweep @/sweep.toml --shard 1/3", 2, &["--out"]);
+    dir.rejects(&format!("{run} --shard 1/3"), 2, &["--out"]);
+    dir.rejects("sweep @/sweep.toml --shard 1/3", 2, &["--out"]);
 }
 
 #[test]
 fn a_wrong_sweep_is_refused_in_words() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let head = "problem = \"resource\"\nepisodes = 10\nruns = 2\n";
     for (text, words) in [
         (
@@ -346,8 +342,8 @@ fn a_wrong_sweep_is_refused_in_words() {
             &["`grid` makes more than 1000000 cells"][..],
         ),
     ] {
-        place.write("sweep.toml", &format!("{head}{text}\n"));
-        place.refuses("sweep @/sweep.toml --out @/never", 2, words);
+        dir.write("sweep.toml", &format!("{head}{text}\n"));
+        dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
     }
     for (text, words) in [
         ("", &["missing field `problem`"][..]),
@@ -366,20 +362,20 @@ fn a_wrong_sweep_is_refused_in_words() {
             &["`episodes` must be at least 1, got 0"][..],
         ),
     ] {
-        place.write("sweep.toml", text);
-        place.refuses("sweep @/sweep.toml --out @/never", 2, words);
+        dir.write("sweep.toml", text);
+        dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
     }
-    fs::write(place.at("sweep.toml"), b"problem = \"\xff\"").unwrap();
-    place.refuses(
+    fs::write(dir.at("sweep.toml"), b"problem = \"\xff\"").unwrap();
+    dir.rejects(
         "sweep @/sweep.toml --out @/never",
         2,
         &["cannot read", "UTF-8"],
     );
-    place.refuses("sweep @/nowhere.toml", 2, &["cannot read", "nowhere.toml"]);
+    dir.rejects("sweep @/nowhere.toml", 2, &["cannot read", "nowhere.toml"]);
     // A refused sweep has written nothing.
-    assert!(!Path::new(&place.at("never")).exists());
-    place.write("sweep.toml", SWEEP);
-    place.refuses(
+    assert!(!Path::new(&dir.at("never")).exists());
+    dir.write("sweep.toml", SWEEP);
+    dir.rejects(
         "sweep @/sweep.toml --out /dev/null/folder",
         1,
         &["cannot make the folder /dev/null/folder"],

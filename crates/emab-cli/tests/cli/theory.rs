@@ -1,12 +1,8 @@
 //! `emab bounds`, `emab verify`, the warnings of widths and the bound beside a curve.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
 use serde_json::Value;
 
 #[test]
@@ -98,17 +94,17 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
     let once = ["bounds", "resource", "--episodes", "1"];
     finite(&once);
     says(&once, "At n = 1");
-    refuses(
+    rejects(
         &["bounds", "resource", "--delta", "1/n", "--episodes", "1"],
         2,
         &["at n = 1", "at least 2 episodes"],
     );
-    refuses(
+    rejects(
         &["bounds", "resource", "--delta", "1"],
         2,
         &["`delta` must lie in (0, 1), got 1"],
     );
-    refuses(
+    rejects(
         &["bounds", "resource", "--sigma2", "-1"],
         2,
         &["at least 0, got -1"],
@@ -160,20 +156,20 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
     // A sound width needs a spread, and takes it from the call.
     let ways = folder.path().join("ways.toml");
     let sound = ["bounds", ways.to_str().unwrap(), "--width", "sound"];
-    refuses(
+    rejects(
         &sound,
         2,
         &["`feedback_spread` must be known for width=sound"],
     );
     let stated = json(&[&sound[..], &["--feedback-spread", "2", "--json"]].concat());
     assert_eq!(stated["coefficients"]["action"], 3.0); // 2 (2 * 0.25 + 2^2 / 4)
-    refuses(
+    rejects(
         &[&sound[..], &["--feedback-spread", "-1"]].concat(),
         2,
         &["from 0 to 1e100, got -1"],
     );
     // One option is one value.
-    refuses(
+    rejects(
         &["bounds", "resource", "--delta", "0.1,sigma2=3"],
         2,
         &["--delta takes one value", "0.1,sigma2=3"],
@@ -183,7 +179,7 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
     let live = folder.path().join("live.toml");
     fs::write(&live, text.split("[model]").next().unwrap()).unwrap();
     for command in ["bounds", "verify"] {
-        refuses(&[command, live.to_str().unwrap()], 2, &["no [model]"]);
+        rejects(&[command, live.to_str().unwrap()], 2, &["no [model]"]);
     }
 }
 
@@ -253,7 +249,7 @@ fn verify_reports_what_is_broken() {
     );
     assert!(lemma1["interval"][0].as_f64().unwrap() > 0.5);
     assert!(document["worst"]["runs"].as_u64().unwrap() > 25);
-    refuses(
+    rejects(
         &["verify", "resource", "--learner", "ucb1"],
         2,
         &["promises nothing that could be checked"],
@@ -287,7 +283,7 @@ fn a_bound_is_drawn_only_where_there_is_one() {
     let problem = folder.path().join("problem.json");
     let text = fs::read_to_string(&problem).unwrap();
     fs::write(&problem, text.replace("0.9", "0.8")).unwrap();
-    refuses(
+    rejects(
         &["plot", out, "--bound"],
         2,
         &["is not the problem that was run"],
@@ -297,7 +293,7 @@ fn a_bound_is_drawn_only_where_there_is_one() {
     json(&[&run[..], &["--learner", "random", "--json"]].concat());
     assert!(folder.path().join("places-of-interest.svg").exists());
     assert!(!folder.path().join("bound.svg").exists());
-    refuses(
+    rejects(
         &["plot", out, "--bound"],
         2,
         &["no theorem speaks of the others"],

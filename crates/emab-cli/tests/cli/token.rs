@@ -1,14 +1,10 @@
 //! Tokens are made, listed and revoked, and their secrets stay with their owners.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
 
 #[test]
 fn a_token_is_made_listed_and_revoked() {
@@ -87,28 +83,28 @@ fn what_cannot_be_done_is_refused_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.json");
     let file = path.to_str().unwrap();
-    refuses(
+    rejects(
         &["token", "list", "--tokens", file],
         2,
         &["there is no token file", "emab token new"],
     );
-    refuses(
+    rejects(
         &["token", "revoke", "x", "--tokens", file],
         2,
         &["there is no token file"],
     );
-    refuses(&["token", "new", "x", "--tokens", file], 2, &["--role"]);
-    refuses(
+    rejects(&["token", "new", "x", "--tokens", file], 2, &["--role"]);
+    rejects(
         &["token", "new", "x", "--role", "boss", "--tokens", file],
         2,
         &["boss", "blinded"],
     );
-    refuses(
+    rejects(
         &["token", "new", "a\nb", "--role", "viewer", "--tokens", file],
         2,
         &["letters, digits"],
     );
-    refuses(
+    rejects(
         &[
             "token", "new", "x", "--role", "viewer", "--study", "", "--tokens", file,
         ],
@@ -122,12 +118,12 @@ fn what_cannot_be_done_is_refused_in_words() {
             .status
             .success()
     );
-    refuses(
+    rejects(
         &["token", "new", "x", "--role", "viewer", "--tokens", file],
         2,
         &["`x` already", "revoke"],
     );
-    refuses(
+    rejects(
         &["token", "revoke", "y", "--tokens", file],
         2,
         &["`y`", "emab token list"],
@@ -140,13 +136,13 @@ fn what_cannot_be_done_is_refused_in_words() {
         &["token", "revoke", "x"],
     ] {
         let args = [args, &["--tokens", file]].concat();
-        refuses(&args, 2, &["tokens.json is broken", "line 1"]);
+        rejects(&args, 2, &["tokens.json is broken", "line 1"]);
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "[{\"id\": 7}]");
 
     let below = path.join("tokens.json");
     let below = below.to_str().unwrap();
-    refuses(
+    rejects(
         &["token", "new", "x", "--role", "viewer", "--tokens", below],
         1,
         &["cannot be written"],
@@ -168,12 +164,12 @@ fn the_file_is_in_the_data_folder_when_nobody_says_otherwise() {
     run("a", "EMAB_DATA");
     run("b", "XDG_DATA_HOME");
     run("c", "HOME");
-    for place in [
+    for dir in [
         "tokens.json",
         "emab/tokens.json",
         ".local/share/emab/tokens.json",
     ] {
-        assert!(folder.path().join(place).exists(), "{place}");
+        assert!(folder.path().join(dir).exists(), "{dir}");
     }
     let mut lost = Command::new(env!("CARGO_BIN_EXE_emab"));
     let output = lost.args(["token", "list"]).env_clear().output().unwrap();

@@ -1,24 +1,20 @@
 //! Sweeps and shards: the same bytes however the work was cut and interrupted.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::place::{Place, SWEEP};
-use common::{emab, json};
+use crate::common::{emab, json};
+use crate::test_dir::{SWEEP, TestDir};
 use serde_json::Value;
 
 #[test]
 fn a_sweep_in_parts_is_the_sweep() {
-    let place = Place::new();
-    place.write("sweep.toml", SWEEP);
-    place.emab("sweep @/sweep.toml --out @/whole --threads 1");
-    let csv = String::from_utf8(place.read("whole/sweep.csv")).unwrap();
+    let dir = TestDir::new();
+    dir.write("sweep.toml", SWEEP);
+    dir.emab("sweep @/sweep.toml --out @/whole --threads 1");
+    let csv = String::from_utf8(dir.read("whole/sweep.csv")).unwrap();
     let header = "cell,learner,problem.p,learner.sigma2,problem.horizon,label,runs,seed,episode,regret,stderr,gain,\
                   gain_stderr,regret_optimal,early_stop,late_stop,wrong_action,benchmark_value,optimal_value,estimator";
     assert_eq!(csv.lines().next().unwrap(), header);
@@ -37,33 +33,33 @@ fn a_sweep_in_parts_is_the_sweep() {
             .starts_with("10,ucb1v,,,5,ucb1v,5,")
     );
 
-    place.emab("sweep @/sweep.toml --out @/three --threads 3");
-    place.assert_same_sweep("whole", "three");
+    dir.emab("sweep @/sweep.toml --out @/three --threads 3");
+    dir.assert_same_sweep("whole", "three");
     // The last has more shards than there are cells.
     for of in [1, 3, 13] {
         let mut merge = format!("merge --out @/merged-{of}");
         for shard in (1..=of).rev() {
-            place.emab(&format!(
+            dir.emab(&format!(
                 "sweep @/sweep.toml --shard {shard}/{of} --out @/{of}-{shard} --threads 2"
             ));
             merge += &format!(" @/{of}-{shard}");
         }
-        place.emab(&merge);
-        place.assert_same_sweep("whole", &format!("merged-{of}"));
+        dir.emab(&merge);
+        dir.assert_same_sweep("whole", &format!("merged-{of}"));
     }
     // Merged once more, into the same folder; and as JSON.
-    place.emab("merge @/3-1 @/3-2 @/3-3 --out @/merged-3");
-    place.assert_same_sweep("whole", "merged-3");
-    let printed = place.with("merge @/3-3 @/3-1 @/3-2 --out @/merged-3 --json", json);
+    dir.emab("merge @/3-1 @/3-2 @/3-3 --out @/merged-3");
+    dir.assert_same_sweep("whole", "merged-3");
+    let printed = dir.with("merge @/3-3 @/3-1 @/3-2 --out @/merged-3 --json", json);
     assert_eq!(printed["cells"].as_array().unwrap().len(), 10);
 }
 
 #[test]
 fn each_cell_has_its_own_stream() {
-    let place = Place::new();
-    place.write("sweep.toml", SWEEP);
-    place.emab("sweep @/sweep.toml --out @/one");
-    let mut seeds: Vec<u64> = place
+    let dir = TestDir::new();
+    dir.write("sweep.toml", SWEEP);
+    dir.emab("sweep @/sweep.toml --out @/one");
+    let mut seeds: Vec<u64> = dir
         .cells("one")
         .iter()
         .map(|(cell, _)| cell["seed"].as_u64().unwrap())
@@ -72,18 +68,18 @@ fn each_cell_has_its_own_stream() {
     seeds.dedup();
     assert_eq!(seeds.len(), 10);
     // A cell is what `emab run` gives with the cell's seed.
-    let (cell, _) = place.cells("one").swap_remove(3);
+    let (cell, _) = dir.cells("one").swap_remove(3);
     assert_eq!(cell["values"][0], serde_json::json!(["problem.p", 0.8]));
     let seed = cell["seed"].as_u64().unwrap();
     let run = format!(
         "run resource --learner feedbal:sigma2=0.05 --episodes 60 --runs 5 --checkpoints 20 --seed {seed} --json"
     );
-    let run = place.with(&run, json);
+    let run = dir.with(&run, json);
     assert_eq!(run["learners"][0]["curve"], cell["result"]["curve"]);
     // Another seed gives other numbers to all of them.
-    place.write("other.toml", &format!("seed = 2\n{SWEEP}"));
-    place.emab("sweep @/other.toml --out @/other");
-    for (one, other) in place.cells("one").iter().zip(place.cells("other")) {
+    dir.write("other.toml", &format!("seed = 2\n{SWEEP}"));
+    dir.emab("sweep @/other.toml --out @/other");
+    for (one, other) in dir.cells("one").iter().zip(dir.cells("other")) {
         assert_eq!(one.0["values"], other.0["values"]);
         assert_ne!(one.0["seed"], other.0["seed"]);
     }
@@ -91,27 +87,27 @@ fn each_cell_has_its_own_stream() {
 
 #[test]
 fn a_run_in_parts_is_the_run() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let job = "run parity --learner feedbal --learner random --episodes 200 --runs 5 --seed 9";
-    place.emab(&format!("{job} --out @/whole --threads 1"));
+    dir.emab(&format!("{job} --out @/whole --threads 1"));
     // More shards than runs: some have none.
     let mut merge = "merge --out @/merged".to_owned();
     for shard in (1..=7).rev() {
-        place.emab(&format!(
+        dir.emab(&format!(
             "{job} --shard {shard}/7 --out @/part-{shard} --threads 2"
         ));
         merge += &format!(" @/part-{shard}");
     }
-    place.emab(&merge);
-    place.assert_same_run("whole", "merged");
-    place.refuses("merge @/whole --out @/no", 2, &["whole holds a whole run"]);
-    place.refuses(
+    dir.emab(&merge);
+    dir.assert_same_run("whole", "merged");
+    dir.rejects("merge @/whole --out @/no", 2, &["whole holds a whole run"]);
+    dir.rejects(
         "run --resume @/part-1",
         2,
         &["holds a finished shard", "emab merge"],
     );
     // Nobody loses a shard by writing another one over it.
-    place.refuses(
+    dir.rejects(
         &format!("{job} --shard 2/7 --out @/part-1"),
         2,
         &[
@@ -120,12 +116,12 @@ fn a_run_in_parts_is_the_run() {
             "shard.json",
         ],
     );
-    place.refuses(
+    dir.rejects(
         "merge @/part-1 @/part-2 @/part-3 @/part-4 @/part-5 @/part-6 @/part-7 --out @/part-1",
         2,
         &["part-1 holds a finished shard"],
     );
-    assert!(Path::new(&place.at("part-1/shard.json")).exists());
+    assert!(Path::new(&dir.at("part-1/shard.json")).exists());
 }
 
 /// Many cells, none of them long.
@@ -137,16 +133,16 @@ fn long(values: u32) -> String {
 
 #[test]
 fn an_interrupted_sweep_goes_on_without_doing_cells_again() {
-    let place = Place::new();
-    let sweep = place.write("sweep.toml", &long(40));
+    let dir = TestDir::new();
+    let sweep = dir.write("sweep.toml", &long(40));
     let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
-        .args(["sweep", &sweep, "--out", &place.at("out"), "--threads", "1"])
+        .args(["sweep", &sweep, "--out", &dir.at("out"), "--threads", "1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let lines = || {
-        let text = fs::read_to_string(place.at("out/cells.jsonl")).unwrap_or_default();
+        let text = fs::read_to_string(dir.at("out/cells.jsonl")).unwrap_or_default();
         text.matches('\n').count()
     };
     while lines() < 3 {
@@ -164,150 +160,150 @@ fn an_interrupted_sweep_goes_on_without_doing_cells_again() {
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
-    let before = place.cells("out");
+    let before = dir.cells("out");
     let stopped = format!(
         "stopped after {} of 40 cells; the same call goes on from there",
         before.len()
     );
     assert!(error.contains(&stopped), "{error}");
     assert!((3..40).contains(&before.len()));
-    assert!(!Path::new(&place.at("out/sweep.csv")).exists());
+    assert!(!Path::new(&dir.at("out/sweep.csv")).exists());
     // What is there can be drawn, and is no whole.
-    place.emab("plot @/out");
-    place.refuses(
+    dir.emab("plot @/out");
+    dir.rejects(
         "merge @/out --out @/merged",
         2,
         &["holds an unfinished shard", "problem.p = ", "is missing"],
     );
 
-    place.emab("sweep @/sweep.toml --out @/out --threads 2");
-    let after = place.cells("out");
+    dir.emab("sweep @/sweep.toml --out @/out --threads 2");
+    let after = dir.cells("out");
     assert_eq!(after.len(), 40);
     assert_eq!(after[..before.len()], before[..], "cells were done again");
-    place.emab("sweep @/sweep.toml --out @/fresh");
-    place.assert_same_sweep("out", "fresh");
+    dir.emab("sweep @/sweep.toml --out @/fresh");
+    dir.assert_same_sweep("out", "fresh");
     // Once more: nothing is left to do.
-    let bytes = place.read("out/cells.jsonl");
-    place.emab("sweep @/sweep.toml --out @/out");
-    assert_eq!(bytes, place.read("out/cells.jsonl"));
+    let bytes = dir.read("out/cells.jsonl");
+    dir.emab("sweep @/sweep.toml --out @/out");
+    assert_eq!(bytes, dir.read("out/cells.jsonl"));
 }
 
 #[test]
 fn a_line_cut_short_is_done_again_and_a_changed_one_is_named() {
-    let place = Place::new();
-    place.write("sweep.toml", SWEEP);
-    place.emab("sweep @/sweep.toml --out @/whole");
-    place.emab("sweep @/sweep.toml --out @/cut");
-    let before = place.cells("cut");
-    let bytes = place.read("cut/cells.jsonl");
-    fs::write(place.at("cut/cells.jsonl"), &bytes[..bytes.len() - 100]).unwrap();
-    place.refuses(
+    let dir = TestDir::new();
+    dir.write("sweep.toml", SWEEP);
+    dir.emab("sweep @/sweep.toml --out @/whole");
+    dir.emab("sweep @/sweep.toml --out @/cut");
+    let before = dir.cells("cut");
+    let bytes = dir.read("cut/cells.jsonl");
+    fs::write(dir.at("cut/cells.jsonl"), &bytes[..bytes.len() - 100]).unwrap();
+    dir.rejects(
         "merge @/cut --out @/merged",
         2,
         &["unfinished", "cell 10 (ucb1v"],
     );
-    place.emab("sweep @/sweep.toml --out @/cut");
-    place.assert_same_sweep("whole", "cut");
+    dir.emab("sweep @/sweep.toml --out @/cut");
+    dir.assert_same_sweep("whole", "cut");
     let kept = |cells: &[(Value, f64)]| cells[..9].to_vec();
-    assert_eq!(kept(&place.cells("cut")), kept(&before));
+    assert_eq!(kept(&dir.cells("cut")), kept(&before));
 
     let text = String::from_utf8(bytes).unwrap();
     let changed = text.replacen("\"regret\":", "\"regret\":1", 1);
     for damage in [changed.as_str(), "nonsense\n", "{}\n"] {
-        place.write("cut/cells.jsonl", damage);
+        dir.write("cut/cells.jsonl", damage);
         for call in [
             "sweep @/sweep.toml --out @/cut",
             "merge @/cut --out @/merged",
             "plot @/cut",
         ] {
-            place.refuses(call, 1, &["line 1 of ", "cells.jsonl is damaged"]);
+            dir.rejects(call, 1, &["line 1 of ", "cells.jsonl is damaged"]);
         }
     }
-    place.write("cut/cells.jsonl", &text);
-    place.write("cut/sweep.json", "{\"sha256\": \"0\", \"body\": {}}");
+    dir.write("cut/cells.jsonl", &text);
+    dir.write("cut/sweep.json", "{\"sha256\": \"0\", \"body\": {}}");
     for call in [
         "sweep @/sweep.toml --out @/cut",
         "merge @/cut --out @/merged",
         "plot @/cut",
     ] {
-        place.refuses(call, 1, &["sweep.json is damaged", "checksum"]);
+        dir.rejects(call, 1, &["sweep.json is damaged", "checksum"]);
     }
 }
 
 #[test]
 fn cells_outlive_changes_of_the_grid() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let head = "problem = \"resource\"\nepisodes = 50\nruns = 3\n[grid]\nlearner.sigma2 = ";
     let times = |folder: &str| -> Vec<f64> {
-        let cells = place.cells(folder).into_iter();
+        let cells = dir.cells(folder).into_iter();
         cells.map(|(_, seconds)| seconds).collect()
     };
-    place.write("sweep.toml", &format!("{head}[0.1, 0.2]\n"));
-    place.emab("sweep @/sweep.toml --out @/out");
+    dir.write("sweep.toml", &format!("{head}[0.1, 0.2]\n"));
+    dir.emab("sweep @/sweep.toml --out @/out");
     let first = times("out");
     // A value before, between and after.
-    place.write(
+    dir.write(
         "sweep.toml",
         &format!("{head}[0.05, 0.1, 0.15, 0.2, 0.3]\n"),
     );
-    place.emab("sweep @/sweep.toml --out @/out");
-    place.emab("sweep @/sweep.toml --out @/fresh");
-    place.assert_same_sweep("out", "fresh");
+    dir.emab("sweep @/sweep.toml --out @/out");
+    dir.emab("sweep @/sweep.toml --out @/fresh");
+    dir.assert_same_sweep("out", "fresh");
     assert_eq!([times("out")[1], times("out")[3]], first[..]);
     // Another parameter, at the value it had and at another one: what is known is known under its new name.
-    place.write(
+    dir.write(
         "sweep.toml",
         &format!("{head}[0.1, 0.2]\nproblem.p = [0.4, 0.8]\n"),
     );
-    let output = place.with("sweep @/sweep.toml --out @/out", emab);
+    let output = dir.with("sweep @/sweep.toml --out @/out", emab);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
         error.contains("3 of the 5 cells") && error.contains("left out"),
         "{error}"
     );
-    place.emab("sweep @/sweep.toml --out @/anew");
-    place.assert_same_sweep("out", "anew");
+    dir.emab("sweep @/sweep.toml --out @/anew");
+    dir.assert_same_sweep("out", "anew");
     assert_eq!([times("out")[1], times("out")[3]], first[..]);
     // Another number of runs: none of them is left, and none is lost.
-    let cells = place.read("out/cells.jsonl");
-    place.write(
+    let cells = dir.read("out/cells.jsonl");
+    dir.write(
         "sweep.toml",
         &format!("{head}[0.1, 0.2]\n").replace("runs = 3", "runs = 4"),
     );
-    place.refuses(
+    dir.rejects(
         "sweep @/sweep.toml --out @/out",
         2,
         &["out holds 4 cells of another sweep"],
     );
-    assert_eq!(cells, place.read("out/cells.jsonl"));
+    assert_eq!(cells, dir.read("out/cells.jsonl"));
 }
 
 #[test]
 fn a_problem_is_found_beside_the_sweep() {
-    let place = Place::new();
-    fs::create_dir_all(place.at("sub/größer")).unwrap();
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.at("sub/größer")).unwrap();
     let text = String::from_utf8(emab(&["problems", "resource"]).stdout).unwrap();
-    place.write("sub/mein problem.toml", &text);
+    dir.write("sub/mein problem.toml", &text);
     let sweep = "problem = \"../mein problem.toml\"\nepisodes = 10\nruns = 2\n[grid]\nproblem.beta = [0.5, 0.9]\nproblem.name = [\"ü, \\\"a\\\"\", \"b\"]\n";
-    place.write("sub/größer/sweep.toml", sweep);
-    place.emab("sweep @/sub/größer/sweep.toml --out @/größe");
-    let csv = String::from_utf8(place.read("größe/sweep.csv")).unwrap();
+    dir.write("sub/größer/sweep.toml", sweep);
+    dir.emab("sweep @/sub/größer/sweep.toml --out @/größe");
+    let csv = String::from_utf8(dir.read("größe/sweep.csv")).unwrap();
     assert!(
         csv.contains("\n1,feedbal,0.5,\"ü, \"\"a\"\"\",feedbal,2,"),
         "{csv}"
     );
-    place.emab("plot @/größe");
-    assert!(place.read("größe/sweep.png").starts_with(b"\x89PNG"));
+    dir.emab("plot @/größe");
+    assert!(dir.read("größe/sweep.png").starts_with(b"\x89PNG"));
 }
 
 #[test]
 fn a_sweep_is_drawn() {
-    let place = Place::new();
-    place.write("sweep.toml", SWEEP.split("[[cell]]").next().unwrap());
-    place.emab("sweep @/sweep.toml --out @/out");
+    let dir = TestDir::new();
+    dir.write("sweep.toml", SWEEP.split("[[cell]]").next().unwrap());
+    dir.emab("sweep @/sweep.toml --out @/out");
     let drawn = |call: &str| {
-        place.emab(&format!("plot @/out --output @/picture.svg {call}"));
-        String::from_utf8(place.read("picture.svg")).unwrap()
+        dir.emab(&format!("plot @/out --output @/picture.svg {call}"));
+        String::from_utf8(dir.read("picture.svg")).unwrap()
     };
     let has = |svg: &str, words: &[&str]| {
         for word in words {
@@ -346,9 +342,9 @@ fn a_sweep_is_drawn() {
             "ucb1v, problem.p = 0.8",
         ],
     );
-    place.emab("plot @/out");
-    assert!(place.read("out/sweep.png").starts_with(b"\x89PNG"));
-    assert!(place.read("out/sweep.svg").starts_with(b"<svg"));
+    dir.emab("plot @/out");
+    assert!(dir.read("out/sweep.png").starts_with(b"\x89PNG"));
+    assert!(dir.read("out/sweep.svg").starts_with(b"<svg"));
 
     for (call, words) in [
         (
@@ -372,25 +368,25 @@ fn a_sweep_is_drawn() {
             &["--output must end in .svg or .png"][..],
         ),
     ] {
-        place.refuses(&format!("plot @/out {call}"), 2, words);
+        dir.rejects(&format!("plot @/out {call}"), 2, words);
     }
-    fs::create_dir(place.at("empty")).unwrap();
-    place.refuses(
+    fs::create_dir(dir.at("empty")).unwrap();
+    dir.rejects(
         "plot @/empty --curves",
         2,
         &["are for sweeps", "empty holds none"],
     );
     // A picture of another sweep does not stay.
-    place.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));
-    place.emab("sweep @/sweep.toml --out @/out");
-    assert!(!Path::new(&place.at("out/sweep.png")).exists());
+    dir.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));
+    dir.emab("sweep @/sweep.toml --out @/out");
+    assert!(!Path::new(&dir.at("out/sweep.png")).exists());
     // Too many to be told apart.
-    place.write(
+    dir.write(
         "many.toml",
         &long(25).replace("4000", "100").replace("40\n", "1\n"),
     );
-    place.emab("sweep @/many.toml --out @/many");
-    place.refuses(
+    dir.emab("sweep @/many.toml --out @/many");
+    dir.rejects(
         "plot @/many --curves",
         2,
         &["25 of them", "at most 12", "--where"],
@@ -399,12 +395,12 @@ fn a_sweep_is_drawn() {
 
 #[test]
 fn two_at_once_do_no_harm() {
-    let place = Place::new();
-    let sweep = place.write("sweep.toml", &long(6));
-    place.emab("sweep @/sweep.toml --out @/alone");
+    let dir = TestDir::new();
+    let sweep = dir.write("sweep.toml", &long(6));
+    dir.emab("sweep @/sweep.toml --out @/alone");
     let start = || {
         Command::new(env!("CARGO_BIN_EXE_emab"))
-            .args(["sweep", &sweep, "--out", &place.at("out"), "--threads", "1"])
+            .args(["sweep", &sweep, "--out", &dir.at("out"), "--threads", "1"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -414,13 +410,13 @@ fn two_at_once_do_no_harm() {
     for child in &mut both {
         assert!(child.wait().unwrap().success());
     }
-    place.assert_same_sweep("alone", "out");
+    dir.assert_same_sweep("alone", "out");
 }
 
 #[test]
 fn one_run_claims_no_band() {
-    let place = Place::new();
-    place.write("sweep.toml", &SWEEP.replace("runs        = 5", "runs = 1"));
-    let text = String::from_utf8(place.with("sweep @/sweep.toml", emab).stdout).unwrap();
+    let dir = TestDir::new();
+    dir.write("sweep.toml", &SWEEP.replace("runs        = 5", "runs = 1"));
+    let text = String::from_utf8(dir.with("sweep @/sweep.toml", emab).stdout).unwrap();
     assert!(text.contains("(one run)") && !text.contains('±'), "{text}");
 }

@@ -1,14 +1,10 @@
 //! A problem as a Markov decision process, and regret against its optimal policy.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::place::Place;
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
+use crate::test_dir::TestDir;
 use serde_json::Value;
 
 /// Value iteration on the document alone, as somebody who has nothing else would do it.
@@ -94,17 +90,17 @@ fn files_hold_what_is_printed() {
     emab(&["mdp", "treatment", "--out", &arrays]);
     assert_eq!(fs::read(&arrays).unwrap(), bytes);
 
-    refuses(
+    rejects(
         &["mdp", "treatment", "--out", &path("mdp.csv")],
         2,
         &["--out must end in .json", ".npz", "mdp.csv"],
     );
-    refuses(&["mdp", "resurce"], 2, &["did you mean `resource`?"]);
+    rejects(&["mdp", "resurce"], 2, &["did you mean `resource`?"]);
     let wide = path("wide.toml");
     let text = "horizon = 2\nstates = 9000\nactions = 1\nfeedbacks = 9000\ntransition = \"f\"\n\
                 [model]\nfeedback = \"1 / 9000\"\nreward = \"x\"\n";
     fs::write(&wide, text).unwrap();
-    refuses(
+    rejects(
         &["mdp", &wide, "--out", &path("wide.npz")],
         2,
         &[
@@ -116,16 +112,16 @@ fn files_hold_what_is_printed() {
     assert!(!Path::new(&path("wide.npz")).exists());
     let live = path("live.toml");
     fs::write(&live, text.split("[model]").next().unwrap()).unwrap();
-    refuses(&["mdp", &live], 2, &["live.toml", "no [model]"]);
+    rejects(&["mdp", &live], 2, &["live.toml", "no [model]"]);
 }
 
 #[test]
 fn a_horizon_that_would_take_for_ever_is_not_swept() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let text = "horizon = 100000\nstates = 1\nactions = 1\nfeedbacks = 1\ntransition = 0\n\
                 [model]\nfeedback = 1\nreward = \"t\"\n";
-    place.write("long.toml", text);
-    let mdp = place.with("mdp @/long.toml --json", json);
+    dir.write("long.toml", text);
+    let mdp = dir.with("mdp @/long.toml --json", json);
     assert_eq!(mdp["optimal"]["value"], 100_000.0);
     assert_eq!(mdp["value_iteration"], Value::Null);
     // The benchmark is optimal, and policy iteration sees that at once.
@@ -188,10 +184,10 @@ fn regret_against_the_optimum_is_that_against_the_benchmark_and_a_constant() {
 
 #[test]
 fn results_without_it_can_be_read() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let run = RUN.join(" ");
-    let result = place.with(&format!("{run} --out @/run"), json);
-    let csv = String::from_utf8(place.read("run/curve.csv")).unwrap();
+    let result = dir.with(&format!("{run} --out @/run"), json);
+    let csv = String::from_utf8(dir.read("run/curve.csv")).unwrap();
     let last = csv.lines().last().unwrap().rsplit(',').next().unwrap();
     let curve = result["learners"][2]["curve"].as_array().unwrap();
     let expected = curve.last().unwrap()["regret_optimal"].as_f64().unwrap();
@@ -207,9 +203,9 @@ fn results_without_it_can_be_read() {
                 .unwrap();
         }
     }
-    place.write("run/run.json", &old.to_string());
+    dir.write("run/run.json", &old.to_string());
     // It has all that it takes to say it.
-    let read = place.with("run --resume @/run --json", json);
+    let read = dir.with("run --resume @/run --json", json);
     assert_eq!(read, result);
-    place.emab("plot @/run");
+    dir.emab("plot @/run");
 }

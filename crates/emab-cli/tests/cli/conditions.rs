@@ -1,12 +1,8 @@
 //! Conditions on the command line and in files, and what a run leaves of them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
 use serde_json::{Value, json};
 
 fn timeless(mut result: Value) -> Value {
@@ -133,7 +129,7 @@ fn a_folder_keeps_them() {
     let problem = format!("{out}/problem.json");
     again[1] = &problem;
     assert_eq!(timeless(json(&again)), timeless(result.clone()));
-    refuses(
+    rejects(
         &["plot", &out, "--bound"],
         2,
         &["played under conditions", "no theorem speaks of them"],
@@ -148,7 +144,7 @@ fn a_folder_keeps_them() {
     let merged = json(&["merge", &one, &two, "--out", &at("merged"), "--json"]);
     assert_eq!(timeless(merged), timeless(result));
     let other = shard("2/2", &under(&["delay=21"]), "other");
-    refuses(
+    rejects(
         &["merge", &one, &other, "--out", &at("mixed")],
         2,
         &["its problem is"],
@@ -192,7 +188,7 @@ fn an_unfinished_run_keeps_them() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    refuses(
+    rejects(
         &["run", "--resume", out, "--condition", "delay=3"],
         2,
         &["--condition"],
@@ -217,9 +213,9 @@ fn wrong_conditions_are_refused_in_words() {
         ),
         ("drift=p:40@50", "`feedback` is wrong at t = 1"),
     ] {
-        refuses(&["run", "resource", "--condition", text], 2, &[words]);
+        rejects(&["run", "resource", "--condition", text], 2, &[words]);
     }
-    refuses(
+    rejects(
         &["verify", "resource", "--learner", "feedbal:window=100"],
         2,
         &["promises nothing that could be checked once it forgets"],

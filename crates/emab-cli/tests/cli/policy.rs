@@ -1,15 +1,11 @@
 //! `emab policy`: what a saved learner would choose.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
 use emab::learners::LearnerConfig;
 use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
 use emab_log::{SavedEntry, SavedLearner};
@@ -330,15 +326,15 @@ fn what_is_wrong_is_named() {
         ),
         (&["--step", "1", "--state", "7"], "its number from 0 to 6"),
     ] {
-        refuses(&[&["policy", file.path()], args].concat(), 2, &[words]);
+        rejects(&[&["policy", file.path()], args].concat(), 2, &[words]);
     }
-    refuses(
+    rejects(
         &["policy", "nowhere.jsonl"],
         2,
         &["cannot read nowhere.jsonl: "],
     );
-    refuses(&["policy", "/"], 2, &["cannot read /: "]);
-    refuses(&["policy", "-"], 2, &["-: line 1: the file is empty"]);
+    rejects(&["policy", "/"], 2, &["cannot read /: "]);
+    rejects(&["policy", "-"], 2, &["-: line 1: the file is empty"]);
     for (old, new_text, words) in [
         (
             "\"emab_learner\":1",
@@ -375,6 +371,6 @@ fn what_is_wrong_is_named() {
             ],
         ),
     ] {
-        refuses(&["policy", new().with(old, new_text)], 2, words);
+        rejects(&["policy", new().with(old, new_text)], 2, words);
     }
 }

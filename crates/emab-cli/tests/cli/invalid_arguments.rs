@@ -1,12 +1,8 @@
 //! Wrong input is refused, with an exit code and in words.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 
-use common::refuses;
+use crate::common::rejects;
 
 #[test]
 fn wrong_input_is_refused_in_words() {
@@ -40,7 +36,7 @@ fn wrong_input_is_refused_in_words() {
     fs::write(&bytes, b"name = \"\xff\"").unwrap();
 
     for command in ["run", "solve", "check"] {
-        refuses(
+        rejects(
             &[command, &misspelt],
             2,
             &[
@@ -49,17 +45,17 @@ fn wrong_input_is_refused_in_words() {
                 "did you mean `horizon`?",
             ],
         );
-        refuses(
+        rejects(
             &[command, &law],
             2,
             &["law.toml:7:12", "t = 1, x = 0", "sum to 1.1, expected 1"],
         );
-        refuses(
+        rejects(
             &[command, &zero],
             2,
             &["zero.toml:8:11", "t = 3, x = 2", "division by zero: 1 / 0"],
         );
-        refuses(
+        rejects(
             &[command, &range],
             2,
             &[
@@ -70,26 +66,26 @@ fn wrong_input_is_refused_in_words() {
                 "from 0 to 2",
             ],
         );
-        refuses(
+        rejects(
             &[command, &long],
             2,
             &["long.toml:1:11", "from 1 to 1000000, got 1000000000000"],
         );
-        refuses(&[command, &odd], 2, &["ends in .toml or .json"]);
-        refuses(
+        rejects(&[command, &odd], 2, &["ends in .toml or .json"]);
+        rejects(
             &[command, bytes.to_str().unwrap()],
             2,
             &["not UTF-8", "byte 8"],
         );
-        refuses(&[command, "nowhere.toml"], 2, &["cannot read nowhere.toml"]);
-        refuses(
+        rejects(&[command, "nowhere.toml"], 2, &["cannot read nowhere.toml"]);
+        rejects(
             &[command, "resurce"],
             2,
             &["unknown problem `resurce`", "did you mean `resource`?"],
         );
     }
     for command in ["run", "solve"] {
-        refuses(&[command, &live], 2, &["live.toml", "no [model]"]);
+        rejects(&[command, &live], 2, &["live.toml", "no [model]"]);
     }
     for (learner, words) in [
         (
@@ -124,25 +120,25 @@ fn wrong_input_is_refused_in_words() {
         ),
         ("ucb1:c=2", &["no parameter `c`", "it has none"][..]),
     ] {
-        refuses(&["run", &good, "--learner", learner], 2, words);
+        rejects(&["run", &good, "--learner", learner], 2, words);
     }
-    refuses(
+    rejects(
         &["run", &many, "--learner", "ucb1"],
         2,
         &["102945566047324 arms", "1000000"],
     );
-    refuses(
+    rejects(
         &["run", &good, "--episodes", "0"],
         2,
         &["--episodes", "at least 1"],
     );
-    refuses(
+    rejects(
         &["run", &good, "--runs", "many"],
         2,
         &["--runs", "whole number"],
     );
-    refuses(&["run", &good, "--threads", "0"], 2, &["--threads"]);
-    refuses(
+    rejects(&["run", &good, "--threads", "0"], 2, &["--threads"]);
+    rejects(
         &["run", &good, "--episodes", "10", "--checkpoints", "5,11"],
         2,
         &[
@@ -150,12 +146,12 @@ fn wrong_input_is_refused_in_words() {
             "from 1 to the number of episodes, 10, got 11",
         ],
     );
-    refuses(
+    rejects(
         &["run", &good, "--out", "/dev/null/folder"],
         1,
         &["cannot make the folder /dev/null/folder"],
     );
-    refuses(
+    rejects(
         &[
             "reproduce",
             "--runs",
@@ -168,32 +164,32 @@ fn wrong_input_is_refused_in_words() {
         1,
         &["/dev/null/folder"],
     );
-    refuses(
+    rejects(
         &["run", "--resume", folder.path().to_str().unwrap()],
         2,
         &["holds no unfinished run"],
     );
-    refuses(
+    rejects(
         &["run", "--resume", "/nowhere"],
         2,
         &["cannot read the folder /nowhere"],
     );
-    refuses(
+    rejects(
         &["run", "--resume", "/nowhere", "--runs", "3"],
         2,
         &["cannot be used with"],
     );
-    refuses(
+    rejects(
         &["plot", folder.path().to_str().unwrap()],
         2,
         &["holds no results"],
     );
-    refuses(&["problems", "nothing"], 2, &["unknown problem `nothing`"]);
-    refuses(&["run"], 2, &["PROBLEM"]);
-    refuses(&["fly"], 2, &["unrecognized subcommand"]);
+    rejects(&["problems", "nothing"], 2, &["unknown problem `nothing`"]);
+    rejects(&["run"], 2, &["PROBLEM"]);
+    rejects(&["fly"], 2, &["unrecognized subcommand"]);
     // A refused run has written nothing.
     let out = folder.path().join("never");
-    refuses(&["run", &zero, "--out", out.to_str().unwrap()], 2, &[]);
+    rejects(&["run", &zero, "--out", out.to_str().unwrap()], 2, &[]);
     assert!(!out.exists());
 }
 
@@ -201,7 +197,7 @@ fn wrong_input_is_refused_in_words() {
 fn a_damaged_checkpoint_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("checkpoint.json"), "{").unwrap();
-    refuses(
+    rejects(
         &["run", "--resume", folder.path().to_str().unwrap()],
         1,
         &["checkpoint.json is damaged"],

@@ -1,16 +1,12 @@
 //! Stores and exports are audited, and what was changed in them is named.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use common::place::Place;
-use common::{emab, json};
+use crate::common::{emab, json};
+use crate::test_dir::TestDir;
 use emab_server::app::executor::CommandExecutor;
 use emab_server::domain::command::{Abandon, Command as Ask};
 use emab_server::domain::event::Record;
@@ -44,13 +40,13 @@ fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
 }
 
 /// A folder with `studies.db` of `clinic` and `ward`, and the log of `clinic`.
-fn written() -> (Place, Vec<Record>) {
-    let place = Place::new();
-    let file = Sqlite::open(place.at("studies.db").as_ref()).unwrap();
+fn written() -> (TestDir, Vec<Record>) {
+    let dir = TestDir::new();
+    let file = Sqlite::open(dir.at("studies.db").as_ref()).unwrap();
     let mut store = file.writer().unwrap();
     let events = write(&mut *store, "clinic");
     write(&mut *store, "ward");
-    (place, events)
+    (dir, events)
 }
 
 fn export(events: &[Record]) -> String {
@@ -68,12 +64,12 @@ fn said(output: &Output) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_store_is_audited_and_stays_as_it_is() {
-    let (place, events) = written();
-    let before = place.read("studies.db");
+    let (dir, events) = written();
+    let before = dir.read("studies.db");
     let last = &events[2].hash;
     for name in [
-        place.at("studies.db"),
-        format!("sqlite:{}", place.at("studies.db")),
+        dir.at("studies.db"),
+        format!("sqlite:{}", dir.at("studies.db")),
     ] {
         let (code, out, err) = said(&emab(&["audit", &name]));
         assert_eq!((code, err.as_str()), (Some(0), ""));
@@ -86,7 +82,7 @@ fn a_store_is_audited_and_stays_as_it_is() {
     }
     let report = json(&[
         "audit",
-        &place.at("studies.db"),
+        &dir.at("studies.db"),
         "--study",
         "clinic",
         "--expect",
@@ -107,18 +103,18 @@ fn a_store_is_audited_and_stays_as_it_is() {
         assert_eq!(study[field], value, "{field}");
     }
     assert_eq!(study["head_hash"], last.as_str());
-    assert_eq!(place.read("studies.db"), before);
+    assert_eq!(dir.read("studies.db"), before);
 }
 
 #[test]
 fn an_export_is_audited_from_a_file_or_a_pipe() {
-    let (place, events) = written();
-    let whole = place.write("clinic.jsonl", &export(&events));
+    let (dir, events) = written();
+    let whole = dir.write("clinic.jsonl", &export(&events));
     let (code, out, _) = said(&emab(&["audit", &whole, "--study", "clinic"]));
     assert_eq!(code, Some(0));
     let of_store = said(&emab(&[
         "audit",
-        &place.at("studies.db"),
+        &dir.at("studies.db"),
         "--study",
         "clinic",
     ]))
@@ -141,7 +137,7 @@ fn an_export_is_audited_from_a_file_or_a_pipe() {
     assert_eq!(said(&output), (Some(0), out, String::new()));
 
     let changed = export(&events).replace("come back", "come bacK");
-    let changed = place.write("changed.jsonl", &changed);
+    let changed = dir.write("changed.jsonl", &changed);
     let (code, out, err) = said(&emab(&["audit", &changed]));
     assert_eq!(code, Some(1));
     assert!(out.contains("study clinic: 1 finding"), "{out}");
@@ -158,8 +154,8 @@ fn an_export_is_audited_from_a_file_or_a_pipe() {
 
 #[test]
 fn a_noted_hash_is_looked_for() {
-    let (place, events) = written();
-    let whole = place.write("clinic.jsonl", &export(&events));
+    let (dir, events) = written();
+    let whole = dir.write("clinic.jsonl", &export(&events));
     let (code, out, _) = said(&emab(&[
         "audit",
         &whole,
@@ -168,7 +164,7 @@ fn a_noted_hash_is_looked_for() {
     ]));
     assert_eq!(code, Some(0));
     assert!(out.contains("it is the hash of event 2"), "{out}");
-    let shorter = place.write("shorter.jsonl", &export(&events[..2]));
+    let shorter = dir.write("shorter.jsonl", &export(&events[..2]));
     let (code, out, _) = said(&emab(&["audit", &shorter, "--expect", &events[2].hash]));
     assert_eq!(code, Some(1));
     assert!(
@@ -179,9 +175,9 @@ fn a_noted_hash_is_looked_for() {
 
 #[test]
 fn wrong_calls() {
-    let (place, events) = written();
-    place.write("text", "hello");
-    place.write("clinic.jsonl", &export(&events));
+    let (dir, events) = written();
+    dir.write("text", "hello");
+    dir.write("clinic.jsonl", &export(&events));
     let hash = "0".repeat(64);
     for (call, words) in [
         ("audit @/none", "cannot read"),
@@ -197,7 +193,7 @@ fn wrong_calls() {
             "name it with --study",
         ),
     ] {
-        place.refuses(call, 2, &[words]);
+        dir.rejects(call, 2, &[words]);
     }
-    assert!(!fs::exists(place.at("none")).unwrap());
+    assert!(!fs::exists(dir.at("none")).unwrap());
 }

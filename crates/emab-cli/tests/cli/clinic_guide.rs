@@ -1,7 +1,5 @@
 //! The guide, typed word for word in an empty folder: its `bash` blocks in one shell, and what follows each is what came out.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;

@@ -1,16 +1,12 @@
 //! What the command prints, and that an interrupted run ends with the same bytes.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
 use serde_json::Value;
 
 /// Everything but the time.
@@ -279,7 +275,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     assert!(Path::new(out).join("checkpoint.json").exists());
     assert!(!Path::new(out).join("run.json").exists());
     // Beginning anew in the same folder would lose what is done.
-    refuses(
+    rejects(
         &["run", "resource", "--out", out],
         2,
         &["holds an unfinished run", "--resume"],
@@ -290,7 +286,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     let sealed = fs::read_to_string(&checkpoint).unwrap();
     assert!(sealed.contains("\"seed\":5"));
     fs::write(&checkpoint, sealed.replace("\"seed\":5", "\"seed\":6")).unwrap();
-    refuses(
+    rejects(
         &["run", "--resume", out],
         1,
         &["checkpoint.json is damaged", "checksum"],

@@ -1,9 +1,5 @@
 //! Runs the command.
 
-#![allow(dead_code)] // each test file uses what it needs of it
-
-pub mod place;
-
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -23,7 +19,7 @@ pub fn json(args: &[&str]) -> Value {
 }
 
 /// The command must refuse, with this exit code and with these words on standard error.
-pub fn refuses(args: &[&str], code: i32, words: &[&str]) {
+pub fn rejects(args: &[&str], code: i32, words: &[&str]) {
     let output = emab(args);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");

@@ -1,12 +1,8 @@
 //! `emab reproduce`, in small.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fs;
 
-use common::json;
+use crate::common::json;
 
 /// Next to no runs: nothing can be decided that needs an error, and nothing is NaN.
 #[test]
@@ -51,11 +47,11 @@ fn reproduce_in_small() {
     ]);
     let claims = document["claims"].as_array().unwrap();
     assert!(claims.len() >= 8);
-    let verdict = |place: &str, says: &str| {
+    let verdict = |dir: &str, says: &str| {
         let claim = claims
             .iter()
-            .find(|c| c["place"] == place && c["says"].as_str().unwrap().contains(says));
-        claim.unwrap_or_else(|| panic!("{place}: {says}"))["verdict"]
+            .find(|c| c["place"] == dir && c["says"].as_str().unwrap().contains(says));
+        claim.unwrap_or_else(|| panic!("{dir}: {says}"))["verdict"]
             .as_str()
             .unwrap()
     };

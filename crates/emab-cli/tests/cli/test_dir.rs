@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{emab, refuses};
+use crate::common::{emab, rejects};
 
 /// A small sweep, of a grid and a cell beside it.
 pub const SWEEP: &str = r#"
@@ -24,14 +24,14 @@ problem.horizon = 5
 "#;
 
 /// A folder, with the names of what is in it as the command takes them.
-pub struct Place {
+pub struct TestDir {
     folder: TempDir,
 }
 
-impl Place {
-    pub fn new() -> Place {
+impl TestDir {
+    pub fn new() -> TestDir {
         let folder = tempfile::tempdir().unwrap();
-        Place { folder }
+        TestDir { folder }
     }
 
     pub fn at(&self, name: &str) -> String {
@@ -54,8 +54,8 @@ impl Place {
         assert_eq!(output.status.code(), Some(0), "{call}: {error}");
     }
 
-    pub fn refuses(&self, call: &str, code: i32, words: &[&str]) {
-        self.with(call, |args| refuses(args, code, words));
+    pub fn rejects(&self, call: &str, code: i32, words: &[&str]) {
+        self.with(call, |args| rejects(args, code, words));
     }
 
     pub fn with<T>(&self, call: &str, run: impl FnOnce(&[&str]) -> T) -> T {

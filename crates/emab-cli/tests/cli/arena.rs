@@ -1,11 +1,7 @@
 //! `emab arena`: the same runs for all, whatever the threads and interruptions; who does not apply is left out.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::place::Place;
-use common::{emab, json, refuses};
+use crate::common::{emab, json, rejects};
+use crate::test_dir::TestDir;
 use serde_json::Value;
 
 const SMALL: [&str; 4] = ["--episodes", "60", "--runs", "4"];
@@ -92,14 +88,14 @@ fn all_learners_meet_the_same_runs_on_any_threads() {
 
 #[test]
 fn who_does_not_apply_is_left_out_with_a_note() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let call = "arena screening resource --learner ucb1 --learner random --episodes 20 --runs 2";
-    let problem = place.write(
+    let problem = dir.write(
         "wide.toml",
         "name = \"wide\"\nhorizon = 40\nstates = 1\nactions = 2\nfeedbacks = 1\ntransition = 0\n\
          [model]\nfeedback = 1\ncost = 0.1\nreward = 1\n",
     );
-    let output = place.with(&format!("{call} {problem}"), emab);
+    let output = dir.with(&format!("{call} {problem}"), emab);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     let note = text
@@ -113,11 +109,11 @@ fn who_does_not_apply_is_left_out_with_a_note() {
 
 #[test]
 fn a_folder_has_the_table_the_picture_and_what_is_finished() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let call =
         "arena parity --learner feedbal --learner ucb1 --learner best-fixed --episodes 50 --runs 3";
-    place.emab(&format!("{call} --out @/one"));
-    let lines = String::from_utf8(place.read("one/arena.csv")).unwrap();
+    dir.emab(&format!("{call} --out @/one"));
+    let lines = String::from_utf8(dir.read("one/arena.csv")).unwrap();
     assert_eq!(
         lines.lines().next().unwrap(),
         "problem,problem_hash,episodes,runs,seed,learner,sees,regret,regret_stderr,regret_optimal,minus_feedbal,\
@@ -125,62 +121,61 @@ fn a_folder_has_the_table_the_picture_and_what_is_finished() {
          nanoseconds,memory,steps,standing,note"
     );
     assert_eq!(lines.lines().count(), 4);
-    assert!(place.read("one/arena.svg").starts_with(b"<svg"));
-    assert!(place.read("one/arena.png").starts_with(b"\x89PNG"));
+    assert!(dir.read("one/arena.svg").starts_with(b"<svg"));
+    assert!(dir.read("one/arena.png").starts_with(b"\x89PNG"));
 
     // Interrupted after the first cell, and in the middle of writing the second.
-    let cells = String::from_utf8(place.read("one/arena.jsonl")).unwrap();
+    let cells = String::from_utf8(dir.read("one/arena.jsonl")).unwrap();
     let (first, rest) = cells.split_once('\n').unwrap();
-    std::fs::create_dir(place.at("two")).unwrap();
-    place.write("two/arena.jsonl", &format!("{first}\n{}", &rest[..40]));
-    place.emab(&format!("{call} --out @/two"));
-    let resumed = place.read("two/arena.jsonl");
+    std::fs::create_dir(dir.at("two")).unwrap();
+    dir.write("two/arena.jsonl", &format!("{first}\n{}", &rest[..40]));
+    dir.emab(&format!("{call} --out @/two"));
+    let resumed = dir.read("two/arena.jsonl");
     assert!(resumed.starts_with(format!("{first}\n").as_bytes()));
     assert_eq!(resumed.split(|byte| *byte == b'\n').count(), 4);
-    let [one, two] = ["one", "two"].map(|folder| place.read(&format!("{folder}/arena.csv")));
+    let [one, two] = ["one", "two"].map(|folder| dir.read(&format!("{folder}/arena.csv")));
     assert_eq!(timeless_csv(&one), timeless_csv(&two));
 
     // Finished cells are not done again: not even their times change.
-    place.emab(&format!("{call} --out @/two"));
-    assert_eq!(place.read("two/arena.csv"), two);
+    dir.emab(&format!("{call} --out @/two"));
+    assert_eq!(dir.read("two/arena.csv"), two);
     // Another seed is another cell.
-    place.emab(&format!("{call} --seed 2 --out @/two"));
+    dir.emab(&format!("{call} --seed 2 --out @/two"));
     assert_eq!(
-        place
-            .read("two/arena.jsonl")
+        dir.read("two/arena.jsonl")
             .split(|byte| *byte == b'\n')
             .count(),
         7
     );
 
     // What was changed by hand is refused.
-    place.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
-    place.refuses(&format!("{call} --out @/two"), 1, &["damaged"]);
+    dir.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
+    dir.rejects(&format!("{call} --out @/two"), 1, &["damaged"]);
 }
 
 #[test]
 fn wrong_calls() {
-    refuses(
+    rejects(
         &["arena", "--learner", "feedball"],
         2,
         &["unknown learner `feedball`", "did you mean"],
     );
-    refuses(
+    rejects(
         &["arena", "parity", "--learner", "feedbal:delta=2"],
         2,
         &["delta"],
     );
-    refuses(&["arena", "nonsense"], 2, &["unknown problem `nonsense`"]);
-    refuses(&["arena", "parity", "--runs", "1"], 2, &["at least 2"]);
-    let place = Place::new();
-    place.emab("run parity --episodes 5 --runs 2 --out @/run");
-    place.refuses("arena parity --out @/run", 2, &["choose another folder"]);
+    rejects(&["arena", "nonsense"], 2, &["unknown problem `nonsense`"]);
+    rejects(&["arena", "parity", "--runs", "1"], 2, &["at least 2"]);
+    let dir = TestDir::new();
+    dir.emab("run parity --episodes 5 --runs 2 --out @/run");
+    dir.rejects("arena parity --out @/run", 2, &["choose another folder"]);
 }
 
 #[test]
 fn a_problem_of_ones_own_that_tells_nothing_is_played_under_its_conditions() {
-    let place = Place::new();
-    let mine = place.write(
+    let dir = TestDir::new();
+    let mine = dir.write(
         "mine.toml",
         r#"
         horizon = 3
@@ -218,7 +213,7 @@ fn a_problem_of_ones_own_that_tells_nothing_is_played_under_its_conditions() {
     assert!(problem["learners"].as_array().unwrap().len() > 20);
     // Whoever asks for it hears of it.
     let args = ["arena", &mine, "--learner", "feedbal:width=sound"];
-    refuses(
+    rejects(
         &args,
         2,
         &["`feedback_spread` must be known for width=sound"],

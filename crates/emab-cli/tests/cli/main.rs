@@ -1,0 +1,19 @@
+//! Tests of the command `emab`: what it prints, writes and rejects.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod arena;
+mod audit;
+mod clinic_guide;
+mod common;
+mod conditions;
+mod docs;
+mod invalid_arguments;
+mod mdp;
+mod policy;
+mod reproduce;
+mod runs;
+mod sweep;
+mod sweep_errors;
+mod test_dir;
+mod theory;
+mod token;
