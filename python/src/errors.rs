@@ -1,7 +1,8 @@
 //! Where errors become exceptions: `ValueError` and friends, with the words of the command line.
 
+use emab::PlayError;
 use emab::oracle::OracleError;
-use emab::{PlayError, PointError};
+use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
 use emab_sim::SimError;
 use emab_sim::sweep::SweepError;

@@ -3,7 +3,8 @@
 //! `step` and `reset` are here and not in Python because they are all that a loop spends its time in. Seeds come from
 //! Python: `_seed` is Gymnasium's part of `reset`.
 
-use emab::{Action, PlayError, StepResult, VecEnvironment};
+use emab::environment::{StepResult, VecEnvironment};
+use emab::{Action, PlayError};
 use emab_problem::ProblemFile;
 use numpy::ndarray::{Array2, Dim};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -43,7 +44,7 @@ impl Stage {
         let file = problem.file.clone();
         let conditions = file.conditions();
         let mut others = conditions.clone();
-        others.dropout = emab::Chance::default();
+        others.dropout = emab::conditions::Probability::default();
         if !others.is_none() {
             return Err(errors::wrong(format!(
                 "`{}` is played under conditions ({others}) that an environment cannot have: of those, it knows dropout \
@@ -51,7 +52,7 @@ impl Stage {
                 file.name(),
             )));
         }
-        let truth = Arc::new(problem.problem()?.leaving(conditions.dropout));
+        let truth = Arc::new(problem.problem()?.with_dropout(conditions.dropout));
         let stop = truth.spec().actions().len();
         let walks =
             VecEnvironment::new(truth, count).map_err(|error| errors::oracle(&file, error))?;
@@ -91,7 +92,7 @@ impl Stage {
     fn trouble(&self, error: PlayError) -> PyErr {
         match error {
             PlayError::Oracle(error) => errors::oracle(&self.file, error),
-            PlayError::Over => {
+            PlayError::NoEpisode => {
                 PyRuntimeError::new_err("there is no episode under way: call reset()")
             }
             PlayError::NotAllowed { t, x, action } => {
@@ -128,7 +129,7 @@ impl Stage {
     /// The episode of number `i` as a learner is shown it: people who leave do not tell their rewards.
     fn revealed(&self, i: usize) -> Episode {
         let mut inner = self.walks.episode(i);
-        if self.walks.left(i) {
+        if self.walks.dropped_out(i) {
             inner.rewards.clear();
         }
         Episode { inner }
@@ -213,7 +214,7 @@ impl EnvCore {
             if refused {
                 info.set_item(intern!(py, "not_allowed"), true)?;
             }
-            if self.stage.walks.left(0) {
+            if self.stage.walks.dropped_out(0) {
                 info.set_item(intern!(py, "left"), true)?;
             }
         }
@@ -363,7 +364,7 @@ impl VectorCore {
         let (walks, count) = (&self.stage.walks, self.stage.walks.len());
         let steps = |&i: &usize| walks.rewards(i).len();
         let longest = self.ended.iter().map(steps).max().unwrap_or(1);
-        let shown = |i: usize| if walks.left(i) { 0 } else { usize::MAX };
+        let shown = |i: usize| if walks.dropped_out(i) { 0 } else { usize::MAX };
         let costs = self
             .costs
             .table(py, (count, longest - 1), &self.ended, |i| walks.costs(i))?;
@@ -374,9 +375,15 @@ impl VectorCore {
         info.set_item(intern!(py, "_costs"), self.which(py, |_| true))?;
         info.set_item(intern!(py, "rewards"), rewards)?;
         info.set_item(intern!(py, "_rewards"), self.which(py, |_| true))?;
-        if self.ended.iter().any(|&i| walks.left(i)) {
-            info.set_item(intern!(py, "left"), self.which(py, |i| walks.left(i)))?;
-            info.set_item(intern!(py, "_left"), self.which(py, |i| walks.left(i)))?;
+        if self.ended.iter().any(|&i| walks.dropped_out(i)) {
+            info.set_item(
+                intern!(py, "left"),
+                self.which(py, |i| walks.dropped_out(i)),
+            )?;
+            info.set_item(
+                intern!(py, "_left"),
+                self.which(py, |i| walks.dropped_out(i)),
+            )?;
         }
         Ok(())
     }
@@ -474,7 +481,7 @@ impl VectorCore {
             )));
         }
         if !self.seeded {
-            return Err(self.stage.trouble(PlayError::Over));
+            return Err(self.stage.trouble(PlayError::NoEpisode));
         }
         self.check(py, actions)?;
         let (mut earned, mut over) = (vec![0.0; count], vec![false; count]);

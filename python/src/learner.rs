@@ -197,7 +197,7 @@ impl Learner {
                 let config = LearnerConfig::parse(&text, file.learning())
                     .map_err(|error| errors::learner(&file, error))?;
                 // Whoever may not see the truth is not given it.
-                let file = match config.entry().sees {
+                let file = match config.entry().access {
                     Access::Spec => Arc::new(SavedLearner::spec_of(&file).map_err(errors::wrong)?),
                     _ => file,
                 };
@@ -416,7 +416,7 @@ pub fn catalogue() -> PyResult<String> {
         .map(|entry| {
             serde_json::json!({
                 "name": entry.name, "title": entry.title, "about": entry.about, "reference": entry.reference,
-                "sees": entry.sees, "parameters": entry.parameters,
+                "sees": entry.access, "parameters": entry.parameters,
             })
         })
         .collect();

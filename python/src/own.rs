@@ -25,7 +25,7 @@ pub fn config(
 ) -> LearnerConfig {
     let factory = Arc::new(factory);
     let called: Arc<str> = label.into();
-    LearnerConfig::own(label, move |spec| {
+    LearnerConfig::user_defined(label, move |spec| {
         Ok(Box::new(Own {
             label: called.clone(),
             factory: factory.clone(),
@@ -37,7 +37,7 @@ pub fn config(
     })
     // A thread that is new to Python is given a state at every call, and loses it after: ten times the call itself.
     // Attached once, it keeps it, and others run while it does not call.
-    .around(|work| Python::attach(|py| py.detach(work)))
+    .with_thread_context(|work| Python::attach(|py| py.detach(work)))
 }
 
 struct Own {

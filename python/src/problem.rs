@@ -168,7 +168,7 @@ impl Problem {
         let action = self.action(action)?;
         let mut law = vec![0.0; self.file.spec().feedbacks().len()];
         self.problem()?
-            .feedback_law(step, state, action, &mut law)
+            .feedback_distribution(step, state, action, &mut law)
             .map_err(|error| errors::point(&self.file, &error))?;
         Ok(law)
     }

@@ -1,6 +1,6 @@
 //! What could be earned if the truth were known, and what the theorems say: documents, as the command prints them.
 
-use emab::learners::{FIXED_WORK, LearnerConfig};
+use emab::learners::{LearnerConfig, MAX_FIXED_OUTCOMES};
 use emab::oracle::Solution;
 use emab::theory::Bounds;
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ pub fn solve(py: Python<'_>, problem: &Problem) -> PyResult<String> {
              {MOST_ENTRIES}); the command `emab solve --json` writes them as it goes"
         )));
     }
-    let solution = py.detach(|| Solution::of(truth, FIXED_WORK));
+    let solution = py.detach(|| Solution::of(truth, MAX_FIXED_OUTCOMES));
     let solution = solution.map_err(|error| errors::oracle(&problem.file, error))?;
     serde_json::to_string(&solution).map_err(errors::wrong)
 }
@@ -45,7 +45,7 @@ pub fn bounds(
     let wrong = |error| errors::learner(&problem.file, error);
     let told = LearnerConfig::parse(learner, problem.file.learning())
         .and_then(|config| config.for_episodes(episodes))
-        .and_then(|config| config.feedbal())
+        .and_then(|config| config.feedbal_parameters())
         .map_err(wrong)?;
     let bounds = py.detach(|| Bounds::new(truth, &told, episodes));
     let bounds = bounds.map_err(|error| errors::oracle(&problem.file, error))?;

@@ -1,8 +1,9 @@
 //! Why a command did not do what it was asked, and with which exit code.
 
+use emab::PlayError;
 use emab::learners::LearnerError;
 use emab::oracle::OracleError;
-use emab::{PlayError, PointError};
+use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
 use emab_report::{FileError, PlotError};
 use emab_server::data_dir::NoFolder;

@@ -1,6 +1,7 @@
 //! Whether an episode is one that its specification allows: what learners rely on, and what the decision service takes.
 
-use emab::{Episode, Spec, plain};
+use emab::spec::format_number;
+use emab::{Episode, Spec};
 
 /// Costs and rewards beyond this are refused: sums over many episodes must stay finite.
 const LARGEST: f64 = 1e100;
@@ -57,7 +58,7 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
         if let Some(value) = values.iter().find(|value| value.abs() > LARGEST) {
             return Err(format!(
                 "`{field}` has {}: at most 1e100 in size",
-                plain(*value)
+                format_number(*value)
             ));
         }
     }
@@ -75,7 +76,7 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
         let t = i + 1;
         index("action", a, spec.actions().len(), t)?;
         index("feedback", f, spec.feedbacks().len(), t)?;
-        let wrong = |error: emab::PointError| error.to_string();
+        let wrong = |error: emab::spec::PointError| error.to_string();
         if !spec.check_allowed(t, x, a).map_err(wrong)? {
             return Err(format!(
                 "`{}` may not be taken at step {t} in state `{}`",

@@ -153,7 +153,7 @@ mod tests {
         let mut compared = 0;
         for number in 0..40 {
             let mut pairs = Pairs::new(coverage(7, number).unwrap()).unwrap();
-            pairs.open_all(100_000, "a test").unwrap();
+            pairs.expand_all(100_000, "a test").unwrap();
             let adds = |pair, a| pairs.ex_ante(pair, a) - pairs.reward(pair);
             for pair in pairs.iter() {
                 for b in pairs.allowed(pair) {

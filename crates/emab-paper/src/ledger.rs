@@ -125,7 +125,7 @@ fn bound_picture(
     episodes: u64,
 ) -> Result<(Picture, String), LedgerError> {
     let file = builtin("resource")?;
-    let told = learner_of(&file, "feedbal")?.feedbal()?;
+    let told = learner_of(&file, "feedbal")?.feedbal_parameters()?;
     let bounds = Bounds::new(figures.problem.clone(), &told, episodes)?;
     let mut curves = Vec::new();
     let mut sentence = String::new();

@@ -127,7 +127,7 @@ pub(crate) fn lemma2_claims(
 /// In how many triplets of Section 5 so many episodes could break the lemma at all.
 fn within_reach(episodes: u64) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
-    let told = learner_of(&file, "feedbal")?.feedbal()?;
+    let told = learner_of(&file, "feedbal")?.feedbal_parameters()?;
     let bounds = Bounds::new(file.problem()?, &told, episodes)?;
     let reach = |triplet: &&TripletBound| triplet.lemma2.derived < episodes as f64;
     Ok(format!(

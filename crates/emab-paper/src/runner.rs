@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use emab::Problem;
 use emab::learners::{LearnerConfig, LearnerDefaults, LearnerError};
 use emab::oracle::OracleError;
-use emab::{Problem, SpecError};
+use emab::spec::SpecError;
 use emab_problem::{ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_sim::results::{LearnerResult, StateRegret};

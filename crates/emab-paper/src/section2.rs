@@ -1,7 +1,7 @@
 //! Section 2: the benchmark against the optimum and against fixed sequences.
 
 use emab::Action;
-use emab::learners::FIXED_WORK;
+use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::{Benchmark, Optimal, best_fixed, best_repeated};
 use emab_report::{Claim, Verdict, number};
 
@@ -53,7 +53,7 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
     let start = benchmark.pairs().start();
     let value = benchmark.value(start)?;
     let repeated = best_repeated(benchmark.pairs_mut())?.value;
-    let fixed = best_fixed(benchmark.pairs(), &optimal, FIXED_WORK);
+    let fixed = best_fixed(benchmark.pairs(), &optimal, MAX_FIXED_OUTCOMES);
     let all = fixed.as_ref().map_or("?".into(), |fixed| {
         format!("{} ({})", fixed.value, fixed.names(file.spec()).join(", "))
     });

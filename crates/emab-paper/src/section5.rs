@@ -1,6 +1,6 @@
 //! Section 5 and the additional results: what the figures show.
 
-use emab::learners::FIXED_WORK;
+use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::{Benchmark, Optimal, best_fixed};
 use emab::{Role, Stream};
 use emab_report::{Claim, Verdict, number};
@@ -77,7 +77,7 @@ fn rivals(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerEr
 
     let mut benchmark = Benchmark::new(figures.problem.clone())?;
     let optimal = Optimal::new(benchmark.pairs_mut())?;
-    let fixed = best_fixed(benchmark.pairs(), &optimal, FIXED_WORK);
+    let fixed = best_fixed(benchmark.pairs(), &optimal, MAX_FIXED_OUTCOMES);
     let fixed = fixed.map_or(f64::NAN, |fixed| fixed.value);
     let start = benchmark.pairs().start();
     let value = benchmark.value(start)?;

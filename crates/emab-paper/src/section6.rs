@@ -1,7 +1,7 @@
 //! Section 6: what the paper says of other methods without running them, and the learners of our own that it invites.
 
 use emab::Mdp;
-use emab::learners::{FIXED_WORK, LearnerError};
+use emab::learners::{LearnerError, MAX_FIXED_OUTCOMES};
 use emab::oracle::{Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, best_fixed};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
@@ -256,7 +256,7 @@ fn computation(fields: &[Field]) -> Result<Claim, LedgerError> {
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
     for field in fields {
         let mut pairs = Pairs::new(field.file.problem()?)?;
-        pairs.open_all(Optimal::LIMIT, "a count")?;
+        pairs.expand_all(Optimal::LIMIT, "a count")?;
         let plan: usize = pairs
             .iter()
             .map(|pair| pairs.allowed(pair).count() + 1)
@@ -294,7 +294,7 @@ fn moderate() -> Result<Vec<Claim>, LedgerError> {
         let start = benchmark.pairs().start();
         let value = benchmark.value(start)?;
         let best = optimal.value(start);
-        match best_fixed(benchmark.pairs(), &optimal, FIXED_WORK) {
+        match best_fixed(benchmark.pairs(), &optimal, MAX_FIXED_OUTCOMES) {
             Some(fixed) if value < fixed.value - 1e-12 * value.abs() => below.push(problem.name),
             Some(_) => {}
             None => unknown += 1,

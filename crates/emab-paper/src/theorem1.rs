@@ -72,7 +72,7 @@ pub(crate) fn theorem1(
 /// Whether Theorem 1 says anything in Section 5.
 pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
-    let told = learner_of(&file, "feedbal")?.feedbal()?;
+    let told = learner_of(&file, "feedbal")?.feedbal_parameters()?;
     let bounds = Bounds::new(file.problem()?, &told, runner.settings.episodes)?;
     let most = number(bounds.trivial);
     let says = if bounds.theorem1.derived < bounds.trivial {
@@ -95,7 +95,7 @@ pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
 pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     let file = builtin("feedback-gap")?;
     let problem = file.problem()?;
-    let told = learner_of(&file, "feedbal:width=sound")?.feedbal()?;
+    let told = learner_of(&file, "feedbal:width=sound")?.feedbal_parameters()?;
     let (runs, episodes) = (400, 2000);
     let bounds = Bounds::new(problem.clone(), &told, episodes)?;
     let mut environment = Environment::new(problem.clone())?;

@@ -22,7 +22,8 @@ pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
         let file = builtin(name)?;
         for episodes in [200, 2000] {
             let config = learner_of(&file, text)?.for_episodes(episodes)?;
-            let bound = Bounds::new(file.problem()?, &config.feedbal()?, episodes)?.theorem2;
+            let bound =
+                Bounds::new(file.problem()?, &config.feedbal_parameters()?, episodes)?.theorem2;
             let regret =
                 runner.final_regret("Theorem 2", file.problem()?, config, episodes, runs)?;
             verdicts.push(Verdict::less(
@@ -58,7 +59,7 @@ pub(crate) fn logarithm(
     for &episodes in &sizes {
         let problem = instances::gap(0.3)?;
         let config = learner("feedbal:sigma2=0.05,delta=1/n")?.for_episodes(episodes)?;
-        bound.push(Bounds::new(problem.clone(), &config.feedbal()?, episodes)?.theorem2);
+        bound.push(Bounds::new(problem.clone(), &config.feedbal_parameters()?, episodes)?.theorem2);
         let (regret, stderr) =
             runner.final_regret("the logarithm", problem, config, episodes, runs)?;
         points.push(((episodes as f64).ln(), regret, stderr));
@@ -156,11 +157,11 @@ pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerEr
     let (runs, episodes) = (runner.settings.scaled(400, 50), 2000);
     let file = builtin("feedback-gap")?;
     let config = learner_of(&file, "feedbal:delta=1/n,width=sound")?.for_episodes(episodes)?;
-    let bounds = Bounds::new(file.problem()?, &config.feedbal()?, episodes)?;
+    let bounds = Bounds::new(file.problem()?, &config.feedbal_parameters()?, episodes)?;
     let regret = runner.final_regret("Corollary 2", file.problem()?, config, episodes, runs)?;
     let bound = bounds.corollary2;
     let resource = builtin("resource")?;
-    let told = learner_of(&resource, "feedbal")?.feedbal()?;
+    let told = learner_of(&resource, "feedbal")?.feedbal_parameters()?;
     let section5 = Bounds::new(resource.problem()?, &told, episodes)?;
     Ok(vec![
         claim(

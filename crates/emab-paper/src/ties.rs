@@ -22,7 +22,7 @@ fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
         "feedbal:sigma2=0.05,delta=0.01,stop_bias=0.1",
     ];
     let plain = learner(texts[0])?;
-    let broken = Bounds::new(problem.clone(), &plain.feedbal()?, episodes)?
+    let broken = Bounds::new(problem.clone(), &plain.feedbal_parameters()?, episodes)?
         .assumption1
         .violations
         .len();
@@ -96,7 +96,7 @@ fn action_tie(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let (episodes, runs) = (5000, runner.settings.scaled(400, 400));
     let problem = instances::action_tie()?;
     let config = learner("feedbal:sigma2=0.05,delta=0.01")?;
-    let bounds = Bounds::new(problem.clone(), &config.feedbal()?, episodes)?;
+    let bounds = Bounds::new(problem.clone(), &config.feedbal_parameters()?, episodes)?;
     let verified = runner.verify("a tie of actions", problem, config, episodes, runs)?;
     let promises = verified.promises();
     let promise = promises

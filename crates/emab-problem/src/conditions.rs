@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use emab::conditions::{Delay, Drift, Probability};
 use emab::learners::nearest;
-use emab::{Chance, Conditions, Delay, Drift, ParameterError, plain};
+use emab::spec::format_number;
+use emab::{Conditions, ParameterError};
 use serde_json::Value;
 
 use crate::error::Mistake;
@@ -30,7 +32,8 @@ pub(crate) fn conditions(node: &Node) -> Result<Conditions, Mistake> {
         ("override", &mut conditions.overrides),
     ] {
         if let Some(node) = fields.get(name) {
-            *place = Chance::new(name, number(node, name)?).map_err(|error| wrong(node, &error))?;
+            *place =
+                Probability::new(name, number(node, name)?).map_err(|error| wrong(node, &error))?;
         }
     }
     if let Some(node) = fields.get("drift") {
@@ -134,7 +137,7 @@ fn whole(node: &Node, field: &str, least: u64) -> Result<u64, Mistake> {
     }
     let message = format!(
         "`{field}` must be a whole number of at least {least}, got {}",
-        plain(value)
+        format_number(value)
     );
     Err(Mistake::at(&node.span, message, "out of range"))
 }
@@ -170,13 +173,13 @@ pub(crate) fn later_scopes(
             });
         }
     }
-    let pieces = conditions.pieces(|name| value(name).unwrap_or(f64::NAN));
-    if pieces.len() > MOST_LAWS {
+    let drift_phases = conditions.drift_phases(|name| value(name).unwrap_or(f64::NAN));
+    if drift_phases.len() > MOST_LAWS {
         return Err(Mistake {
             span: place(0),
             message: format!(
                 "at most {MOST_LAWS} changes of the law are supported, got {}",
-                pieces.len()
+                drift_phases.len()
             ),
             label: "too many changes".into(),
             help: Some(format!(
@@ -185,7 +188,7 @@ pub(crate) fn later_scopes(
             )),
         });
     }
-    let scopes = pieces.into_iter().map(|(first, values)| {
+    let scopes = drift_phases.into_iter().map(|(first, values)| {
         let mut scope = scope.clone();
         for (name, value) in values {
             scope.set(&name, value);

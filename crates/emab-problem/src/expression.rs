@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use emab::learners::nearest;
-use emab::{Fault, plain};
+use emab::spec::{QuantityError, format_number};
 
 /// The names an expression may use besides `t x a f`, and their values.
 #[derive(Clone, Debug, Default)]
@@ -160,8 +160,8 @@ const FUNCTIONS: [(&str, Function, Range<usize>); 11] = [
     ("log", Function::Log, 1..3),
 ];
 
-fn fault(message: impl Into<String>, span: Range<usize>) -> Fault {
-    Fault {
+fn fault(message: impl Into<String>, span: Range<usize>) -> QuantityError {
+    QuantityError {
         message: message.into(),
         span: Some(span),
     }
@@ -169,7 +169,11 @@ fn fault(message: impl Into<String>, span: Range<usize>) -> Fault {
 
 impl Expression {
     /// Reads an expression that may use these variables and the names in scope; spans are bytes of `text`.
-    pub fn parse(text: &str, variables: &[&str], scope: &Scope) -> Result<Expression, Fault> {
+    pub fn parse(
+        text: &str,
+        variables: &[&str],
+        scope: &Scope,
+    ) -> Result<Expression, QuantityError> {
         let mut parser = Parser {
             text,
             at: 0,
@@ -188,7 +192,7 @@ impl Expression {
     }
 
     /// Its value at `[t, x, a, f]`: a finite number, or what has none and where.
-    pub fn evaluate(&self, at: [f64; 4]) -> Result<f64, Fault> {
+    pub fn evaluate(&self, at: [f64; 4]) -> Result<f64, QuantityError> {
         let value = match &self.kind {
             Kind::Number(value) => return Ok(*value),
             Kind::Variable(i) => return Ok(at[*i]),
@@ -228,7 +232,7 @@ impl Expression {
                         .iter()
                         .find(|(_, f, takes)| f == function && takes.contains(&values.len()))
                         .map_or("", |f| f.0);
-                    let list: Vec<String> = values.iter().map(|&v| plain(v)).collect();
+                    let list: Vec<String> = values.iter().map(|&v| format_number(v)).collect();
                     let message = format!("{name}({}) has no finite value", list.join(", "));
                     return Err(fault(message, self.span.clone()));
                 }
@@ -272,7 +276,7 @@ fn binary(op: Binary, left: f64, right: f64) -> f64 {
 
 fn no_value(op: Binary, left: f64, right: f64) -> String {
     let by_zero = right == 0.0;
-    let (left, right) = (plain(left), plain(right));
+    let (left, right) = (format_number(left), format_number(right));
     match op {
         Binary::Divide | Binary::Remainder if by_zero => {
             let sign = if op == Binary::Divide { "/" } else { "%" };
@@ -323,7 +327,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> Result<(Token, Range<usize>), Fault> {
+    fn peek(&self) -> Result<(Token, Range<usize>), QuantityError> {
         let bytes = self.text.as_bytes();
         let mut start = self.at;
         while bytes.get(start).is_some_and(u8::is_ascii_whitespace) {
@@ -394,7 +398,7 @@ impl Parser<'_> {
         }
     }
 
-    fn number(&self, start: usize) -> Result<(Token, Range<usize>), Fault> {
+    fn number(&self, start: usize) -> Result<(Token, Range<usize>), QuantityError> {
         let bytes = self.text.as_bytes();
         let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);
         let mut end = start;
@@ -417,14 +421,14 @@ impl Parser<'_> {
         }
     }
 
-    fn next(&mut self) -> Result<(Token, Range<usize>), Fault> {
+    fn next(&mut self) -> Result<(Token, Range<usize>), QuantityError> {
         let (token, span) = self.peek()?;
         self.at = span.end;
         Ok((token, span))
     }
 
     /// An expression of operators that bind at least as tightly as `level`.
-    fn expression(&mut self, level: u8) -> Result<Expression, Fault> {
+    fn expression(&mut self, level: u8) -> Result<Expression, QuantityError> {
         self.depth += 1;
         let result = if self.depth > DEEPEST {
             let (_, span) = self.peek()?;
@@ -439,7 +443,7 @@ impl Parser<'_> {
         result
     }
 
-    fn operators(&mut self, level: u8) -> Result<Expression, Fault> {
+    fn operators(&mut self, level: u8) -> Result<Expression, QuantityError> {
         let mut left = self.operand()?;
         loop {
             let (token, span) = self.peek()?;
@@ -481,7 +485,7 @@ impl Parser<'_> {
         }
     }
 
-    fn operand(&mut self) -> Result<Expression, Fault> {
+    fn operand(&mut self) -> Result<Expression, QuantityError> {
         let (token, span) = self.next()?;
         let leaf = |kind, span| Expression {
             kind,
@@ -514,7 +518,7 @@ impl Parser<'_> {
         }
     }
 
-    fn unary(&mut self, op: Unary, level: u8, start: usize) -> Result<Expression, Fault> {
+    fn unary(&mut self, op: Unary, level: u8, start: usize) -> Result<Expression, QuantityError> {
         let inner = self.expression(level)?;
         Ok(Expression {
             span: start..inner.span.end,
@@ -523,7 +527,7 @@ impl Parser<'_> {
         })
     }
 
-    fn close(&mut self, open: &Range<usize>) -> Result<usize, Fault> {
+    fn close(&mut self, open: &Range<usize>) -> Result<usize, QuantityError> {
         match self.next()? {
             (Token::Close, span) => Ok(span.end),
             (Token::End, _) => Err(fault("this bracket is not closed", open.clone())),
@@ -531,7 +535,7 @@ impl Parser<'_> {
         }
     }
 
-    fn function(&mut self, name: &str, span: Range<usize>) -> Result<Expression, Fault> {
+    fn function(&mut self, name: &str, span: Range<usize>) -> Result<Expression, QuantityError> {
         let Some((_, function, takes)) = FUNCTIONS.iter().find(|(known, _, _)| *known == name)
         else {
             let near = nearest(name, FUNCTIONS.iter().map(|f| f.0));
@@ -571,7 +575,7 @@ impl Parser<'_> {
         })
     }
 
-    fn name(&self, name: &str, span: Range<usize>) -> Result<Kind, Fault> {
+    fn name(&self, name: &str, span: Range<usize>) -> Result<Kind, QuantityError> {
         match name {
             "true" => return Ok(Kind::Number(1.0)),
             "false" => return Ok(Kind::Number(0.0)),
@@ -604,7 +608,7 @@ impl Parser<'_> {
         Err(fault(format!("unknown name `{name}`{near}"), span))
     }
 
-    fn value(&self, name: &str, span: Range<usize>) -> Result<Option<f64>, Fault> {
+    fn value(&self, name: &str, span: Range<usize>) -> Result<Option<f64>, QuantityError> {
         if let Some(why) = self.scope.ambiguous.get(name) {
             return Err(fault(format!("`{name}` is ambiguous: {why}"), span));
         }
@@ -617,7 +621,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn value(text: &str) -> Result<f64, Fault> {
+    fn value(text: &str) -> Result<f64, QuantityError> {
         let mut scope = Scope::default();
         scope.add("p", 0.8);
         scope.add("in situ", 1.0);

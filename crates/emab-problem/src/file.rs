@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use emab::conformance::{Reached, check_problem, check_spec};
+use emab::conformance::{ReachSummary, check_problem, check_spec};
+use emab::environment::ModelPhase;
 use emab::learners::{LearnerDefaults, nearest};
+use emab::spec::{PointError, format_number};
 use emab::{
-    Conditions, Delta, Model, ModelPhase, Names, Noise, PointError, Problem, Scenario, Sigma2,
-    Spec, Spread, plain,
+    Conditions, Delta, FeedbackSpread, Model, Names, Noise, Problem, Scenario, Sigma2, Spec,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -176,7 +177,7 @@ impl ProblemFile {
     /// assert!(file.conditions().is_none());
     /// let conditions = file.conditions().with(["delay=20", "drift=p:0.4@5000"]).unwrap();
     /// let file = file.with_conditions(&conditions).unwrap();
-    /// assert_eq!(file.circumstances().laws[0].first, 5000);
+    /// assert_eq!(file.circumstances().phases[0].first, 5000);
     /// ```
     pub fn conditions(&self) -> &Conditions {
         &self.conditions
@@ -196,7 +197,7 @@ impl ProblemFile {
         };
         Scenario {
             conditions: self.conditions.clone(),
-            laws: self.later.iter().map(law).collect(),
+            phases: self.later.iter().map(law).collect(),
         }
     }
 
@@ -207,13 +208,13 @@ impl ProblemFile {
 
     /// Checks every pair that can be reached, until there are more than `limit` of them; without a model, what the
     /// specification says of them. All of that under each of its laws.
-    pub fn check(&self, limit: usize) -> Result<Reached, ReadError> {
+    pub fn check(&self, limit: usize) -> Result<ReachSummary, ReadError> {
         let reached = match self.problem() {
             Ok(problem) => check_problem(&problem, limit),
             Err(_) => check_spec(&self.spec, limit),
         }
         .map_err(|error| self.locate(&error))?;
-        for law in self.circumstances().laws {
+        for law in self.circumstances().phases {
             check_problem(&law.problem, limit).map_err(|error| ReadError {
                 help: Some(format!(
                     "this is under the law of episode {} on, after `drift`",
@@ -396,7 +397,7 @@ fn read(
     let reading = |quantity, variables| reading_in(source, &scope, quantity, variables);
     let mut tables = Vec::new();
     let spec = Spec::new(horizon, states, actions, feedbacks).map_err(|error| {
-        let emab::SpecError::Size { field, .. } = error else {
+        let emab::spec::SpecError::Size { field, .. } = error else {
             return unplaced(error.to_string());
         };
         place_in(&top, field, error.to_string())
@@ -646,7 +647,7 @@ fn learning(node: &Node) -> Result<LearnerDefaults, Mistake> {
         }
     }
     if let Some((value, node)) = get("feedback_spread")? {
-        let spread = Spread::new(value).map_err(|e| wrong(node, e.to_string()))?;
+        let spread = FeedbackSpread::new(value).map_err(|e| wrong(node, e.to_string()))?;
         learning.feedback_spread = Some(spread);
     }
     if let Some(node) = fields.get("reward_range") {
@@ -759,7 +760,7 @@ fn count(node: &Node, field: &str) -> Result<usize, Mistake> {
             let least = usize::from(field != "start");
             let message = format!(
                 "`{field}` must be a whole number of at least {least}, got {}",
-                plain(value)
+                format_number(value)
             );
             Err(Mistake::at(&node.span, message, "out of range"))
         }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use emab::{Fault, Point, Quantity};
+use emab::Quantity;
+use emab::spec::{Point, QuantityError};
 
 use crate::error::Mistake;
 use crate::expression::{Expression, Scope};
@@ -41,7 +42,7 @@ pub(crate) struct Table {
 pub(crate) struct SharedTable(pub(crate) Arc<Table>);
 
 impl Quantity for SharedTable {
-    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault> {
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError> {
         self.0.at(t, x, a, f)
     }
 }
@@ -63,24 +64,24 @@ struct Formula {
 
 impl Formula {
     /// A fault of the expression, at its place in the file.
-    fn placed(&self, fault: Fault) -> Fault {
+    fn placed(&self, fault: QuantityError) -> QuantityError {
         place(fault, self.start, &self.whole)
     }
 }
 
-fn place(fault: Fault, start: Option<usize>, whole: &Range<usize>) -> Fault {
+fn place(fault: QuantityError, start: Option<usize>, whole: &Range<usize>) -> QuantityError {
     let span = match (start, fault.span) {
         (Some(start), Some(span)) => start + span.start..start + span.end,
         _ => whole.clone(),
     };
-    Fault {
+    QuantityError {
         message: fault.message,
         span: Some(span),
     }
 }
 
 impl Quantity for Table {
-    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault> {
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError> {
         let index = [t - 1, x, a, f];
         let mut entry = &self.root;
         for dimension in &self.dimensions {
@@ -90,7 +91,7 @@ impl Quantity for Table {
             } else {
                 index[dimension.variable]
             };
-            entry = row.get(i).ok_or_else(|| Fault {
+            entry = row.get(i).ok_or_else(|| QuantityError {
                 message: format!("there is no entry {i} among the {}", dimension.name),
                 span: None,
             })?;
@@ -101,7 +102,7 @@ impl Quantity for Table {
                 .expression
                 .evaluate([t as f64, x as f64, a as f64, f as f64])
                 .map_err(|fault| formula.placed(fault)),
-            Entry::Row(..) => Err(Fault {
+            Entry::Row(..) => Err(QuantityError {
                 message: "an array has too many dimensions".into(),
                 span: None,
             }),

@@ -71,12 +71,14 @@ fn laws_follow_their_parameters() {
         "drift = [{ parameter = \"p\", to = 0.9, from = 10, until = 12 }, { parameter = \"step\", to = 3, at = 20 }]",
     );
     let file = file.unwrap();
-    let laws = file.circumstances().laws;
+    let laws = file.circumstances().phases;
     let known: Vec<(u64, f64, f64)> = laws
         .iter()
         .map(|law| {
             let mut chances = [0.0; 2];
-            law.problem.feedback_law(1, 0, 0, &mut chances).unwrap();
+            law.problem
+                .feedback_distribution(1, 0, 0, &mut chances)
+                .unwrap();
             (law.first, chances[1], law.problem.reward(2, 1).unwrap())
         })
         .collect();

@@ -185,7 +185,7 @@ fn arrays_mean_what_the_contract_says() {
     );
     assert_eq!([0, 1].map(|a| problem.cost(2, 1, a).unwrap()), [1.0, 2.0]);
     let mut law = [0.0; 2];
-    problem.feedback_law(2, 1, 1, &mut law).unwrap();
+    problem.feedback_distribution(2, 1, 1, &mut law).unwrap();
     assert_eq!(law, [0.25, 0.75]);
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use emab::learners::{FeedBalParameters, LearnerConfig, LearnerDefaults, ParameterValue};
 use emab::oracle::{OracleError, Pairs, Variation};
-use emab::{Coefficients, Environment, Problem, Spec, WidthKind};
+use emab::width::{Coefficients, WidthKind};
+use emab::{Environment, Problem, Spec};
 
 use crate::table::number;
 
@@ -57,7 +58,7 @@ pub fn problem_soundness_words(
     });
     let least_cost = costs.fold(f64::INFINITY, f64::min);
     let words = configs.iter().filter(told).filter_map(|config| {
-        let words = match config.feedbal() {
+        let words = match config.feedbal_parameters() {
             Ok(told) => soundness_words(&told, &variation, problem.spec()),
             Err(_) => premises_words(config, &variation, least_cost),
         };
@@ -124,7 +125,10 @@ fn feedback_words(
 }
 
 /// The same where no truth is known: the paper's width beside what the file itself tells of the feedback.
-pub fn stated_soundness_text(told: &FeedBalParameters, spread: emab::Spread) -> Option<String> {
+pub fn stated_soundness_text(
+    told: &FeedBalParameters,
+    spread: emab::FeedbackSpread,
+) -> Option<String> {
     let sound = WidthKind::Sound(spread).coefficients(told.sigma2_cost, told.sigma2_reward);
     let used = told.coefficients();
     (!used.cover(sound)).then(|| {
@@ -212,7 +216,7 @@ pub fn missing_parameters_text(learning: &LearnerDefaults, variation: &Variation
     let spread = learning
         .feedback_spread
         .filter(|_| matters)
-        .map(emab::Spread::get);
+        .map(emab::FeedbackSpread::get);
     if let Some(spread) = spread.filter(|spread| *spread < variation.spread * (1.0 - 1e-12)) {
         words.push(format!(
             "`feedback_spread` is {}, and in the model one feedback moves the next expected reward by {}",
@@ -254,7 +258,7 @@ mod tests {
 
     use super::*;
     use emab::oracle::Pairs;
-    use emab::{Model, Names, Noise, Problem, Spread};
+    use emab::{FeedbackSpread, Model, Names, Noise, Problem};
 
     /// Two steps: going on shows a coin that is worth `spread`.
     fn variation(noise: f64, spread: f64) -> (Variation, Spec) {
@@ -279,7 +283,7 @@ mod tests {
     fn the_cause_is_named_and_the_remedy_helps() {
         let paper = FeedBalParameters::new(0.1, 0.01).unwrap();
         let sound = |spread| FeedBalParameters {
-            width: WidthKind::Sound(Spread::new(spread).unwrap()),
+            width: WidthKind::Sound(FeedbackSpread::new(spread).unwrap()),
             ..paper
         };
         // The feedback alone.
@@ -345,7 +349,7 @@ mod tests {
     fn what_the_truth_does_not_keep_to_is_told() {
         let (variation, _) = variation(0.1, 2.0);
         let learning = |spread: Option<f64>, range| LearnerDefaults {
-            feedback_spread: spread.map(|spread| Spread::new(spread).unwrap()),
+            feedback_spread: spread.map(|spread| FeedbackSpread::new(spread).unwrap()),
             reward_range: range,
             ..LearnerDefaults::default()
         };

@@ -9,7 +9,8 @@ mod interrupted;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emab::{ModelPhase, Problem};
+use emab::Problem;
+use emab::environment::ModelPhase;
 use emab_problem::ProblemFile;
 use emab_sim::{Control, Experiment, Shard, State};
 
@@ -184,7 +185,7 @@ fn laws_of_another_problem_are_refused() {
     let law = |problem: Arc<Problem>| ModelPhase { first: 5, problem };
     experiment
         .circumstances
-        .laws
+        .phases
         .push(law(other.problem().unwrap()));
     let stop = AtomicBool::new(false);
     let mut control = Control {

@@ -78,12 +78,12 @@ fn it_is_asked_and_taught_once_an_episode_and_loses_what_feedbal_loses() {
             let file = ProblemFile::builtin(problem).unwrap().unwrap();
             let under = file.conditions().with(conditions.iter().copied()).unwrap();
             experiment.circumstances = file.with_conditions(&under).unwrap().circumstances();
-            let told = experiment.learners[0].feedbal().unwrap();
+            let told = experiment.learners[0].feedbal_parameters().unwrap();
             // What is five episodes late is learned from when the sixth after it begins.
             let late = if conditions.is_empty() { 0 } else { 6 };
             let runs = Runs::default();
             let noted = runs.clone();
-            let own = LearnerConfig::own("mine", move |spec| {
+            let own = LearnerConfig::user_defined("mine", move |spec| {
                 Ok(Box::new(Counted {
                     learner: FeedBal::new(spec.clone(), told),
                     runs: noted.clone(),

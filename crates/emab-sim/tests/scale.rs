@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use emab::environment::RegretEstimator;
 use emab::learners::LearnerConfig;
 use emab::stats::Moments;
-use emab::{Environment, Estimator, Learner, RegretBreakdown, Role, Stream};
+use emab::{Environment, Learner, RegretBreakdown, Role, Stream};
 use emab_problem::{BUILTIN, Format, ProblemFile};
 
 #[test]
@@ -88,7 +89,7 @@ fn where_too_much_can_be_reached_the_benchmark_is_played_beside_the_learner() {
     let reached = file.check(1000).unwrap();
     assert_eq!((reached.pairs, reached.complete), (1000, false));
     let mut environment = Environment::new(problem.clone()).unwrap();
-    assert_eq!(environment.estimator(), Estimator::Paired);
+    assert_eq!(environment.estimator(), RegretEstimator::Paired);
     // The benchmark beside itself: the very same path, so no regret at all.
     let config = LearnerConfig::parse("benchmark", file.learning()).unwrap();
     let mut benchmark = config.build(problem.spec(), Some(&problem)).unwrap();
@@ -155,7 +156,10 @@ fn both_estimators_agree() {
     };
     let (exact, mean, stderr) = run(0);
     let (paired, other_mean, other_stderr) = run(3);
-    assert_eq!((exact, paired), (Estimator::Exact, Estimator::Paired));
+    assert_eq!(
+        (exact, paired),
+        (RegretEstimator::Exact, RegretEstimator::Paired)
+    );
     let away = (mean - other_mean).abs() / stderr.hypot(other_stderr);
     assert!(
         away < 4.0 && mean > 5.0,

@@ -8,7 +8,8 @@
 
 use std::io::Write;
 
-use emab::{Block, Draws, Noise};
+use emab::Noise;
+use emab::rng::{Block, Draws};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let normal = Noise::normal(1.0)?;

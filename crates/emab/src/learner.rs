@@ -1,7 +1,5 @@
 //! The trait of everything that learns from episodes.
 
-use std::any::Any;
-
 use crate::episode::Episode;
 use crate::rng::Stream;
 use crate::spec::Action;
@@ -63,11 +61,6 @@ pub trait Learner {
         None
     }
 
-    /// Itself, for an engine that knows a learner of this type and can play it faster than by asking.
-    fn as_any(&self) -> Option<&dyn Any> {
-        None
-    }
-
     /// Forgets everything and takes up a new source of randomness, as if newly built.
     fn reset(&mut self, stream: Stream);
 }
@@ -81,9 +74,6 @@ impl<L: Learner + ?Sized> Learner for Box<L> {
     }
     fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
         (**self).estimate(t, x, action)
-    }
-    fn as_any(&self) -> Option<&dyn Any> {
-        (**self).as_any()
     }
     fn reset(&mut self, stream: Stream) {
         (**self).reset(stream);

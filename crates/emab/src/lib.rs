@@ -1,59 +1,50 @@
-//! Episodic multi-armed bandits: the model, FeedBAL, the oracle and the rivals of the paper
+//! Episodic multi-armed bandits: the model, FeedBAL, the oracle and the comparison algorithms of the paper
 //! *Episodic Multi-armed Bandits* (Tekin, van der Schaar).
 //!
-//! A learner meets one case after another. In each [`Episode`] it chooses actions step by step, sees feedback, and
-//! decides when to stop; only then are the costs and the terminal rewards of every step it passed revealed.
+//! A learner handles one episode after another. In each [`Episode`] it chooses actions step by step, observes feedback
+//! and decides when to stop. The costs and the terminal rewards of all steps are revealed after the stop.
 //!
-//! - [`Spec`]: what a learner may know. [`Model`]: the truth. [`Problem`]: both.
-//! - [`Learner`]: the trait; [`learners`]: one file an algorithm, and a catalogue of them by name.
+//! - [`Spec`]: what a learner may read. [`Model`]: the distributions. [`Problem`]: both.
+//! - [`Learner`]: the trait; [`learners`]: one file per algorithm, and a catalogue by name.
+//! - [`Environment`], [`environment`]: play episodes and measure regret; [`conditions`]: delayed and lost outcomes,
+//!   dropout, overrides and drift, played by [`ConditionedEnvironment`].
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
-//! - [`Mdp`]: the same problem as a Markov decision process, for anybody who plans or learns in those.
-//! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem of one's own.
-//! - [`Conditions`]: late and lost outcomes, people who leave or do otherwise, laws that drift; [`ConditionedEnvironment`] plays them.
-//! - [`conformance`]: laws that any problem and any learner must keep, for your own tests.
+//! - [`Mdp`]: the same problem as a Markov decision process.
+//! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem.
+//! - [`conformance`]: properties that every problem and every learner must have, for tests.
 //!
-//! This crate is mathematics alone: no clock, file, thread or print. `emab-problem` reads problem files, `emab-sim`
-//! runs many episodes.
+//! This crate has no clock, file system, thread or output. `emab-problem` reads problem files, `emab-sim` runs
+//! experiments.
 
 #![forbid(unsafe_code)]
 
+pub mod conditions;
 pub mod conformance;
+pub mod environment;
 pub mod learners;
 pub mod oracle;
+pub mod reach;
+pub mod rng;
+pub mod spec;
 pub mod stats;
 pub mod theory;
+pub mod width;
 
-mod conditioned;
-mod conditions;
-mod delayed_outcomes;
-mod draws;
-mod environment;
 mod episode;
 mod learner;
 mod mdp;
 mod mixture;
 mod model;
 mod parameter;
-mod reach;
-mod regret;
-mod rng;
 mod slots;
-mod spec;
-mod vec_environment;
-mod width;
 
-pub use conditioned::{ConditionedEnvironment, ModelPhase, Scenario, ScenarioError};
-pub use conditions::{Chance, Conditions, Delay, Drift, Mean, When};
-pub use draws::{Block, Draws};
-pub use environment::{Environment, Estimator, PlayError};
+pub use conditions::Conditions;
+pub use environment::{ConditionedEnvironment, Environment, PlayError, RegretBreakdown, Scenario};
 pub use episode::Episode;
 pub use learner::{Estimate, Learner};
 pub use mdp::Mdp;
-pub use model::{Model, Noise, NoiseError, Problem};
-pub use parameter::{Delta, ParameterError, Sigma2, Spread};
-pub use reach::{Compared, Difference, Reachable};
-pub use regret::RegretBreakdown;
+pub use model::{Model, Noise, Problem};
+pub use parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
 pub use rng::{Role, Stream};
-pub use spec::{Action, Fault, Names, Point, PointError, Quantity, Spec, SpecError, plain};
-pub use vec_environment::{StepResult, VecEnvironment};
-pub use width::{Coefficients, IndexTable, Width, WidthKind};
+pub use spec::{Action, Names, Quantity, Spec};
+pub use width::Width;

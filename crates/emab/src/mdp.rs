@@ -68,7 +68,7 @@ struct Choice {
 impl Mdp {
     /// Opens all pairs that can be reached, at most as many as for [`Optimal`], and translates them.
     pub fn new(pairs: &mut Pairs) -> Result<Mdp, OracleError> {
-        pairs.open_all(Optimal::LIMIT, "a Markov decision process")?;
+        pairs.expand_all(Optimal::LIMIT, "a Markov decision process")?;
         let mut order: Vec<Pair> = pairs.iter().collect();
         order.sort_by_key(|&pair| (pairs.step(pair), pairs.state(pair)));
         let mut number = vec![0_u32; order.len()];

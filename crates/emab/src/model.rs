@@ -6,10 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use thiserror::Error;
-
-use crate::conditions::Chance;
-use crate::spec::{LARGEST, Point, PointError, Quantity, Spec, evaluate, plain};
+use crate::conditions::Probability;
+use crate::parameter::ParameterError;
+use crate::spec::{LARGEST, Point, PointError, Quantity, Spec, evaluate, format_number};
 
 /// How an observation varies around its expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,16 +29,6 @@ pub enum Noise {
     Bernoulli,
 }
 
-/// A noise that cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("`{parameter}` must be a number from 0 to 1e100, got {}", plain(*got))]
-pub struct NoiseError {
-    /// The parameter's name.
-    pub parameter: &'static str,
-    /// What was given.
-    pub got: f64,
-}
-
 impl Noise {
     /// Gaussian noise of this variance.
     ///
@@ -49,7 +38,7 @@ impl Noise {
     /// assert_eq!(Noise::normal(-1.0).unwrap_err().to_string(),
     ///     "`variance` must be a number from 0 to 1e100, got -1");
     /// ```
-    pub fn normal(variance: f64) -> Result<Noise, NoiseError> {
+    pub fn normal(variance: f64) -> Result<Noise, ParameterError> {
         let variance = at_least_zero("variance", variance)?;
         Ok(Noise::Normal {
             sd: variance.sqrt(),
@@ -57,12 +46,12 @@ impl Noise {
     }
 
     /// Uniform noise of this half width.
-    pub fn uniform(half_width: f64) -> Result<Noise, NoiseError> {
+    pub fn uniform(half_width: f64) -> Result<Noise, ParameterError> {
         let half_width = at_least_zero("half_width", half_width)?;
         Ok(Noise::Uniform { half_width })
     }
 
-    /// One observation of a quantity with this expectation, when chance gives `draw` (see [`crate::Block`]).
+    /// One observation of a quantity with this expectation, when chance gives `draw` (see [`crate::rng::Block`]).
     #[inline]
     pub fn observe(self, mean: f64, draw: f64) -> f64 {
         match self {
@@ -94,7 +83,7 @@ impl Noise {
                 point,
                 what: format!(
                     "got {}, expected a chance from 0 to 1 (its noise is bernoulli)",
-                    plain(mean)
+                    format_number(mean)
                 ),
                 span: None,
             });
@@ -103,11 +92,12 @@ impl Noise {
     }
 }
 
-fn at_least_zero(parameter: &'static str, got: f64) -> Result<f64, NoiseError> {
+fn at_least_zero(parameter: &'static str, got: f64) -> Result<f64, ParameterError> {
     if (0.0..=LARGEST).contains(&got) {
         Ok(got)
     } else {
-        Err(NoiseError { parameter, got })
+        let rule = "be a number from 0 to 1e100";
+        Err(ParameterError::new(parameter, rule, format_number(got)))
     }
 }
 
@@ -182,7 +172,7 @@ pub struct Problem {
     name: String,
     spec: Arc<Spec>,
     model: Model,
-    dropout: Chance,
+    dropout: Probability,
 }
 
 impl Problem {
@@ -192,7 +182,7 @@ impl Problem {
             name: name.into(),
             spec: spec.into(),
             model,
-            dropout: Chance::default(),
+            dropout: Probability::default(),
         }
     }
 
@@ -212,7 +202,7 @@ impl Problem {
     /// assert_eq!(benchmark.value(start).unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
     /// ```
     #[must_use]
-    pub fn leaving(&self, dropout: Chance) -> Problem {
+    pub fn with_dropout(&self, dropout: Probability) -> Problem {
         Problem {
             dropout,
             ..self.clone()
@@ -220,7 +210,7 @@ impl Problem {
     }
 
     /// The chance that somebody leaves after a step.
-    pub fn dropout(&self) -> Chance {
+    pub fn dropout(&self) -> Probability {
         self.dropout
     }
 
@@ -240,7 +230,7 @@ impl Problem {
     }
 
     /// `P(f | t, x, a)` for every `f`, written into `law`, which has one entry a feedback.
-    pub fn feedback_law(
+    pub fn feedback_distribution(
         &self,
         t: usize,
         x: usize,
@@ -259,7 +249,10 @@ impl Problem {
                 return Err(PointError {
                     quantity: "feedback",
                     point: at(Some(f)),
-                    what: format!("got {}, expected a probability from 0 to 1", plain(*p)),
+                    what: format!(
+                        "got {}, expected a probability from 0 to 1",
+                        format_number(*p)
+                    ),
                     span: None,
                 });
             }

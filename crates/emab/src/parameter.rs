@@ -81,13 +81,13 @@ impl Sigma2 {
 
 /// How far one feedback can move the next expected reward, fact 3's `D`: finite and at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread(f64);
+pub struct FeedbackSpread(f64);
 
-impl Spread {
+impl FeedbackSpread {
     /// A spread, if it is a number from 0 to 1e100.
-    pub fn new(spread: f64) -> Result<Spread, ParameterError> {
+    pub fn new(spread: f64) -> Result<FeedbackSpread, ParameterError> {
         if (0.0..=LARGEST).contains(&spread) {
-            Ok(Spread(spread))
+            Ok(FeedbackSpread(spread))
         } else {
             let rule = "be a number from 0 to 1e100";
             Err(ParameterError::new("feedback_spread", rule, spread))

@@ -16,18 +16,18 @@ pub struct Reachable {
 
 /// What came of comparing two specifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub enum SpecComparison {
     /// They allow the same episodes, which lead to the same states.
     Same,
     /// They do not.
-    Differ(Difference),
+    Differ(SpecDifference),
     /// They are too large to be gone through, and the same as far as that was done.
     TooLarge,
 }
 
 /// What makes another specification of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct SpecDifference {
     /// The field of the problem file.
     pub field: &'static str,
     /// What differs, in words.
@@ -78,9 +78,9 @@ impl Spec {
     /// assert_eq!(found.what, "`transition` at t = 1, x = 0, a = 0, f = 1");
     /// assert_eq!((found.one, found.other), ("1".into(), "2".into()));
     /// ```
-    pub fn compare(&self, other: &Spec, limit: usize) -> Result<Compared, PointError> {
+    pub fn compare(&self, other: &Spec, limit: usize) -> Result<SpecComparison, PointError> {
         let differ = |field, what: String, one: &dyn fmt::Display, other: &dyn fmt::Display| {
-            Compared::Differ(Difference {
+            SpecComparison::Differ(SpecDifference {
                 field,
                 what,
                 one: one.to_string(),
@@ -124,9 +124,9 @@ impl Spec {
             }
         })?;
         Ok(match found {
-            Some(found) => Compared::Differ(found),
-            None if walked.complete => Compared::Same,
-            None => Compared::TooLarge,
+            Some(found) => SpecComparison::Differ(found),
+            None if walked.complete => SpecComparison::Same,
+            None => SpecComparison::TooLarge,
         })
     }
 }
@@ -140,7 +140,7 @@ fn difference_at(
     one: &Spec,
     other: &Spec,
     (t, x): (usize, usize),
-) -> Result<Option<Difference>, PointError> {
+) -> Result<Option<SpecDifference>, PointError> {
     let found = |field: &'static str, a, f, one: String, other: String| {
         let point = Point {
             t,
@@ -148,7 +148,7 @@ fn difference_at(
             a: Some(a),
             f,
         };
-        Ok(Some(Difference {
+        Ok(Some(SpecDifference {
             field,
             what: format!("`{field}` at {point}"),
             one,
@@ -252,7 +252,7 @@ mod tests {
 
     fn differ(one: &Spec, other: &Spec) -> [String; 3] {
         match one.compare(other, 1000) {
-            Ok(Compared::Differ(found)) => [found.what, found.one, found.other],
+            Ok(SpecComparison::Differ(found)) => [found.what, found.one, found.other],
             other => panic!("{other:?}"),
         }
     }
@@ -287,8 +287,8 @@ mod tests {
         let elsewhere = spec(3).transition(|t: usize, x: usize, _a: usize, f: usize| {
             (if t == 3 || x == 8 { 0 } else { x + f }) as f64
         });
-        assert_eq!(spec(3).compare(&elsewhere, 1000), Ok(Compared::Same));
-        assert_eq!(spec(3).compare(&elsewhere, 5), Ok(Compared::TooLarge));
+        assert_eq!(spec(3).compare(&elsewhere, 1000), Ok(SpecComparison::Same));
+        assert_eq!(spec(3).compare(&elsewhere, 5), Ok(SpecComparison::TooLarge));
         let wrong = spec(3).transition(|_t: usize, _x: usize, _a: usize, _f: usize| 9.0);
         assert!(spec(3).compare(&wrong, 1000).is_err());
     }

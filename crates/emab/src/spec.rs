@@ -36,21 +36,21 @@ pub enum Action {
 /// ```
 pub trait Quantity: Send + Sync {
     /// The value at step `t`, state `x`, action `a`, feedback `f`.
-    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault>;
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError>;
 }
 
 impl<F> Quantity for F
 where
     F: Fn(usize, usize, usize, usize) -> f64 + Send + Sync,
 {
-    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, Fault> {
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError> {
         Ok(self(t, x, a, f))
     }
 }
 
 /// Why a [`Quantity`] has no value somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct QuantityError {
     /// What went wrong, in words.
     pub message: String,
     /// The bytes of the source text it came from, when the quantity was read from a file.
@@ -103,7 +103,7 @@ impl fmt::Display for Point {
 /// assert_eq!(emab::plain(10.0), "10");
 /// assert_eq!(emab::plain(1e300), "1e300");
 /// ```
-pub fn plain(value: f64) -> String {
+pub fn format_number(value: f64) -> String {
     if value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
         format!("{value}")
     } else {
@@ -133,7 +133,7 @@ pub(crate) fn evaluate(
     } else {
         let what = format!(
             "got {}, expected a finite number of at most 1e100 in size",
-            plain(value)
+            format_number(value)
         );
         Err(failed(what, None))
     }
@@ -359,7 +359,7 @@ impl Spec {
             point,
             what: format!(
                 "got {}, expected a state, an integer from 0 to {last}{remedy}",
-                plain(value)
+                format_number(value)
             ),
             span: None,
         })

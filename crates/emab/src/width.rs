@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::parameter::{Delta, Sigma2, Spread};
+use crate::parameter::{Delta, FeedbackSpread, Sigma2};
 
 /// Which confidence width to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub enum WidthKind {
     Paper,
     /// Lemma 1 made true: the variance proxy of an action also covers how far one feedback can move the next expected
     /// reward, and that of `stop`, where no feedback enters, is what the paper's appendix proves.
-    Sound(Spread),
+    Sound(FeedbackSpread),
 }
 
 /// The coefficients `w` of the widths: one for continuation actions, one for `stop`.
@@ -47,7 +47,8 @@ impl WidthKind {
     /// The coefficients, for noise of these variance proxies on costs and on rewards.
     ///
     /// ```
-    /// use emab::{Sigma2, Spread, WidthKind};
+    /// use emab::{Sigma2, Spread};
+    /// use emab::width::WidthKind;
     /// let sigma2 = Sigma2::new(0.2).unwrap();
     /// let paper = WidthKind::Paper.coefficients(sigma2, sigma2);
     /// assert_eq!((paper.action, paper.stop), (0.8, 0.8)); // 4 sigma^2
@@ -121,7 +122,8 @@ pub(crate) fn log_ratio(k: f64, delta: f64) -> f64 {
 /// of this kind in it. Kept as far as counts have come, so that a learner's loop has no logarithm in it.
 ///
 /// ```
-/// use emab::{Delta, IndexTable, Width};
+/// use emab::{Delta, Width};
+/// use emab::width::IndexTable;
 /// let width = Width::new(4.0 * 0.2, 200.0, Delta::new(0.01).unwrap());
 /// let mut table = IndexTable::new(width, 0.0);
 /// let [reciprocal, added] = table.at(100);
@@ -136,11 +138,11 @@ pub struct IndexTable {
 
 impl IndexTable {
     /// The most counts that are kept (16 MiB); beyond them what is asked for is worked out.
-    pub const MOST: usize = 1 << 20;
+    pub const MAX_LEN: usize = 1 << 20;
 
     /// The most counts that are kept unasked (1 MiB): a learner that serves for years stays small, and a logarithm now
-    /// and then costs it nothing. Who knows that a long run comes reserves more with [`IndexTable::reach`].
-    pub const GROWN: usize = 1 << 16;
+    /// and then costs it nothing. Who knows that a long run comes reserves more with [`IndexTable::extend_to`].
+    pub const MAX_GROWN: usize = 1 << 16;
 
     /// The table of this width, with a bias added to it.
     pub fn new(width: Width, bias: f64) -> IndexTable {
@@ -150,7 +152,7 @@ impl IndexTable {
             bias,
             values,
         };
-        table.reach(63);
+        table.extend_to(63);
         table
     }
 
@@ -164,7 +166,7 @@ impl IndexTable {
     }
 
     /// The same, without keeping anything.
-    pub fn beyond(&self, n: u64) -> [f64; 2] {
+    pub fn compute(&self, n: u64) -> [f64; 2] {
         // No mean at count 0: its sum is 0, and 0 times infinity would not be.
         let reciprocal = if n == 0 { 0.0 } else { 1.0 / n as f64 };
         [reciprocal, self.width.at(n) + self.bias]
@@ -173,23 +175,23 @@ impl IndexTable {
     #[cold]
     fn grow(&mut self, n: u64) -> [f64; 2] {
         // Doubling keeps the cost per count constant.
-        if n < Self::GROWN as u64 {
+        if n < Self::MAX_GROWN as u64 {
             let doubled = n.max(2 * self.values.len() as u64);
-            self.reach(doubled.min(Self::GROWN as u64 - 1));
+            self.extend_to(doubled.min(Self::MAX_GROWN as u64 - 1));
         }
-        self.beyond(n)
+        self.compute(n)
     }
 
     /// Keeps the values of all counts up to this one, or the most.
-    pub fn reach(&mut self, n: u64) {
+    pub fn extend_to(&mut self, n: u64) {
         let old = self.values.len();
-        let new = (n.saturating_add(1)).min(Self::MOST as u64) as usize;
-        let more: Vec<[f64; 2]> = (old..new).map(|n| self.beyond(n as u64)).collect();
+        let new = (n.saturating_add(1)).min(Self::MAX_LEN as u64) as usize;
+        let more: Vec<[f64; 2]> = (old..new).map(|n| self.compute(n as u64)).collect();
         self.values.extend(more);
     }
 
     /// The values kept, by count.
-    pub fn kept(&self) -> &[[f64; 2]] {
+    pub fn values(&self) -> &[[f64; 2]] {
         &self.values
     }
 }
@@ -230,13 +232,13 @@ mod tests {
         let mut table = IndexTable::new(width, 0.25);
         for n in [1, 63, 64, 65, 1000, 5_000_000] {
             assert_eq!(table.at(n), [1.0 / n as f64, width.at(n) + 0.25]);
-            assert_eq!(table.at(n), table.beyond(n));
+            assert_eq!(table.at(n), table.compute(n));
         }
         assert_eq!(table.at(0), [0.0, f64::INFINITY]);
-        assert!(table.kept().len() <= IndexTable::GROWN);
-        table.at(IndexTable::GROWN as u64 - 1);
-        assert_eq!(table.kept().len(), IndexTable::GROWN);
-        table.reach(u64::MAX);
-        assert_eq!(table.kept().len(), IndexTable::MOST);
+        assert!(table.values().len() <= IndexTable::MAX_GROWN);
+        table.at(IndexTable::MAX_GROWN as u64 - 1);
+        assert_eq!(table.values().len(), IndexTable::MAX_GROWN);
+        table.extend_to(u64::MAX);
+        assert_eq!(table.values().len(), IndexTable::MAX_LEN);
     }
 }

@@ -8,7 +8,9 @@ mod common;
 use std::sync::Arc;
 
 use common::small_problem;
+use emab::conditions::Probability;
 use emab::conformance::check_learner;
+use emab::environment::{ModelPhase, ScenarioError};
 use emab::learners::{
     FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerDefaults, LearnerError, Memory,
     Policy, Random, Ucb1,
@@ -16,8 +18,8 @@ use emab::learners::{
 use emab::oracle::{Benchmark, Optimal, Pairs, ValueIteration, best_fixed};
 use emab::stats::Moments;
 use emab::{
-    Action, Chance, ConditionedEnvironment, Conditions, Environment, Episode, Learner, Mdp, Model,
-    ModelPhase, Names, Noise, Problem, Role, Scenario, ScenarioError, Spec, Stream,
+    Action, ConditionedEnvironment, Conditions, Environment, Episode, Learner, Mdp, Model, Names,
+    Noise, Problem, Role, Scenario, Spec, Stream,
 };
 use proptest::prelude::*;
 
@@ -28,13 +30,13 @@ fn conditions(texts: &[&str]) -> Conditions {
 /// A world of a problem and the laws that follow its own.
 fn under(
     problem: &Arc<Problem>,
-    laws: &[ModelPhase],
+    phases: &[ModelPhase],
     conditions: &Conditions,
     episodes: u64,
 ) -> Result<ConditionedEnvironment, ScenarioError> {
     let circumstances = Scenario {
         conditions: conditions.clone(),
-        laws: laws.to_vec(),
+        phases: phases.to_vec(),
     };
     ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)
 }
@@ -108,7 +110,7 @@ fn play<L: Learner>(
     for _ in 0..episodes {
         world.play(learner).unwrap();
         let environment = world.environment();
-        played.push((environment.episode().clone(), environment.left()));
+        played.push((environment.episode().clone(), environment.dropped_out()));
     }
     played
 }
@@ -221,7 +223,7 @@ fn a_problem_with_leaving_is_worth_what_hand_and_play_say() {
     let spec = Spec::new(3, names(1), names(1), names(1)).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
     let plain = Problem::new("wait", spec, model);
-    let problem = Arc::new(plain.leaving(Chance::new("dropout", 0.25).unwrap()));
+    let problem = Arc::new(plain.with_dropout(Probability::new("dropout", 0.25).unwrap()));
     let mut pairs = Pairs::new(problem.clone()).unwrap();
     let optimal = Optimal::new(&mut pairs).unwrap();
     assert_eq!(optimal.value(pairs.start()), 2.75);
@@ -255,7 +257,7 @@ fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
     let model = Model::new(
         move |t, x, a, f| {
             let mut law = vec![0.0; feedbacks];
-            p3.feedback_law(t, x, a, &mut law).unwrap();
+            p3.feedback_distribution(t, x, a, &mut law).unwrap();
             law[f % feedbacks] * if f < feedbacks { 1.0 - q } else { q }
         },
         move |t, x, _a, _f| p4.reward(t, x % s).unwrap(),
@@ -299,11 +301,11 @@ proptest! {
             let optimal = Optimal::new(&mut pairs).unwrap();
             best_fixed(&pairs, &optimal, 1_000_000).unwrap().value
         };
-        let leaving = Arc::new(problem.leaving(stated.dropout));
-        let mdp = Mdp::new(&mut Pairs::new(leaving.clone()).unwrap()).unwrap();
+        let with_dropout = Arc::new(problem.with_dropout(stated.dropout));
+        let mdp = Mdp::new(&mut Pairs::new(with_dropout.clone()).unwrap()).unwrap();
         let iterated = ValueIteration::new(&mdp, 1000).unwrap();
         prop_assert!(near(iterated.values()[mdp.start()], optimum));
-        prop_assert!(near(fixed(leaving), fixed(spelled_out(&problem, q))));
+        prop_assert!(near(fixed(with_dropout), fixed(spelled_out(&problem, q))));
 
         world.restart(3, 0);
         let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
@@ -341,7 +343,10 @@ fn fifth(problem: &Problem) -> Policy {
 fn what_is_paired_is_right_with_leaving_too() {
     let problem = tree();
     let mut world = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
-    assert_eq!(world.environment().estimator(), emab::Estimator::Paired);
+    assert_eq!(
+        world.environment().estimator(),
+        emab::environment::RegretEstimator::Paired
+    );
     let (value, error) = world.benchmark_value(7).unwrap();
     world.restart(1, 0);
     let (gain, regret) = measured(&mut world, &mut fifth(&problem), 20_000);
@@ -447,8 +452,8 @@ fn overridden_recommendations_where_nothing_is_solved() {
         measured(&mut world, &mut fifth(&problem), n).1
     };
     // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if people have come so far.
-    let leaving = Arc::new(problem.leaving(Chance::new("dropout", 0.05).unwrap()));
-    let mut oracle = Benchmark::new(leaving).unwrap();
+    let with_dropout = Arc::new(problem.with_dropout(Probability::new("dropout", 0.05).unwrap()));
+    let mut oracle = Benchmark::new(with_dropout).unwrap();
     let mut level = vec![(oracle.pairs().start(), 1.0)];
     let mut expected = 0.0;
     for t in 1..=9 {
@@ -558,8 +563,8 @@ fn regret_is_against_the_law_of_the_moment() {
 fn laws_that_cannot_follow() {
     let spec = coin_spec();
     let first = coin(&spec, 0.8);
-    let new = |laws: &[ModelPhase], texts: &[&str]| {
-        let world = under(&first, laws, &conditions(texts), 20);
+    let new = |phases: &[ModelPhase], texts: &[&str]| {
+        let world = under(&first, phases, &conditions(texts), 20);
         world.unwrap_err().to_string()
     };
     let law = |first, problem| ModelPhase { first, problem };
@@ -711,7 +716,7 @@ fn forgetting_is_asked_for_by_name() {
     }
     let config = LearnerConfig::parse("feedbal:window=100", &learning).unwrap();
     assert_eq!(
-        config.feedbal(),
+        config.feedbal_parameters(),
         Err(LearnerError::Forgets { learner: "feedbal" })
     );
     // Who does not ask for it has no such parameter among his.

@@ -13,9 +13,10 @@ use emab::conformance::check_learner;
 use emab::learners::{
     CATALOGUE, FeedBal, FeedBalParameters, LearnerConfig, LearnerDefaults, Random, Ties, Ucb1,
 };
+use emab::width::WidthKind;
 use emab::{
-    Action, Delta, Environment, Episode, Learner, Model, Names, Problem, Role, Sigma2, Spec,
-    Spread, Stream, WidthKind,
+    Action, Delta, Environment, Episode, FeedbackSpread, Learner, Model, Names, Problem, Role,
+    Sigma2, Spec, Stream,
 };
 use proptest::prelude::*;
 
@@ -147,7 +148,7 @@ proptest! {
         let mut parameters = FeedBalParameters::new(sigma2, delta).unwrap();
         parameters.stop_bias = bias;
         if let Some(spread) = spread {
-            parameters.width = WidthKind::Sound(Spread::new(spread).unwrap());
+            parameters.width = WidthKind::Sound(FeedbackSpread::new(spread).unwrap());
         }
         let mut learner = FeedBal::new(spec.clone(), parameters);
         let list = FromTheList { spec: &spec, episodes: Vec::new(), sigma2, delta, bias, spread };
@@ -429,7 +430,7 @@ fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
     };
     let told = |text: &str, learning: &LearnerDefaults| {
         let config = LearnerConfig::parse(text, learning).unwrap();
-        config.for_episodes(1000).unwrap().feedbal()
+        config.for_episodes(1000).unwrap().feedbal_parameters()
     };
     let sigmas = |text: &str, learning: &LearnerDefaults| {
         let told = told(text, learning).unwrap();

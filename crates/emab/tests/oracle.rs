@@ -148,7 +148,7 @@ proptest! {
             if t < p.horizon && n < p.actions && p.allowed(t, x, n) { Action::Continue(n) } else { Action::Stop }
         };
         fn sum(p: &Tables, b: &mut Benchmark, t: usize, x: usize, policy: &dyn Fn(usize, usize) -> Action) -> f64 {
-            let pair = b.pairs_mut().meet(t, x).unwrap();
+            let pair = b.pairs_mut().find_or_add(t, x).unwrap();
             let action = policy(t, x);
             let mut total = b.regret(pair, action).unwrap();
             if let Action::Continue(a) = action {
@@ -172,7 +172,7 @@ proptest! {
         let problem = Arc::new(p.problem());
         let mut pairs = Pairs::new(problem).unwrap();
         let start = pairs.start();
-        pairs.open(start).unwrap();
+        pairs.expand(start).unwrap();
         for a in (0..p.actions).filter(|&a| p.horizon > 1 && p.allowed(1, 0, a)) {
             let (f, next, cost) = pairs.draw(start, a, u).unwrap();
             prop_assert_eq!(cost, p.cost(1, 0, a));

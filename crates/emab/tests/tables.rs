@@ -47,7 +47,7 @@ proptest! {
     #[test]
     fn who_says_so_chooses_from_tables_alone(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
-        let catalogue = CATALOGUE.iter().filter(|entry| entry.chooses == ChoiceBasis::Tables);
+        let catalogue = CATALOGUE.iter().filter(|entry| entry.choice_basis == ChoiceBasis::Tables);
         for text in catalogue.map(|entry| entry.name).chain(SETTINGS.iter().copied()) {
             // One is made for problems of a certain form alone.
             if applies(&problem, text) {
@@ -129,7 +129,9 @@ fn who_does_not_say_so_could_not() {
         list.sort_by_key(|(name, _)| *name);
         list
     };
-    let catalogue = CATALOGUE.iter().map(|entry| (entry.name, entry.chooses));
+    let catalogue = CATALOGUE
+        .iter()
+        .map(|entry| (entry.name, entry.choice_basis));
     let catalogue = catalogue.filter(|(_, chooses)| *chooses != ChoiceBasis::Tables);
     assert_eq!(
         sorted(catalogue.collect()),

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use common::{Tables, small_problem};
+use emab::FeedbackSpread;
 use emab::learners::FeedBalParameters;
 use emab::theory::Bounds;
-use emab::{Spread, WidthKind};
+use emab::width::WidthKind;
 use proptest::prelude::*;
 
 /// The paper's quantities, read aloud; `a == actions` is `stop`.
@@ -119,7 +120,7 @@ proptest! {
         let mut told = FeedBalParameters::new(sigma2, delta).unwrap();
         told.stop_bias = bias;
         if let Some(spread) = spread {
-            told.width = WidthKind::Sound(Spread::new(spread).unwrap());
+            told.width = WidthKind::Sound(FeedbackSpread::new(spread).unwrap());
         }
         let bounds = Bounds::new(Arc::new(p.problem()), &told, episodes).unwrap();
 

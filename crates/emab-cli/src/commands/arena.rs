@@ -149,7 +149,7 @@ fn play(
     for (file, field) in files.iter().zip(fields) {
         let mut here = Vec::new();
         for contest in &field.contests {
-            let sees = contest.learner.entry().sees;
+            let sees = contest.learner.entry().access;
             let cell = match cells.find(file.hash(), contest) {
                 Some(cell) => cell,
                 None => {

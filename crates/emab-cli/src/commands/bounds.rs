@@ -32,7 +32,7 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
     }
     let learner = format!("feedbal:{}", given.join(","));
     let told = load::learner(&file, &learner, args.episodes)?
-        .feedbal()
+        .feedbal_parameters()
         .map_err(|error| CommandError::learner(&file, error))?;
     let bounds = theory::Bounds::new(problem, &told, args.episodes)
         .map_err(|error| CommandError::oracle(&file, error))?;

@@ -1,9 +1,9 @@
 //! `emab check`: validate, describe, count.
 
-use emab::conformance::Reached;
+use emab::conformance::ReachSummary;
 use emab::learners::LearnerConfig;
 use emab::oracle::{Pairs, Variation};
-use emab::{Coefficients, WidthKind};
+use emab::width::{Coefficients, WidthKind};
 use emab_problem::ProblemFile;
 use emab_report::{missing_parameters_text, number, soundness_words, stated_soundness_text};
 use serde_json::json;
@@ -42,7 +42,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
                 "sigma2": learning.sigma2.map(emab::Sigma2::get),
                 "sigma2_cost": learning.sigma2_cost.map(emab::Sigma2::get),
                 "sigma2_reward": learning.sigma2_reward.map(emab::Sigma2::get),
-                "feedback_spread": learning.feedback_spread.map(emab::Spread::get),
+                "feedback_spread": learning.feedback_spread.map(emab::FeedbackSpread::get),
                 "reward_range": learning.reward_range,
             },
             "widths": { "paper": widths.paper, "needed": widths.needed },
@@ -108,7 +108,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
         ),
         (
             "feedback_spread",
-            learning.feedback_spread.map(emab::Spread::get),
+            learning.feedback_spread.map(emab::FeedbackSpread::get),
         ),
     ];
     let mut known: Vec<String> = known
@@ -148,7 +148,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
 }
 
 /// What a reader of the paper would not expect.
-fn remarks(file: &ProblemFile, reached: &Reached) -> Vec<String> {
+fn remarks(file: &ProblemFile, reached: &ReachSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     for (what, least) in [
         ("reward", reached.least_reward),
@@ -181,7 +181,7 @@ struct Widths {
 fn widths(file: &ProblemFile) -> Result<Widths, CommandError> {
     let learning = file.learning();
     let told = LearnerConfig::parse("feedbal", learning)
-        .and_then(|config| config.feedbal())
+        .and_then(|config| config.feedbal_parameters())
         .map_err(|error| CommandError::learner(file, error))?;
     let mut widths = Widths {
         paper: told.coefficients(),

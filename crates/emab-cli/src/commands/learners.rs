@@ -1,6 +1,6 @@
 //! `emab learners`: who can be run, with which parameters.
 
-use emab::learners::{CATALOGUE, Entry, LearnerError, nearest};
+use emab::learners::{CATALOGUE, LearnerEntry, LearnerError, nearest};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
@@ -18,7 +18,7 @@ pub fn learners(names: &[String], json: bool) -> Result<(), CommandError> {
         .map(|entry| {
             vec![
                 entry.name.into(),
-                entry.sees.words().into(),
+                entry.access.description().into(),
                 entry.about.into(),
                 entry.reference.into(),
             ]
@@ -42,7 +42,7 @@ pub fn learners(names: &[String], json: bool) -> Result<(), CommandError> {
 }
 
 /// The entries of these names, or all.
-fn named(names: &[String]) -> Result<Vec<&'static Entry>, CommandError> {
+fn named(names: &[String]) -> Result<Vec<&'static LearnerEntry>, CommandError> {
     if names.is_empty() {
         return Ok(CATALOGUE.to_vec());
     }
@@ -57,19 +57,19 @@ fn named(names: &[String]) -> Result<Vec<&'static Entry>, CommandError> {
     names.iter().map(find).collect()
 }
 
-fn document(entry: &Entry) -> Value {
+fn document(entry: &LearnerEntry) -> Value {
     json!({
         "name": entry.name,
         "about": entry.about,
         "reference": entry.reference,
-        "sees": entry.sees,
-        "chooses": entry.chooses,
+        "sees": entry.access,
+        "chooses": entry.choice_basis,
         "parameters": entry.parameters,
     })
 }
 
 /// One line a learner: its parameters as they would be written.
-fn defaults(entries: &[&Entry], width: usize) -> String {
+fn defaults(entries: &[&LearnerEntry], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries
         .iter()
         .filter(|entry| !entry.parameters.is_empty())
@@ -85,7 +85,7 @@ fn defaults(entries: &[&Entry], width: usize) -> String {
 }
 
 /// One line a parameter.
-fn explained(entries: &[&Entry], width: usize) -> String {
+fn explained(entries: &[&LearnerEntry], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries
         .iter()
         .flat_map(|entry| entry.parameters.iter().map(move |p| (entry, p)))

@@ -127,7 +127,7 @@ fn add_bounds(
         let config = LearnerConfig::parse(&learner.label, file.learning())
             .and_then(|config| config.for_episodes(result.episodes))
             .map_err(|error| CommandError::learner(&file, error))?;
-        if let Ok(told) = config.feedbal() {
+        if let Ok(told) = config.feedbal_parameters() {
             let bounds = Bounds::new(file.problem()?, &told, result.episodes)
                 .map_err(|error| CommandError::oracle(&file, error))?;
             bounded.push((learner, bounds));

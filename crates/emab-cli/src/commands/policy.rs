@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 
 use emab::learners::{ChoiceBasis, LearnerConfig, nearest};
-use emab::{Action, Estimate, Learner, Names, Reachable, Spec};
+use emab::reach::Reachable;
+use emab::{Action, Estimate, Learner, Names, Spec};
 use emab_log::{SavedLearner, SavedLearnerError};
 use emab_problem::ReadError;
 use emab_report::{assumed_words, number, table};
@@ -158,7 +159,7 @@ fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), CommandEr
 
 /// What its choices rest on, as it is set.
 fn chooses(config: &LearnerConfig) -> ChoiceBasis {
-    match (config.chooses_from_tables(), config.entry().chooses) {
+    match (config.chooses_from_tables(), config.entry().choice_basis) {
         (Ok(()), _) => ChoiceBasis::Tables,
         // A setting makes it draw.
         (Err(_), ChoiceBasis::Tables) => ChoiceBasis::Draws,
@@ -175,7 +176,7 @@ fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<(usize, usize)
         ChoiceBasis::Asked => Some("this is what it would choose asked now, pair after pair"),
     };
     if let Some(what) = what {
-        terminal::note(&format!("note: {}: {what}", chooses.words()));
+        terminal::note(&format!("note: {}: {what}", chooses.description()));
     }
     match pair {
         Some(pair) if reachable.complete && !reachable.pairs.contains(&pair) => {

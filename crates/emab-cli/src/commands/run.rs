@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use emab::{Environment, Estimator};
+use emab::Environment;
+use emab::environment::RegretEstimator;
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
     Folder, PlotOptions, Series, confidence, curve_csv, draw, draw_places, number, places_csv,
@@ -373,7 +374,7 @@ impl Session {
         let places = self.experiment.places(state);
         let places = places.map_err(|error| CommandError::simulation(&self.file, error))?;
         let Some(places) = places else {
-            let why = match self.experiment.circumstances.laws.is_empty() {
+            let why = match self.experiment.circumstances.phases.is_empty() {
                 true => "too much can be reached",
                 false => "a place has one law after another",
             };
@@ -508,7 +509,7 @@ fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
     if json {
         return terminal::print_json(result);
     }
-    if result.estimator == Estimator::Paired.name() {
+    if result.estimator == RegretEstimator::Paired.name() {
         terminal::note(&format!(
             "note: more than {} step-state pairs, or ten times as many outcomes, can be reached; regret is measured by playing the benchmark beside \
              the learner, and the benchmark's value is an estimate",

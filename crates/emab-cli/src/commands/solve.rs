@@ -1,6 +1,6 @@
 //! `emab solve`: what could be earned if the truth were known.
 
-use emab::learners::FIXED_WORK;
+use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::Solution;
 use emab_report::{number, policy_table};
 use serde::Serialize;
@@ -22,8 +22,8 @@ pub fn solve(name: &str, json: bool) -> Result<(), CommandError> {
     let problem = file.problem()?;
     load::note_conditions(&file);
     let spec = problem.spec().clone();
-    let solution =
-        Solution::of(problem, FIXED_WORK).map_err(|error| CommandError::oracle(&file, error))?;
+    let solution = Solution::of(problem, MAX_FIXED_OUTCOMES)
+        .map_err(|error| CommandError::oracle(&file, error))?;
     if json {
         return terminal::print_json(&Document {
             problem: file.name(),

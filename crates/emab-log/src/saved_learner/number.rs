@@ -79,7 +79,7 @@ fn whole<E: Error>(value: f64) -> Result<u64, E> {
     if value >= 0.0 && value.fract() == 0.0 && value < most {
         return Ok(value as u64);
     }
-    let value = emab::plain(value);
+    let value = emab::spec::format_number(value);
     Err(E::custom(format!(
         "expected a whole number from 0 on, got {value}"
     )))

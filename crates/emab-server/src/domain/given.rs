@@ -116,7 +116,7 @@ pub fn values(
         Some(value) if value.is_nan() || value.abs() > LARGEST => {
             Err(ApiError::impossible(format!(
                 "{} is too large: at most 1e100 in size",
-                emab::plain(*value)
+                emab::spec::format_number(*value)
             ))
             .at(format!("/{field}/{i}")))
         }

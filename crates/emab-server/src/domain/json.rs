@@ -134,7 +134,7 @@ impl LenientU64 {
 
     fn new<E: Error>(value: f64) -> Result<LenientU64, E> {
         let wrong = || {
-            let value = emab::plain(value);
+            let value = emab::spec::format_number(value);
             E::custom(format!("expected a whole number from 0 on, got {value}"))
         };
         LenientU64::of(value).ok_or_else(wrong)

@@ -377,7 +377,8 @@ pub fn next(
         ))
         .at("/step"));
     }
-    let wrong = |error: emab::PointError| ApiError::impossible(error.to_string()).at("/action");
+    let wrong =
+        |error: emab::spec::PointError| ApiError::impossible(error.to_string()).at("/action");
     if !spec.check_allowed(t, x, action).map_err(wrong)? {
         return Err(ApiError::impossible(format!(
             "`{}` may not be taken at step {t} in state `{}`",

@@ -1,6 +1,6 @@
 //! Who takes part where nobody is named: the whole catalogue, and some settings that are learners of their own.
 
-use emab::learners::{CATALOGUE, Entry};
+use emab::learners::{CATALOGUE, LearnerEntry};
 
 /// Settings worth a place beside the defaults, of learners that have them.
 const VARIANTS: [(&str, &str, &str); 5] = [
@@ -34,7 +34,7 @@ pub fn default_learners() -> Vec<String> {
     all
 }
 
-fn has(entry: &Entry, parameter: &str) -> bool {
+fn has(entry: &LearnerEntry, parameter: &str) -> bool {
     entry.parameters.iter().any(|p| p.name == parameter)
 }
 

@@ -4,8 +4,9 @@
 //! either.
 
 use crate::results::StateRegret;
+use emab::environment::RegretEstimator;
 use emab::oracle::{OracleError, Pair};
-use emab::{Action, ConditionedEnvironment, Environment, Estimator};
+use emab::{Action, ConditionedEnvironment, Environment};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::tables::{Tables, WORDS};
@@ -24,7 +25,7 @@ impl ChoiceCounts {
     /// Counts of 0 for a problem; none where regret is not known by place, or where a place has one law after another.
     pub(crate) fn new(world: &ConditionedEnvironment) -> Option<ChoiceCounts> {
         let environment = world.environment();
-        let known = environment.estimator() == Estimator::Exact && world.laws() == 1;
+        let known = environment.estimator() == RegretEstimator::Exact && world.phases() == 1;
         known.then(|| {
             let pairs = environment.pairs();
             let cells = pairs.len() * (pairs.problem().spec().actions().len() + 1);

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use emab::environment::{ModelPhase, RegretEstimator};
 use emab::learners::{LearnerConfig, LearnerDefaults};
-use emab::{
-    Block, Conditions, Delta, Draws, Environment, Estimator, IndexTable, Model, ModelPhase, Names,
-    Noise, Problem, Sigma2, Spec,
-};
+use emab::rng::{Block, Draws};
+use emab::width::IndexTable;
+use emab::{Conditions, Delta, Environment, Model, Names, Noise, Problem, Sigma2, Spec};
 use emab_problem::{BUILTIN, ProblemFile};
 
 use crate::engine::tables::Tables;
@@ -93,7 +93,7 @@ fn conditions_of_which_nothing_comes_change_no_bit() {
             ..plain.clone()
         };
         let mut again = places(false);
-        again.circumstances.laws.push(ModelPhase {
+        again.circumstances.phases.push(ModelPhase {
             first: 300,
             problem,
         });
@@ -243,7 +243,7 @@ fn where_tables_grow_and_the_benchmark_is_played_beside() {
     ] {
         let problem = large(actions, feedbacks, noise, masked);
         let estimator = Environment::new(problem.clone()).unwrap().estimator();
-        assert_eq!(estimator, Estimator::Paired);
+        assert_eq!(estimator, RegretEstimator::Paired);
         let mut learners = vec!["feedbal", "feedbal:ties=random", "random", "benchmark"];
         if actions == 1 {
             learners.push("ucb1v");
@@ -284,7 +284,7 @@ fn where_tables_grow_and_regret_is_exact() {
     model.reward_noise = Noise::normal(0.1).unwrap();
     let problem = Arc::new(Problem::new("wide", spec, model));
     let mut environment = Environment::new(problem.clone()).unwrap();
-    assert_eq!(environment.estimator(), Estimator::Exact);
+    assert_eq!(environment.estimator(), RegretEstimator::Exact);
     assert!(Tables::whole(&mut environment).unwrap().is_none());
     let learning = LearnerDefaults {
         sigma2: Sigma2::new(0.1).ok(),
@@ -339,8 +339,8 @@ fn counts_beyond_the_tables() {
     };
     let normal = Noise::normal(0.1).unwrap();
     let mut long = experiment(any(1, 2, (normal, normal), false), &learning, &["feedbal"]);
-    long.episodes = IndexTable::MOST as u64 + 50_000;
-    long.checkpoints = vec![1000, IndexTable::MOST as u64, long.episodes];
+    long.episodes = IndexTable::MAX_LEN as u64 + 50_000;
+    long.checkpoints = vec![1000, IndexTable::MAX_LEN as u64, long.episodes];
     long.runs = 1;
     compare(&long);
 }

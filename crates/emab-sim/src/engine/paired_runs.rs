@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use emab::learners::{FeedBal, Policy, Random, Ties, Ucb1};
+use emab::learners::{BuiltLearner, Ties};
 use emab::oracle::OracleError;
-use emab::{Action, Block, Draws, PlayError, RegretBreakdown, Role, Stream};
+use emab::rng::{Block, Draws};
+use emab::{Action, PlayError, RegretBreakdown, Role, Stream};
 
 use crate::engine::job::{Done, Job};
 use crate::engine::players::{
@@ -41,34 +42,28 @@ pub(crate) fn play_paired(
         };
     }
     let actions = problem.spec().actions().len();
-    let learner = build()?;
-    let Some(known) = learner.as_any() else {
-        return seat!(RecordingPlayer::new(build()?));
-    };
-    if let Some(learner) = known.downcast_ref::<FeedBal>()
-        && (actions == 1 || learner.parameters().ties == Ties::Lowest)
-    {
-        let episodes = job.experiment.episodes;
-        let index = learner.parameters().index_tables(problem.spec());
-        let indices = &Indices::new(index, episodes);
-        return match actions {
-            _ if Indices::too_few_for(episodes) => {
-                seat!(FeedBalPlayer::<0, true>::new(indices))
+    match job.config.build_typed(problem.spec(), Some(problem))? {
+        BuiltLearner::FeedBal(learner)
+            if actions == 1 || learner.parameters().ties == Ties::Lowest =>
+        {
+            let episodes = job.experiment.episodes;
+            let index = learner.parameters().index_tables(problem.spec());
+            let indices = &Indices::new(index, episodes);
+            match actions {
+                _ if Indices::too_few_for(episodes) => {
+                    seat!(FeedBalPlayer::<0, true>::new(indices))
+                }
+                1 => seat!(FeedBalPlayer::<1, false>::new(indices)),
+                _ => seat!(FeedBalPlayer::<0, false>::new(indices)),
             }
-            1 => seat!(FeedBalPlayer::<1, false>::new(indices)),
-            _ => seat!(FeedBalPlayer::<0, false>::new(indices)),
-        };
+        }
+        BuiltLearner::Policy(_) => seat!(PolicyPlayer::new(build()?)),
+        BuiltLearner::Random(learner) => seat!(RandomPlayer::new(learner.clone())),
+        BuiltLearner::Ucb1(learner) => seat!(SequenceUcbPlayer::new((*learner).clone())),
+        BuiltLearner::FeedBal(_) | BuiltLearner::Other(_) => {
+            seat!(RecordingPlayer::new(build()?))
+        }
     }
-    if known.is::<Policy>() {
-        return seat!(PolicyPlayer::new(build()?));
-    }
-    if let Some(learner) = known.downcast_ref::<Random>() {
-        return seat!(RandomPlayer::new(learner.clone()));
-    }
-    if let Some(learner) = known.downcast_ref::<Ucb1>() {
-        return seat!(SequenceUcbPlayer::new(learner.clone()));
-    }
-    seat!(RecordingPlayer::new(build()?))
 }
 
 /// One thread: takes runs into its lanes until there are none.

@@ -40,7 +40,7 @@ impl Worker for RunWorker<'_> {
         let config = self.job.config;
         queue.each_block(send, |runs, halted| {
             let mut done = Ok(None);
-            config.within(&mut || done = self.block(runs.clone(), halted));
+            config.in_thread_context(&mut || done = self.block(runs.clone(), halted));
             done
         })
     }
@@ -79,9 +79,9 @@ impl RunWorker<'_> {
 
 impl<'a> RunWorker<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> Result<RunWorker<'a>, SimError> {
-        let known = match job.config.entry().sees {
-            Access::Problem => job.world.laws(),
-            Access::Spec | Access::Law | Access::Rewards => 1,
+        let known = match job.config.entry().access {
+            Access::Problem => job.world.phases(),
+            Access::Spec | Access::Feedback | Access::Rewards => 1,
         };
         let build = |law| {
             let problem = job.world.problem(law);
@@ -115,7 +115,7 @@ impl<'a> RunWorker<'a> {
                 let pause = checkpoint.min(counted + LOOK);
                 while played_here < pause && run.steps - counted_steps < LOOK_STEPS {
                     played_here += 1;
-                    let law = self.world.next_law().min(self.learners.len() - 1);
+                    let law = self.world.next_phase().min(self.learners.len() - 1);
                     let regret = self.world.play(&mut *self.learners[law]);
                     run.regret += regret.map_err(|error| SimError::Play {
                         learner: label(),
@@ -208,7 +208,7 @@ impl ChoiceRecorder {
 
     /// Takes in what was recommended in the episode that was played last.
     pub(crate) fn episode(&mut self, environment: &Environment) {
-        for (&pair, advised) in environment.path().iter().zip(environment.advice()) {
+        for (&pair, advised) in environment.path().iter().zip(environment.recommendations()) {
             let column = match *advised {
                 Action::Continue(a) => a,
                 Action::Stop => self.columns - 1,

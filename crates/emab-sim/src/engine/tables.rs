@@ -7,8 +7,9 @@
 //! Small problems have [`Tables`] of all pairs from the beginning, and all threads look at them. Of others each thread
 //! has [`Growing`] ones: a pair gets its row when it is visited for the first time, so that memory goes with what is visited.
 
+use emab::environment::RegretEstimator;
 use emab::oracle::{Benchmark, OracleError, Pair};
-use emab::{Action, Environment, Estimator, Noise, RegretBreakdown};
+use emab::{Action, Environment, Noise, RegretBreakdown};
 
 /// Words of an action, here and in a learner's own table.
 pub(crate) const WORDS: usize = 3;
@@ -60,7 +61,7 @@ impl Tables {
     /// The tables of all pairs of an environment's problem; none where regret is not exact, or where they would be too
     /// large.
     pub(crate) fn whole(environment: &mut Environment) -> Result<Option<Tables>, OracleError> {
-        let exact = environment.estimator() == Estimator::Exact;
+        let exact = environment.estimator() == RegretEstimator::Exact;
         let oracle = environment.oracle();
         let mut tables = Tables::empty(oracle, exact, false);
         let all = oracle.pairs().len();
@@ -264,7 +265,7 @@ impl Growing {
     /// Begins with the row of the start.
     pub(crate) fn new(environment: &Environment) -> Result<Growing, OracleError> {
         let oracle = environment.clone().into_oracle();
-        let exact = environment.estimator() == Estimator::Exact;
+        let exact = environment.estimator() == RegretEstimator::Exact;
         let mut growing = Growing {
             tables: Tables::empty(&oracle, exact, true),
             oracle,

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::results::{LearnerResult, RunResult, StateRegret};
+use emab::environment::ScenarioError;
 use emab::learners::{LearnerConfig, LearnerError};
-use emab::{ConditionedEnvironment, PlayError, Problem, Scenario, ScenarioError};
+use emab::{ConditionedEnvironment, PlayError, Problem, Scenario};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -216,7 +217,7 @@ impl Experiment {
         let (benchmark_value, benchmark_stderr) = world.benchmark_value(self.seed)?;
         // The difference of both values an episode tells regret against the optimum only where it is the same in all
         // of them, and where what is recommended is done.
-        let comparable = world.laws() == 1 && self.circumstances.conditions.overrides.is_none();
+        let comparable = world.phases() == 1 && self.circumstances.conditions.overrides.is_none();
         Ok(ReferenceValues {
             benchmark_value,
             benchmark_stderr,
@@ -356,7 +357,7 @@ impl Experiment {
             (control.watch)(progress(), save.then_some(&*state));
         };
         // The fast loop plays a little beyond the end of a run; somebody's own code is called for what counts alone.
-        let by = if config.is_own() {
+        let by = if config.is_user_defined() {
             Loop::Plain
         } else {
             bench.by

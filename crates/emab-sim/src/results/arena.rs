@@ -239,7 +239,7 @@ impl ArenaProblem {
                     label: cell.label.clone(),
                     learner: cell.learner.clone(),
                     parameters: cell.parameters.clone(),
-                    sees: sees.words().into(),
+                    sees: sees.description().into(),
                     regret,
                     regret_optimal: gap.map(|gap| regret.mean + gap),
                     minus_feedbal: minus(reference),
@@ -408,7 +408,7 @@ mod tests {
             cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
             cell("twin", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
             cell("first", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
-            cell("law", Access::Law, [1.0, 2.0, 3.0, 4.0]),
+            cell("law", Access::Feedback, [1.0, 2.0, 3.0, 4.0]),
         ]);
         let shown: Vec<_> = problem
             .learners

@@ -16,10 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::results::Guarantee;
+use emab::environment::RegretEstimator;
 use emab::learners::LearnerConfig;
 use emab::oracle::{Gaps, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
-use emab::{Action, Delta, Environment, Estimator, Problem};
+use emab::{Action, Delta, Environment, Problem};
 
 use self::audit::{Auditor, Block, Watched};
 use self::truth::Truth;
@@ -170,11 +171,11 @@ impl Verified {
 impl Verification {
     /// Plays all runs; none if it was stopped on the way.
     pub fn run(&self, control: &mut Control<'_>) -> Result<Option<Verified>, SimError> {
-        let delta = self.learner.promised()?;
+        let delta = self.learner.guaranteed_delta()?;
         // The rest is about FeedBAL with a width of the paper's form.
-        let told = self.learner.feedbal().ok();
+        let told = self.learner.feedbal_parameters().ok();
         let environment = Environment::new(self.problem.clone())?;
-        if environment.estimator() != Estimator::Exact {
+        if environment.estimator() != RegretEstimator::Exact {
             return Err(SimError::Oracle(OracleError::TooMany {
                 limit: Environment::EXACT_PAIRS,
                 what: "a verification",

@@ -11,7 +11,7 @@ use crate::rng::Stream;
 /// begin while the outcome is on its way.
 ///
 /// ```
-/// use emab::Delay;
+/// use emab::conditions::Delay;
 /// assert!(Delay::Fixed(0).is_none());
 /// assert_eq!(Delay::batches(0).unwrap_err().to_string(), "`size` must be a whole number of at least 1, got 0");
 /// ```
@@ -24,16 +24,16 @@ pub enum Delay {
     /// After so many others have begun: with `d`, `d + 1` episodes are in flight.
     Fixed(u64),
     /// After a number of others that is drawn for each episode: `P(D = k) = (1 - p)^k p` with `p = 1 / (1 + mean)`.
-    Geometric(Mean),
+    Geometric(DelayMean),
     /// All outcomes of so many episodes together, when the last of them is over.
     Batches(NonZeroU64),
 }
 
 /// The mean of a geometric delay: a finite number of at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean(f64);
+pub struct DelayMean(f64);
 
-impl Mean {
+impl DelayMean {
     /// Its value.
     pub fn get(self) -> f64 {
         self.0
@@ -44,7 +44,7 @@ impl Delay {
     /// A geometric delay of this mean.
     pub fn geometric(mean: f64) -> Result<Delay, ParameterError> {
         if (0.0..=1e15).contains(&mean) {
-            Ok(Delay::Geometric(Mean(mean + 0.0)))
+            Ok(Delay::Geometric(DelayMean(mean + 0.0)))
         } else {
             let rule = "be a number from 0 to 1e15";
             Err(ParameterError::new("mean", rule, mean))

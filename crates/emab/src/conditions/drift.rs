@@ -9,7 +9,7 @@ use crate::parameter::ParameterError;
 /// A parameter of the problem that becomes another value.
 ///
 /// ```
-/// use emab::Drift;
+/// use emab::conditions::Drift;
 /// let sudden = Drift::at("p", 0.4, 5000).unwrap();
 /// let slow = Drift::between("p", 0.4, 2000, 8000).unwrap();
 /// assert_eq!((sudden.to_string(), slow.to_string()), ("p:0.4@5000".into(), "p:0.4@2000-8000".into()));
@@ -19,12 +19,12 @@ use crate::parameter::ParameterError;
 pub struct Drift {
     parameter: String,
     to: f64,
-    when: When,
+    when: DriftTiming,
 }
 
 /// When a parameter changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum DriftTiming {
     /// From this episode on it has its new value.
     At(u64),
     /// It leaves its old value after the first and has its new one from the second on.
@@ -45,7 +45,7 @@ impl Drift {
             let rule = "be an episode after the first, 2 or later";
             return Err(ParameterError::new("at", rule, episode));
         }
-        Drift::new(parameter, to, When::At(episode))
+        Drift::new(parameter, to, DriftTiming::At(episode))
     }
 
     /// A parameter that goes to another value along a line, from one episode until another.
@@ -63,10 +63,14 @@ impl Drift {
             let rule = format!("be an episode after `from`, which is {from}");
             return Err(ParameterError::new("until", rule, until));
         }
-        Drift::new(parameter, to, When::Between(from, until))
+        Drift::new(parameter, to, DriftTiming::Between(from, until))
     }
 
-    fn new(parameter: impl Into<String>, to: f64, when: When) -> Result<Drift, ParameterError> {
+    fn new(
+        parameter: impl Into<String>,
+        to: f64,
+        when: DriftTiming,
+    ) -> Result<Drift, ParameterError> {
         if !to.is_finite() {
             return Err(ParameterError::new("to", "be a finite number", to));
         }
@@ -88,23 +92,23 @@ impl Drift {
     }
 
     /// When.
-    pub fn when(&self) -> When {
+    pub fn when(&self) -> DriftTiming {
         self.when
     }
 
     /// The first episode that may have another value than before, and the first that has the new one.
     fn ends(&self) -> (u64, u64) {
         match self.when {
-            When::At(at) => (at, at),
-            When::Between(from, until) => (from + 1, until),
+            DriftTiming::At(at) => (at, at),
+            DriftTiming::Between(from, until) => (from + 1, until),
         }
     }
 
     /// The first episode of each step, and how much of the way it has come: on the line, and level until the next.
     fn stairs(&self) -> Vec<(u64, f64)> {
         let (from, until) = match self.when {
-            When::At(at) => return vec![(at, 1.0)],
-            When::Between(from, until) => (from, until),
+            DriftTiming::At(at) => return vec![(at, 1.0)],
+            DriftTiming::Between(from, until) => (from, until),
         };
         let steps = (until - from).min(Self::STEPS);
         let first =
@@ -132,7 +136,7 @@ pub(super) fn check(drift: &[Drift]) -> Result<(), (usize, ParameterError)> {
     Ok(())
 }
 
-pub(super) fn pieces(
+pub(super) fn drift_phases(
     drift: &[Drift],
     at_first: impl Fn(&str) -> f64,
 ) -> Vec<(u64, Vec<(String, f64)>)> {
@@ -212,8 +216,8 @@ impl TryFrom<Written> for Drift {
 impl From<Drift> for Written {
     fn from(drift: Drift) -> Written {
         let (at, from, until) = match drift.when {
-            When::At(at) => (Some(at), None, None),
-            When::Between(from, until) => (None, Some(from), Some(until)),
+            DriftTiming::At(at) => (Some(at), None, None),
+            DriftTiming::Between(from, until) => (None, Some(from), Some(until)),
         };
         Written {
             parameter: drift.parameter,
@@ -230,8 +234,10 @@ mod tests {
     use super::*;
 
     fn values(drift: &[Drift], at_first: f64) -> Vec<(u64, f64)> {
-        let pieces = pieces(drift, |_| at_first).into_iter();
-        pieces.map(|(first, named)| (first, named[0].1)).collect()
+        let drift_phases = drift_phases(drift, |_| at_first).into_iter();
+        drift_phases
+            .map(|(first, named)| (first, named[0].1))
+            .collect()
     }
 
     #[test]
@@ -272,8 +278,8 @@ mod tests {
             Drift::at("q", 5.0, 20).unwrap(),
         ];
         let both = |p, q| vec![("p".to_owned(), p), ("q".to_owned(), q)];
-        let pieces = pieces(&drift, |_| 0.0);
-        assert_eq!(pieces, [(10, both(1.0, 0.0)), (20, both(1.0, 5.0))]);
+        let drift_phases = drift_phases(&drift, |_| 0.0);
+        assert_eq!(drift_phases, [(10, both(1.0, 0.0)), (20, both(1.0, 5.0))]);
     }
 
     #[test]

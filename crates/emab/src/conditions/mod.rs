@@ -2,14 +2,14 @@
 //!
 //! What each means, and how regret is measured under it, is told in `docs/conditions.md`; [`crate::ConditionedEnvironment`] plays them.
 
-mod chance;
 mod delay;
 mod drift;
+mod probability;
 mod text;
 
-pub use chance::Chance;
-pub use delay::{Delay, Mean};
-pub use drift::{Drift, When};
+pub use delay::{Delay, DelayMean};
+pub use drift::{Drift, DriftTiming};
+pub use probability::Probability;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ use crate::parameter::ParameterError;
 /// The circumstances under which a problem is played; none by default.
 ///
 /// ```
-/// use emab::{Chance, Conditions, Delay};
+/// use emab::{Chance, Conditions};
+/// use emab::conditions::Delay;
 /// let mut conditions = Conditions::default();
 /// assert!(conditions.is_none());
 /// conditions.delay = Delay::Fixed(20);
@@ -33,14 +34,18 @@ pub struct Conditions {
     #[serde(default, skip_serializing_if = "Delay::is_none")]
     pub delay: Delay,
     /// The chance, after every continuation action, that the person leaves at the step it led to.
-    #[serde(default, skip_serializing_if = "Chance::is_none")]
-    pub dropout: Chance,
+    #[serde(default, skip_serializing_if = "Probability::is_none")]
+    pub dropout: Probability,
     /// The chance that the outcome of an episode never reaches the learner.
-    #[serde(default, skip_serializing_if = "Chance::is_none")]
-    pub lost: Chance,
+    #[serde(default, skip_serializing_if = "Probability::is_none")]
+    pub lost: Probability,
     /// The chance, at every step, that something else is done than was recommended.
-    #[serde(default, rename = "override", skip_serializing_if = "Chance::is_none")]
-    pub overrides: Chance,
+    #[serde(
+        default,
+        rename = "override",
+        skip_serializing_if = "Probability::is_none"
+    )]
+    pub overrides: Probability,
     /// Parameters of the problem that change from episode to episode, in the order of their changes. Whoever knows the
     /// parameters makes [`crate::ModelPhase`]s of them; what is played is those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -66,12 +71,13 @@ impl Conditions {
     /// first. `at_first` is what a parameter is before it changes.
     ///
     /// ```
-    /// use emab::{Conditions, Drift};
+    /// use emab::Conditions;
+    /// use emab::conditions::Drift;
     /// let drift = vec![Drift::at("p", 0.4, 5000).unwrap()];
     /// let conditions = Conditions { drift, ..Conditions::default() };
     /// assert_eq!(conditions.pieces(|_| 0.8), [(5000, vec![("p".to_owned(), 0.4)])]);
     /// ```
-    pub fn pieces(&self, at_first: impl Fn(&str) -> f64) -> Vec<(u64, Vec<(String, f64)>)> {
-        drift::pieces(&self.drift, at_first)
+    pub fn drift_phases(&self, at_first: impl Fn(&str) -> f64) -> Vec<(u64, Vec<(String, f64)>)> {
+        drift::drift_phases(&self.drift, at_first)
     }
 }

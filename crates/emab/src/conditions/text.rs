@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Chance, Conditions, Delay, Drift, When};
+use super::{Conditions, Delay, Drift, DriftTiming, Probability};
 use crate::learners::nearest;
 use crate::parameter::ParameterError;
 
@@ -80,8 +80,8 @@ fn count(name: &str, text: &str) -> Result<u64, ParameterError> {
     number.map_err(|_| ParameterError::new(name, "be a whole number of at least 0", quoted(text)))
 }
 
-fn chance(name: &str, text: &str) -> Result<Chance, ParameterError> {
-    Chance::new(name, number(name, text)?)
+fn chance(name: &str, text: &str) -> Result<Probability, ParameterError> {
+    Probability::new(name, number(name, text)?)
 }
 
 fn delay(text: &str) -> Result<Delay, ParameterError> {
@@ -122,8 +122,8 @@ impl fmt::Display for Drift {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}@", self.parameter(), self.to())?;
         match self.when() {
-            When::At(at) => write!(out, "{at}"),
-            When::Between(from, until) => write!(out, "{from}-{until}"),
+            DriftTiming::At(at) => write!(out, "{at}"),
+            DriftTiming::Between(from, until) => write!(out, "{from}-{until}"),
         }
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::conditioned::{ConditionedEnvironment, Scenario, ScenarioError};
 use crate::conditions::Conditions;
 use crate::environment::PlayError;
+use crate::environment::{ConditionedEnvironment, Scenario, ScenarioError};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
@@ -68,7 +68,7 @@ pub enum Violation {
 
 /// What can be reached from the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reached {
+pub struct ReachSummary {
     /// How many step-state pairs.
     pub pairs: usize,
     /// Whether these are all, or the limit was met.
@@ -93,14 +93,14 @@ pub struct Reached {
 /// assert_eq!(error.to_string(),
 ///     "`transition` at t = 2, x = 1, a = 0, f = 1: got 2, expected a state, an integer from 0 to 1");
 /// ```
-pub fn check_problem(problem: &Problem, limit: usize) -> Result<Reached, PointError> {
+pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, PointError> {
     let spec = problem.spec();
     let mut least = (f64::INFINITY, f64::INFINITY);
     let mut law = vec![0.0; spec.feedbacks().len()];
     let walked = walk(spec, limit, |t, x, actions, next| {
         least.0 = least.0.min(problem.reward(t, x)?);
         for &a in actions {
-            problem.feedback_law(t, x, a, &mut law)?;
+            problem.feedback_distribution(t, x, a, &mut law)?;
             least.1 = least.1.min(problem.cost(t, x, a)?);
             for (f, _) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                 next.insert(spec.next(t, x, a, f)?);
@@ -108,7 +108,7 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<Reached, PointEr
         }
         Ok(())
     })?;
-    Ok(Reached {
+    Ok(ReachSummary {
         pairs: walked.pairs,
         complete: walked.complete,
         least_reward: least.0,
@@ -119,11 +119,11 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<Reached, PointEr
 /// Checks every pair that can be reached by any action and feedback, until there are more than `limit` of them.
 ///
 /// For a live study, where there is no model: the mask has a value and transitions lead to states.
-pub fn check_spec(spec: &Spec, limit: usize) -> Result<Reached, PointError> {
+pub fn check_spec(spec: &Spec, limit: usize) -> Result<ReachSummary, PointError> {
     let walked = walk(spec, limit, |t, x, actions, next| {
         follow(spec, (t, x), actions, next)
     })?;
-    Ok(Reached {
+    Ok(ReachSummary {
         pairs: walked.pairs,
         complete: walked.complete,
         least_reward: f64::INFINITY,
@@ -143,8 +143,8 @@ pub fn check_learner<L: Learner>(
     seed: u64,
 ) -> Result<(), Violation> {
     for conditions in [Conditions::default(), real_life()] {
-        let laws = Vec::new();
-        let circumstances = Scenario { conditions, laws };
+        let phases = Vec::new();
+        let circumstances = Scenario { conditions, phases };
         let mut world = ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)?;
         let mut learner = make();
         let first = choices(&mut world, &mut learner, episodes, seed)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Violation, real_life};
-use crate::conditioned::{ConditionedEnvironment, Scenario};
+use crate::environment::{ConditionedEnvironment, Scenario};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::Random;
@@ -88,7 +88,7 @@ pub fn check_tables<L: Learner>(
 fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episode>, Violation> {
     let circumstances = Scenario {
         conditions: real_life(),
-        laws: Vec::new(),
+        phases: Vec::new(),
     };
     let mut world = ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)?;
     world.restart(seed, 0);

@@ -8,11 +8,11 @@ mod registry;
 mod support;
 
 pub use algorithms::feedbal::{FeedBal, FeedBalParameters, Ties};
-pub use algorithms::policy::{FIXED_WORK, Policy};
+pub use algorithms::policy::{MAX_FIXED_OUTCOMES, Policy};
 pub use algorithms::random::Random;
 pub use algorithms::ucb1::{MAX_ARMS, TooManyArms, Ucb1};
 pub use registry::catalogue::{CATALOGUE, LearnerConfig, nearest};
-pub use registry::entry::{Access, ChoiceBasis, Entry};
+pub use registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 pub use registry::error::LearnerError;
 pub use registry::parameter::{LearnerDefaults, Parameter, ParameterValue};
 pub use support::certificate::{Withheld, shortfall};

@@ -60,9 +60,9 @@ impl Benchmark {
     }
 
     fn make_room(&mut self) {
-        let met = self.pairs.len();
-        self.choice.resize(met, None);
-        self.value.resize(met, f64::NAN);
+        let known = self.pairs.len();
+        self.choice.resize(known, None);
+        self.value.resize(known, f64::NAN);
         let rows = self.pairs.rows();
         self.regret.resize(rows * (self.actions + 1), f64::NAN);
     }
@@ -78,12 +78,12 @@ impl Benchmark {
 
     #[cold]
     fn choose_now(&mut self, pair: Pair) -> Result<Action, OracleError> {
-        self.pairs.open(pair)?;
+        self.pairs.expand(pair)?;
         self.make_room();
         let pairs = &self.pairs;
         let reward = |next| pairs.reward(next);
         let gains = pairs.allowed(pair).map(|a| {
-            let (gain, size) = pairs.ahead_with_size(pair, a, reward);
+            let (gain, size) = pairs.expected_value_with_size(pair, a, reward);
             (a, gain, size)
         });
         let (action, _) = best_action(pairs.reward(pair), gains);
@@ -117,8 +117,8 @@ impl Benchmark {
             if stack.len() == waiting {
                 let value = &self.value;
                 let pairs = &self.pairs;
-                let arrived = |next: Pair| pairs.arrived(next, value[next.index()]);
-                self.value[top.index()] = pairs.ahead(top, a, arrived);
+                let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
+                self.value[top.index()] = pairs.expected_value(top, a, arrival_value);
                 stack.pop();
             }
         }
@@ -130,14 +130,14 @@ impl Benchmark {
         let Action::Continue(a) = action else {
             return Ok(self.pairs.reward(pair));
         };
-        self.pairs.open(pair)?;
+        self.pairs.expand(pair)?;
         let next: Vec<Pair> = self.pairs.follow(pair, a).map(|(next, _)| next).collect();
         for next in next {
             self.value(next)?;
         }
         let (pairs, value) = (&self.pairs, &self.value);
-        let arrived = |next: Pair| pairs.arrived(next, value[next.index()]);
-        Ok(pairs.ahead(pair, a, arrived))
+        let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
+        Ok(pairs.expected_value(pair, a, arrival_value))
     }
 
     /// `V(t,x) - Q(t,x,a)`: the expected regret of this choice; exactly 0 for the benchmark's own.

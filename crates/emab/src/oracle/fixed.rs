@@ -35,15 +35,15 @@ impl FixedSequence {
 
 /// Where a sequence may have led: the chance of each pair, and what was earned already.
 #[derive(Clone)]
-struct Spread {
+struct FeedbackSpread {
     /// Gains of what has stopped, less the costs of the rest.
     earned: f64,
     at: BTreeMap<Pair, f64>,
 }
 
-impl Spread {
-    fn start(pairs: &Pairs) -> Spread {
-        Spread {
+impl FeedbackSpread {
+    fn start(pairs: &Pairs) -> FeedbackSpread {
+        FeedbackSpread {
             earned: 0.0,
             at: BTreeMap::from([(pairs.start(), 1.0)]),
         }
@@ -59,8 +59,8 @@ impl Spread {
     }
 
     /// After one more action; none if it is allowed nowhere.
-    fn after(&self, pairs: &Pairs, a: usize) -> Option<Spread> {
-        let mut next = Spread {
+    fn after(&self, pairs: &Pairs, a: usize) -> Option<FeedbackSpread> {
+        let mut next = FeedbackSpread {
             earned: self.earned,
             at: BTreeMap::new(),
         };
@@ -87,7 +87,7 @@ impl Spread {
 pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<FixedSequence> {
     let spec = pairs.problem().spec();
     let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
-    let start = Spread::start(pairs);
+    let start = FeedbackSpread::start(pairs);
     let mut best = FixedSequence {
         value: start.stop(pairs),
         actions: Vec::new(),
@@ -138,8 +138,8 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
 
 /// The best sequence that repeats one action, the shortest among equals.
 pub fn best_repeated(pairs: &mut Pairs) -> Result<FixedSequence, OracleError> {
-    pairs.open_all(Optimal::LIMIT, "the best repeated action")?;
-    let start = Spread::start(pairs);
+    pairs.expand_all(Optimal::LIMIT, "the best repeated action")?;
+    let start = FeedbackSpread::start(pairs);
     let mut best = (start.stop(pairs), 0, 0);
     for a in 0..pairs.problem().spec().actions().len() {
         let mut spread = start.clone();

@@ -56,7 +56,7 @@ impl Gaps {
     /// The bias moves `Delta` and `O` as Section 4 says; `Omega` and the regret stay those of the true problem.
     pub fn new(problem: Arc<Problem>, stop_bias: f64) -> Result<Gaps, OracleError> {
         let mut pairs = Pairs::new(problem)?;
-        pairs.open_all(Optimal::LIMIT, "the gaps")?;
+        pairs.expand_all(Optimal::LIMIT, "the gaps")?;
         let spec = pairs.problem().spec().clone();
         // Backward induction of the benchmark at its luckiest (ties go where they pay) and of the worst of all.
         let mut best = vec![0.0; pairs.len()];
@@ -67,7 +67,8 @@ impl Gaps {
             let mut size = 0.0_f64;
             let mut gains: Vec<(usize, f64)> = Vec::new();
             for a in pairs.allowed(pair) {
-                let (gain, terms) = pairs.ahead_with_size(pair, a, |next| pairs.reward(next));
+                let (gain, terms) =
+                    pairs.expected_value_with_size(pair, a, |next| pairs.reward(next));
                 gains.push((a, gain));
                 size = size.max(terms);
             }
@@ -76,7 +77,7 @@ impl Gaps {
             let true_best = largest(stop);
             let stays = !exceeds(true_best, stop);
             let value = |a: usize, of: &[f64]| {
-                pairs.ahead(pair, a, |next| pairs.arrived(next, of[next.index()]))
+                pairs.expected_value(pair, a, |next| pairs.arrival_value(next, of[next.index()]))
             };
             let mu = if stays {
                 stop

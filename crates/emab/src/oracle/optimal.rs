@@ -28,16 +28,16 @@ impl Optimal {
     /// assert_eq!(optimal.value(pairs.start()), 1.0);
     /// ```
     pub fn new(pairs: &mut Pairs) -> Result<Optimal, OracleError> {
-        pairs.open_all(Self::LIMIT, "the optimal policy")?;
+        pairs.expand_all(Self::LIMIT, "the optimal policy")?;
         let mut value = vec![0.0; pairs.len()];
         let mut choice = vec![Action::Stop; pairs.len()];
         for pair in pairs.backwards() {
-            let ahead = pairs.allowed(pair).map(|a| {
-                let arrived = |next: Pair| pairs.arrived(next, value[next.index()]);
-                let (ahead, size) = pairs.ahead_with_size(pair, a, arrived);
-                (a, ahead, size)
+            let expected_value = pairs.allowed(pair).map(|a| {
+                let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
+                let (expected_value, size) = pairs.expected_value_with_size(pair, a, arrival_value);
+                (a, expected_value, size)
             });
-            let (action, best) = best_action(pairs.reward(pair), ahead);
+            let (action, best) = best_action(pairs.reward(pair), expected_value);
             choice[pair.index()] = action;
             value[pair.index()] = best;
         }

@@ -56,7 +56,7 @@ pub struct Pairs {
     dropout: f64,
     place: HashMap<u64, u32, BuildHasherDefault<Mix>>,
     /// By pair.
-    met: Vec<Met>,
+    known: Vec<Met>,
     rows: usize,
     /// By row and action: the edge, or FORBIDDEN.
     edge: Vec<u32>,
@@ -78,7 +78,7 @@ struct Met {
     reward: f64,
 }
 
-const UNOPENED: u32 = u32::MAX;
+const UNEXPANDED: u32 = u32::MAX;
 const FORBIDDEN: u32 = u32::MAX;
 /// Feedback that never comes leads nowhere.
 const NOWHERE: u32 = u32::MAX;
@@ -96,7 +96,7 @@ impl Pairs {
             dropout: problem.dropout().get(),
             problem,
             place: HashMap::default(),
-            met: Vec::new(),
+            known: Vec::new(),
             rows: 0,
             edge: Vec::new(),
             cost: Vec::new(),
@@ -104,7 +104,7 @@ impl Pairs {
             up_to: Vec::new(),
             next: Vec::new(),
         };
-        pairs.meet(1, spec.start())?;
+        pairs.find_or_add(1, spec.start())?;
         Ok(pairs)
     }
 
@@ -115,17 +115,17 @@ impl Pairs {
 
     /// How many pairs were met.
     pub fn len(&self) -> usize {
-        self.met.len()
+        self.known.len()
     }
 
     /// Never: the start is always there.
     pub fn is_empty(&self) -> bool {
-        self.met.is_empty()
+        self.known.is_empty()
     }
 
     /// All pairs met, in the order of their meeting.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Pair> + use<> {
-        (0..self.met.len() as u32).map(Pair)
+        (0..self.known.len() as u32).map(Pair)
     }
 
     /// Step 1 in the start state.
@@ -139,24 +139,24 @@ impl Pairs {
     }
 
     /// The pair `(t, x)`, met now if it was not before.
-    pub fn meet(&mut self, t: usize, x: usize) -> Result<Pair, OracleError> {
+    pub fn find_or_add(&mut self, t: usize, x: usize) -> Result<Pair, OracleError> {
         let key = self.key(t, x);
         if let Some(&pair) = self.place.get(&key) {
             return Ok(Pair(pair));
         }
-        if self.met.len() >= Self::LIMIT {
+        if self.known.len() >= Self::LIMIT {
             return Err(OracleError::TooMany {
                 limit: Self::LIMIT,
                 what: "this simulation",
             });
         }
         let reward = self.problem.reward(t, x)?;
-        let pair = self.met.len() as u32;
+        let pair = self.known.len() as u32;
         self.place.insert(key, pair);
-        self.met.push(Met {
+        self.known.push(Met {
             t: t as u32,
             x: x as u32,
-            row: UNOPENED,
+            row: UNEXPANDED,
             reward,
         });
         Ok(Pair(pair))
@@ -169,33 +169,33 @@ impl Pairs {
     /// The step of a pair.
     #[inline]
     pub fn step(&self, pair: Pair) -> usize {
-        self.met[pair.index()].t as usize
+        self.known[pair.index()].t as usize
     }
 
     /// The state of a pair.
     #[inline]
     pub fn state(&self, pair: Pair) -> usize {
-        self.met[pair.index()].x as usize
+        self.known[pair.index()].x as usize
     }
 
     /// `r_{t,x}`.
     #[inline]
     pub fn reward(&self, pair: Pair) -> f64 {
-        self.met[pair.index()].reward
+        self.known[pair.index()].reward
     }
 
     /// Works out what every allowed action does in this pair, and meets the pairs that may follow.
     #[inline]
-    pub fn open(&mut self, pair: Pair) -> Result<(), OracleError> {
-        if self.met[pair.index()].row != UNOPENED {
+    pub fn expand(&mut self, pair: Pair) -> Result<(), OracleError> {
+        if self.known[pair.index()].row != UNEXPANDED {
             Ok(())
         } else {
-            self.open_now(pair)
+            self.expand_now(pair)
         }
     }
 
     #[cold]
-    fn open_now(&mut self, pair: Pair) -> Result<(), OracleError> {
+    fn expand_now(&mut self, pair: Pair) -> Result<(), OracleError> {
         let problem = self.problem.clone();
         let spec = problem.spec();
         let (t, x) = (self.step(pair), self.state(pair));
@@ -206,12 +206,12 @@ impl Pairs {
                 edges.push(FORBIDDEN);
                 continue;
             }
-            problem.feedback_law(t, x, a, &mut law)?;
+            problem.feedback_distribution(t, x, a, &mut law)?;
             let cost = problem.cost(t, x, a)?;
             let mut next = Vec::with_capacity(self.feedbacks);
             for (f, &p) in law.iter().enumerate() {
                 next.push(if p > 0.0 {
-                    self.meet(t + 1, spec.next(t, x, a, f)?)?.0
+                    self.find_or_add(t + 1, spec.next(t, x, a, f)?)?.0
                 } else {
                     NOWHERE
                 });
@@ -230,7 +230,7 @@ impl Pairs {
             }
             self.next.extend(next);
         }
-        self.met[pair.index()].row = self.rows as u32;
+        self.known[pair.index()].row = self.rows as u32;
         self.rows += 1;
         self.edge.extend(edges);
         Ok(())
@@ -239,8 +239,8 @@ impl Pairs {
     /// The row of a pair, if it was opened.
     #[inline]
     pub(crate) fn row(&self, pair: Pair) -> Option<usize> {
-        let row = self.met[pair.index()].row;
-        (row != UNOPENED).then_some(row as usize)
+        let row = self.known[pair.index()].row;
+        (row != UNEXPANDED).then_some(row as usize)
     }
 
     /// How many pairs were opened.
@@ -311,7 +311,7 @@ impl Pairs {
 
     /// What a pair is worth to whoever has just gone on to it, and may leave there, when going on from it is worth this.
     #[inline]
-    pub fn arrived(&self, pair: Pair, value: f64) -> f64 {
+    pub fn arrival_value(&self, pair: Pair, value: f64) -> f64 {
         if self.dropout == 0.0 {
             return value;
         }
@@ -320,7 +320,7 @@ impl Pairs {
 
     /// `sum_f P(f) * value(next)` less the cost of `a`.
     #[inline]
-    pub fn ahead(&self, pair: Pair, a: usize, value: impl Fn(Pair) -> f64) -> f64 {
+    pub fn expected_value(&self, pair: Pair, a: usize, value: impl Fn(Pair) -> f64) -> f64 {
         let mut sum = 0.0;
         for (next, p) in self.follow(pair, a) {
             sum += p * value(next);
@@ -329,7 +329,7 @@ impl Pairs {
     }
 
     /// The same, and how large the terms are that it was summed from: what its rounding goes with.
-    pub(crate) fn ahead_with_size(
+    pub(crate) fn expected_value_with_size(
         &self,
         pair: Pair,
         a: usize,
@@ -340,7 +340,7 @@ impl Pairs {
             .map(|(next, p)| p * value(next).abs())
             .sum();
         let size = size + self.cost(pair, a).abs();
-        (self.ahead(pair, a, value), size)
+        (self.expected_value(pair, a, value), size)
     }
 
     /// The ex-ante terminal reward `y_{t,x,a}` of an allowed action of an opened pair.
@@ -350,7 +350,7 @@ impl Pairs {
 
     /// The gain `g_{t,x,a} = y_{t,x,a} - c_{t,x,a}` of an allowed action of an opened pair.
     pub fn gain(&self, pair: Pair, a: usize) -> f64 {
-        self.ahead(pair, a, |next| self.reward(next))
+        self.expected_value(pair, a, |next| self.reward(next))
     }
 
     /// How many outcomes (pair, action, feedback) are kept: what memory and time go with.
@@ -360,13 +360,13 @@ impl Pairs {
 
     /// Opens every pair that can be reached from those met, by any actions; at most `limit` of them, and ten times as
     /// many outcomes.
-    pub fn open_all(&mut self, limit: usize, what: &'static str) -> Result<(), OracleError> {
+    pub fn expand_all(&mut self, limit: usize, what: &'static str) -> Result<(), OracleError> {
         let mut i = 0;
-        while i < self.met.len() {
+        while i < self.known.len() {
             if i >= limit || self.outcomes() + self.actions * self.feedbacks > 10 * limit {
                 return Err(OracleError::TooMany { limit, what });
             }
-            self.open(Pair(i as u32))?;
+            self.expand(Pair(i as u32))?;
             i += 1;
         }
         Ok(())
@@ -394,11 +394,11 @@ mod tests {
             .transition(|_t, x, a, f| ((10 * a + f + x) % 100_000) as f64);
         let model = Model::new(|_t, _x, _a, _f| 0.1, |_t, x, _a, _f| x as f64);
         let mut pairs = Pairs::new(Arc::new(Problem::new("wide", spec, model))).unwrap();
-        pairs.open(pairs.start()).unwrap();
+        pairs.expand(pairs.start()).unwrap();
         assert_eq!(pairs.len(), 1 + 10_000);
         assert_eq!((pairs.edge.len(), pairs.outcomes()), (1000, 10_000));
         // One pair more is ten thousand outcomes more: a limit that allows it by pairs refuses it by outcomes.
-        let error = pairs.open_all(1500, "this test").unwrap_err();
+        let error = pairs.expand_all(1500, "this test").unwrap_err();
         assert!(
             error
                 .to_string()

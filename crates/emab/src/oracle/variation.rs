@@ -37,7 +37,7 @@ pub struct Variation {
 impl Variation {
     /// Looks at every pair that can be reached, if they are at most `limit`.
     pub fn of(pairs: &mut Pairs, limit: usize) -> Result<Variation, OracleError> {
-        pairs.open_all(limit, "the spread of the rewards")?;
+        pairs.expand_all(limit, "the spread of the rewards")?;
         let start = pairs.start();
         let mut spread = 0.0;
         let mut at = (1, pairs.state(start), 0);

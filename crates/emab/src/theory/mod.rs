@@ -14,7 +14,8 @@
 //! use std::sync::Arc;
 //! use emab::oracle::Gaps;
 //! use emab::theory::{Premises, assumption1, assumption2, corollary2, informative_from, theorem1, theorem2, trivial, uncovered};
-//! use emab::{Model, Names, Problem, Sigma2, Spec, WidthKind};
+//! use emab::{Model, Names, Problem, Sigma2, Spec};
+//! use emab::width::WidthKind;
 //!
 //! // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
 //! let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()

@@ -1,6 +1,6 @@
 //! A learner's file: its first line must be about the study's problem; what it learned from are episodes of the past.
 
-use emab::Compared;
+use emab::reach::SpecComparison;
 use emab_log::{SavedLearnerError, SavedLearnerHeader};
 use emab_problem::ProblemFile;
 use serde_json::Value;
@@ -36,14 +36,14 @@ pub fn check_head(study: &Study, number: u64, line: &str) -> Result<(), ApiError
 }
 
 fn same_problem(study: &Study, file: &ProblemFile) -> Result<(), ApiError> {
-    let fault = |error: emab::PointError| {
+    let fault = |error: emab::spec::PointError| {
         ApiError::impossible(format!("the problem of this learner cannot be: {error}"))
             .at(format!("/problem/{}", error.quantity))
     };
     let compared = file.spec().compare(&study.spec, CHECKED_PAIRS);
     match compared.map_err(fault)? {
-        Compared::Same => Ok(()),
-        Compared::Differ(found) => Err(ApiError::impossible(format!(
+        SpecComparison::Same => Ok(()),
+        SpecComparison::Differ(found) => Err(ApiError::impossible(format!(
             "this learner learned on another problem: {} is {} in `{}` and {} in study `{}`; import it into a study of its \
              own problem",
             found.what,
@@ -54,8 +54,8 @@ fn same_problem(study: &Study, file: &ProblemFile) -> Result<(), ApiError> {
         ))
         .at(format!("/problem/{}", found.field))),
         // What cannot be gone through is the same where it is written in the same words.
-        Compared::TooLarge if same_words(study, file)? => Ok(()),
-        Compared::TooLarge => Err(ApiError::impossible(format!(
+        SpecComparison::TooLarge if same_words(study, file)? => Ok(()),
+        SpecComparison::TooLarge => Err(ApiError::impossible(format!(
             "more than {CHECKED_PAIRS} step-state pairs can be reached, too many to see whether this learner learned on the \
              problem of study `{}`, which states it in other words; import it into a study created from the `problem` here",
             study.name

@@ -6,7 +6,8 @@
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
 
-use emab::{Block, IndexTable};
+use emab::rng::Block;
+use emab::width::IndexTable;
 
 use super::walk::{FastLearner, LearnerCursor};
 use crate::engine::tables::{NONE, START, Tables, WORDS};
@@ -22,14 +23,14 @@ impl Indices {
     pub(crate) fn new((mut action, mut stop): (IndexTable, IndexTable), episodes: u64) -> Indices {
         // A count is at most the number of episodes, and a run that is over goes on to the end of its block.
         let most = episodes.saturating_add(Block::STEPS as u64 + 1);
-        action.reach(most);
-        stop.reach(most);
+        action.extend_to(most);
+        stop.extend_to(most);
         Indices { action, stop }
     }
 
     /// Whether counts in runs of so many episodes may go beyond the tables.
     pub(crate) fn too_few_for(episodes: u64) -> bool {
-        episodes.saturating_add(Block::STEPS as u64 + 2) > IndexTable::MOST as u64
+        episodes.saturating_add(Block::STEPS as u64 + 2) > IndexTable::MAX_LEN as u64
     }
 }
 
@@ -89,8 +90,8 @@ impl<'t, const A: usize, const FAR: bool> FastLearner for FeedBalPlayer<'t, A, F
     fn shared(&self) -> Kept<'t> {
         Kept {
             indices: self.indices,
-            action: self.indices.action.kept().as_ptr(),
-            stop: self.indices.stop.kept().as_ptr(),
+            action: self.indices.action.values().as_ptr(),
+            stop: self.indices.stop.values().as_ptr(),
         }
     }
 
@@ -156,7 +157,7 @@ impl<'t, const A: usize, const FAR: bool> LearnerCursor for FeedBalCursor<'t, A,
     #[inline(always)]
     fn reveal(
         &mut self,
-        kept: Kept<'t>,
+        values: Kept<'t>,
         stop: usize,
         reward: f64,
         taken: usize,
@@ -164,8 +165,8 @@ impl<'t, const A: usize, const FAR: bool> LearnerCursor for FeedBalCursor<'t, A,
     ) -> bool {
         // SAFETY: the walk gives the `stop` of a row, and an action or `NONE`, for which there are words too.
         unsafe {
-            let visits = self.learn(stop, reward, kept.stop, &kept.indices.stop);
-            self.learn(taken, gain, kept.action, &kept.indices.action);
+            let visits = self.learn(stop, reward, values.stop, &values.indices.stop);
+            self.learn(taken, gain, values.action, &values.indices.action);
             visits == ENTRY
         }
     }
@@ -180,19 +181,19 @@ impl<const A: usize, const FAR: bool> FeedBalCursor<'_, A, FAR> {
         &self,
         at: usize,
         value: f64,
-        kept: *const [f64; 2],
+        values: *const [f64; 2],
         table: &IndexTable,
     ) -> u64 {
         unsafe {
             let cell = self.words.add(at);
             let count = (*cell.add(2)).to_bits() + ENTRY;
             let sum = *cell + value;
-            let is_kept = count / ENTRY < table.kept().len() as u64;
+            let is_kept = count / ENTRY < table.values().len() as u64;
             let [reciprocal, width] = if FAR && !is_kept {
-                table.beyond(count / ENTRY)
+                table.compute(count / ENTRY)
             } else {
                 debug_assert!(is_kept);
-                *kept.byte_add(count as usize)
+                *values.byte_add(count as usize)
             };
             *cell = sum;
             *cell.add(1) = sum * reciprocal + width;

@@ -12,7 +12,7 @@
 pub(crate) mod feedbal;
 pub(crate) mod walk;
 
-use emab::{Block, Draws};
+use emab::rng::{Block, Draws};
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::hint::select_unpredictable as select;
 
-use emab::{Block, Noise};
+use emab::Noise;
+use emab::rng::Block;
 
 use super::{Level, Work};
 use crate::engine::tables::{NONE, START, Tables, WORDS};

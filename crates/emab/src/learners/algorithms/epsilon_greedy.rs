@@ -17,21 +17,21 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::gains::Gains;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "epsilon-greedy",
     title: "epsilon-greedy",
     about: "the largest mean gain by step and state, and with a small chance any action",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new(
             "schedule",
@@ -65,7 +65,10 @@ pub(crate) static ENTRY: Entry = Entry {
             with.refuse_all(&ENTRY, &["c", "d"], "with schedule=constant")?;
             Schedule::Constant(epsilon)
         };
-        Ok(Box::new(EpsilonGreedy::new(with.spec.clone(), schedule)))
+        Ok(BuiltLearner::other(EpsilonGreedy::new(
+            with.spec.clone(),
+            schedule,
+        )))
     },
 };
 

@@ -17,21 +17,21 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::gains::Gains;
 use crate::rng::Stream;
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "explore-then-commit",
     title: "explore-then-commit",
     about: "every action a number of times by step and state, then for ever that of the largest mean gain",
     reference: "Lattimore, Szepesvári 2020, Bandit Algorithms, Chapter 6",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Asked,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Asked,
     parameters: &[Parameter::new(
         "m",
         "10",
@@ -39,7 +39,10 @@ pub(crate) static ENTRY: Entry = Entry {
     )],
     build: |with| {
         let m = with.count("m", 1)?;
-        Ok(Box::new(ExploreThenCommit::new(with.spec.clone(), m)))
+        Ok(BuiltLearner::other(ExploreThenCommit::new(
+            with.spec.clone(),
+            m,
+        )))
     },
 };
 

@@ -12,29 +12,28 @@
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
 //!   `stop` and a continuation action are equally good.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::{Estimate, Learner};
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::forgetting::Forgetting;
-use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
+use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
 use crate::rng::{Role, Stream};
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 use crate::width::{Coefficients, IndexTable, Width, WidthKind};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal",
     title: "FeedBAL",
     about: "upper confidence bounds on the gain of each action, by step and state",
     reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
-    sees: Access::Spec,
-    promises: true,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Spec,
+    has_guarantee: true,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new(
             "sigma2",
@@ -72,7 +71,7 @@ pub(crate) static ENTRY: Entry = Entry {
             "[learning]",
             "for width=sound and bernstein: how far one feedback can move the next expected reward",
         )
-        .stated(|learning| learning.spread().map(Spread::get))
+        .stated(|learning| learning.spread().map(FeedbackSpread::get))
         .only_with("width", &["sound", "bernstein"]),
         Parameter::new(
             "stop_bias",
@@ -101,12 +100,12 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |with| {
         if with.is_word("width", "bernstein") {
             with.refuse_all(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
-            return Ok(Box::new(super::feedbal_model::unpooled(with)?));
+            return Ok(BuiltLearner::other(super::feedbal_model::unpooled(with)?));
         }
-        let (spec, parameters) = (with.spec.clone(), with.feedbal()?);
+        let (spec, parameters) = (with.spec.clone(), with.feedbal_parameters()?);
         Ok(match with.memory()? {
-            Some(memory) => Box::new(Forgetting::new(spec, parameters, memory)),
-            None => Box::new(FeedBal::new(spec, parameters)),
+            Some(memory) => BuiltLearner::other(Forgetting::new(spec, parameters, memory)),
+            None => BuiltLearner::FeedBal(FeedBal::new(spec, parameters)),
         })
     },
 };
@@ -336,10 +335,6 @@ impl Learner for FeedBal {
             width: width - bias,
             index: mean + width,
         })
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 
     fn reset(&mut self, stream: Stream) {

@@ -18,7 +18,7 @@ use super::feedbal_model::{EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::estimator::{Estimator, Law};
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
@@ -27,14 +27,14 @@ use crate::rng::Stream;
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-lookahead",
     title: "FeedBAL-lookahead",
     about: "FeedBAL on the gain of the best several steps ahead; with depth = horizon it competes with the optimal policy",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new(
             "depth",
@@ -52,7 +52,7 @@ pub(crate) static ENTRY: Entry = Entry {
         EXPLORE,
         RHO,
     ],
-    build: |with| Ok(Box::new(new(with)?)),
+    build: |with| Ok(BuiltLearner::other(new(with)?)),
 };
 
 fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {

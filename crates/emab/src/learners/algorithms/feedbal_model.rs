@@ -30,24 +30,24 @@
 use crate::episode::Episode;
 use crate::learner::{Estimate, Learner};
 use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::estimator::{Estimator, Law};
 use crate::learners::support::tabular::{DELTA, SIGMA2};
 use crate::learners::support::trust::{Known, Rule};
-use crate::parameter::{Sigma2, Spread};
+use crate::parameter::{FeedbackSpread, Sigma2};
 use crate::rng::Stream;
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-model",
     title: "FeedBAL-model",
     about: "FeedBAL with the gain through the estimated law and rewards pooled over all that reached a pair",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
-    sees: Access::Spec,
-    promises: true,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Spec,
+    has_guarantee: true,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[
         SIGMA2,
         DELTA,
@@ -63,7 +63,7 @@ pub(crate) static ENTRY: Entry = Entry {
             "1",
             "how far one feedback can move the next expected reward at most; where it was seen to move less, that counts",
         )
-        .stated(|learning| learning.spread().map(Spread::get)),
+        .stated(|learning| learning.spread().map(FeedbackSpread::get)),
         RULE,
         TRUST,
         EXPLORE,
@@ -74,7 +74,7 @@ pub(crate) static ENTRY: Entry = Entry {
             "width",
             &[("joint", Law::Joint), ("bernstein", Law::Bernstein)],
         )?;
-        Ok(Box::new(FeedBalModel {
+        Ok(BuiltLearner::other(FeedBalModel {
             estimator: Estimator::new(with, law, true, law.bounds(), with.spread()?.get())?,
             rule: rule(with)?,
             known: Vec::new(),

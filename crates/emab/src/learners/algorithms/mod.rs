@@ -1,13 +1,13 @@
 //! One file per learner: reference, formula, parameters, code and tests. [`ALGORITHMS`] registers them.
 
-use crate::learners::registry::entry::Entry;
+use crate::learners::registry::entry::LearnerEntry;
 
 /// Declares the modules and lists their entries in the order in which `emab learners` prints them.
 macro_rules! algorithms {
     ($($module:ident: $($entry:ident),+;)+) => {
         $(pub(crate) mod $module;)+
         /// Every learner that can be named.
-        pub(crate) static ALGORITHMS: &[&Entry] = &[$($(&$module::$entry),+),+];
+        pub(crate) static ALGORITHMS: &[&LearnerEntry] = &[$($(&$module::$entry),+),+];
     };
 }
 

@@ -32,7 +32,7 @@
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::{Parameter, ParameterValue};
 use crate::learners::support::tabular::{
     Flow, LEAST, MOST, REVEAL, TabularParameters, TransitionGraph,
@@ -42,14 +42,14 @@ use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "o-reps",
     title: "O-REPS",
     about: "knows the law: after every episode the nearest policy, by relative entropy, that loses less",
     reference: "Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search",
-    sees: Access::Law,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Feedback,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new(
             "eta",
@@ -74,7 +74,7 @@ pub(crate) static ENTRY: Entry = Entry {
                 ),
             });
         }
-        Ok(Box::new(OReps::new(
+        Ok(BuiltLearner::other(OReps::new(
             chart,
             flow,
             TabularParameters::new(with)?,

@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::support::tabular::{SCALE, TabularParameters, TransitionGraph};
 use crate::model::Problem;
 use crate::oracle::OracleError;
@@ -37,20 +37,20 @@ use crate::rng::Stream;
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "oasm",
     title: "OASM",
     about: "for items that work or fail and a known reward: greedy with optimistic chances, pooled over all steps",
     reference: "Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting",
-    sees: Access::Rewards,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Rewards,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[SCALE],
     build: |with| {
         let problem = with.problem()?;
         let chart = TransitionGraph::new(with.learner, with.spec)?;
         let gain = gains(&chart, &problem)?;
-        Ok(Box::new(Oasm::new(
+        Ok(BuiltLearner::other(Oasm::new(
             chart,
             gain,
             TabularParameters::new(with)?.scale,

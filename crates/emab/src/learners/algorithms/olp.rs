@@ -29,7 +29,7 @@
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, TabularParameters, TransitionGraph,
     best_near,
@@ -38,18 +38,21 @@ use crate::rng::Stream;
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "olp",
     title: "OLP",
     about: "values of the estimated process, and at each step the action that could best lead on to them",
     reference: "Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
     build: |with| {
         let chart = TransitionGraph::new(with.learner, with.spec)?;
-        Ok(Box::new(Olp::new(chart, TabularParameters::new(with)?)))
+        Ok(BuiltLearner::other(Olp::new(
+            chart,
+            TabularParameters::new(with)?,
+        )))
     },
 };
 

@@ -26,7 +26,7 @@
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
@@ -37,14 +37,14 @@ use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "opsrl",
     title: "optimistic PSRL",
     about: "the best of several draws from the posterior of each action, anew when some count has doubled",
     reference: "Agrawal, Jia 2017, Optimistic posterior sampling for reinforcement learning: worst-case regret bounds",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new(
             "samples",
@@ -87,7 +87,12 @@ pub(crate) static ENTRY: Entry = Entry {
             kappa: with.positive("kappa")?,
         };
         let told = TabularParameters::new(with)?;
-        Ok(Box::new(Opsrl::new(chart, told, sampling, prior_sd(with)?)))
+        Ok(BuiltLearner::other(Opsrl::new(
+            chart,
+            told,
+            sampling,
+            prior_sd(with)?,
+        )))
     },
 };
 

@@ -2,13 +2,12 @@
 //!
 //! They play what [`crate::oracle`] says, so that a simulation can set them beside those that must learn.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::model::Problem;
 use crate::oracle::{Benchmark, FixedSequence, Optimal, OracleError, Pairs, best_fixed};
 use crate::rng::Stream;
@@ -16,57 +15,61 @@ use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 
 /// The most outcomes that are followed for the best fixed sequence: some seconds.
-pub const FIXED_WORK: usize = 20_000_000;
+pub const MAX_FIXED_OUTCOMES: usize = 20_000_000;
 
 /// Its place in the catalogue.
-pub(crate) static BENCHMARK: Entry = Entry {
+pub(crate) static BENCHMARK: LearnerEntry = LearnerEntry {
     name: "benchmark",
     title: "benchmark",
     about: "always takes the best next step",
     reference: "Tekin, van der Schaar, Algorithm 1",
-    sees: Access::Problem,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Problem,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[],
     build: |with| {
         let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
-        Ok(Box::new(policy))
+        Ok(BuiltLearner::Policy(policy))
     },
 };
 
 /// Its place in the catalogue.
-pub(crate) static OPTIMAL: Entry = Entry {
+pub(crate) static OPTIMAL: LearnerEntry = LearnerEntry {
     name: "optimal",
     title: "optimal",
     about: "plays the optimal policy",
     reference: "backward induction",
-    sees: Access::Problem,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Problem,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[],
     build: |with| {
         let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
-        Ok(Box::new(policy))
+        Ok(BuiltLearner::Policy(policy))
     },
 };
 
 /// Its place in the catalogue.
-pub(crate) static BEST_FIXED: Entry = Entry {
+pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
     name: "best-fixed",
     title: "best fixed",
     about: "plays the best sequence that looks at no feedback",
     reference: "Tekin, van der Schaar, Section 2",
-    sees: Access::Problem,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Problem,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[],
     build: |with| {
         let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
         let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
-        let best = best_fixed(&pairs, &optimal, FIXED_WORK).ok_or(LearnerError::Sequences {
-            learner: with.learner,
-        })?;
-        Ok(Box::new(Policy::fixed(with.spec.clone(), &best)))
+        let best =
+            best_fixed(&pairs, &optimal, MAX_FIXED_OUTCOMES).ok_or(LearnerError::Sequences {
+                learner: with.learner,
+            })?;
+        Ok(BuiltLearner::Policy(Policy::fixed(
+            with.spec.clone(),
+            &best,
+        )))
     },
 };
 
@@ -102,7 +105,7 @@ impl Policy {
         let mut benchmark = Benchmark::new(problem)?;
         // Whoever drives the learner has met this pair in an oracle of their own and reported what was wrong.
         let decide = move |t, x| {
-            let pair = benchmark.pairs_mut().meet(t, x);
+            let pair = benchmark.pairs_mut().find_or_add(t, x);
             pair.and_then(|pair| benchmark.choice(pair))
                 .unwrap_or(Action::Stop)
         };
@@ -144,10 +147,6 @@ impl Learner for Policy {
     }
 
     fn learn(&mut self, _episode: &Episode) {}
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
 
     fn reset(&mut self, _stream: Stream) {}
 }

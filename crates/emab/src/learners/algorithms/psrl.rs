@@ -20,7 +20,7 @@
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
@@ -30,14 +30,14 @@ use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "psrl",
     title: "PSRL",
     about: "draws a process from the posterior before every episode and plays its optimal policy",
     reference: "Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[
         SIGMA2,
         Parameter::new(
@@ -54,7 +54,7 @@ pub(crate) static ENTRY: Entry = Entry {
         let chart = TransitionGraph::new(with.learner, with.spec)?;
         let told = TabularParameters::new(with)?;
         let (weight, sd) = (with.positive("prior")?, prior_sd(with)?);
-        Ok(Box::new(Psrl::new(chart, told, weight, sd)))
+        Ok(BuiltLearner::other(Psrl::new(chart, told, weight, sd)))
     },
 };
 

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
 use crate::learners::support::rows::Rows;
@@ -37,15 +37,15 @@ use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "q-learning",
     title: "Q-learning",
     about: "values of actions learned from steps, without a model",
     reference: "Watkins 1989, Learning from Delayed Rewards; Jin, Allen-Zhu, Bubeck, Jordan 2018, Is Q-learning Provably \
                 Efficient?",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Tables,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new(
             "explore",
@@ -96,7 +96,11 @@ pub(crate) static ENTRY: Entry = Entry {
                 initial,
             }
         };
-        Ok(Box::new(QLearning::new(with.spec.clone(), told, explore)))
+        Ok(BuiltLearner::other(QLearning::new(
+            with.spec.clone(),
+            told,
+            explore,
+        )))
     },
 };
 

@@ -2,26 +2,25 @@
 //!
 //! It learns nothing; it is the floor that every learner must be above.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "random",
     title: "random",
     about: "any allowed action or stop, each with the same chance",
     reference: "none",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[],
-    build: |with| Ok(Box::new(Random::new(with.spec.clone()))),
+    build: |with| Ok(BuiltLearner::Random(Random::new(with.spec.clone()))),
 };
 
 /// The learner.
@@ -73,10 +72,6 @@ impl Learner for Random {
     }
 
     fn learn(&mut self, _episode: &Episode) {}
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
 
     fn reset(&mut self, stream: Stream) {
         self.stream = stream;

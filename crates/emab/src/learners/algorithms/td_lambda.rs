@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
 use crate::learners::support::rows::Rows;
@@ -30,14 +30,14 @@ use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "td-lambda",
     title: "Sarsa(lambda)",
     about: "temporal differences with traces: values of actions learned from all that follows them",
     reference: "Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new(
             "lambda",
@@ -52,7 +52,7 @@ pub(crate) static ENTRY: Entry = Entry {
         REVEAL,
     ],
     build: |with| {
-        Ok(Box::new(TdLambda::new(
+        Ok(BuiltLearner::other(TdLambda::new(
             with.spec.clone(),
             Settled {
                 lambda: with.within("lambda", 0.0, 1.0)?,

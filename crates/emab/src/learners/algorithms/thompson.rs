@@ -19,25 +19,25 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::gains::Gains;
 use crate::learners::support::tabular::{
     LEAST, MOST, Normal, PRIOR_SD, SIGMA2, TabularParameters, prior_sd,
 };
-use crate::parameter::Spread;
+use crate::parameter::FeedbackSpread;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "thompson",
     title: "Thompson sampling",
     about: "draws the gain of each action from its posterior, by step and state, and takes the largest",
     reference: "Agrawal, Goyal 2013, Further Optimal Regret Bounds for Thompson Sampling",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Draws,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Draws,
     parameters: &[
         SIGMA2,
         Parameter::new(
@@ -45,17 +45,18 @@ pub(crate) static ENTRY: Entry = Entry {
             "0",
             "how far one feedback can move the next expected reward",
         )
-        .stated(|learning| learning.spread().map(Spread::get)),
+        .stated(|learning| learning.spread().map(FeedbackSpread::get)),
         PRIOR_SD,
         LEAST,
         MOST,
     ],
     build: |with| {
-        let spread = Spread::new(with.number("feedback_spread")?).map_err(|e| with.wrong(e))?;
+        let spread =
+            FeedbackSpread::new(with.number("feedback_spread")?).map_err(|e| with.wrong(e))?;
         let (told, sd) = (TabularParameters::new(with)?, prior_sd(with)?);
         let prior = Normal::of_rewards(&told, sd);
         let learner = Thompson::new(with.spec.clone(), prior, told.sigma2, spread.get());
-        Ok(Box::new(learner))
+        Ok(BuiltLearner::other(learner))
     },
 };
 

@@ -15,7 +15,6 @@
 //! `T + log k` in UCB1 and `T log k` in UCB1-V; while there are untried arms, `T` alone. What looks at every arm is
 //! building the learner, [`Learner::reset`], and the first choice when all were tried: once a run.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -23,44 +22,44 @@ use thiserror::Error;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::support::tournament::Tournament;
 use crate::rng::Stream;
 use crate::spec::{Action, Spec};
 
 /// Its place in the catalogue.
-pub(crate) static UCB1: Entry = Entry {
+pub(crate) static UCB1: LearnerEntry = LearnerEntry {
     name: "ucb1",
     title: "UCB1",
     about: "one arm for each sequence of actions; updates the arm it played",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Plan,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Plan,
     parameters: &[],
     build: |with| build(with, false),
 };
 
 /// Its place in the catalogue.
-pub(crate) static UCB1V: Entry = Entry {
+pub(crate) static UCB1V: LearnerEntry = LearnerEntry {
     name: "ucb1v",
     title: "UCB1-V",
     about: "UCB1 that updates every prefix of the sequence it played",
     reference: "Tekin, van der Schaar, Section 5",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Plan,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Plan,
     parameters: &[],
     build: |with| build(with, true),
 };
 
-fn build(with: &Build<'_>, virtual_updates: bool) -> Result<Box<dyn Learner + Send>, LearnerError> {
+fn build(with: &Build<'_>, virtual_updates: bool) -> Result<BuiltLearner, LearnerError> {
     let learner =
         Ucb1::new(with.spec.clone(), virtual_updates).map_err(|error| LearnerError::Arms {
             learner: with.learner,
             error,
         })?;
-    Ok(Box::new(learner))
+    Ok(BuiltLearner::Ucb1(Box::new(learner)))
 }
 
 /// The most arms.
@@ -255,10 +254,6 @@ impl Learner for Ucb1 {
             paid += cost;
         }
         self.stopped(steps, episode.rewards.last().copied().unwrap_or(0.0) - paid);
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 
     fn reset(&mut self, _stream: Stream) {

@@ -21,7 +21,7 @@
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::tabular::{
     Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
@@ -30,14 +30,14 @@ use crate::rng::Stream;
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ucbvi",
     title: "UCBVI",
     about: "optimistic backward induction on the estimated process, before every episode",
     reference: "Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Asked,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Asked,
     parameters: &[
         Parameter::new(
             "bonus",
@@ -54,7 +54,7 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |with| {
         let chart = TransitionGraph::new(with.learner, with.spec)?;
         let bernstein = with.word("bonus", &[("hoeffding", false), ("bernstein", true)])?;
-        Ok(Box::new(Ucbvi::new(
+        Ok(BuiltLearner::other(Ucbvi::new(
             chart,
             TabularParameters::new(with)?,
             bernstein,

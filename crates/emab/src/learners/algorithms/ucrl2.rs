@@ -26,7 +26,7 @@
 
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, ChoiceBasis, Entry};
+use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::tabular::{
     Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
@@ -36,14 +36,14 @@ use crate::rng::Stream;
 use crate::spec::Action;
 
 /// Its place in the catalogue.
-pub(crate) static ENTRY: Entry = Entry {
+pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ucrl2",
     title: "UCRL2",
     about: "the best policy of the best plausible process, until some count has doubled",
     reference: "Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Asked,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Asked,
     parameters: &[
         Parameter::new(
             "outcomes",
@@ -60,7 +60,7 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |with| {
         let chart = TransitionGraph::new(with.learner, with.spec)?;
         let published = with.word("outcomes", &[("arrows", false), ("pairs", true)])?;
-        Ok(Box::new(Ucrl2::new(
+        Ok(BuiltLearner::other(Ucrl2::new(
             chart,
             TabularParameters::new(with)?,
             published,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::entry::{Access, Build, ChoiceBasis, Entry};
+use super::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use super::parameter::{LearnerDefaults, ParameterValue, resolve};
 use super::settings::Settings;
 use crate::learner::Learner;
@@ -14,20 +14,20 @@ use crate::parameter::{Delta, ParameterError};
 use crate::spec::Spec;
 
 /// All learners.
-pub static CATALOGUE: &[&Entry] = ALGORITHMS;
+pub static CATALOGUE: &[&LearnerEntry] = ALGORITHMS;
 
 /// What stands in the catalogue's place for a learner of somebody's own.
-static OWN: Entry = Entry {
+static USER_DEFINED: LearnerEntry = LearnerEntry {
     name: "own",
     title: "own",
     about: "a learner of your own",
     reference: "",
-    sees: Access::Spec,
-    promises: false,
-    chooses: ChoiceBasis::Asked,
+    access: Access::Spec,
+    has_guarantee: false,
+    choice_basis: ChoiceBasis::Asked,
     parameters: &[],
     build: |build| {
-        Err(LearnerError::Own {
+        Err(LearnerError::UserDefined {
             learner: build.learner.into(),
             what: "there is nothing to build it with".into(),
         })
@@ -35,18 +35,18 @@ static OWN: Entry = Entry {
 };
 
 /// Builds a learner of somebody's own.
-type OwnBuild = dyn Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError> + Send + Sync;
+type UserBuild = dyn Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError> + Send + Sync;
 
 /// Does work within what a learner of somebody's own needs on its thread.
-type OwnAround = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
+type ThreadContext = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
 
 #[derive(Clone)]
-struct Own {
-    build: Arc<OwnBuild>,
-    around: Option<Arc<OwnAround>>,
+struct UserDefined {
+    build: Arc<UserBuild>,
+    with_thread_context: Option<Arc<ThreadContext>>,
 }
 
-impl fmt::Debug for Own {
+impl fmt::Debug for UserDefined {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Own")
     }
@@ -63,12 +63,12 @@ impl fmt::Debug for Own {
 /// ```
 #[derive(Clone, Debug)]
 pub struct LearnerConfig {
-    entry: &'static Entry,
+    entry: &'static LearnerEntry,
     text: String,
     values: Vec<(&'static str, ParameterValue)>,
     assumed: Vec<&'static str>,
     learning: LearnerDefaults,
-    own: Option<Own>,
+    user_defined: Option<UserDefined>,
 }
 
 impl LearnerConfig {
@@ -90,7 +90,7 @@ impl LearnerConfig {
     /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
     /// assert_eq!(config.build(&Arc::new(spec), None).unwrap().choose(1, 0), Action::Stop);
     /// ```
-    pub fn own(
+    pub fn user_defined(
         label: &str,
         build: impl Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError>
         + Send
@@ -98,14 +98,14 @@ impl LearnerConfig {
         + 'static,
     ) -> LearnerConfig {
         LearnerConfig {
-            entry: &OWN,
+            entry: &USER_DEFINED,
             text: label.into(),
             values: Vec::new(),
             assumed: Vec::new(),
             learning: LearnerDefaults::default(),
-            own: Some(Own {
+            user_defined: Some(UserDefined {
                 build: Arc::new(build),
-                around: None,
+                with_thread_context: None,
             }),
         }
     }
@@ -129,20 +129,24 @@ impl LearnerConfig {
     /// assert!(worked && held.load(Ordering::Relaxed));
     /// ```
     #[must_use]
-    pub fn around(
+    pub fn with_thread_context(
         mut self,
-        around: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
+        with_thread_context: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
     ) -> LearnerConfig {
-        if let Some(own) = &mut self.own {
-            own.around = Some(Arc::new(around));
+        if let Some(user_defined) = &mut self.user_defined {
+            user_defined.with_thread_context = Some(Arc::new(with_thread_context));
         }
         self
     }
 
     /// Does work within what the learner needs on this thread.
-    pub fn within(&self, work: &mut (dyn FnMut() + Send)) {
-        match self.own.as_ref().and_then(|own| own.around.as_ref()) {
-            Some(around) => around(work),
+    pub fn in_thread_context(&self, work: &mut (dyn FnMut() + Send)) {
+        match self
+            .user_defined
+            .as_ref()
+            .and_then(|user_defined| user_defined.with_thread_context.as_ref())
+        {
+            Some(with_thread_context) => with_thread_context(work),
             None => work(),
         }
     }
@@ -192,25 +196,25 @@ impl LearnerConfig {
             values,
             assumed,
             learning: *learning,
-            own: None,
+            user_defined: None,
         })
     }
 
     /// Whether it is one's own, and not of the catalogue.
-    pub fn is_own(&self) -> bool {
-        self.own.is_some()
+    pub fn is_user_defined(&self) -> bool {
+        self.user_defined.is_some()
     }
 
     /// What results call it: its name in the catalogue, or that of a learner of one's own.
     pub fn name(&self) -> &str {
-        match self.own {
+        match self.user_defined {
             Some(_) => &self.text,
             None => self.entry.name,
         }
     }
 
     /// The catalogue's entry; for a learner of one's own, one that is not in it.
-    pub fn entry(&self) -> &'static Entry {
+    pub fn entry(&self) -> &'static LearnerEntry {
         self.entry
     }
 
@@ -263,7 +267,7 @@ impl LearnerConfig {
 
     /// FeedBAL's parameters, if that is what it is, with a width of the paper's form and nothing forgotten: what its theory
     /// is evaluated with.
-    pub fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
+    pub fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
         let (learner, settings) = (self.entry.name, self.settings());
         if learner != "feedbal" {
             return Err(LearnerError::NoBounds { learner });
@@ -271,14 +275,14 @@ impl LearnerConfig {
         if settings.memory()?.is_some() {
             return Err(LearnerError::Forgets { learner });
         }
-        settings.feedbal()
+        settings.feedbal_parameters()
     }
 
     /// The chance that all of its confidence bounds hold up to, if it promises that they hold.
-    pub fn promised(&self) -> Result<Delta, LearnerError> {
+    pub fn guaranteed_delta(&self) -> Result<Delta, LearnerError> {
         let (learner, settings) = (self.entry.name, self.settings());
-        if !self.entry.promises {
-            return Err(LearnerError::NoPromise { learner });
+        if !self.entry.has_guarantee {
+            return Err(LearnerError::NoGuarantee { learner });
         }
         if settings.memory()?.is_some() {
             return Err(LearnerError::Forgets { learner });
@@ -292,8 +296,17 @@ impl LearnerConfig {
         spec: &Arc<Spec>,
         problem: Option<&Arc<Problem>>,
     ) -> Result<Box<dyn Learner + Send>, LearnerError> {
-        match &self.own {
-            Some(own) => (own.build)(spec),
+        self.build_typed(spec, problem).map(BuiltLearner::boxed)
+    }
+
+    /// The same learner by its type, for an engine that has a faster implementation of some of them.
+    pub fn build_typed(
+        &self,
+        spec: &Arc<Spec>,
+        problem: Option<&Arc<Problem>>,
+    ) -> Result<BuiltLearner, LearnerError> {
+        match &self.user_defined {
+            Some(user_defined) => (user_defined.build)(spec).map(BuiltLearner::Other),
             None => self.build_with(spec, problem, self.entry.build),
         }
     }
@@ -308,7 +321,7 @@ impl LearnerConfig {
         build(&Build {
             settings: self.settings(),
             spec,
-            problem: problem.filter(|_| self.entry.sees != Access::Spec),
+            problem: problem.filter(|_| self.entry.access != Access::Spec),
         })
     }
 }

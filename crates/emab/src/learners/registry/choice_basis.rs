@@ -21,10 +21,10 @@ impl LearnerConfig {
     pub fn chooses_from_tables(&self) -> Result<(), LearnerError> {
         let entry = self.entry();
         let learner = entry.name;
-        if entry.chooses != ChoiceBasis::Tables {
-            return Err(LearnerError::BeyondTables {
+        if entry.choice_basis != ChoiceBasis::Tables {
+            return Err(LearnerError::NotFromTables {
                 learner,
-                why: entry.chooses.words().into(),
+                why: entry.choice_basis.description().into(),
                 remedy: format!("{} do", names()),
             });
         }
@@ -35,9 +35,9 @@ impl LearnerConfig {
         });
         match drawn {
             None => Ok(()),
-            Some((name, value)) => Err(LearnerError::BeyondTables {
+            Some((name, value)) => Err(LearnerError::NotFromTables {
                 learner,
-                why: format!("{} with {name}={value}", ChoiceBasis::Draws.words()),
+                why: format!("{} with {name}={value}", ChoiceBasis::Draws.description()),
                 remedy: format!("leave `{name}` out"),
             }),
         }
@@ -47,8 +47,8 @@ impl LearnerConfig {
 /// Those that do, as far as they need no truth: who asks has none.
 fn names() -> String {
     let names = CATALOGUE.iter().filter(|entry| {
-        let sees_enough = entry.sees == Access::Spec;
-        sees_enough && entry.chooses == ChoiceBasis::Tables
+        let sees_enough = entry.access == Access::Spec;
+        sees_enough && entry.choice_basis == ChoiceBasis::Tables
     });
     listed(names.map(|entry| entry.name), "and")
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::parameter::Parameter;
 use super::settings::Settings;
 use crate::learner::Learner;
-use crate::learners::LearnerError;
+use crate::learners::{FeedBal, LearnerError, Policy, Random, Ucb1};
 use crate::model::Problem;
 use crate::oracle::OracleError;
 use crate::spec::Spec;
@@ -19,8 +19,9 @@ use crate::spec::Spec;
 pub enum Access {
     /// The specification and the episodes.
     Spec,
-    /// The specification, the episodes, and the law of the feedback.
-    Law,
+    /// The specification, the episodes, and the feedback probabilities.
+    #[serde(rename = "law")]
+    Feedback,
     /// The specification, the episodes, and the rewards.
     Rewards,
     /// The truth.
@@ -28,11 +29,11 @@ pub enum Access {
 }
 
 impl Access {
-    /// In words.
-    pub fn words(self) -> &'static str {
+    /// A short description. Arena results record it, so it does not change.
+    pub fn description(self) -> &'static str {
         match self {
             Access::Spec => "episodes",
-            Access::Law => "the law",
+            Access::Feedback => "the law",
             Access::Rewards => "the rewards",
             Access::Problem => "the truth",
         }
@@ -58,7 +59,7 @@ pub enum ChoiceBasis {
 
 impl ChoiceBasis {
     /// In words, of a learner.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             ChoiceBasis::Tables => "it chooses from its tables alone",
             ChoiceBasis::Draws => "it draws",
@@ -71,7 +72,7 @@ impl ChoiceBasis {
 }
 
 /// One learner of the catalogue.
-pub struct Entry {
+pub struct LearnerEntry {
     /// Its name on the command line.
     pub name: &'static str,
     /// Its name in figures and text.
@@ -81,20 +82,51 @@ pub struct Entry {
     /// Where it was published.
     pub reference: &'static str,
     /// What it gets to see.
-    pub sees: Access,
+    pub access: Access,
     /// Whether its estimates are promised to stay within their widths, up to its `delta`; what `emab verify` counts.
-    pub promises: bool,
+    pub has_guarantee: bool,
     /// What its choices rest on beside what it learned, unless a setting changes that:
     /// [`LearnerConfig::chooses_from_tables`](super::LearnerConfig::chooses_from_tables).
-    pub chooses: ChoiceBasis,
+    pub choice_basis: ChoiceBasis,
     /// What can be set.
     pub parameters: &'static [Parameter],
-    pub(crate) build: fn(&Build<'_>) -> Result<Box<dyn Learner + Send>, LearnerError>,
+    pub(crate) build: fn(&Build<'_>) -> Result<BuiltLearner, LearnerError>,
 }
 
-impl std::fmt::Debug for Entry {
+impl std::fmt::Debug for LearnerEntry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Entry({})", self.name)
+    }
+}
+
+/// A built learner: by its type where an engine has a faster implementation of it, as a trait object otherwise.
+pub enum BuiltLearner {
+    /// FeedBAL with the paper's or the sound width, without forgetting.
+    FeedBal(FeedBal),
+    /// A fixed policy: the benchmark, the optimal policy or the best fixed sequence.
+    Policy(Policy),
+    /// Random actions.
+    Random(Random),
+    /// UCB1 or UCB1-V on sequences of actions.
+    Ucb1(Box<Ucb1>),
+    /// Any other learner.
+    Other(Box<dyn Learner + Send>),
+}
+
+impl BuiltLearner {
+    pub(crate) fn other(learner: impl Learner + Send + 'static) -> BuiltLearner {
+        BuiltLearner::Other(Box::new(learner))
+    }
+
+    /// The learner as a trait object.
+    pub fn boxed(self) -> Box<dyn Learner + Send> {
+        match self {
+            BuiltLearner::FeedBal(learner) => Box::new(learner),
+            BuiltLearner::Policy(learner) => Box::new(learner),
+            BuiltLearner::Random(learner) => Box::new(learner),
+            BuiltLearner::Ucb1(learner) => learner,
+            BuiltLearner::Other(learner) => learner,
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub enum LearnerError {
     },
     /// A learner of somebody's own that cannot be built.
     #[error("learner `{learner}`: {what}")]
-    Own {
+    UserDefined {
         /// What it is called.
         learner: String,
         /// Why.
@@ -99,7 +99,7 @@ pub enum LearnerError {
     #[error(
         "learner `{learner}` promises nothing that could be checked; `feedbal` and `feedbal-model` do"
     )]
-    NoPromise {
+    NoGuarantee {
         /// The learner.
         learner: &'static str,
     },
@@ -113,7 +113,7 @@ pub enum LearnerError {
     },
     /// Its choices do not follow from what it learned.
     #[error("learner `{learner}` does not choose from what it learned alone: {why}; {remedy}")]
-    BeyondTables {
+    NotFromTables {
         /// The learner.
         learner: &'static str,
         /// What else its choices rest on.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::parameter::{Delta, Sigma2, Spread};
+use crate::parameter::{Delta, FeedbackSpread, Sigma2};
 
 /// One parameter of a learner.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -173,17 +173,17 @@ pub struct LearnerDefaults {
     /// The same of the rewards alone, where it is stated.
     pub sigma2_reward: Option<Sigma2>,
     /// How far one feedback can move the next expected reward.
-    pub feedback_spread: Option<Spread>,
+    pub feedback_spread: Option<FeedbackSpread>,
     /// The range of the terminal rewards.
     pub reward_range: Option<(f64, f64)>,
 }
 
 impl LearnerDefaults {
     /// How far one feedback can move the next expected reward: as stated, or failing that as the range allows.
-    pub fn spread(&self) -> Option<Spread> {
+    pub fn spread(&self) -> Option<FeedbackSpread> {
         self.feedback_spread.or_else(|| {
             let (least, most) = self.reward_range?;
-            Spread::new(most - least).ok()
+            FeedbackSpread::new(most - least).ok()
         })
     }
 }

@@ -1,11 +1,11 @@
 //! The parameters of a learner as they were given, read with their ranges checked.
 
-use super::entry::Entry;
+use super::entry::LearnerEntry;
 use super::parameter::ParameterValue;
 use crate::learners::LearnerError;
 use crate::learners::{FeedBalParameters, Memory, Ties};
-use crate::parameter::{Delta, ParameterError, Sigma2, Spread};
-use crate::spec::plain;
+use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
+use crate::spec::format_number;
 use crate::width::WidthKind;
 
 /// A learner's parameters by name.
@@ -15,7 +15,7 @@ pub(crate) struct Settings<'a> {
 }
 
 impl Settings<'_> {
-    pub(crate) fn feedbal(&self) -> Result<FeedBalParameters, LearnerError> {
+    pub(crate) fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
         let wrong = |error| self.wrong(error);
         let sigma2 = |name| Sigma2::named(name, self.number(name)?).map_err(wrong);
         let both = sigma2("sigma2")?;
@@ -73,7 +73,7 @@ impl Settings<'_> {
         memory.map(Some).map_err(wrong)
     }
 
-    pub(crate) fn spread(&self) -> Result<Spread, LearnerError> {
+    pub(crate) fn spread(&self) -> Result<FeedbackSpread, LearnerError> {
         if self.value("feedback_spread").is_none() {
             let width = self
                 .value("width")
@@ -83,7 +83,7 @@ impl Settings<'_> {
             );
             return Err(self.wrong(ParameterError::new("feedback_spread", rule, "nothing")));
         }
-        Spread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
+        FeedbackSpread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
     }
 
     pub(crate) fn wrong(&self, error: ParameterError) -> LearnerError {
@@ -128,7 +128,7 @@ impl Settings<'_> {
     /// An error if one of these parameters is not at its default, where another setting leaves no use for it.
     pub(crate) fn refuse_all(
         &self,
-        entry: &Entry,
+        entry: &LearnerEntry,
         names: &[&str],
         why: &str,
     ) -> Result<(), LearnerError> {
@@ -138,7 +138,7 @@ impl Settings<'_> {
     }
 
     /// An error if a parameter is not at its default, where another setting leaves no use for it.
-    fn refuse_set(&self, entry: &Entry, name: &str, why: &str) -> Result<(), LearnerError> {
+    fn refuse_set(&self, entry: &LearnerEntry, name: &str, why: &str) -> Result<(), LearnerError> {
         let default = entry.parameters.iter().find(|p| p.name == name);
         let default = default.map(|parameter| ParameterValue::read(parameter.default));
         match self.value(name) {
@@ -172,7 +172,7 @@ impl Settings<'_> {
             Ok(number as u64)
         } else {
             let rule = format!("be a whole number from {least} to 1e15");
-            Err(self.wrong(ParameterError::new(name, rule, plain(number))))
+            Err(self.wrong(ParameterError::new(name, rule, format_number(number))))
         }
     }
 
@@ -182,8 +182,12 @@ impl Settings<'_> {
         if (least..=most).contains(&number) {
             Ok(number)
         } else {
-            let rule = format!("be a number from {} to {}", plain(least), plain(most));
-            Err(self.wrong(ParameterError::new(name, rule, plain(number))))
+            let rule = format!(
+                "be a number from {} to {}",
+                format_number(least),
+                format_number(most)
+            );
+            Err(self.wrong(ParameterError::new(name, rule, format_number(number))))
         }
     }
 

@@ -10,8 +10,8 @@ use crate::learner::Learner;
 use crate::learners::registry::settings::listed;
 use crate::learners::support::tabular::TransitionGraph;
 use crate::learners::{LearnerConfig, LearnerError};
-use crate::parameter::{Delta, Spread};
-use crate::spec::{Action, Spec, plain};
+use crate::parameter::{Delta, FeedbackSpread};
+use crate::spec::{Action, Spec, format_number};
 use crate::width::WidthKind;
 
 /// Why a learner's widths certify nothing.
@@ -51,13 +51,13 @@ pub enum Withheld {
         /// The learner.
         learner: &'static str,
         /// How far one feedback can move the next expected reward, if anybody said so.
-        spread: Option<Spread>,
+        spread: Option<FeedbackSpread>,
     },
     /// The index of `stop` is not its bound.
     #[error(
         "learner `{learner}`: with stop_bias={} it plays `stop` where another bound is larger, or does not where `stop` has \
          the largest (leave `stop_bias` out)",
-        plain(*bias)
+        format_number(*bias)
     )]
     Biased {
         /// The learner.
@@ -67,11 +67,11 @@ pub enum Withheld {
     },
 }
 
-fn moves(spread: Option<Spread>) -> String {
+fn moves(spread: Option<FeedbackSpread>) -> String {
     match spread {
         Some(spread) => format!(
             "one feedback can move the next expected reward by {} (width=sound covers it)",
-            plain(spread.get())
+            format_number(spread.get())
         ),
         None => "nothing says how far it can move the next expected reward (width=sound covers it, once `feedback_spread` \
                  or `reward_range` in [learning] says so)"
@@ -104,10 +104,10 @@ impl LearnerConfig {
     /// ```
     pub fn certified(&self, spec: &Spec) -> Result<Delta, Withheld> {
         let (learner, settings) = (self.entry().name, self.settings());
-        if self.entry().promises && settings.is_word("delta", "1/n") {
+        if self.entry().has_guarantee && settings.is_word("delta", "1/n") {
             return Err(Withheld::Endless { learner });
         }
-        let delta = self.promised()?;
+        let delta = self.guaranteed_delta()?;
         let moves = feedback_moves(learner, spec);
         // A spread is of no use where no feedback can bring it about.
         let needed = |name: &&&str| moves || **name != "feedback_spread";
@@ -115,7 +115,7 @@ impl LearnerConfig {
         if !names.is_empty() {
             return Err(Withheld::Assumed { learner, names });
         }
-        let told = match self.feedbal() {
+        let told = match self.feedbal_parameters() {
             Ok(told) => told,
             // Widths of another form cover the feedback however they are set, if they are told how far it can move.
             Err(LearnerError::NoBounds { .. }) => {
@@ -130,7 +130,7 @@ impl LearnerConfig {
         }
         let spread = match moves {
             true => self.spread(),
-            false => Spread::new(0.0).ok(),
+            false => FeedbackSpread::new(0.0).ok(),
         };
         let covered = spread.is_some_and(|spread| {
             let needed = WidthKind::Sound(spread);
@@ -144,7 +144,7 @@ impl LearnerConfig {
     }
 
     /// How far one feedback can move the next expected reward, as the call or failing that the file says.
-    fn spread(&self) -> Option<Spread> {
+    fn spread(&self) -> Option<FeedbackSpread> {
         match self.settings().value("feedback_spread") {
             Some(_) => self.settings().spread().ok(),
             None => self.learning().spread(),
@@ -235,7 +235,7 @@ mod tests {
         LearnerDefaults {
             delta: Some(Delta::new(0.05).unwrap()),
             sigma2: Some(Sigma2::new(0.1).unwrap()),
-            feedback_spread: spread.map(|spread| Spread::new(spread).unwrap()),
+            feedback_spread: spread.map(|spread| FeedbackSpread::new(spread).unwrap()),
             reward_range: range,
             ..LearnerDefaults::default()
         }

@@ -55,7 +55,7 @@ impl Flow {
             let first = flow.action.len();
             for edge in chart.edges(pair) {
                 let (a, start) = (chart.action(edge), flow.next.len());
-                problem.feedback_law(t, x, a, &mut law)?;
+                problem.feedback_distribution(t, x, a, &mut law)?;
                 for (f, &p) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                     let Some(arrow) = chart.arrow(edge, f) else {
                         // It has no sensible transition and yet it comes.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::delayed_outcomes::DelayedOutcomes;
 use crate::conditions::Conditions;
-use crate::delayed_outcomes::DelayedOutcomes;
-use crate::environment::{Environment, Estimator, PlayError};
+use crate::environment::RegretBreakdown;
+use crate::environment::{Environment, PlayError, RegretEstimator};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, OracleError};
-use crate::regret::RegretBreakdown;
 
 /// The law that holds from an episode on.
 #[derive(Clone, Debug)]
@@ -28,13 +28,13 @@ pub struct Scenario {
     /// The conditions.
     pub conditions: Conditions,
     /// The laws that follow the problem's own, by their first episode; those that its drift leads to, if it drifts.
-    pub laws: Vec<ModelPhase>,
+    pub phases: Vec<ModelPhase>,
 }
 
 impl Scenario {
     /// Whether everything is as the paper has it.
     pub fn is_none(&self) -> bool {
-        self.conditions.is_none() && self.laws.is_empty()
+        self.conditions.is_none() && self.phases.is_empty()
     }
 }
 
@@ -54,7 +54,7 @@ pub enum ScenarioError {
     },
     /// Parameters drift, and nobody said what becomes of the problem.
     #[error("the conditions let parameters drift ({0}), and there are no laws that they lead to")]
-    NoLaws(String),
+    MissingPhases(String),
 }
 
 /// A problem under conditions, with its randomness.
@@ -86,7 +86,7 @@ pub struct ConditionedEnvironment {
     /// Holds the oracle of the law of the moment.
     environment: Environment,
     /// The others; the place of that one is taken by another.
-    laws: Vec<(u64, Benchmark)>,
+    phases: Vec<(u64, Benchmark)>,
     now: usize,
     /// Episodes begun.
     begun: u64,
@@ -105,22 +105,22 @@ impl ConditionedEnvironment {
     ) -> Result<ConditionedEnvironment, ScenarioError> {
         let Scenario {
             conditions,
-            laws: later,
+            phases: later,
         } = circumstances;
         if later.is_empty() && !conditions.drift.is_empty() {
             let drift: Vec<String> = conditions.drift.iter().map(ToString::to_string).collect();
-            return Err(ScenarioError::NoLaws(drift.join(", ")));
+            return Err(ScenarioError::MissingPhases(drift.join(", ")));
         }
         check(&problem, later)?;
         // What no episode meets need not be solved.
-        let later = later.iter().filter(|law| law.first <= episodes);
+        let later = later.iter().filter(|phase| phase.first <= episodes);
         let all: Vec<(u64, Arc<Problem>)> = [(1, &problem)]
             .into_iter()
-            .chain(later.map(|law| (law.first, &law.problem)))
+            .chain(later.map(|phase| (phase.first, &phase.problem)))
             .map(|(first, problem)| {
                 let problem = match conditions.dropout.is_none() {
                     true => problem.clone(),
-                    false => Arc::new(problem.leaving(conditions.dropout)),
+                    false => Arc::new(problem.with_dropout(conditions.dropout)),
                 };
                 (first, problem)
             })
@@ -131,22 +131,22 @@ impl ConditionedEnvironment {
                 .collect()
         };
         let mut solved = solve(Environment::EXACT_PAIRS / all.len())?;
-        let exact = |environment: &Environment| environment.estimator() == Estimator::Exact;
+        let exact = |environment: &Environment| environment.estimator() == RegretEstimator::Exact;
         if !solved.iter().all(exact) && solved.iter().any(exact) {
             solved = solve(0)?;
         }
         let mut environment = solved[0].clone();
         environment.set_overrides(conditions.overrides);
-        let mut laws: Vec<(u64, Benchmark)> = all
+        let mut phases: Vec<(u64, Benchmark)> = all
             .iter()
             .zip(solved)
             .map(|((first, _), environment)| (*first, environment.into_oracle()))
             .collect();
         // The first law is in the environment; what stands in its place here is never asked.
-        laws[0].1 = Benchmark::new(all[0].1.clone())?;
+        phases[0].1 = Benchmark::new(all[0].1.clone())?;
         Ok(ConditionedEnvironment {
             environment,
-            laws,
+            phases,
             now: 0,
             begun: 0,
             episodes,
@@ -163,18 +163,18 @@ impl ConditionedEnvironment {
     }
 
     /// The law under which the next episode is played: 0 for the problem's own, then those that follow.
-    pub fn next_law(&self) -> usize {
+    pub fn next_phase(&self) -> usize {
         let next = self.begun + 1;
-        let later = self.laws[self.now + 1..].iter();
+        let later = self.phases[self.now + 1..].iter();
         self.now + later.take_while(|(first, _)| *first <= next).count()
     }
 
-    fn take_up(&mut self, law: usize) {
-        if law != self.now {
+    fn take_up(&mut self, phase: usize) {
+        if phase != self.now {
             let oracle = self.environment.oracle();
-            std::mem::swap(oracle, &mut self.laws[self.now].1);
-            std::mem::swap(oracle, &mut self.laws[law].1);
-            self.now = law;
+            std::mem::swap(oracle, &mut self.phases[self.now].1);
+            std::mem::swap(oracle, &mut self.phases[phase].1);
+            self.now = phase;
         }
     }
 
@@ -184,14 +184,14 @@ impl ConditionedEnvironment {
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
-        self.take_up(self.next_law());
+        self.take_up(self.next_phase());
         self.begun += 1;
         if self.delayed_outcomes.is_immediate() {
             return self.environment.play(learner);
         }
         self.delayed_outcomes.deliver(self.begun, learner);
-        let regret = self.environment.play_untold(learner)?;
-        let (episode, left) = (self.environment.episode(), self.environment.left());
+        let regret = self.environment.play_without_learning(learner)?;
+        let (episode, left) = (self.environment.episode(), self.environment.dropped_out());
         self.delayed_outcomes
             .send(self.begun, self.episodes, episode, left);
         Ok(regret)
@@ -208,27 +208,27 @@ impl ConditionedEnvironment {
     }
 
     /// The problem of a law, with people who leave if they do.
-    pub fn problem(&self, law: usize) -> &Arc<Problem> {
-        match law == self.now {
+    pub fn problem(&self, phase: usize) -> &Arc<Problem> {
+        match phase == self.now {
             true => self.environment.pairs().problem(),
-            false => self.laws[law].1.pairs().problem(),
+            false => self.phases[phase].1.pairs().problem(),
         }
     }
 
     /// How many laws there are.
-    pub fn laws(&self) -> usize {
-        self.laws.len()
+    pub fn phases(&self) -> usize {
+        self.phases.len()
     }
 
     /// What the benchmark of the moment earns in an episode, on average over all of them, if people follow it; and the
     /// standard error where that is estimated.
     pub fn benchmark_value(&mut self, seed: u64) -> Result<(f64, f64), OracleError> {
-        if self.laws.len() == 1 {
+        if self.phases.len() == 1 {
             return self.environment.benchmark_value(seed);
         }
         let (mut mean, mut variance) = (0.0, 0.0);
-        for (law, share) in self.shares() {
-            self.take_up(law);
+        for (phase, share) in self.shares() {
+            self.take_up(phase);
             let (value, stderr) = self.environment.benchmark_value(seed)?;
             mean += share * value;
             variance += (share * stderr) * (share * stderr);
@@ -240,8 +240,8 @@ impl ConditionedEnvironment {
     /// where too much can be reached to know.
     pub fn optimal_value(&mut self) -> Result<Option<f64>, OracleError> {
         let mut mean = 0.0;
-        for (law, share) in self.shares() {
-            self.take_up(law);
+        for (phase, share) in self.shares() {
+            self.take_up(phase);
             let Some(value) = self.environment.optimal_value()? else {
                 return Ok(None);
             };
@@ -252,13 +252,14 @@ impl ConditionedEnvironment {
 
     /// The share of the episodes that each law has.
     fn shares(&self) -> Vec<(usize, f64)> {
-        let ends = self.laws[1..].iter().map(|(first, _)| *first);
+        let ends = self.phases[1..].iter().map(|(first, _)| *first);
         let ends = ends.chain([self.episodes.saturating_add(1)]);
-        let laws = self.laws.iter().zip(ends).enumerate();
-        laws.map(|(law, ((first, _), end))| {
-            (law, (end - first) as f64 / self.episodes.max(1) as f64)
-        })
-        .collect()
+        let phases = self.phases.iter().zip(ends).enumerate();
+        phases
+            .map(|(phase, ((first, _), end))| {
+                (phase, (end - first) as f64 / self.episodes.max(1) as f64)
+            })
+            .collect()
     }
 }
 
@@ -267,7 +268,7 @@ fn check(problem: &Problem, later: &[ModelPhase]) -> Result<(), ScenarioError> {
     let mut before = 1;
     for ModelPhase {
         first,
-        problem: law,
+        problem: phase,
     } in later
     {
         let wrong = |rule| {
@@ -278,13 +279,13 @@ fn check(problem: &Problem, later: &[ModelPhase]) -> Result<(), ScenarioError> {
             return wrong("come after the one before it, and after episode 1");
         }
         before = *first;
-        if !Arc::ptr_eq(problem.spec(), law.spec()) {
+        if !Arc::ptr_eq(problem.spec(), phase.spec()) {
             return wrong(
                 "have the specification of the first: learners know it and are told of no change",
             );
         }
         let noise = |problem: &Problem| (problem.model().cost_noise, problem.model().reward_noise);
-        if noise(problem) != noise(law) {
+        if noise(problem) != noise(phase) {
             return wrong("have the noise of the first");
         }
     }

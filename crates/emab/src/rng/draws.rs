@@ -11,8 +11,8 @@
 
 use rand_philox::philox4x32_10;
 
+use super::{Role, philox_key};
 use crate::model::Noise;
-use crate::rng::{Role, philox_key};
 
 /// Generators side by side: as many as the widest vectors have places.
 const LANES: usize = 8;
@@ -49,7 +49,8 @@ impl Default for Block {
 /// The source of the blocks of one run after another.
 ///
 /// ```
-/// use emab::{Block, Draws, Noise};
+/// use emab::Noise;
+/// use emab::rng::{Block, Draws};
 /// let mut draws = Draws::new(Noise::normal(1.0).unwrap(), Noise::None);
 /// let mut block = Block::default();
 /// draws.restart(1, 0); // seed 1, run 0

@@ -13,14 +13,14 @@ use crate::parameter::ParameterError;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
-pub struct Chance(f64);
+pub struct Probability(f64);
 
-impl Chance {
+impl Probability {
     /// A chance, if it lies in [0, 1); `name` is what the error calls it.
-    pub fn new(name: &str, chance: f64) -> Result<Chance, ParameterError> {
+    pub fn new(name: &str, chance: f64) -> Result<Probability, ParameterError> {
         if (0.0..1.0).contains(&chance) {
             // Minus zero is a chance of zero, and is written as such.
-            Ok(Chance(chance + 0.0))
+            Ok(Probability(chance + 0.0))
         } else {
             Err(ParameterError::new(name, "lie in [0, 1)", chance))
         }
@@ -37,16 +37,16 @@ impl Chance {
     }
 }
 
-impl TryFrom<f64> for Chance {
+impl TryFrom<f64> for Probability {
     type Error = ParameterError;
 
-    fn try_from(chance: f64) -> Result<Chance, ParameterError> {
-        Chance::new("a chance", chance)
+    fn try_from(chance: f64) -> Result<Probability, ParameterError> {
+        Probability::new("a chance", chance)
     }
 }
 
-impl From<Chance> for f64 {
-    fn from(chance: Chance) -> f64 {
+impl From<Probability> for f64 {
+    fn from(chance: Probability) -> f64 {
         chance.0
     }
 }

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use crate::draws::{Block, Draws};
 use crate::environment::PlayError;
 use crate::episode::Episode;
 use crate::model::{Noise, Problem};
 use crate::oracle::{OracleError, Pair, Pairs};
+use crate::rng::{Block, Draws};
 use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
@@ -27,7 +27,8 @@ pub struct StepResult {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Action, Model, Names, Problem, Spec, Walks};
+/// use emab::{Action, Model, Names, Problem, Spec};
+/// use emab::environment::VecEnvironment;
 ///
 /// let spec = Spec::new(3, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
@@ -46,9 +47,9 @@ pub struct VecEnvironment {
     dropout: f64,
     cost_noise: Noise,
     reward_noise: Noise,
-    walks: Vec<Walk>,
+    slots: Vec<Slot>,
     /// Apart from the rest, which is small and read in one go.
-    chances: Vec<Chances>,
+    sources: Vec<Randomness>,
     /// Where draws are made before they are handed out. Boxed: a block is aligned to lines of the cache, and whoever
     /// holds this may not be (Python's objects are not).
     block: Box<Block>,
@@ -56,18 +57,18 @@ pub struct VecEnvironment {
 
 /// Where one is, and how it came there.
 #[derive(Clone, Debug)]
-struct Walk {
+struct Slot {
     pair: Pair,
     over: bool,
-    left: bool,
+    dropped_out: bool,
     /// Steps that took their draws from those at hand.
     used: usize,
-    passed: Vec<Passed>,
+    passed: Vec<PassedStep>,
 }
 
 /// A step that was passed: one place in memory, and not one in each of an episode's lists.
 #[derive(Clone, Copy, Debug)]
-struct Passed {
+struct PassedStep {
     pair: Pair,
     /// NONE at the last step, which has neither action nor feedback nor cost.
     action: u32,
@@ -88,18 +89,18 @@ struct Draw {
 
 /// The randomness of one.
 #[derive(Clone, Debug)]
-struct Chances {
+struct Randomness {
     source: Draws,
     at_hand: Vec<Draw>,
     /// Who leaves.
     people: Stream,
 }
 
-impl Walk {
+impl Slot {
     #[inline]
     fn end(&mut self, pair: Pair, reward: f64) {
         self.over = true;
-        self.passed.push(Passed {
+        self.passed.push(PassedStep {
             pair,
             action: NONE,
             feedback: NONE,
@@ -109,7 +110,7 @@ impl Walk {
     }
 }
 
-impl Chances {
+impl Randomness {
     /// What the next step meets.
     #[inline]
     fn next(&mut self, used: &mut usize, block: &mut Block) -> Draw {
@@ -142,15 +143,15 @@ impl VecEnvironment {
         let dropout = problem.dropout().get();
         let mut pairs = Pairs::new(problem)?;
         let start = pairs.start();
-        pairs.open(start)?;
-        let walk = Walk {
+        pairs.expand(start)?;
+        let slot = Slot {
             pair: start,
             over: true,
-            left: false,
+            dropped_out: false,
             used: Block::STEPS,
             passed: Vec::new(),
         };
-        let chance = Chances {
+        let chance = Randomness {
             source: Draws::new(reward_noise, cost_noise),
             at_hand: vec![Draw::default(); Block::STEPS],
             people: Stream::new(0, 0, Role::Conditions),
@@ -160,28 +161,28 @@ impl VecEnvironment {
             dropout,
             cost_noise,
             reward_noise,
-            walks: vec![walk; count],
-            chances: vec![chance; count],
+            slots: vec![slot; count],
+            sources: vec![chance; count],
             block: Box::default(),
         })
     }
 
     /// Number `i` takes up the streams of this seed and run.
     pub fn restart(&mut self, i: usize, seed: u64, run: u64) {
-        let chance = &mut self.chances[i];
+        let chance = &mut self.sources[i];
         chance.source.restart(seed, run);
         chance.people = Stream::new(seed, run, Role::Conditions);
-        self.walks[i].used = Block::STEPS;
+        self.slots[i].used = Block::STEPS;
     }
 
     /// Number `i` begins an episode; one that was not over is left as it is, and its draws stay used.
     #[inline]
     pub fn begin(&mut self, i: usize) {
-        let walk = &mut self.walks[i];
-        walk.pair = self.pairs.start();
-        walk.over = false;
-        walk.left = false;
-        walk.passed.clear();
+        let slot = &mut self.slots[i];
+        slot.pair = self.pairs.start();
+        slot.over = false;
+        slot.dropped_out = false;
+        slot.passed.clear();
     }
 
     /// Number `i` does this.
@@ -191,15 +192,15 @@ impl VecEnvironment {
     pub fn step(&mut self, i: usize, action: Action) -> Result<StepResult, PlayError> {
         let VecEnvironment {
             pairs,
-            walks,
-            chances,
+            slots,
+            sources,
             block,
             ..
         } = self;
-        let (walk, chance) = (&mut walks[i], &mut chances[i]);
-        let pair = walk.pair;
-        if walk.over {
-            return Err(PlayError::Over);
+        let (slot, chance) = (&mut slots[i], &mut sources[i]);
+        let pair = slot.pair;
+        if slot.over {
+            return Err(PlayError::NoEpisode);
         }
         if let Action::Continue(a) = action
             && !pairs.allows(pair, a)
@@ -207,34 +208,34 @@ impl VecEnvironment {
             let (t, x) = (pairs.step(pair), pairs.state(pair));
             return Err(PlayError::NotAllowed { t, x, action });
         }
-        let draw = chance.next(&mut walk.used, block);
+        let draw = chance.next(&mut slot.used, block);
         let reward = self.reward_noise.observe(pairs.reward(pair), draw.reward);
         let drawn = match action {
             Action::Continue(a) => pairs.draw(pair, a, draw.feedback).map(|drawn| (a, drawn)),
             Action::Stop => None,
         };
         let Some((a, (f, next, mean))) = drawn else {
-            walk.end(pair, reward);
+            slot.end(pair, reward);
             return Ok(StepResult {
                 earned: reward,
                 over: true,
             });
         };
         let cost = self.cost_noise.observe(mean, draw.cost);
-        walk.passed.push(Passed {
+        slot.passed.push(PassedStep {
             pair,
             action: a as u32,
             feedback: f as u32,
             cost,
             reward,
         });
-        walk.pair = next;
-        pairs.open(next)?;
+        slot.pair = next;
+        pairs.expand(next)?;
         if self.dropout > 0.0 && chance.people.uniform() < self.dropout {
-            let draw = chance.next(&mut walk.used, block);
+            let draw = chance.next(&mut slot.used, block);
             let reward = self.reward_noise.observe(pairs.reward(next), draw.reward);
-            walk.end(next, reward);
-            walk.left = true;
+            slot.end(next, reward);
+            slot.dropped_out = true;
             return Ok(StepResult {
                 earned: reward - cost,
                 over: true,
@@ -249,12 +250,12 @@ impl VecEnvironment {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.walks.len()
+        self.slots.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.walks.is_empty()
+        self.slots.is_empty()
     }
 
     /// The pairs that any of them met.
@@ -266,43 +267,43 @@ impl VecEnvironment {
     /// Where number `i` is, or stopped.
     #[inline]
     pub fn pair(&self, i: usize) -> Pair {
-        self.walks[i].pair
+        self.slots[i].pair
     }
 
     /// Whether number `i` has no episode under way.
     #[inline]
     pub fn is_over(&self, i: usize) -> bool {
-        self.walks[i].over
+        self.slots[i].over
     }
 
     /// Whether the person of number `i` left before anybody stopped: such people do not tell their rewards.
     #[inline]
-    pub fn left(&self, i: usize) -> bool {
-        self.walks[i].left
+    pub fn dropped_out(&self, i: usize) -> bool {
+        self.slots[i].dropped_out
     }
 
     /// The terminal rewards of the steps that number `i` passed, that of its last among them once it is over.
     #[inline]
     pub fn rewards(&self, i: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
-        self.walks[i].passed.iter().map(|passed| passed.reward)
+        self.slots[i].passed.iter().map(|passed| passed.reward)
     }
 
     /// The costs that number `i` paid.
     #[inline]
     pub fn costs(&self, i: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
-        let walk = &self.walks[i];
+        let slot = &self.slots[i];
         // Its last step has none.
-        let paid = walk.passed.len() - usize::from(walk.over && !walk.passed.is_empty());
-        walk.passed[..paid].iter().map(|passed| passed.cost)
+        let paid = slot.passed.len() - usize::from(slot.over && !slot.passed.is_empty());
+        slot.passed[..paid].iter().map(|passed| passed.cost)
     }
 
     /// The episode of number `i` as far as it went. Costs and rewards are drawn step by step; learners are shown them
     /// when it is over.
     pub fn episode(&self, i: usize) -> Episode {
-        let walk = &self.walks[i];
-        let here = (!walk.over).then_some(walk.pair);
-        let pairs = walk.passed.iter().map(|passed| passed.pair);
-        let went = || walk.passed.iter().filter(|passed| passed.action != NONE);
+        let slot = &self.slots[i];
+        let here = (!slot.over).then_some(slot.pair);
+        let pairs = slot.passed.iter().map(|passed| passed.pair);
+        let went = || slot.passed.iter().filter(|passed| passed.action != NONE);
         Episode {
             states: pairs.chain(here).map(|at| self.pairs.state(at)).collect(),
             actions: went().map(|passed| passed.action as usize).collect(),
@@ -316,7 +317,7 @@ impl VecEnvironment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditions::Chance;
+    use crate::conditions::Probability;
     use crate::environment::Environment;
     use crate::learner::Learner;
     use crate::model::Model;
@@ -379,10 +380,11 @@ mod tests {
             (Noise::Bernoulli, 0.0),
             (Noise::uniform(0.5).unwrap(), 0.2),
         ] {
-            let problem = problem(noise).leaving(Chance::new("dropout", dropout).unwrap());
+            let problem =
+                problem(noise).with_dropout(Probability::new("dropout", dropout).unwrap());
             let problem = Arc::new(problem);
             let mut environment = Environment::new(problem.clone()).unwrap();
-            let mut walks = VecEnvironment::new(problem.clone(), 2).unwrap();
+            let mut slots = VecEnvironment::new(problem.clone(), 2).unwrap();
             for run in [0, 3] {
                 let mut learner = Random {
                     stream: Stream::new(5, run, Role::Learner),
@@ -391,23 +393,23 @@ mod tests {
                     told: Vec::new(),
                 };
                 environment.restart(5, run);
-                walks.restart(1, 5, run);
+                slots.restart(1, 5, run);
                 let (mut steps, mut leavers) = (0, 0);
                 for _ in 0..500 {
                     learner.chosen.clear();
                     environment.play(&mut learner).unwrap();
-                    walks.begin(1);
+                    slots.begin(1);
                     let mut earned = 0.0;
                     for &action in &learner.chosen {
-                        assert!(!walks.is_over(1));
-                        earned += walks.step(1, action).unwrap().earned;
+                        assert!(!slots.is_over(1));
+                        earned += slots.step(1, action).unwrap().earned;
                         steps += 1;
                     }
-                    assert!(walks.is_over(1));
-                    assert_eq!(&walks.episode(1), environment.episode());
-                    assert_eq!(walks.left(1), environment.left());
-                    assert!((walks.episode(1).gain() - earned).abs() < 1e-12);
-                    leavers += usize::from(walks.left(1));
+                    assert!(slots.is_over(1));
+                    assert_eq!(&slots.episode(1), environment.episode());
+                    assert_eq!(slots.dropped_out(1), environment.dropped_out());
+                    assert!((slots.episode(1).gain() - earned).abs() < 1e-12);
+                    leavers += usize::from(slots.dropped_out(1));
                 }
                 assert!(steps > 10 * Block::STEPS / 2);
                 assert_eq!(leavers > 0, dropout > 0.0);
@@ -418,20 +420,20 @@ mod tests {
     #[test]
     fn what_may_not_be_done_changes_nothing() {
         let problem = Arc::new(problem(Noise::None));
-        let mut walks = VecEnvironment::new(problem, 1).unwrap();
-        assert_eq!(walks.step(0, Action::Stop), Err(PlayError::Over));
-        walks.begin(0);
-        let before = walks.clone();
+        let mut slots = VecEnvironment::new(problem, 1).unwrap();
+        assert_eq!(slots.step(0, Action::Stop), Err(PlayError::NoEpisode));
+        slots.begin(0);
+        let before = slots.clone();
         let action = Action::Continue(2);
         let refused = PlayError::NotAllowed { t: 1, x: 0, action };
-        assert_eq!(walks.step(0, action), Err(refused));
-        assert_eq!(walks.episode(0), before.episode(0));
+        assert_eq!(slots.step(0, action), Err(refused));
+        assert_eq!(slots.episode(0), before.episode(0));
         for _ in 0..5 {
-            walks.step(0, Action::Continue(0)).unwrap();
+            slots.step(0, Action::Continue(0)).unwrap();
         }
         // At the horizon there is `stop` alone.
-        assert!(walks.step(0, Action::Continue(0)).is_err());
-        assert!(walks.step(0, Action::Stop).unwrap().over);
+        assert!(slots.step(0, Action::Continue(0)).is_err());
+        assert!(slots.step(0, Action::Stop).unwrap().over);
     }
 
     #[test]
@@ -441,12 +443,12 @@ mod tests {
             .unwrap()
             .transition(|_t, x, _a, f| (2 * x + f) as f64 % 1e9);
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 1.0);
-        let mut walks =
+        let mut slots =
             VecEnvironment::new(Arc::new(Problem::new("wide", spec, model)), 1).unwrap();
-        walks.begin(0);
+        slots.begin(0);
         for _ in 1..1000 {
-            walks.step(0, Action::Continue(0)).unwrap();
+            slots.step(0, Action::Continue(0)).unwrap();
         }
-        assert!(walks.pairs().len() <= 2000);
+        assert!(slots.pairs().len() <= 2000);
     }
 }

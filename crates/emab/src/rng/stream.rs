@@ -11,6 +11,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_philox::philox4x32_10;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::philox_key;
+
 /// What a stream is for. Streams of different roles are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -20,17 +22,12 @@ pub enum Role {
     Learner = 3,
     /// Episodes of the benchmark alone, to estimate its value.
     Benchmark = 4,
-    /// Feedback and noise of the steps of a run, see [`crate::Draws`].
+    /// Feedback and noise of the steps of a run, see [`crate::rng::Draws`].
     Steps = 5,
     /// Who leaves, and who does something else than was recommended.
     Conditions = 6,
     /// Which outcomes are lost, and how late the others arrive.
     Delay = 7,
-}
-
-/// The key of every Philox block of a seed.
-pub(crate) fn philox_key(seed: u64) -> [u32; 2] {
-    [seed as u32, (seed >> 32) as u32]
 }
 
 /// A source of randomness.

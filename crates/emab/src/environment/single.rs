@@ -6,7 +6,7 @@
 //! is the regret (the paper's Equation 1 on common random numbers): the same expectation, more variance, and memory
 //! for nothing but what both of them visit.
 //!
-//! People may leave before anybody stops ([`Problem::leaving`]) and may do something else than was recommended
+//! People may leave before anybody stops ([`Problem::with_dropout`]) and may do something else than was recommended
 //! ([`Environment::set_overrides`]). The regret of the first is that of the process with leaving, benchmark and learner
 //! alike. That of the second is the regret of the recommendations: `V - Q` of what was recommended, wherever the
 //! person's own ways led.
@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::conditions::Chance;
-use crate::draws::{Block, Draws};
+use crate::conditions::Probability;
+use crate::environment::RegretBreakdown;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::{Noise, Problem};
 use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
-use crate::regret::RegretBreakdown;
+use crate::rng::{Block, Draws};
 use crate::rng::{Role, Stream};
 use crate::spec::Action;
 use crate::stats::Moments;
@@ -44,7 +44,7 @@ pub enum PlayError {
     },
     /// Somebody went on after the end.
     #[error("there is no episode under way: begin one")]
-    Over,
+    NoEpisode,
 }
 
 /// A problem with its randomness: plays one episode after another with any learner.
@@ -71,14 +71,14 @@ pub enum PlayError {
 #[derive(Clone, Debug)]
 pub struct Environment {
     oracle: Benchmark,
-    estimator: Estimator,
+    estimator: RegretEstimator,
     episode: Episode,
     /// The pairs it went through, the one it stopped at among them.
     path: Vec<Pair>,
     /// What was recommended in them; one less where the person left.
-    advice: Vec<Action>,
+    recommendations: Vec<Action>,
     /// Whether the person left before anybody stopped.
-    left: bool,
+    dropped_out: bool,
     /// The uniform draws of the episode, one a step, and whether the person left after it, so that the benchmark can be
     /// played on the same ones.
     draws: Vec<(f64, bool)>,
@@ -95,19 +95,19 @@ pub struct Environment {
 
 /// How regret is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Estimator {
+pub enum RegretEstimator {
     /// `V - Q` along the learner's path.
     Exact,
     /// What the benchmark's path is worth on the same draws, less what the learner's is.
     Paired,
 }
 
-impl Estimator {
+impl RegretEstimator {
     /// Its name in result files.
     pub fn name(self) -> &'static str {
         match self {
-            Estimator::Exact => "exact",
-            Estimator::Paired => "paired",
+            RegretEstimator::Exact => "exact",
+            RegretEstimator::Paired => "paired",
         }
     }
 }
@@ -137,13 +137,13 @@ impl Environment {
         limit: usize,
     ) -> Result<Environment, OracleError> {
         let mut all = Pairs::new(problem.clone())?;
-        let estimator = match all.open_all(limit, "the exact regret") {
-            Ok(()) => Estimator::Exact,
-            Err(OracleError::TooMany { .. }) => Estimator::Paired,
+        let estimator = match all.expand_all(limit, "the exact regret") {
+            Ok(()) => RegretEstimator::Exact,
+            Err(OracleError::TooMany { .. }) => RegretEstimator::Paired,
             Err(error) => return Err(error),
         };
         let mut oracle = Benchmark::new(problem)?;
-        if estimator == Estimator::Exact {
+        if estimator == RegretEstimator::Exact {
             *oracle.pairs_mut() = all;
             let start = oracle.pairs().start();
             oracle.value(start)?;
@@ -158,8 +158,8 @@ impl Environment {
             estimator,
             episode: Episode::default(),
             path: Vec::new(),
-            advice: Vec::new(),
-            left: false,
+            recommendations: Vec::new(),
+            dropped_out: false,
             draws: Vec::new(),
             overrides: 0.0,
             people: Stream::new(0, 0, Role::Conditions),
@@ -167,7 +167,7 @@ impl Environment {
     }
 
     /// How regret is measured here.
-    pub fn estimator(&self) -> Estimator {
+    pub fn estimator(&self) -> RegretEstimator {
         self.estimator
     }
 
@@ -181,7 +181,7 @@ impl Environment {
 
     /// From here on, at each step and with this chance, one of the other allowed actions is taken in place of the
     /// recommended one, `stop` among them, each as likely as the others. Where there is no other, there is none.
-    pub fn set_overrides(&mut self, chance: Chance) {
+    pub fn set_overrides(&mut self, chance: Probability) {
         self.overrides = chance.get();
     }
 
@@ -196,13 +196,13 @@ impl Environment {
     }
 
     /// What was recommended in these pairs; there is none for the last where the person left.
-    pub fn advice(&self) -> &[Action] {
-        &self.advice
+    pub fn recommendations(&self) -> &[Action] {
+        &self.recommendations
     }
 
     /// Whether the person of the episode that was played last left before anybody stopped.
-    pub fn left(&self) -> bool {
-        self.left
+    pub fn dropped_out(&self) -> bool {
+        self.dropped_out
     }
 
     /// The pairs met so far; all that can be reached where regret is exact.
@@ -226,16 +226,16 @@ impl Environment {
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
-        let regret = self.play_untold(learner)?;
-        self.tell(learner);
+        let regret = self.play_without_learning(learner)?;
+        self.learn_from_last(learner);
         Ok(regret)
     }
 
     /// Lets a learner learn from the episode that was played last: without its rewards if the person left, since people
     /// who leave do not tell.
     #[inline]
-    pub fn tell<L: Learner + ?Sized>(&mut self, learner: &mut L) {
-        if self.left {
+    pub fn learn_from_last<L: Learner + ?Sized>(&mut self, learner: &mut L) {
+        if self.dropped_out {
             let rewards = std::mem::take(&mut self.episode.rewards);
             learner.learn(&self.episode);
             self.episode.rewards = rewards;
@@ -246,7 +246,7 @@ impl Environment {
 
     /// Plays one episode and returns its regret by cause; the learner is told nothing of it.
     #[inline]
-    pub fn play_untold<L: Learner + ?Sized>(
+    pub fn play_without_learning<L: Learner + ?Sized>(
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
@@ -260,8 +260,8 @@ impl Environment {
         self.episode.begin(self.oracle.pairs().state(pair));
         self.draws.clear();
         self.path.clear();
-        self.advice.clear();
-        self.left = false;
+        self.recommendations.clear();
+        self.dropped_out = false;
         loop {
             self.path.push(pair);
             let best = self.oracle.choice(pair)?;
@@ -270,7 +270,7 @@ impl Environment {
                 self.oracle.pairs().state(pair),
             );
             let advised = learner.choose(t, x);
-            self.advice.push(advised);
+            self.recommendations.push(advised);
             let action = if self.overrides > 0.0 {
                 self.overridden(pair, advised)?
             } else {
@@ -290,24 +290,24 @@ impl Environment {
                 let cost = cost_noise.observe(mean, self.block.cost[i]);
                 self.episode.costs.push(cost);
                 self.episode.advance(a, f, pairs.state(follows));
-                self.left = dropout > 0.0 && self.people.uniform() < dropout;
-                if self.estimator == Estimator::Paired {
-                    self.draws.push((draw, self.left));
+                self.dropped_out = dropout > 0.0 && self.people.uniform() < dropout;
+                if self.estimator == RegretEstimator::Paired {
+                    self.draws.push((draw, self.dropped_out));
                 }
                 next = follows;
                 paid += mean;
             }
             if best != advised {
                 match self.estimator {
-                    Estimator::Exact => {
+                    RegretEstimator::Exact => {
                         regret.add(best, advised, self.oracle.regret(pair, advised)?);
                     }
                     // The path is the person's, not the learner's: each recommendation is tried apart.
-                    Estimator::Paired if self.overrides > 0.0 => {
+                    RegretEstimator::Paired if self.overrides > 0.0 => {
                         let draw = self.block.feedback[i];
                         regret.add(best, advised, self.sampled_regret(pair, advised, draw)?);
                     }
-                    Estimator::Paired => {
+                    RegretEstimator::Paired => {
                         deviation.get_or_insert(Deviation {
                             pair,
                             best,
@@ -321,7 +321,7 @@ impl Environment {
             if action == Action::Stop {
                 break;
             }
-            if self.left {
+            if self.dropped_out {
                 // Nobody chooses here: what is earned is drawn as it is at a stop.
                 self.path.push(pair);
                 let reward = self.left_with(pair, reward_noise);
@@ -329,11 +329,11 @@ impl Environment {
                 break;
             }
         }
-        if let Some(left) = deviation {
+        if let Some(dropped_out) = deviation {
             // Up to here both went the same way; what they paid after it and what they got parts them.
-            let earned = self.oracle.pairs().reward(pair) - (paid - left.paid);
-            let benchmark = self.follow_benchmark(left.pair)?;
-            regret.add(left.best, left.action, benchmark - earned);
+            let earned = self.oracle.pairs().reward(pair) - (paid - dropped_out.paid);
+            let benchmark = self.follow_benchmark(dropped_out.pair)?;
+            regret.add(dropped_out.best, dropped_out.action, benchmark - earned);
         }
         Ok(regret)
     }
@@ -439,7 +439,7 @@ impl Environment {
     /// What the benchmark earns in an episode, and the standard error where that is estimated.
     pub fn benchmark_value(&mut self, seed: u64) -> Result<(f64, f64), OracleError> {
         let start = self.oracle.pairs().start();
-        if self.estimator == Estimator::Exact {
+        if self.estimator == RegretEstimator::Exact {
             return Ok((self.oracle.value(start)?, 0.0));
         }
         // Long episodes and many actions make fewer of them.
@@ -464,7 +464,7 @@ impl Environment {
 
     /// What the optimal policy earns in an episode; none where too much can be reached to know.
     pub fn optimal_value(&mut self) -> Result<Option<f64>, OracleError> {
-        if self.estimator == Estimator::Paired {
+        if self.estimator == RegretEstimator::Paired {
             return Ok(None);
         }
         let optimal = Optimal::new(self.oracle.pairs_mut())?;
