@@ -29,7 +29,7 @@ pub fn read(error: &ReadError) -> PyErr {
 
 pub fn find(error: FindError) -> PyErr {
     match error {
-        FindError::Mistake(error) => read(&error),
+        FindError::Invalid(error) => read(&error),
         FindError::Unknown { .. } => PyFileNotFoundError::new_err(error.to_string()),
         FindError::Unreadable { .. } => PyOSError::new_err(error.to_string()),
         FindError::NoText { .. } => wrong(error),

@@ -101,7 +101,7 @@ impl Experiment {
         let shard = shard.map_or(Ok(Shard::WHOLE), str::parse);
         let inner = emab_sim::Experiment {
             problem: truth,
-            circumstances: file.circumstances(),
+            circumstances: file.scenario(),
             learners: configs,
             episodes,
             runs,

@@ -10,7 +10,7 @@ use emab::learners::{
     Access, CATALOGUE, LearnerConfig, LearnerDefaults, LearnerError, ParameterValue,
 };
 use emab::{Action, Role, Stream};
-use emab_log::{SavedEntry, SavedLearner, checked};
+use emab_log::{SavedEntry, SavedLearner, validate_episode};
 use emab_problem::ProblemFile;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -111,7 +111,7 @@ impl Learner {
             file: (*seat.file).clone(),
             learner: self.text.clone(),
             seed: self.seed,
-            past: seat.mind().past.clone(),
+            entries: seat.mind().past.clone(),
         })
     }
 }
@@ -147,8 +147,8 @@ impl Seat {
 
 impl Mind {
     fn choose(&mut self, seat: &Seat, remember: bool, step: usize, state: usize) -> usize {
-        if remember && SavedLearner::needs_questions(&seat.config) {
-            self.past.push(SavedEntry::Asked(step, state));
+        if remember && SavedLearner::records_queries(&seat.config) {
+            self.past.push(SavedEntry::Query(step, state));
         }
         seat.number(self.learner.choose(step, state))
     }
@@ -157,7 +157,7 @@ impl Mind {
         self.learner.learn(&episode);
         self.learned += 1;
         if remember {
-            self.past.push(SavedEntry::Learned(episode));
+            self.past.push(SavedEntry::Episode(episode));
         }
     }
 }
@@ -188,8 +188,7 @@ impl Learner {
             Some(place) => {
                 let file = match place {
                     Where::Spec(spec) => {
-                        let spec =
-                            SavedLearner::spec_of(&spec.get().file).map_err(errors::wrong)?;
+                        let spec = spec.get().file.without_model().map_err(errors::wrong)?;
                         Arc::new(spec)
                     }
                     Where::Problem(problem) => problem.get().file.clone(),
@@ -198,7 +197,7 @@ impl Learner {
                     .map_err(|error| errors::learner(&file, error))?;
                 // Whoever may not see the truth is not given it.
                 let file = match config.entry().access {
-                    Access::Spec => Arc::new(SavedLearner::spec_of(&file).map_err(errors::wrong)?),
+                    Access::Spec => Arc::new(file.without_model().map_err(errors::wrong)?),
                     _ => file,
                 };
                 let seat = Seat::new(file.clone(), config, seed);
@@ -254,7 +253,8 @@ impl Learner {
     /// Learn from an episode; the actions in it count, whoever chose them.
     fn learn(&self, episode: &Episode) -> PyResult<()> {
         let seat = self.seat()?;
-        let episode = checked(seat.file.spec(), episode.inner.clone()).map_err(errors::wrong)?;
+        let episode =
+            validate_episode(seat.file.spec(), episode.inner.clone()).map_err(errors::wrong)?;
         seat.mind().learn(self.remember, episode);
         Ok(())
     }
@@ -376,12 +376,12 @@ impl Learner {
             .map_err(|error| errors::wrong(format!("{name}: line 1: {error}")))?;
         {
             let mut mind = seat.mind();
-            for happened in &trained.past {
+            for happened in &trained.entries {
                 match happened {
-                    SavedEntry::Asked(t, x) => {
+                    SavedEntry::Query(t, x) => {
                         mind.choose(&seat, true, *t, *x);
                     }
-                    SavedEntry::Learned(episode) => mind.learn(true, episode.clone()),
+                    SavedEntry::Episode(episode) => mind.learn(true, episode.clone()),
                 }
             }
         }

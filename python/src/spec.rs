@@ -88,19 +88,13 @@ impl Spec {
     }
 
     /// The problem file without the truth, as JSON.
-    fn to_json(&self) -> PyResult<String> {
-        let mut tree: serde_json::Value =
-            serde_json::from_str(self.file.canonical()).map_err(errors::wrong)?;
-        if let Some(fields) = tree.as_object_mut() {
-            fields.remove("model");
-            fields.remove("conditions");
-        }
-        Ok(tree.to_string())
+    fn to_json(&self) -> String {
+        self.file.spec_json()
     }
 
     /// The problem file without the truth, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (self.to_json()?,))
+        py.import("json")?.call_method1("loads", (self.to_json(),))
     }
 
     /// What the problem is called.
@@ -225,17 +219,17 @@ impl Spec {
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String,))> {
         let make = slf.get_type().getattr("from_json")?;
-        Ok((make.unbind(), (slf.get().to_json()?,)))
+        Ok((make.unbind(), (slf.get().to_json(),)))
     }
 
     fn __eq__(&self, other: &Spec) -> PyResult<bool> {
-        Ok(self.to_json()? == other.to_json()?)
+        Ok(self.to_json() == other.to_json())
     }
 
     fn __hash__(&self) -> PyResult<u64> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
-        self.to_json()?.hash(&mut hasher);
+        self.to_json().hash(&mut hasher);
         Ok(hasher.finish())
     }
 

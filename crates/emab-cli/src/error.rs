@@ -80,7 +80,7 @@ impl From<ReadError> for CommandError {
 impl From<FindError> for CommandError {
     fn from(error: FindError) -> CommandError {
         match error {
-            FindError::Mistake(error) => CommandError::Problem(error),
+            FindError::Invalid(error) => CommandError::Problem(error),
             other => CommandError::Input(other.to_string()),
         }
     }

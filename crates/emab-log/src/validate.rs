@@ -1,30 +1,29 @@
-//! Whether an episode is one that its specification allows: what learners rely on, and what the decision service takes.
+//! Validation of past episodes against the specification. Learners and the decision service rely on it.
 
 use emab::spec::format_number;
 use emab::{Episode, Spec};
 
-/// Costs and rewards beyond this are refused: sums over many episodes must stay finite.
+/// Largest size of a cost or a reward, so that sums over many episodes stay finite.
 const LARGEST: f64 = 1e100;
 
-/// The episode with the states that its actions and feedbacks lead to, if it is one that the specification allows: what
-/// learners rely on. States that it states itself must be those. What it does not say of costs and rewards is NaN
-/// afterwards.
+/// Returns the episode with the states that its actions and feedbacks lead to, and NaN for costs and rewards that it
+/// does not give. Fails if the specification does not allow it, or if it gives other states.
 ///
 /// ```
 /// use emab::Episode;
 /// let file = emab_problem::ProblemFile::find("resource").unwrap();
-/// let said = Episode { actions: vec![0], feedbacks: vec![1], rewards: vec![0.5], ..Episode::default() };
-/// let episode = emab_log::checked(file.spec(), said).unwrap();
+/// let given = Episode { actions: vec![0], feedbacks: vec![1], rewards: vec![0.5], ..Episode::default() };
+/// let episode = emab_log::validate_episode(file.spec(), given).unwrap();
 /// assert_eq!(episode.states, [0, 1]);
 /// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (Some(0.5), None));
 /// ```
-pub fn checked(spec: &Spec, mut episode: Episode) -> Result<Episode, String> {
+pub fn validate_episode(spec: &Spec, mut episode: Episode) -> Result<Episode, String> {
     episode.states = states_of(spec, &episode)?;
     let steps = episode.states.len();
     episode.rewards.resize(steps, f64::NAN);
     episode.costs.resize(steps - 1, f64::NAN);
     for value in episode.costs.iter_mut().chain(&mut episode.rewards) {
-        // There is one zero.
+        // Replaces -0 by 0.
         *value += 0.0;
     }
     Ok(episode)
@@ -76,15 +75,15 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
         let t = i + 1;
         index("action", a, spec.actions().len(), t)?;
         index("feedback", f, spec.feedbacks().len(), t)?;
-        let wrong = |error: emab::spec::PointError| error.to_string();
-        if !spec.check_allowed(t, x, a).map_err(wrong)? {
+        let invalid = |error: emab::spec::PointError| error.to_string();
+        if !spec.check_allowed(t, x, a).map_err(invalid)? {
             return Err(format!(
                 "`{}` may not be taken at step {t} in state `{}`",
                 spec.actions().name(a),
                 spec.states().name(x)
             ));
         }
-        x = spec.next(t, x, a, f).map_err(wrong)?;
+        x = spec.next(t, x, a, f).map_err(invalid)?;
         states.push(x);
     }
     if episode.states.is_empty() || episode.states == states {

@@ -21,12 +21,12 @@ struct Noted {
 impl Learner for Noted {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         if self.questions {
-            self.past.push(SavedEntry::Asked(t, x));
+            self.past.push(SavedEntry::Query(t, x));
         }
         self.learner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.past.push(SavedEntry::Learned(episode.clone()));
+        self.past.push(SavedEntry::Episode(episode.clone()));
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -41,11 +41,11 @@ fn train(file: &ProblemFile, text: &str, episodes: u64) -> Option<(Noted, SavedL
     let mut noted = Noted {
         learner: config.build(file.spec(), Some(&problem)).ok()?,
         past: Vec::new(),
-        questions: SavedLearner::needs_questions(&config),
+        questions: SavedLearner::records_queries(&config),
     };
     let seed = 7;
     noted.reset(Stream::new(seed, 0, Role::Learner));
-    let mut world = ConditionedEnvironment::new(problem, &file.circumstances(), episodes).unwrap();
+    let mut world = ConditionedEnvironment::new(problem, &file.scenario(), episodes).unwrap();
     world.restart(seed, 0);
     for _ in 0..episodes {
         world.play(&mut noted).unwrap();
@@ -54,7 +54,7 @@ fn train(file: &ProblemFile, text: &str, episodes: u64) -> Option<(Noted, SavedL
         file: file.clone(),
         learner: text.into(),
         seed,
-        past: noted.past.clone(),
+        entries: noted.past.clone(),
     };
     Some((noted, trained))
 }
@@ -123,7 +123,7 @@ fn an_episode_of_which_nothing_is_known() {
         file,
         learner: "feedbal".into(),
         seed: u64::MAX,
-        past: vec![SavedEntry::Learned(left)],
+        entries: vec![SavedEntry::Episode(left)],
     };
     let text = written(&trained);
     let line: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
@@ -157,7 +157,7 @@ fn numbers_may_be_written_as_others_write_them() {
         (&*episode.actions, &*episode.states),
         (&[0][..], &[0, 1][..])
     );
-    assert_eq!(trained.past[1], SavedEntry::Asked(2, 1));
+    assert_eq!(trained.entries[1], SavedEntry::Query(2, 1));
 }
 
 #[test]
@@ -321,20 +321,20 @@ fn what_could_not_be_read_again_is_not_written() {
     };
     for (happened, words) in [
         (
-            SavedEntry::Learned(episode),
+            SavedEntry::Episode(episode),
             "`rewards` has inf: at most 1e100",
         ),
         (
-            SavedEntry::Learned(odd),
+            SavedEntry::Episode(odd),
             "state 3 at step 1: its actions and feedbacks lead to 0",
         ),
-        (SavedEntry::Asked(11, 0), "`ask` is [11, 0]"),
+        (SavedEntry::Query(11, 0), "`ask` is [11, 0]"),
     ] {
         let trained = SavedLearner {
             file: file.clone(),
             learner: "feedbal".into(),
             seed: 0,
-            past: vec![happened],
+            entries: vec![happened],
         };
         let message = trained.write(&mut Vec::new()).unwrap_err().to_string();
         assert!(

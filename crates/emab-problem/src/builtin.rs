@@ -1,11 +1,11 @@
-//! The problems that come with the program, by name.
+//! Built-in problems.
 
-/// A problem that comes with the program.
+/// A built-in problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The file, as it stands in `problems/`.
+    /// Text of its file in `problems/`.
     pub text: &'static str,
 }
 
@@ -18,7 +18,7 @@ macro_rules! builtin {
     };
 }
 
-/// All of them.
+/// All built-in problems.
 pub static BUILTIN: &[Builtin] = builtin![
     "resource",
     "parity",

@@ -1,4 +1,4 @@
-//! What is wrong with a problem file, where, and what would be right.
+//! Errors of problem files, with the place and a hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-/// A mistake in a problem file; displays as a message with the line it is about.
+/// An error in a problem file; displays as a message with the line it points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     /// The file.
     pub file: Arc<str>,
     /// What is wrong.
     pub message: String,
-    /// Said at the place itself.
+    /// Label at the marked place.
     pub label: Box<str>,
-    /// What would be right, where there is something to say.
+    /// Hint, if there is one.
     pub help: Option<String>,
-    /// The bytes it is about.
+    /// Marked bytes.
     pub span: Option<Range<usize>>,
     pub(crate) text: Arc<str>,
 }
 
 impl ReadError {
-    /// The message with its line, in colour or plain.
+    /// The message with its line, with or without colour.
     pub fn render(&self, colour: bool) -> String {
         let Some(span) = &self.span else {
             let help = self
@@ -32,7 +32,7 @@ impl ReadError {
                 .map_or(String::new(), |help| format!("\n  = help: {help}"));
             return format!("error: {}: {}{help}", self.file, self.message);
         };
-        // A span must lie in the text and on the borders of characters.
+        // The renderer requires a span inside the text, at character boundaries.
         let mut end = span.end.min(self.text.len());
         let mut start = span.start.min(end);
         while !self.text.is_char_boundary(start) {
@@ -56,7 +56,7 @@ impl ReadError {
         renderer.render(&[group]).to_string()
     }
 
-    /// The line and column it is about, from 1.
+    /// Line and column of the marked place, from 1.
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         let start = self.span.as_ref()?.start.min(self.text.len());
         let before = self.text.get(..start)?;
@@ -74,22 +74,22 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// A mistake before it is known in which file.
+/// An error before it is attached to a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Mistake {
+pub(crate) struct Diagnostic {
     pub(crate) span: Option<Range<usize>>,
     pub(crate) message: String,
     pub(crate) label: String,
     pub(crate) help: Option<String>,
 }
 
-impl Mistake {
+impl Diagnostic {
     pub(crate) fn at(
         span: &Range<usize>,
         message: impl Into<String>,
         label: impl Into<String>,
-    ) -> Mistake {
-        Mistake {
+    ) -> Diagnostic {
+        Diagnostic {
             span: Some(span.clone()),
             message: message.into(),
             label: label.into(),
@@ -97,7 +97,16 @@ impl Mistake {
         }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Mistake {
+    pub(crate) fn without_span(message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            span: None,
+            message: message.into(),
+            label: String::new(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }

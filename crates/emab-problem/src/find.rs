@@ -1,4 +1,4 @@
-//! Where a problem comes from: one that comes along, a file, or whatever else can be read.
+//! Finds a problem: a built-in one, a file, or any reader.
 
 use std::fs;
 use std::io::Read;
@@ -14,30 +14,30 @@ use crate::file::{Format, ProblemFile};
 /// Files larger than this are not problem files.
 const LARGEST: u64 = 256 << 20;
 
-/// Why there is no problem.
+/// Why a problem cannot be loaded.
 #[derive(Clone, Debug, Error)]
 pub enum FindError {
-    /// Neither a file nor a problem that comes along.
+    /// Neither a file nor a built-in problem.
     #[error(
         "unknown problem `{name}`{}: it is neither a file nor one of {}",
         near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
         BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name there is.
+        /// The most similar built-in name.
         near: Option<&'static str>,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {name}: {why}")]
     Unreadable {
         /// The file.
         name: String,
-        /// What the system says.
+        /// Error of the operating system.
         why: String,
     },
-    /// It can be no problem file.
+    /// The file is not text, or too large.
     #[error("{name} {what}")]
     NoText {
         /// The file.
@@ -45,13 +45,13 @@ pub enum FindError {
         /// What is wrong with it.
         what: String,
     },
-    /// There is a mistake in it.
+    /// The content is invalid.
     #[error(transparent)]
-    Mistake(#[from] Box<ReadError>),
+    Invalid(#[from] Box<ReadError>),
 }
 
 impl ProblemFile {
-    /// A bare name is a problem that comes along, anything else a file.
+    /// Loads a built-in problem by its name, or else a file.
     ///
     /// ```
     /// use emab_problem::ProblemFile;
@@ -71,16 +71,16 @@ impl ProblemFile {
             });
         }
         let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
-        Ok(ProblemFile::parse(name, &read(file, name)?).map_err(Box::new)?)
+        Ok(ProblemFile::parse(name, &read_text(file, name)?).map_err(Box::new)?)
     }
 
-    /// What somebody sends; `name` is what errors call it.
+    /// Reads a problem from a stream; errors call it `name`.
     pub fn from_reader(
         format: Format,
         name: &str,
         from: impl Read,
     ) -> Result<ProblemFile, FindError> {
-        let text = read(from, name)?;
+        let text = read_text(from, name)?;
         let file = match name {
             "standard input" => "<stdin>",
             name => name,
@@ -96,7 +96,7 @@ fn unreadable(name: &str, error: &std::io::Error) -> FindError {
     }
 }
 
-fn read(from: impl Read, name: &str) -> Result<String, FindError> {
+fn read_text(from: impl Read, name: &str) -> Result<String, FindError> {
     let no_text = |what| FindError::NoText {
         name: name.into(),
         what,
@@ -110,8 +110,6 @@ fn read(from: impl Read, name: &str) -> Result<String, FindError> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        no_text(format!(
-            "is not UTF-8 text: byte {at} does not belong there"
-        ))
+        no_text(format!("is not UTF-8 text: byte {at} is invalid"))
     })
 }

@@ -1,4 +1,4 @@
-//! Problem files: TOML or JSON in, [`emab::Problem`] out, and errors that point at the line.
+//! Problem files: reads TOML or JSON into an [`emab::Problem`], with errors that point at the line.
 //!
 //! The format is described in `docs/problem-file.md`; [`SCHEMA`] is its JSON schema.
 //!
@@ -7,8 +7,8 @@
 //! let problem = file.problem().unwrap();
 //! assert_eq!(problem.spec().horizon(), 10);
 //!
-//! let wrong = emab_problem::ProblemFile::parse("mine.toml", "horizn = 10").unwrap_err();
-//! assert!(wrong.to_string().contains("did you mean `horizon`?"));
+//! let error = emab_problem::ProblemFile::parse("mine.toml", "horizn = 10").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `horizon`?"));
 //! ```
 
 #![forbid(unsafe_code)]
@@ -19,16 +19,17 @@ mod error;
 mod expression;
 mod file;
 mod find;
+mod hash;
 mod name;
-mod node;
+mod spanned;
 mod table;
 
 pub use builtin::{BUILTIN, Builtin};
 pub use error::ReadError;
-pub use expression::{Expression, Scope};
 pub use file::{Format, ProblemFile};
 pub use find::FindError;
+pub use hash::{hex, sha256_hex};
 pub use name::{NAME_RULE, is_name};
 
-/// The JSON schema of a problem file, so that editors can help.
+/// JSON schema of a problem file, for editors.
 pub const SCHEMA: &str = include_str!("schema.json");

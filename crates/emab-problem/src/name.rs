@@ -1,15 +1,15 @@
-//! What a study or an episode may be called.
+//! Names of studies and episodes.
 
-/// Whether this can be the name of a study or an episode: it stands in addresses, so it is kept plain.
+/// Whether a text is a valid name of a study or an episode. Names are part of URLs.
 ///
 /// ```
 /// use emab_problem::is_name;
 /// assert!(is_name("patient-7") && !is_name("a/b") && !is_name(""));
 /// ```
 pub fn is_name(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let valid = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     (1..=128).contains(&name.len())
-        && name.chars().all(plain)
+        && name.chars().all(valid)
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 

@@ -1,4 +1,4 @@
-//! Quantities as a problem file states them: a number, an expression, or a nested array of those.
+//! Quantities of a problem file: a number, an expression, or a nested array of these.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use emab::Quantity;
 use emab::spec::{Point, QuantityError};
 
-use crate::error::Mistake;
-use crate::expression::{Expression, Scope};
-use crate::node::{Kind, Node};
+use crate::error::Diagnostic;
+use crate::expression::{Expression, SymbolTable};
+use crate::spanned::{SpannedValue, ValueKind};
 
-/// One index of an array: which variable it is, how long it is and what to call it.
+/// One index of an array: variable, length and name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dimension {
     /// Position in `[t, x, a, f]`.
@@ -19,13 +19,13 @@ pub(crate) struct Dimension {
     pub(crate) name: &'static str,
 }
 
-/// What is needed to read a quantity.
-pub(crate) struct Reading<'a> {
+/// Inputs for parsing a quantity.
+pub(crate) struct QuantityContext<'a> {
     pub(crate) source: &'a str,
-    pub(crate) scope: &'a Scope,
+    pub(crate) scope: &'a SymbolTable,
     pub(crate) quantity: &'static str,
     pub(crate) variables: &'a [&'a str],
-    /// Whether `true` and `false` stand for 1 and 0.
+    /// Whether `true` and `false` are accepted as 1 and 0.
     pub(crate) booleans: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Table {
     whole: Range<usize>,
 }
 
-/// A table that the problem and the file both hold: the one to evaluate it, the other to say where it stands.
+/// A table shared by the problem, which evaluates it, and the file, which locates its entries.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedTable(pub(crate) Arc<Table>);
 
@@ -57,13 +57,13 @@ enum Entry {
 #[derive(Debug)]
 struct Formula {
     expression: Expression,
-    /// Where the expression's text begins in the file, if it stands there without escapes.
+    /// Where the text of the expression begins in the file, if it has no escapes.
     start: Option<usize>,
     whole: Range<usize>,
 }
 
 impl Formula {
-    /// A fault of the expression, at its place in the file.
+    /// Converts the place of a fault from the expression to the file.
     fn placed(&self, fault: QuantityError) -> QuantityError {
         place(fault, self.start, &self.whole)
     }
@@ -113,16 +113,16 @@ impl Quantity for Table {
 impl Table {
     /// Reads a quantity whose arrays have these dimensions, outermost first.
     pub(crate) fn read(
-        node: &Node,
+        node: &SpannedValue,
         dimensions: &[Dimension],
-        reading: &Reading<'_>,
-    ) -> Result<Table, Mistake> {
-        // A single number or expression has no dimensions at all.
+        context: &QuantityContext<'_>,
+    ) -> Result<Table, Diagnostic> {
+        // A single number or expression has no dimensions.
         let dimensions = match node.kind {
-            Kind::Array(_) => dimensions.to_vec(),
+            ValueKind::Array(_) => dimensions.to_vec(),
             _ => Vec::new(),
         };
-        let root = entry(node, &dimensions, reading)?;
+        let root = entry(node, &dimensions, context)?;
         let whole = node.span.clone();
         Ok(Table {
             dimensions,
@@ -131,7 +131,7 @@ impl Table {
         })
     }
 
-    /// Where the value at a point stands: the expression, or the row that the number is in.
+    /// Place of the value at a point: the expression, or the row of the number.
     pub(crate) fn span(&self, point: Point) -> Range<usize> {
         let index = [Some(point.t - 1), Some(point.x), point.a, point.f];
         let (mut entry, mut span) = (&self.root, &self.whole);
@@ -158,19 +158,23 @@ impl Table {
     }
 }
 
-fn entry(node: &Node, rest: &[Dimension], reading: &Reading<'_>) -> Result<Entry, Mistake> {
+fn entry(
+    node: &SpannedValue,
+    rest: &[Dimension],
+    context: &QuantityContext<'_>,
+) -> Result<Entry, Diagnostic> {
     let Some((dimension, inner)) = rest.split_first() else {
-        return leaf(node, reading);
+        return leaf(node, context);
     };
     let shape: Vec<&str> = rest.iter().map(|d| d.name).collect();
-    let Kind::Array(items) = &node.kind else {
+    let ValueKind::Array(items) = &node.kind else {
         let message = format!(
             "`{}` must be a nested array of {} here",
-            reading.quantity,
+            context.quantity,
             shape.join(", ")
         );
-        let mistake = Mistake::at(&node.span, message, format!("got {}", node.what()));
-        return Err(mistake.help(
+        let diagnostic = node.wrong_type(message);
+        return Err(diagnostic.help(
             "a dimension that does not matter is a list of one entry: [[1, 2]] has two entries of the second",
         ));
     };
@@ -180,27 +184,29 @@ fn entry(node: &Node, rest: &[Dimension], reading: &Reading<'_>) -> Result<Entry
         } else {
             format!("{} or 1", dimension.length)
         };
-        let message = format!("`{}` has {} entries here", reading.quantity, items.len());
+        let message = format!("`{}` has {} entries here", context.quantity, items.len());
         let label = format!(
             "expected {expected}, one for each of the {}",
             dimension.name
         );
-        return Err(Mistake::at(&node.span, message, label));
+        return Err(Diagnostic::at(&node.span, message, label));
     }
     let row = items
         .iter()
-        .map(|item| entry(item, inner, reading))
+        .map(|item| entry(item, inner, context))
         .collect::<Result<_, _>>()?;
     Ok(Entry::Row(row, node.span.clone()))
 }
 
-fn leaf(node: &Node, reading: &Reading<'_>) -> Result<Entry, Mistake> {
+fn leaf(node: &SpannedValue, context: &QuantityContext<'_>) -> Result<Entry, Diagnostic> {
     match &node.kind {
-        Kind::Number(value) => Ok(Entry::Number(*value)),
-        Kind::Bool(value) if reading.booleans => Ok(Entry::Number(f64::from(u8::from(*value)))),
-        Kind::Text(text) => {
-            let start = node.text_start(reading.source);
-            match Expression::parse(text, reading.variables, reading.scope) {
+        ValueKind::Number(value) => Ok(Entry::Number(*value)),
+        ValueKind::Bool(value) if context.booleans => {
+            Ok(Entry::Number(f64::from(u8::from(*value))))
+        }
+        ValueKind::Text(text) => {
+            let start = node.text_start(context.source);
+            match Expression::parse(text, context.variables, context.scope) {
                 Ok(expression) => Ok(Entry::Formula(Box::new(Formula {
                     expression,
                     start,
@@ -209,22 +215,18 @@ fn leaf(node: &Node, reading: &Reading<'_>) -> Result<Entry, Mistake> {
                 Err(fault) => {
                     let fault = place(fault, start, &node.span);
                     let message =
-                        format!("the expression for `{}` cannot be read", reading.quantity);
+                        format!("the expression for `{}` cannot be read", context.quantity);
                     let span = fault.span.unwrap_or(node.span.clone());
-                    Err(Mistake::at(&span, message, fault.message))
+                    Err(Diagnostic::at(&span, message, fault.message))
                 }
             }
         }
         _ => {
             let message = format!(
                 "`{}` must be a number or an expression here",
-                reading.quantity
+                context.quantity
             );
-            Err(Mistake::at(
-                &node.span,
-                message,
-                format!("got {}", node.what()),
-            ))
+            Err(node.wrong_type(message))
         }
     }
 }

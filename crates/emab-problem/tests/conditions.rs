@@ -71,7 +71,7 @@ fn laws_follow_their_parameters() {
         "drift = [{ parameter = \"p\", to = 0.9, from = 10, until = 12 }, { parameter = \"step\", to = 3, at = 20 }]",
     );
     let file = file.unwrap();
-    let laws = file.circumstances().phases;
+    let laws = file.scenario().phases;
     let known: Vec<(u64, f64, f64)> = laws
         .iter()
         .map(|law| {

@@ -1,13 +1,11 @@
 //! Regret curves as tables, CSV and series to draw.
 
+use emab::stats::NORMAL_975;
 use emab::theory::Bounds;
 use emab_sim::results::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
 use crate::table::{fixed, number, table};
-
-/// Half the width of a 95 % interval, in standard errors.
-pub const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
 
 /// A mean with its 95 % interval, for people: as many digits as the interval bears out.
 ///
@@ -24,7 +22,7 @@ pub fn confidence(mean: f64, stderr: f64) -> String {
     } else {
         0.0
     };
-    let half = TWO_SIDED_95 * stderr;
+    let half = NORMAL_975 * stderr;
     match decimals(stderr) {
         Some(decimals) => format!("{} ± {}", fixed(mean, decimals), fixed(half, decimals)),
         None => format!("{} ± {}", number(mean), number(half)),
@@ -33,7 +31,7 @@ pub fn confidence(mean: f64, stderr: f64) -> String {
 
 /// How many decimals show two digits of a 95 % interval; none where an ordinary number would be clearer.
 fn decimals(stderr: f64) -> Option<usize> {
-    let half = TWO_SIDED_95 * stderr;
+    let half = NORMAL_975 * stderr;
     match half {
         h if h >= 1e9 => None,
         h if h >= 9.95 => Some(0),

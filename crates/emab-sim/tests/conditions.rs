@@ -20,7 +20,7 @@ fn under(texts: &[&str], problem: &str, learners: &[&str], runs: u64, episodes: 
     let file = file.with_conditions(&conditions).unwrap();
     Experiment {
         problem: file.problem().unwrap(),
-        circumstances: file.circumstances(),
+        circumstances: file.scenario(),
         ..common::experiment(problem, learners, runs, episodes, &[])
     }
 }

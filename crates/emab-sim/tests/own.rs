@@ -77,7 +77,7 @@ fn it_is_asked_and_taught_once_an_episode_and_loses_what_feedbal_loses() {
             let mut experiment = experiment(problem, &["feedbal"], count, episodes, &[10, 70]);
             let file = ProblemFile::builtin(problem).unwrap().unwrap();
             let under = file.conditions().with(conditions.iter().copied()).unwrap();
-            experiment.circumstances = file.with_conditions(&under).unwrap().circumstances();
+            experiment.circumstances = file.with_conditions(&under).unwrap().scenario();
             let told = experiment.learners[0].feedbal_parameters().unwrap();
             // What is five episodes late is learned from when the sixth after it begins.
             let late = if conditions.is_empty() { 0 } else { 6 };

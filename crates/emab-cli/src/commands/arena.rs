@@ -100,7 +100,7 @@ fn grounds(
             terminal::note(&format!("note: {name} is a problem that is there already"));
             continue;
         }
-        let (circumstances, learning) = (file.circumstances(), *file.learning());
+        let (circumstances, learning) = (file.scenario(), *file.learning());
         fields.push(ProblemEntrants::new(
             problem,
             circumstances,

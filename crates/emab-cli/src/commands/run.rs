@@ -171,7 +171,7 @@ fn experiment(plan: &Plan, file: &ProblemFile, places: bool) -> Result<Experimen
     load::warn_unsound(file, &learners)?;
     Ok(Experiment {
         problem,
-        circumstances: file.circumstances(),
+        circumstances: file.scenario(),
         learners,
         episodes: plan.episodes,
         runs: plan.runs,

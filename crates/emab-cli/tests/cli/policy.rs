@@ -23,12 +23,12 @@ struct Noted {
 impl Learner for Noted {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         if self.questions {
-            self.past.push(SavedEntry::Asked(t, x));
+            self.past.push(SavedEntry::Query(t, x));
         }
         self.learner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.past.push(SavedEntry::Learned(episode.clone()));
+        self.past.push(SavedEntry::Episode(episode.clone()));
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -50,19 +50,19 @@ fn saved(problem: &str, text: &str, episodes: u64) -> Saved {
     let mut noted = Noted {
         learner: config.build(file.spec(), Some(&truth)).unwrap(),
         past: Vec::new(),
-        questions: SavedLearner::needs_questions(&config),
+        questions: SavedLearner::records_queries(&config),
     };
     noted.reset(Stream::new(1, 0, Role::Learner));
-    let mut world = ConditionedEnvironment::new(truth, &file.circumstances(), episodes).unwrap();
+    let mut world = ConditionedEnvironment::new(truth, &file.scenario(), episodes).unwrap();
     world.restart(1, 0);
     for _ in 0..episodes {
         world.play(&mut noted).unwrap();
     }
     let trained = SavedLearner {
-        file: SavedLearner::spec_of(&file).unwrap(),
+        file: file.without_model().unwrap(),
         learner: text.into(),
         seed: 1,
-        past: noted.past,
+        entries: noted.past,
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("learner.jsonl");

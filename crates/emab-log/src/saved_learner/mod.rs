@@ -1,13 +1,13 @@
-//! A learner with what it learned from, in a file: whoever reads it learns the same again, to the bit.
+//! A learner saved as its configuration and the episodes that it learned from. Loading it replays them and gives the
+//! same learner, bit by bit.
 //!
-//! One JSON object a line. The first says which learner it is and for which problem; the others are episodes as the
-//! decision service imports them (`{"id", "actions", "feedbacks", "costs", "rewards"}`, `null` where a value is not known)
-//! and, for learners whose choices depend on being asked, the questions in between (`{"ask": [step, state]}`).
+//! One JSON object per line. The first is the header: learner and problem. The others are episodes as the decision
+//! service imports them (`{"id", "actions", "feedbacks", "costs", "rewards"}`, `null` for an unknown value) and, for
+//! learners whose choices depend on how often they are asked, the queries in between (`{"ask": [step, state]}`).
 
-mod head;
-mod line;
-mod lines;
-mod number;
+mod entry;
+mod header;
+mod line_reader;
 
 use std::collections::HashSet;
 use std::io::{BufRead, Write};
@@ -15,47 +15,45 @@ use std::io::{BufRead, Write};
 use emab::learners::{LearnerConfig, LearnerError};
 use emab::{Episode, Learner, Role, Stream};
 use serde::Serialize;
-use serde_json::Value;
 use thiserror::Error;
 
-use self::line::{Indices, Past, Question};
-use self::lines::Lines;
+use self::entry::{EpisodeLine, NameIndex, QueryLine};
+use self::line_reader::LineReader;
 use crate::validate::states_of;
-use emab_problem::ReadError;
-use emab_problem::{Format, ProblemFile};
+use emab_problem::{ProblemFile, ReadError};
 
-pub use head::SavedLearnerHeader;
-pub use line::is_query;
+pub use entry::is_query;
+pub use header::SavedLearnerHeader;
 
-/// Something that happened to a learner.
+/// A call of the learner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SavedEntry {
-    /// It was asked at this step, in this state.
-    Asked(usize, usize),
+    /// It was asked for an action at this step, in this state.
+    Query(usize, usize),
     /// It learned from an episode.
-    Learned(Episode),
+    Episode(Episode),
 }
 
-/// A learner and its past.
+/// A learner and the calls that led to its state.
 #[derive(Clone, Debug)]
 pub struct SavedLearner {
-    /// What it knows of the problem: without the truth, unless it is a learner that is told it.
+    /// The problem as the learner sees it: without the model, unless the learner needs it.
     pub file: ProblemFile,
     /// The learner, as on the command line.
     pub learner: String,
-    /// The seed of its own randomness.
+    /// Seed of the learner's random stream.
     pub seed: u64,
-    /// What happened to it, in order.
-    pub past: Vec<SavedEntry>,
+    /// Calls, in order.
+    pub entries: Vec<SavedEntry>,
 }
 
-/// Why a learner cannot be had from a file.
+/// Why a learner cannot be read, written or rebuilt.
 #[derive(Debug, Error)]
 pub enum SavedLearnerError {
-    /// The system's doing.
+    /// Input or output failed.
     #[error("cannot read or write the learner: {0}")]
     System(#[from] std::io::Error),
-    /// A line that cannot be.
+    /// A line is invalid.
     #[error("line {line}: {what}")]
     Line {
         /// Its number, from 1.
@@ -63,69 +61,58 @@ pub enum SavedLearnerError {
         /// What is wrong.
         what: String,
     },
-    /// The problem in it cannot be.
+    /// The problem in the header is invalid.
     #[error("in the problem of the learner: {0}")]
     Problem(#[from] Box<ReadError>),
-    /// The learner cannot be.
+    /// The learner cannot be built.
     #[error(transparent)]
     Learner(#[from] LearnerError),
 }
 
 impl SavedLearner {
-    /// What is kept of a problem: all that its file says but the truth and its conditions.
-    pub fn spec_of(file: &ProblemFile) -> Result<ProblemFile, SavedLearnerError> {
-        let tree: Result<Value, _> = serde_json::from_str(file.canonical());
-        let mut tree = tree.map_err(std::io::Error::from)?;
-        if let Some(fields) = tree.as_object_mut() {
-            fields.remove("model");
-            fields.remove("conditions");
-        }
-        let text = tree.to_string();
-        Ok(ProblemFile::parse_as(Format::Json, "problem", &text).map_err(Box::new)?)
-    }
-
-    /// Whether the questions to a learner are part of its past: whether it chooses by anything but what it learned.
+    /// Whether queries must be recorded: whether choices depend on anything but the learned episodes.
     ///
     /// ```
-    /// use emab::learners::{LearnerConfig, Learning};
-    /// use emab_problem::Trained;
-    /// let needs = |text| Trained::needs_questions(&LearnerConfig::parse(text, &Learning::default()).unwrap());
-    /// assert!(!needs("feedbal") && needs("thompson") && needs("feedbal:ties=random"));
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
+    /// use emab_log::SavedLearner;
+    /// let records = |text| SavedLearner::records_queries(&LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap());
+    /// assert!(!records("feedbal") && records("thompson") && records("feedbal:ties=random"));
     /// ```
-    pub fn needs_questions(config: &LearnerConfig) -> bool {
+    pub fn records_queries(config: &LearnerConfig) -> bool {
         config.chooses_from_tables().is_err()
     }
 
-    /// How many episodes it learned from.
+    /// Number of episodes learned from.
     pub fn episodes(&self) -> u64 {
         self.learned().count() as u64
     }
 
-    /// The episodes it learned from, in order.
+    /// Episodes learned from, in order.
     pub fn learned(&self) -> impl Iterator<Item = &Episode> {
-        self.past.iter().filter_map(|happened| match happened {
-            SavedEntry::Learned(episode) => Some(episode),
-            SavedEntry::Asked(..) => None,
+        self.entries.iter().filter_map(|entry| match entry {
+            SavedEntry::Episode(episode) => Some(episode),
+            SavedEntry::Query(..) => None,
         })
     }
 
-    /// The learner as it was.
+    /// Builds the learner and replays all entries.
     ///
     /// ```
     /// use emab::Episode;
-    /// use emab_problem::{Happened, ProblemFile, Trained};
+    /// use emab_log::{SavedEntry, SavedLearner};
+    /// use emab_problem::ProblemFile;
     /// let problem = ProblemFile::find("resource").unwrap();
     /// let episode = Episode {
     ///     states: vec![0, 1], actions: vec![0], feedbacks: vec![1], costs: vec![0.1], rewards: vec![0.0, 1.2],
     /// };
-    /// let trained = Trained {
-    ///     file: Trained::spec_of(&problem).unwrap(), learner: "feedbal".into(), seed: 1,
-    ///     past: vec![SavedEntry::Learned(episode)],
+    /// let saved = SavedLearner {
+    ///     file: problem.without_model().unwrap(), learner: "feedbal".into(), seed: 1,
+    ///     entries: vec![SavedEntry::Episode(episode)],
     /// };
     /// let mut file = Vec::new();
-    /// trained.write(&mut file).unwrap();
-    /// let again = Trained::read(&file[..]).unwrap();
-    /// assert_eq!(again.past, trained.past);
+    /// saved.write(&mut file).unwrap();
+    /// let again = SavedLearner::read(&file[..]).unwrap();
+    /// assert_eq!(again.entries, saved.entries);
     /// let (_, mut learner) = again.rebuild().unwrap();
     /// assert_eq!(learner.estimate(1, 0, emab::Action::Continue(0)).unwrap().count, 1);
     /// ```
@@ -134,65 +121,65 @@ impl SavedLearner {
         let truth = self.file.problem().ok();
         let mut learner = config.build(self.file.spec(), truth.as_ref())?;
         learner.reset(Stream::new(self.seed, 0, Role::Learner));
-        for happened in &self.past {
-            match happened {
-                SavedEntry::Asked(t, x) => {
+        for entry in &self.entries {
+            match entry {
+                SavedEntry::Query(t, x) => {
                     learner.choose(*t, *x);
                 }
-                SavedEntry::Learned(episode) => learner.learn(episode),
+                SavedEntry::Episode(episode) => learner.learn(episode),
             }
         }
         Ok((config, learner))
     }
 
-    /// Writes it down. What could not be read again is refused.
+    /// Writes the file. Fails on an entry that could not be read again.
     pub fn write(&self, out: &mut dyn Write) -> Result<(), SavedLearnerError> {
         let spec = self.file.spec();
-        head::write(self, out)?;
-        let mut number = 0;
-        for (i, happened) in self.past.iter().enumerate() {
-            let wrong = |what| SavedLearnerError::Line { line: i + 2, what };
-            match happened {
-                SavedEntry::Asked(t, x) => {
-                    let question = Question::of(spec, *t, *x).map_err(wrong)?;
-                    write_line(out, &question)?;
+        header::write(self, out)?;
+        let mut id = 0;
+        for (i, entry) in self.entries.iter().enumerate() {
+            let invalid = |what| SavedLearnerError::Line { line: i + 2, what };
+            match entry {
+                SavedEntry::Query(t, x) => {
+                    let query = QueryLine::new(spec, *t, *x).map_err(invalid)?;
+                    write_line(out, &query)?;
                 }
-                SavedEntry::Learned(episode) => {
-                    states_of(spec, episode).map_err(wrong)?;
-                    number += 1;
-                    write_line(out, &Past::of(spec, number, episode))?;
+                SavedEntry::Episode(episode) => {
+                    states_of(spec, episode).map_err(invalid)?;
+                    id += 1;
+                    write_line(out, &EpisodeLine::new(spec, id, episode))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Reads what was written down, every episode checked against the problem.
+    /// Reads a file and validates every episode against the problem.
     pub fn read(from: impl BufRead) -> Result<SavedLearner, SavedLearnerError> {
-        let mut lines = Lines::new(from);
+        let mut lines = LineReader::new(from);
         let Some((number, first)) = lines.next()? else {
             return Err(SavedLearnerError::Line {
                 line: 1,
-                what: format!("the file is empty; {}", head::EXPECTED),
+                what: format!("the file is empty; {}", header::EXPECTED),
             });
         };
-        let head = SavedLearnerHeader::read(number, first)?;
-        let (spec, mut past) = (head.file.spec().clone(), Vec::new());
-        let (indices, mut ids) = (Indices::of(&spec), HashSet::new());
+        let header = SavedLearnerHeader::read(number, first)?;
+        let (spec, mut entries) = (header.file.spec().clone(), Vec::new());
+        let (names, mut ids) = (NameIndex::new(&spec), HashSet::new());
         while let Some((line, text)) = lines.next()? {
-            let happened = line::read(&spec, &indices, text, &mut ids);
-            past.push(happened.map_err(|what| SavedLearnerError::Line { line, what })?);
+            let entry = entry::read(&spec, &names, text, &mut ids);
+            entries.push(entry.map_err(|what| SavedLearnerError::Line { line, what })?);
         }
         Ok(SavedLearner {
-            file: head.file,
-            learner: head.learner,
-            seed: head.seed,
-            past,
+            file: header.file,
+            learner: header.learner,
+            seed: header.seed,
+            entries,
         })
     }
 }
 
-/// One line of JSON.
+/// Writes a value as one line of JSON.
 fn write_line(out: &mut dyn Write, value: &impl Serialize) -> std::io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")

@@ -50,7 +50,7 @@ pub use self::place::{draw_places, places_csv};
 use self::scene::{add_minor_ticks, cut_dashes, name_clip_paths};
 
 /// Half width of a 95 % band in standard errors.
-const BAND: f64 = crate::regret::TWO_SIDED_95;
+const BAND: f64 = emab::stats::NORMAL_975;
 
 /// Size of the area between the axes; the picture grows around it.
 const PLOT_WIDTH: f64 = 600.0;

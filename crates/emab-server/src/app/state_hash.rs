@@ -99,6 +99,6 @@ impl State {
     }
 
     fn finish(self) -> String {
-        crate::domain::event::hexadecimal(&self.hash.finalize())
+        emab_problem::hex(&self.hash.finalize())
     }
 }

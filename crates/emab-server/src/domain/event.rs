@@ -3,9 +3,9 @@
 //! An event is one line of JSON. Its hash is the SHA-256 of that line, and the line holds the hash of the line before,
 //! so that no byte of the past can change unnoticed. In files and answers the line ends with its own hash.
 
+pub use emab_problem::sha256_hex as sha256;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 /// The hash before the first event.
@@ -20,21 +20,6 @@ pub struct Record {
     pub text: String,
     /// SHA-256 of the line, in hexadecimal.
     pub hash: String,
-}
-
-/// SHA-256 in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-/// Bytes in hexadecimal.
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let text = String::with_capacity(2 * bytes.len());
-    bytes.iter().fold(text, |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// A line that cannot be read as an event.

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::domain::error::ApiError;
+pub use emab_log::json::{LenientU64, Name, truncate as short};
 
 /// Reads a body; what is wrong is named by its JSON pointer.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
@@ -115,85 +116,6 @@ impl<'de> Deserialize<'de> for Strict {
             }
         }
         from.deserialize_any(Any).map(Strict)
-    }
-}
-
-/// A whole number from 0 on; `2.0` is one, as JSON has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LenientU64(pub u64);
-
-impl LenientU64 {
-    /// Up to this one a double holds each of them.
-    pub const LARGEST: u64 = (1 << 53) - 1;
-
-    /// None where it is not one.
-    pub fn of(value: f64) -> Option<LenientU64> {
-        let whole = value >= 0.0 && value.fract() == 0.0 && value <= LenientU64::LARGEST as f64;
-        whole.then_some(LenientU64(value as u64))
-    }
-
-    fn new<E: Error>(value: f64) -> Result<LenientU64, E> {
-        let wrong = || {
-            let value = emab::spec::format_number(value);
-            E::custom(format!("expected a whole number from 0 on, got {value}"))
-        };
-        LenientU64::of(value).ok_or_else(wrong)
-    }
-}
-
-impl<'de> Deserialize<'de> for LenientU64 {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LenientU64, D::Error> {
-        LenientU64::new(f64::deserialize(from)?)
-    }
-}
-
-/// An action, a feedback or a state: by its name, or by its index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(untagged)]
-pub enum Name {
-    /// From 0.
-    Index(u64),
-    /// As the study names it.
-    Text(String),
-}
-
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = Name;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a name, or an index from 0 on")
-            }
-            fn visit_u64<E>(self, value: u64) -> Result<Name, E> {
-                Ok(Name::Index(value))
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Name, E> {
-                LenientU64::new(value).map(|LenientU64(value)| Name::Index(value))
-            }
-            fn visit_str<E>(self, value: &str) -> Result<Name, E> {
-                Ok(Name::Text(value.into()))
-            }
-        }
-        from.deserialize_any(Either)
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Name::Index(index) => write!(out, "{index}"),
-            Name::Text(text) => write!(out, "`{}`", short(text)),
-        }
-    }
-}
-
-/// A text from a stranger, cut for a message.
-pub fn short(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 

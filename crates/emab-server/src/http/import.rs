@@ -119,7 +119,7 @@ pub async fn import(
     };
     let (mut batch, mut bytes): (Vec<(u64, String)>, _) = (Vec::new(), 0);
     match lines.next().await? {
-        Some((number, line)) if SavedLearnerHeader::is_one(&line) => {
+        Some((number, line)) if SavedLearnerHeader::matches(&line) => {
             import.take_head(number, line).await?;
         }
         other => batch.extend(other),
@@ -210,7 +210,7 @@ impl Import {
             if of_learner && read.is_err() && is_query(&line) {
                 return None;
             }
-            let read = read.map_err(|refusal| match SavedLearnerHeader::is_one(&line) {
+            let read = read.map_err(|refusal| match SavedLearnerHeader::matches(&line) {
                 true => ApiError::malformed(
                     "a learner's file begins here; it must be the first line: import one file at a time",
                 )

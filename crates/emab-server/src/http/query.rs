@@ -44,7 +44,7 @@ pub struct Number(pub u64);
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Number, D::Error> {
         let text = String::deserialize(from)?;
-        let whole = text.parse().ok().and_then(LenientU64::of);
+        let whole = text.parse().ok().and_then(LenientU64::from_f64);
         whole.map(|LenientU64(value)| Number(value)).ok_or_else(|| {
             D::Error::custom(format!(
                 "expected a whole number from 0 on, got `{}`",

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use emab_problem::hex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -76,10 +77,6 @@ impl<'de> Deserialize<'de> for Hash {
             .map(Hash)
             .ok_or_else(|| D::Error::custom(wrong))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(digits: &str) -> Option<[u8; BYTES]> {

@@ -27,7 +27,7 @@ pub struct Budget {
 /// use emab_sim::{Field, Rounds, enter};
 /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
 /// let rounds = Rounds { episodes: 20, runs: 4, seed: 1 };
-/// let mut fields = [ProblemEntrants::new(file.problem().unwrap(), file.circumstances(), *file.learning(), rounds)];
+/// let mut fields = [ProblemEntrants::new(file.problem().unwrap(), file.scenario(), *file.learning(), rounds)];
 /// enter(&mut fields, &["oasm".into()]).unwrap();
 /// // FeedBAL is always there; `oasm` is made for another form of problem.
 /// assert_eq!(fields[0].contests[0].learner.label(), "feedbal");

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::results::run::gap;
 use emab::Conditions;
 use emab::learners::{Access, ParameterValue};
-use emab::stats::Moments;
+use emab::stats::{Moments, NORMAL_975};
 
-/// Half the width of a 95 % interval, in standard errors.
-const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
 /// Differences below this part of what is compared are rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -59,7 +57,7 @@ impl Measured {
 
     /// Whether its 95 % interval has 0 in it. A difference of exactly 0 always has.
     pub fn is_within_noise(&self) -> bool {
-        self.mean.abs() <= TWO_SIDED_95 * self.stderr
+        self.mean.abs() <= NORMAL_975 * self.stderr
     }
 
     fn is_tie(&self) -> bool {

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::results::LearnerResult;
 use crate::{Control, Experiment, Finish, Shard};
 use emab::learners::LearnerConfig;
-use emab_problem::{Format, ProblemFile};
+use emab_problem::{Format, ProblemFile, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -187,10 +187,6 @@ fn digest(parts: &[&str]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl Cell {
     fn new(
         file: &SweepFile,
@@ -261,7 +257,7 @@ impl Cell {
             .map_err(|error| self.problem_error(error))?;
         Ok(Experiment {
             problem,
-            circumstances: self.problem.circumstances(),
+            circumstances: self.problem.scenario(),
             learners: vec![self.learner.clone()],
             episodes: file.episodes,
             runs: file.runs,

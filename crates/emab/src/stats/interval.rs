@@ -1,5 +1,8 @@
 //! Confidence intervals for a share.
 
+/// The 97.5 % quantile of the normal distribution: half the width of a 95 % interval, in standard errors.
+pub const NORMAL_975: f64 = 1.959_963_984_540_054;
+
 /// The interval of Clopper and Pearson for a probability of which `hits` in `trials` were seen: it misses with a chance
 /// of at most `1 - confidence`, whatever the probability is.
 ///

@@ -4,4 +4,4 @@ mod exact;
 mod interval;
 
 pub use exact::{ExactSum, Moments};
-pub use interval::clopper_pearson;
+pub use interval::{NORMAL_975, clopper_pearson};

@@ -20,7 +20,7 @@ impl Learner for Noted {
         self.learner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.past.push(SavedEntry::Learned(episode.clone()));
+        self.past.push(SavedEntry::Episode(episode.clone()));
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -45,16 +45,16 @@ fn trained(episodes: u64) -> (Box<dyn Learner + Send>, String) {
         past: Vec::new(),
     };
     noted.reset(Stream::new(1, 0, Role::Learner));
-    let mut world = ConditionedEnvironment::new(problem, &file.circumstances(), episodes).unwrap();
+    let mut world = ConditionedEnvironment::new(problem, &file.scenario(), episodes).unwrap();
     world.restart(1, 0);
     for _ in 0..episodes {
         world.play(&mut noted).unwrap();
     }
     let saved = SavedLearner {
-        file: SavedLearner::spec_of(&file).unwrap(),
+        file: file.without_model().unwrap(),
         learner: "feedbal:width=sound".into(),
         seed: 1,
-        past: noted.past,
+        entries: noted.past,
     };
     let mut text = Vec::new();
     saved.write(&mut text).unwrap();
@@ -63,7 +63,7 @@ fn trained(episodes: u64) -> (Box<dyn Learner + Send>, String) {
 
 /// A study of the same problem, with some fields set.
 fn study(fields: Value) -> String {
-    let file = SavedLearner::spec_of(&screening()).unwrap();
+    let file = screening().without_model().unwrap();
     let mut spec: Value = serde_json::from_str(file.canonical()).unwrap();
     spec["learner"] = "feedbal:width=sound".into();
     for (name, value) in fields.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! TOML and JSON as one tree whose every part knows where it stands in the text.
+//! TOML and JSON documents as one tree of values with their positions in the text.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,47 +8,52 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Mistake;
+use crate::error::Diagnostic;
 
-/// A value and where it stands.
+/// A value with its position in the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct SpannedValue {
     pub(crate) span: Range<usize>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Null,
     Bool(bool),
     Number(f64),
     Text(String),
-    Array(Vec<Node>),
-    Table(Vec<(Key, Node)>),
+    Array(Vec<SpannedValue>),
+    Table(Vec<(SpannedKey, SpannedValue)>),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
+pub(crate) struct SpannedKey {
     pub(crate) name: String,
     pub(crate) span: Range<usize>,
 }
 
-impl Node {
-    /// What it is, with its article.
-    pub(crate) fn what(&self) -> &'static str {
+impl SpannedValue {
+    /// Name of the type, with its article.
+    pub(crate) fn type_name(&self) -> &'static str {
         match self.kind {
-            Kind::Null => "null",
-            Kind::Bool(_) => "true or false",
-            Kind::Number(_) => "a number",
-            Kind::Text(_) => "a text",
-            Kind::Array(_) => "a list",
-            Kind::Table(_) => "a table",
+            ValueKind::Null => "null",
+            ValueKind::Bool(_) => "true or false",
+            ValueKind::Number(_) => "a number",
+            ValueKind::Text(_) => "a text",
+            ValueKind::Array(_) => "a list",
+            ValueKind::Table(_) => "a table",
         }
     }
 
-    /// Where the content of a text stands, if it stands there as it is, without escapes.
+    /// The error that this value has the wrong type.
+    pub(crate) fn wrong_type(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(&self.span, message, format!("got {}", self.type_name()))
+    }
+
+    /// Where the content of a text begins, if it is written without escapes.
     pub(crate) fn text_start(&self, source: &str) -> Option<usize> {
-        let Kind::Text(text) = &self.kind else {
+        let ValueKind::Text(text) = &self.kind else {
             return None;
         };
         let written = source.get(self.span.clone())?;
@@ -63,21 +68,21 @@ impl Node {
             .then_some(self.span.start + quotes)
     }
 
-    /// The same content for the same problem, whichever way it was written.
+    /// Canonical JSON: the same for TOML and JSON files of the same content.
     pub(crate) fn canonical(&self) -> serde_json::Value {
         use serde_json::Value;
         match &self.kind {
-            Kind::Null => Value::Null,
-            Kind::Bool(b) => Value::Bool(*b),
-            Kind::Number(n)
+            ValueKind::Null => Value::Null,
+            ValueKind::Bool(b) => Value::Bool(*b),
+            ValueKind::Number(n)
                 if n.fract() == 0.0 && n.abs() < 9e15 && !(*n == 0.0 && n.is_sign_negative()) =>
             {
                 Value::from(*n as i64)
             }
-            Kind::Number(n) => Value::from(*n),
-            Kind::Text(text) => Value::from(text.as_str()),
-            Kind::Array(nodes) => nodes.iter().map(Node::canonical).collect(),
-            Kind::Table(entries) => Value::Object(
+            ValueKind::Number(n) => Value::from(*n),
+            ValueKind::Text(text) => Value::from(text.as_str()),
+            ValueKind::Array(nodes) => nodes.iter().map(SpannedValue::canonical).collect(),
+            ValueKind::Table(entries) => Value::Object(
                 entries
                     .iter()
                     .map(|(key, node)| (key.name.clone(), node.canonical()))
@@ -87,8 +92,8 @@ impl Node {
     }
 }
 
-pub(crate) fn parse_toml(text: &str) -> Result<Node, Mistake> {
-    let table = DeTable::parse(text).map_err(|error| Mistake {
+pub(crate) fn parse_toml(text: &str) -> Result<SpannedValue, Diagnostic> {
+    let table = DeTable::parse(text).map_err(|error| Diagnostic {
         span: Some(error.span().unwrap_or(0..0)),
         message: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
         label: "here".into(),
@@ -96,37 +101,37 @@ pub(crate) fn parse_toml(text: &str) -> Result<Node, Mistake> {
     })?;
     let span = 0..text.len();
     let kind = toml_table(table.get_ref())?;
-    Ok(Node { span, kind })
+    Ok(SpannedValue { span, kind })
 }
 
-fn toml_table(table: &DeTable<'_>) -> Result<Kind, Mistake> {
+fn toml_table(table: &DeTable<'_>) -> Result<ValueKind, Diagnostic> {
     let mut entries = Vec::new();
     for (key, value) in table {
-        let key = Key {
+        let key = SpannedKey {
             name: key.get_ref().to_string(),
             span: key.span(),
         };
         entries.push((key, toml_value(value.span(), value.get_ref())?));
     }
-    Ok(Kind::Table(entries))
+    Ok(ValueKind::Table(entries))
 }
 
-fn toml_value(span: Range<usize>, value: &DeValue<'_>) -> Result<Node, Mistake> {
+fn toml_value(span: Range<usize>, value: &DeValue<'_>) -> Result<SpannedValue, Diagnostic> {
     let kind = match value {
-        DeValue::String(text) => Kind::Text(text.to_string()),
-        DeValue::Boolean(b) => Kind::Bool(*b),
+        DeValue::String(text) => ValueKind::Text(text.to_string()),
+        DeValue::Boolean(b) => ValueKind::Bool(*b),
         DeValue::Integer(integer) => {
             let digits = integer.as_str().replace('_', "");
             let value = i128::from_str_radix(&digits, integer.radix());
-            // An integer with more digits than that is a number all the same, if not an exact one.
-            Kind::Number(
+            // Longer integers are rounded.
+            ValueKind::Number(
                 value.map_or_else(|_| digits.parse().unwrap_or(f64::INFINITY), |v| v as f64),
             )
         }
         DeValue::Float(float) => {
-            Kind::Number(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
+            ValueKind::Number(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
         }
-        DeValue::Array(values) => Kind::Array(
+        DeValue::Array(values) => ValueKind::Array(
             values
                 .iter()
                 .map(|v| toml_value(v.span(), v.get_ref()))
@@ -134,16 +139,20 @@ fn toml_value(span: Range<usize>, value: &DeValue<'_>) -> Result<Node, Mistake> 
         ),
         DeValue::Table(table) => toml_table(table)?,
         DeValue::Datetime(_) => {
-            return Err(Mistake::at(&span, "a problem file has no dates", "a date"));
+            return Err(Diagnostic::at(
+                &span,
+                "a problem file has no dates",
+                "a date",
+            ));
         }
     };
     finite(&span, &kind)?;
-    Ok(Node { span, kind })
+    Ok(SpannedValue { span, kind })
 }
 
-fn finite(span: &Range<usize>, kind: &Kind) -> Result<(), Mistake> {
+fn finite(span: &Range<usize>, kind: &ValueKind) -> Result<(), Diagnostic> {
     match kind {
-        Kind::Number(n) if !n.is_finite() => Err(Mistake::at(
+        ValueKind::Number(n) if !n.is_finite() => Err(Diagnostic::at(
             span,
             format!("every number must be finite, got {n}"),
             "not finite",
@@ -152,8 +161,8 @@ fn finite(span: &Range<usize>, kind: &Kind) -> Result<(), Mistake> {
     }
 }
 
-pub(crate) fn parse_json(text: &str) -> Result<Node, Mistake> {
-    // A byte order mark is no part of the text.
+pub(crate) fn parse_json(text: &str) -> Result<SpannedValue, Diagnostic> {
+    // Skips a byte order mark.
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = text.len() - body.len();
     let raw: &RawValue =
@@ -161,7 +170,7 @@ pub(crate) fn parse_json(text: &str) -> Result<Node, Mistake> {
     json_value(raw, text, 0)
 }
 
-fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Mistake {
+fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Diagnostic {
     let line_start: usize = text
         .split_inclusive('\n')
         .take(error.line().saturating_sub(1))
@@ -170,38 +179,38 @@ fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Mistake {
     let at = skipped + (line_start + error.column().saturating_sub(1)).min(text.len());
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
-    Mistake::at(
+    Diagnostic::at(
         &(at..at + 1),
         format!("this is not JSON: {message}"),
         "here",
     )
 }
 
-/// Deeper than any quantity; every level is read once more for each level above it.
-const DEEPEST: usize = 16;
+/// Deeper than any quantity. A value is parsed once for each level above it.
+const MAX_DEPTH: usize = 16;
 
-/// Each level is read with its parts left raw: slices of the text, which tell where they stand.
-fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<Node, Mistake> {
+/// Parses one level; inner values stay raw slices of the text, which give their positions.
+fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, Diagnostic> {
     let written = raw.get();
     let start = written.as_ptr() as usize - text.as_ptr() as usize;
     let span = start..start + written.len();
-    if depth > DEEPEST {
-        let message = format!("lists and objects may be nested {DEEPEST} deep, not deeper");
-        return Err(Mistake::at(&(start..start + 1), message, "too deep"));
+    if depth > MAX_DEPTH {
+        let message = format!("lists and objects may be nested {MAX_DEPTH} deep, not deeper");
+        return Err(Diagnostic::at(&(start..start + 1), message, "too deep"));
     }
-    let wrong = |error: serde_json::Error| {
+    let invalid = |error: serde_json::Error| {
         let message = error.to_string();
         let message = message
             .split(" at line ")
             .next()
             .unwrap_or_default()
             .to_owned();
-        Mistake::at(&span, message, "here")
+        Diagnostic::at(&span, message, "here")
     };
     let kind = match written.as_bytes().first() {
         Some(b'{') => {
-            let Entries(entries) = serde_json::from_str(written).map_err(wrong)?;
-            let mut table: Vec<(Key, Node)> = Vec::new();
+            let Entries(entries) = serde_json::from_str(written).map_err(invalid)?;
+            let mut table: Vec<(SpannedKey, SpannedValue)> = Vec::new();
             let mut names = HashSet::new();
             for (name, value) in entries {
                 let node = json_value(value, text, depth + 1)?;
@@ -209,38 +218,38 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<Node, Mistake>
                     .rfind('"')
                     .map_or(node.span.start, |i| i + 1);
                 let key_start = opening_quote(text, key_end.saturating_sub(1));
-                let key = Key {
+                let key = SpannedKey {
                     name,
                     span: key_start..key_end,
                 };
                 if !names.insert(key.name.clone()) {
                     let message = format!("`{}` is given twice", key.name);
-                    return Err(Mistake::at(&key.span, message, "the second time"));
+                    return Err(Diagnostic::at(&key.span, message, "the second time"));
                 }
                 table.push((key, node));
             }
-            Kind::Table(table)
+            ValueKind::Table(table)
         }
         Some(b'[') => {
-            let Items(items) = serde_json::from_str(written).map_err(wrong)?;
-            Kind::Array(
+            let Items(items) = serde_json::from_str(written).map_err(invalid)?;
+            ValueKind::Array(
                 items
                     .into_iter()
                     .map(|item| json_value(item, text, depth + 1))
                     .collect::<Result<_, _>>()?,
             )
         }
-        Some(b'"') => Kind::Text(serde_json::from_str(written).map_err(wrong)?),
-        Some(b't') => Kind::Bool(true),
-        Some(b'f') => Kind::Bool(false),
-        Some(b'n') => Kind::Null,
-        _ => Kind::Number(written.parse().unwrap_or(f64::NAN)),
+        Some(b'"') => ValueKind::Text(serde_json::from_str(written).map_err(invalid)?),
+        Some(b't') => ValueKind::Bool(true),
+        Some(b'f') => ValueKind::Bool(false),
+        Some(b'n') => ValueKind::Null,
+        _ => ValueKind::Number(written.parse().unwrap_or(f64::NAN)),
     };
     finite(&span, &kind)?;
-    Ok(Node { span, kind })
+    Ok(SpannedValue { span, kind })
 }
 
-/// Where the string that is closed at `close` was opened: at the last quote before it that no backslash escapes.
+/// The opening quote of the string that ends at `close`: the last unescaped quote before it.
 fn opening_quote(text: &str, close: usize) -> usize {
     let mut before = close;
     while let Some(quote) = text[..before].rfind('"') {

@@ -1,0 +1,204 @@
+//! Further lines of a saved learner: episodes, as the decision service imports them, and queries.
+
+use std::collections::{HashMap, HashSet};
+
+use emab::{Episode, Names, Spec};
+use serde::{Deserialize, Serialize};
+
+use super::SavedEntry;
+use crate::json::{LenientU64, Name, truncate};
+use crate::validate::validate_episode;
+use emab_problem::{NAME_RULE, is_name};
+
+/// The learner was asked for an action.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QueryLine {
+    /// Step and state.
+    ask: (LenientU64, LenientU64),
+}
+
+/// The learner learned from an episode.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EpisodeLine {
+    id: String,
+    actions: Vec<Name>,
+    feedbacks: Vec<Name>,
+    costs: Vec<Option<f64>>,
+    rewards: Vec<Option<f64>>,
+}
+
+impl QueryLine {
+    /// Fails if the step or the state is out of range.
+    pub(super) fn new(spec: &Spec, t: usize, x: usize) -> Result<QueryLine, String> {
+        let (steps, states) = (spec.horizon(), spec.states().len());
+        if !(1..=steps).contains(&t) || x >= states {
+            return Err(format!(
+                "`ask` is [{t}, {x}]: steps are 1 to {steps}, and states 0 to {}",
+                states - 1
+            ));
+        }
+        Ok(QueryLine {
+            ask: (LenientU64(t as u64), LenientU64(x as u64)),
+        })
+    }
+}
+
+impl EpisodeLine {
+    /// The line of a valid episode.
+    pub(super) fn new(spec: &Spec, id: u64, episode: &Episode) -> EpisodeLine {
+        // The service expects complete lists, with null for unknown values.
+        let values = |values: &[f64], count: usize| {
+            let known = |i| values.get(i).copied().filter(|value: &f64| !value.is_nan());
+            (0..count).map(known).collect()
+        };
+        let names = |names: &Names, indices: &[usize]| {
+            let name = |&i: &usize| Name::Text(names.name(i).into_owned());
+            indices.iter().map(name).collect()
+        };
+        let taken = episode.actions.len();
+        EpisodeLine {
+            id: format!("learned-{id}"),
+            actions: names(spec.actions(), &episode.actions),
+            feedbacks: names(spec.feedbacks(), &episode.feedbacks),
+            costs: values(&episode.costs, taken),
+            rewards: values(&episode.rewards, taken + 1),
+        }
+    }
+}
+
+/// Indices of actions and feedbacks by name.
+pub(super) struct NameIndex {
+    actions: HashMap<String, usize>,
+    feedbacks: HashMap<String, usize>,
+}
+
+impl NameIndex {
+    pub(super) fn new(spec: &Spec) -> NameIndex {
+        let index = |names: &Names| {
+            let entry = |i| (names.name(i).into_owned(), i);
+            (0..names.len()).map(entry).collect()
+        };
+        NameIndex {
+            actions: index(spec.actions()),
+            feedbacks: index(spec.feedbacks()),
+        }
+    }
+}
+
+/// Parses a line. Episode ids must be unique: the service treats a second episode of the same id as a repetition.
+pub(super) fn read(
+    spec: &Spec,
+    names: &NameIndex,
+    text: &str,
+    ids: &mut HashSet<String>,
+) -> Result<SavedEntry, String> {
+    if !text.starts_with('{') {
+        return Err(format!(
+            "expected a JSON object, an episode or a question, got {}",
+            truncate(text)
+        ));
+    }
+    let line = match serde_json::from_str::<EpisodeLine>(text) {
+        Ok(line) => line,
+        Err(error) => {
+            // An object with the field `ask` is read as a query.
+            return match serde_json::from_str::<QueryLine>(text) {
+                Ok(QueryLine { ask: (t, x) }) => {
+                    let (t, x) = (t.index(), x.index());
+                    QueryLine::new(spec, t, x)?;
+                    Ok(SavedEntry::Query(t, x))
+                }
+                Err(other) if is_query(text) => Err(json_error_text(&other)),
+                Err(_) => Err(json_error_text(&error)),
+            };
+        }
+    };
+    if !is_name(&line.id) {
+        return Err(format!(
+            "`{}` cannot be the name of an episode: {NAME_RULE}",
+            truncate(&line.id)
+        ));
+    }
+    let values = |values: Vec<Option<f64>>| {
+        let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+        values.collect::<Vec<f64>>()
+    };
+    let taken = line.actions.len();
+    for (field, count, expected) in [
+        ("costs", line.costs.len(), taken),
+        ("rewards", line.rewards.len(), taken + 1),
+    ] {
+        if count != expected {
+            return Err(format!(
+                "`{field}` has {count} values and the episode {expected}: write null for an unknown value"
+            ));
+        }
+    }
+    let episode = Episode {
+        states: Vec::new(),
+        actions: resolve("action", &names.actions, &line.actions)?,
+        feedbacks: resolve("feedback", &names.feedbacks, &line.feedbacks)?,
+        costs: values(line.costs),
+        rewards: values(line.rewards),
+    };
+    let episode = validate_episode(spec, episode)?;
+    if let Some(id) = ids.replace(line.id) {
+        return Err(format!(
+            "there is an episode `{id}` already: names of episodes must be unique"
+        ));
+    }
+    Ok(SavedEntry::Episode(episode))
+}
+
+/// Whether a line of a saved learner is a query, valid or not.
+///
+/// ```
+/// assert!(emab_log::is_query(r#"{"ask": [1, 0]}"#));
+/// assert!(!emab_log::is_query(r#"{"id": "learned-1"}"#));
+/// ```
+pub fn is_query(line: &str) -> bool {
+    #[derive(Deserialize)]
+    struct HasAsk {
+        #[serde(rename = "ask")]
+        _ask: serde::de::IgnoredAny,
+    }
+    serde_json::from_str::<HasAsk>(line).is_ok()
+}
+
+/// Indices of names.
+fn resolve(
+    what: &str,
+    known: &HashMap<String, usize>,
+    values: &[Name],
+) -> Result<Vec<usize>, String> {
+    let index = |value: &Name| {
+        let found = match value {
+            Name::Text(name) => known.get(name).copied(),
+            Name::Index(index) => usize::try_from(*index).ok().filter(|&i| i < known.len()),
+        };
+        found.ok_or_else(|| match value {
+            Name::Text(name) if name == "stop" => {
+                "`stop` is not listed among the actions: an episode ends after its last action"
+                    .into()
+            }
+            Name::Text(_) => format!("there is no {what} {value}"),
+            Name::Index(_) => {
+                let last = known.len() - 1;
+                format!("there is no {what} {value}: indices are 0 to {last}")
+            }
+        })
+    };
+    values.iter().map(index).collect()
+}
+
+/// The error with its column only: each line is parsed by itself, so serde's line number is always 1.
+pub(super) fn json_error_text(error: &serde_json::Error) -> String {
+    let (text, column) = (error.to_string(), error.column());
+    let place = format!(" at line {} column {column}", error.line());
+    match text.strip_suffix(&place) {
+        Some(what) => format!("{what}, at column {column}"),
+        None => text,
+    }
+}

@@ -1,0 +1,136 @@
+//! Typed access to the fields of a section, with errors for unknown fields and wrong types.
+
+use std::collections::HashSet;
+
+use emab::Names;
+use emab::learners::nearest;
+use emab::spec::format_number;
+
+use crate::error::Diagnostic;
+use crate::spanned::{SpannedKey, SpannedValue, ValueKind};
+
+/// Fields of a section, by name.
+pub(crate) struct Fields<'a> {
+    entries: &'a [(SpannedKey, SpannedValue)],
+    place: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    /// Fails if the value is no table or has a field that is not in `known`.
+    pub(crate) fn of(
+        node: &'a SpannedValue,
+        place: &'static str,
+        known: &[&str],
+    ) -> Result<Fields<'a>, Diagnostic> {
+        let ValueKind::Table(entries) = &node.kind else {
+            let message = format!("{place} must be a table");
+            return Err(node.wrong_type(message));
+        };
+        for (key, _) in entries {
+            if !known.contains(&key.name.as_str()) {
+                let diagnostic = Diagnostic::at(
+                    &key.span,
+                    format!("unknown field `{}` in {place}", key.name),
+                    "unknown field",
+                );
+                return Err(match nearest(&key.name, known.iter().copied()) {
+                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    None => diagnostic.help(format!("there are `{}`", known.join("`, `"))),
+                });
+            }
+        }
+        Ok(Fields { entries, place })
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'a SpannedValue> {
+        let (_, node) = self.entries.iter().find(|(key, _)| key.name == name)?;
+        Some(node)
+    }
+
+    pub(super) fn need(&self, name: &str) -> Result<&'a SpannedValue, Diagnostic> {
+        self.get(name).ok_or_else(|| {
+            let message = format!("{} has no `{name}`, which must be given", self.place);
+            Diagnostic::without_span(message)
+        })
+    }
+}
+
+pub(crate) fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnostic> {
+    match &node.kind {
+        ValueKind::Text(text) if text.chars().any(char::is_control) => {
+            let message =
+                format!("`{field}` must not hold line breaks or other control characters");
+            Err(Diagnostic::at(&node.span, message, "this text"))
+        }
+        ValueKind::Text(text) => Ok(text.clone()),
+        _ => Err(node.wrong_type(format!("`{field}` must be a text"))),
+    }
+}
+
+pub(crate) fn number(node: &SpannedValue, field: &str) -> Result<f64, Diagnostic> {
+    match node.kind {
+        ValueKind::Number(value) => Ok(value),
+        _ => {
+            let message = format!("`{field}` must be a number");
+            Err(node.wrong_type(message))
+        }
+    }
+}
+
+pub(super) fn count(node: &SpannedValue, field: &str) -> Result<usize, Diagnostic> {
+    match node.kind {
+        // A double represents every integer below 2^53; the limits are far below that.
+        ValueKind::Number(value) if value.fract() == 0.0 && (0.0..9e15).contains(&value) => {
+            Ok(value as usize)
+        }
+        ValueKind::Number(value) => {
+            let least = usize::from(field != "start");
+            let message = format!(
+                "`{field}` must be a whole number of at least {least}, got {}",
+                format_number(value)
+            );
+            Err(Diagnostic::at(&node.span, message, "out of range"))
+        }
+        _ => {
+            let message = format!("`{field}` must be a whole number");
+            Err(node.wrong_type(message))
+        }
+    }
+}
+
+pub(super) fn names(
+    node: &SpannedValue,
+    field: &str,
+    prefix: &'static str,
+) -> Result<Names, Diagnostic> {
+    let ValueKind::Array(items) = &node.kind else {
+        if let ValueKind::Number(_) = node.kind {
+            return Ok(Names::Count(count(node, field)?, prefix));
+        }
+        let message = format!("`{field}` must be a count or a list of names");
+        return Err(node.wrong_type(message));
+    };
+    let mut list: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for item in items {
+        let name = text(item, field)?;
+        let wrong = |message: &str| {
+            Err(Diagnostic::at(
+                &item.span,
+                format!("`{field}`: {message}"),
+                "this name",
+            ))
+        };
+        if name == "stop" && field == "actions" {
+            return wrong("`stop` always exists and is never listed");
+        }
+        if name.is_empty() || name.contains('\'') || name.chars().any(char::is_control) {
+            return wrong("a name must not be empty nor hold quotes or control characters");
+        }
+        if !seen.insert(name.clone()) {
+            return wrong(&format!("`{name}` is listed twice"));
+        }
+        list.push(name);
+    }
+    Ok(Names::List(list))
+}

@@ -1,0 +1,242 @@
+//! Problem files: the public type and its queries.
+
+mod fields;
+mod read;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use emab::conformance::{ReachSummary, check_problem, check_spec};
+use emab::environment::ModelPhase;
+use emab::learners::LearnerDefaults;
+use emab::spec::PointError;
+use emab::{Conditions, Model, Names, Problem, Scenario, Spec};
+use serde_json::Value;
+
+use crate::builtin::BUILTIN;
+use crate::error::{Diagnostic, ReadError};
+use crate::spanned::{SpannedValue, parse_json, parse_toml};
+use crate::table::SharedTable;
+
+pub(crate) use fields::{Fields, number, text};
+use read::read;
+
+/// Syntax of a problem file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// TOML.
+    Toml,
+    /// JSON.
+    Json,
+}
+
+/// A well-formed problem file.
+///
+/// Quantities are checked when they are evaluated; [`ProblemFile::check`] evaluates them at every reachable pair.
+#[derive(Clone, Debug)]
+pub struct ProblemFile {
+    file: String,
+    text: Arc<str>,
+    name: String,
+    description: String,
+    spec: Arc<Spec>,
+    model: Option<Model>,
+    conditions: Conditions,
+    /// Models that replace the first one, each with the episode it begins at.
+    later: Vec<(u64, Model)>,
+    learning: LearnerDefaults,
+    tree: Arc<SpannedValue>,
+    canonical: String,
+    hash: String,
+    tables: Vec<(&'static str, SharedTable)>,
+}
+
+impl ProblemFile {
+    /// Parses a text in the syntax of the file name's extension, `.toml` or `.json`.
+    pub fn parse(file: &str, text: &str) -> Result<ProblemFile, ReadError> {
+        let ending = Path::new(file)
+            .extension()
+            .and_then(|e| e.to_str())
+            .map(str::to_ascii_lowercase);
+        let format = match ending.as_deref() {
+            Some("toml") => Format::Toml,
+            Some("json") => Format::Json,
+            _ => {
+                let message = "a problem file ends in .toml or .json";
+                return Err(Diagnostic::without_span(message).in_file(file, &text.into()));
+            }
+        };
+        ProblemFile::parse_as(format, file, text)
+    }
+
+    /// Parses a text of this format; errors name it `file`.
+    pub fn parse_as(format: Format, file: &str, text: &str) -> Result<ProblemFile, ReadError> {
+        let source: Arc<str> = text.into();
+        let tree = match format {
+            Format::Toml => parse_toml(text),
+            Format::Json => parse_json(text),
+        };
+        tree.and_then(|tree| read(file, &source, &tree.into(), None))
+            .map_err(|diagnostic| diagnostic.in_file(file, &source))
+    }
+
+    /// The built-in problem of this name, if there is one.
+    pub fn builtin(name: &str) -> Option<Result<ProblemFile, ReadError>> {
+        let builtin = BUILTIN.iter().find(|builtin| builtin.name == name)?;
+        let file = format!("problems/{name}.toml");
+        Some(ProblemFile::parse_as(Format::Toml, &file, builtin.text))
+    }
+
+    /// Name of the problem.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One-line description; may be empty.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// What learners may use.
+    pub fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    /// Whether the file has a `[model]`.
+    pub fn has_model(&self) -> bool {
+        self.model.is_some()
+    }
+
+    /// Defaults for learners.
+    pub fn learning(&self) -> &LearnerDefaults {
+        &self.learning
+    }
+
+    /// Content of the file as JSON in canonical form, with the name.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    /// The canonical JSON without `model` and `conditions`: what learners may use.
+    pub fn spec_json(&self) -> String {
+        let mut value = self.tree.canonical();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("name".into(), Value::from(self.name.as_str()));
+            fields.remove("model");
+            fields.remove("conditions");
+        }
+        value.to_string()
+    }
+
+    /// The same problem without `model` and `conditions`.
+    pub fn without_model(&self) -> Result<ProblemFile, ReadError> {
+        ProblemFile::parse_as(Format::Json, "problem", &self.spec_json())
+    }
+
+    /// SHA-256, in hexadecimal, of the canonical content without name and description.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The problem; fails if the file has no `[model]`.
+    pub fn problem(&self) -> Result<Arc<Problem>, ReadError> {
+        match &self.model {
+            Some(model) => Ok(self.problem_of(model)),
+            None => Err(Diagnostic::without_span(
+                "this problem has no [model]: it can be studied live, not simulated or solved",
+            )
+            .help("state `feedback`, `cost` and `reward` in a table [model]")
+            .in_file(&self.file, &self.text)),
+        }
+    }
+
+    /// Conditions that the problem is simulated under.
+    ///
+    /// ```
+    /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
+    /// assert!(file.conditions().is_none());
+    /// let conditions = file.conditions().with(["delay=20", "drift=p:0.4@5000"]).unwrap();
+    /// let file = file.with_conditions(&conditions).unwrap();
+    /// assert_eq!(file.scenario().phases[0].first, 5000);
+    /// ```
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// The same file with these conditions instead of its own.
+    pub fn with_conditions(&self, conditions: &Conditions) -> Result<ProblemFile, ReadError> {
+        read(&self.file, &self.text, &self.tree, Some(conditions))
+            .map_err(|diagnostic| diagnostic.in_file(&self.file, &self.text))
+    }
+
+    /// The conditions with the models that drift leads to.
+    pub fn scenario(&self) -> Scenario {
+        let phase = |(first, model): &(u64, Model)| ModelPhase {
+            first: *first,
+            problem: self.problem_of(model),
+        };
+        Scenario {
+            conditions: self.conditions.clone(),
+            phases: self.later.iter().map(phase).collect(),
+        }
+    }
+
+    fn problem_of(&self, model: &Model) -> Arc<Problem> {
+        let (name, spec) = (self.name.clone(), self.spec.clone());
+        Arc::new(Problem::new(name, spec, model.clone()))
+    }
+
+    /// Checks all quantities at every reachable pair, up to `limit` pairs, under every model of the drift; without a
+    /// model, the quantities of the specification.
+    pub fn check(&self, limit: usize) -> Result<ReachSummary, ReadError> {
+        let reached = match self.problem() {
+            Ok(problem) => check_problem(&problem, limit),
+            Err(_) => check_spec(&self.spec, limit),
+        }
+        .map_err(|error| self.locate(&error))?;
+        for phase in self.scenario().phases {
+            check_problem(&phase.problem, limit).map_err(|error| ReadError {
+                help: Some(format!(
+                    "this holds for the model from episode {} on, after `drift`",
+                    phase.first
+                )),
+                ..self.locate(&error)
+            })?;
+        }
+        Ok(reached)
+    }
+
+    /// The error of a quantity at a point, with its place in the file.
+    pub fn locate(&self, error: &PointError) -> ReadError {
+        let span = error.span.clone().or_else(|| {
+            let found = self.tables.iter().find(|(name, _)| *name == error.quantity);
+            found.map(|(_, table)| table.0.span(error.point))
+        });
+        let point = error.point;
+        let mut place = format!(
+            "t = {}, x = {}",
+            point.t,
+            index_and_name(point.x, self.spec.states())
+        );
+        if let Some(a) = point.a {
+            place += &format!(", a = {}", index_and_name(a, self.spec.actions()));
+        }
+        if let Some(f) = point.f {
+            place += &format!(", f = {}", index_and_name(f, self.spec.feedbacks()));
+        }
+        Diagnostic {
+            span,
+            message: format!("`{}` is wrong at {place}", error.quantity),
+            label: error.what.clone(),
+            help: None,
+        }
+        .in_file(&self.file, &self.text)
+    }
+}
+
+fn index_and_name(i: usize, names: &Names) -> String {
+    match names {
+        Names::List(_) => format!("{i} ({})", names.name(i)),
+        Names::Count(..) => i.to_string(),
+    }
+}

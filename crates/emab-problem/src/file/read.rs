@@ -1,0 +1,454 @@
+//! Reads the sections of a problem file: from the parsed document to a specification, a model, conditions and defaults
+//! for learners.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use emab::learners::{LearnerDefaults, nearest};
+use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Sigma2, Spec};
+use serde_json::Value;
+
+use super::ProblemFile;
+use super::fields::{Fields, count, names, number, text};
+use crate::conditions::{canonical, conditions, later_scopes, place_of};
+use crate::error::Diagnostic;
+use crate::expression::SymbolTable;
+use crate::hash::sha256_hex;
+use crate::spanned::{SpannedValue, ValueKind};
+use crate::table::{Dimension, QuantityContext, SharedTable, Table};
+
+/// Fields of the file and of its sections.
+const FIELDS: [&str; 13] = [
+    "name",
+    "description",
+    "horizon",
+    "states",
+    "actions",
+    "feedbacks",
+    "start",
+    "transition",
+    "allowed",
+    "parameters",
+    "model",
+    "conditions",
+    "learning",
+];
+const MODEL_FIELDS: [&str; 5] = ["feedback", "cost", "reward", "cost_noise", "reward_noise"];
+const LEARNING_FIELDS: [&str; 6] = [
+    "delta",
+    "sigma2",
+    "sigma2_cost",
+    "sigma2_reward",
+    "feedback_spread",
+    "reward_range",
+];
+
+/// Reads a document; `given` conditions replace those in the file.
+pub(super) fn read(
+    file: &str,
+    source: &Arc<str>,
+    tree: &Arc<SpannedValue>,
+    given: Option<&Conditions>,
+) -> Result<ProblemFile, Diagnostic> {
+    let top = Fields::of(tree, "a problem file", &FIELDS)?;
+    let stem = Path::new(file)
+        .file_stem()
+        .and_then(|s| s.to_str())
+        .unwrap_or("problem");
+    let name = top
+        .get("name")
+        .map_or(Ok(stem.to_owned()), |node| text(node, "name"))?;
+    let description = top
+        .get("description")
+        .map_or(Ok(String::new()), |node| text(node, "description"))?;
+
+    let mut scope = SymbolTable::default();
+    let horizon = count(top.need("horizon")?, "horizon")?;
+    let states = names(top.need("states")?, "states", "")?;
+    let actions = names(top.need("actions")?, "actions", "a")?;
+    let feedbacks = names(top.need("feedbacks")?, "feedbacks", "")?;
+    let parameters = match top.get("parameters") {
+        Some(node) => parameters(node)?,
+        None => Vec::new(),
+    };
+    for (name, value) in &parameters {
+        scope.add(name, *value);
+    }
+    for (names, node) in [
+        (&states, "states"),
+        (&actions, "actions"),
+        (&feedbacks, "feedbacks"),
+    ] {
+        let Names::List(list) = names else { continue };
+        for (i, name) in list.iter().enumerate() {
+            if is_parameter(&top, name) {
+                let message = format!("`{name}` in `{node}` is also a parameter");
+                return Err(Diagnostic::at(
+                    &top.need(node)?.span,
+                    message,
+                    "names must differ",
+                ));
+            }
+            scope.add(name, i as f64);
+        }
+    }
+    let sizes = [
+        Dimension {
+            variable: 0,
+            length: horizon.saturating_sub(1),
+            name: "steps",
+        },
+        Dimension {
+            variable: 1,
+            length: states.len(),
+            name: "states",
+        },
+        Dimension {
+            variable: 2,
+            length: actions.len(),
+            name: "actions",
+        },
+        Dimension {
+            variable: 3,
+            length: feedbacks.len(),
+            name: "feedbacks",
+        },
+    ];
+    let context = |quantity, variables| context_for(source, &scope, quantity, variables);
+    let mut tables = Vec::new();
+    let spec = Spec::new(horizon, states, actions, feedbacks).map_err(|error| {
+        let emab::spec::SpecError::Size { field, .. } = error else {
+            return Diagnostic::without_span(error.to_string());
+        };
+        at_field(&top, field, error.to_string())
+    })?;
+    let node = top.need("transition")?;
+    let transition = Table::read(node, &sizes, &context("transition", &["t", "x", "a", "f"]))?;
+    let mut spec = spec.transition(keep(&mut tables, "transition", transition));
+    if let Some(node) = top.get("allowed") {
+        let allowed = Table::read(node, &sizes[..3], &context("allowed", &["t", "x", "a"]))?;
+        spec = spec.allowed(keep(&mut tables, "allowed", allowed));
+    }
+    if let Some(node) = top.get("start") {
+        let x = match &node.kind {
+            ValueKind::Text(name) => state_index(spec.states(), name).ok_or_else(|| {
+                let message = format!("no state is called `{name}`");
+                let diagnostic = Diagnostic::at(&node.span, message, "unknown state");
+                match spec.states() {
+                    Names::List(list) => match nearest(name, list.iter().map(String::as_str)) {
+                        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                        None => diagnostic,
+                    },
+                    Names::Count(..) => diagnostic.help("the states have no names: give its index"),
+                }
+            })?,
+            _ => count(node, "start")?,
+        };
+        spec = spec
+            .start_at(x)
+            .map_err(|e| Diagnostic::at(&node.span, e.to_string(), "no such state"))?;
+    }
+
+    let model = top
+        .get("model")
+        .map(|node| model(node, &sizes, &context, &mut tables))
+        .transpose()?;
+    let stated = top.get("conditions");
+    let conditions = match (given, stated) {
+        (Some(given), _) => given.clone(),
+        (None, Some(node)) => conditions(node)?,
+        (None, None) => Conditions::default(),
+    };
+    let place = |change| place_of(stated.filter(|_| given.is_none()), change);
+    let scopes = later_scopes(&conditions, &scope, &parameters, &place)?;
+    check_spec_is_fixed(&top, &sizes, source, &scope, &conditions)?;
+    let mut later = Vec::new();
+    if let Some(node) = top.get("model") {
+        for (first, scope) in &scopes {
+            let context = |quantity, variables| context_for(source, scope, quantity, variables);
+            // Entries have the places of the first model.
+            let model = self::model(node, &sizes, &context, &mut Vec::new())?;
+            later.push((*first, model));
+        }
+    }
+    let learning = top
+        .get("learning")
+        .map(learning)
+        .transpose()?
+        .unwrap_or_default();
+    let mut all = tree.canonical();
+    if let Value::Object(all) = &mut all {
+        // Conditions from elsewhere give the same canonical form as those of the file.
+        all.remove("conditions");
+        all.extend(canonical(&conditions).map(|value| ("conditions".into(), value)));
+    }
+    let mut canonical = all;
+    let mut hashed = canonical.clone();
+    if let (Value::Object(all), Value::Object(hashed)) = (&mut canonical, &mut hashed) {
+        // The name is kept and does not count for the hash.
+        all.insert("name".into(), Value::from(name.as_str()));
+        hashed.remove("name");
+        hashed.remove("description");
+    }
+    let hash = sha256_hex(hashed.to_string().as_bytes());
+    let canonical = canonical.to_string();
+    Ok(ProblemFile {
+        file: file.into(),
+        text: source.clone(),
+        name,
+        description,
+        spec: Arc::new(spec),
+        model,
+        conditions,
+        later,
+        learning,
+        tree: tree.clone(),
+        canonical,
+        hash,
+        tables,
+    })
+}
+
+/// Records a table, so that errors can point at its entries.
+fn keep(
+    tables: &mut Vec<(&'static str, SharedTable)>,
+    name: &'static str,
+    table: Table,
+) -> SharedTable {
+    let shared = SharedTable(Arc::new(table));
+    tables.push((name, shared.clone()));
+    shared
+}
+
+fn context_for<'a>(
+    source: &'a str,
+    scope: &'a SymbolTable,
+    quantity: &'static str,
+    variables: &'a [&'a str],
+) -> QuantityContext<'a> {
+    QuantityContext {
+        source,
+        scope,
+        quantity,
+        variables,
+        booleans: quantity == "allowed",
+    }
+}
+
+/// Checks that the specification does not use parameters that drift: it must parse without them.
+fn check_spec_is_fixed(
+    top: &Fields<'_>,
+    sizes: &[Dimension; 4],
+    source: &str,
+    scope: &SymbolTable,
+    conditions: &Conditions,
+) -> Result<(), Diagnostic> {
+    for change in &conditions.drift {
+        let name = change.parameter();
+        let mut without = scope.clone();
+        without.remove(name);
+        for (quantity, sizes, variables) in [
+            ("transition", &sizes[..], &["t", "x", "a", "f"][..]),
+            ("allowed", &sizes[..3], &["t", "x", "a"]),
+        ] {
+            let Some(node) = top.get(quantity) else {
+                continue;
+            };
+            let context = context_for(source, &without, quantity, variables);
+            Table::read(node, sizes, &context).map_err(|diagnostic| Diagnostic {
+                message: format!("`{quantity}` uses `{name}`, which drifts"),
+                label: "learners rely on it for all episodes".into(),
+                help: Some("let parameters drift that [model] alone uses".into()),
+                ..diagnostic
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn model<'a>(
+    node: &SpannedValue,
+    sizes: &[Dimension; 4],
+    context: &impl Fn(&'static str, &'a [&'a str]) -> QuantityContext<'a>,
+    tables: &mut Vec<(&'static str, SharedTable)>,
+) -> Result<Model, Diagnostic> {
+    let fields = Fields::of(node, "[model]", &MODEL_FIELDS)?;
+    let probabilities = fields.need("feedback")?;
+    // A flat list has one entry per feedback; a nested one is [t][x][a][f].
+    let flat = matches!(&probabilities.kind, ValueKind::Array(items) if items.iter().all(|i| !matches!(i.kind, ValueKind::Array(_))));
+    let dimensions = if flat { &sizes[3..] } else { &sizes[..] };
+    if let (true, ValueKind::Array(items)) = (flat, &probabilities.kind)
+        && items.len() != sizes[3].length
+    {
+        let message = format!("`feedback` lists {} probabilities", items.len());
+        let label = format!(
+            "expected {}, one for each of the feedbacks",
+            sizes[3].length
+        );
+        return Err(Diagnostic::at(&probabilities.span, message, label));
+    }
+    let feedback = Table::read(
+        probabilities,
+        dimensions,
+        &context("feedback", &["t", "x", "a", "f"]),
+    )?;
+
+    let node = fields.need("reward")?;
+    let steps = Dimension {
+        length: sizes[0].length + 1,
+        ..sizes[0]
+    };
+    let reward = Table::read(node, &[steps, sizes[1]], &context("reward", &["t", "x"]))?;
+
+    let feedback = keep(tables, "feedback", feedback);
+    let mut model = Model::new(feedback, keep(tables, "reward", reward));
+    if let Some(node) = fields.get("cost") {
+        let cost = Table::read(node, &sizes[..3], &context("cost", &["t", "x", "a"]))?;
+        model = model.cost(keep(tables, "cost", cost));
+    }
+    let of = |name| fields.get(name).map_or(Ok(Noise::None), noise);
+    Ok(model.noise(of("cost_noise")?, of("reward_noise")?))
+}
+
+fn noise(node: &SpannedValue) -> Result<Noise, Diagnostic> {
+    let ValueKind::Table(_) = &node.kind else {
+        let message = "a noise is a table such as { kind = \"normal\", variance = 0.1 }";
+        return Err(node.wrong_type(message));
+    };
+    let all = Fields::of(node, "this noise", &["kind", "variance", "half_width"])?;
+    let named = text(all.need("kind")?, "kind")?;
+    let takes: &[&str] = match named.as_str() {
+        "none" | "bernoulli" => &["kind"],
+        "normal" => &["kind", "variance"],
+        "uniform" => &["kind", "half_width"],
+        _ => {
+            let message = format!("unknown noise `{named}`");
+            let label = "expected none, normal, uniform or bernoulli";
+            return Err(Diagnostic::at(&all.need("kind")?.span, message, label));
+        }
+    };
+    let fields = Fields::of(node, "this noise", takes)?;
+    let parameter = |name| -> Result<(f64, &Range<usize>), Diagnostic> {
+        let node = fields.get(name).ok_or_else(|| {
+            Diagnostic::at(
+                &node.span,
+                format!("noise `{named}` needs a `{name}`"),
+                "not given here",
+            )
+        })?;
+        Ok((number(node, name)?, &node.span))
+    };
+    let built = match named.as_str() {
+        "normal" => parameter("variance").map(|(v, span)| (Noise::normal(v), span))?,
+        "uniform" => parameter("half_width").map(|(v, span)| (Noise::uniform(v), span))?,
+        "bernoulli" => return Ok(Noise::Bernoulli),
+        _ => return Ok(Noise::None),
+    };
+    built
+        .0
+        .map_err(|error| Diagnostic::at(built.1, error.to_string(), "out of range"))
+}
+
+fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
+    let fields = Fields::of(node, "[learning]", &LEARNING_FIELDS)?;
+    let get = |name| {
+        fields
+            .get(name)
+            .map(|node| Ok((number(node, name)?, node)))
+            .transpose()
+    };
+    let wrong =
+        |node: &SpannedValue, message: String| Diagnostic::at(&node.span, message, "out of range");
+    let mut learning = LearnerDefaults::default();
+    if let Some((value, node)) = get("delta")? {
+        learning.delta = Some(Delta::new(value).map_err(|e| wrong(node, e.to_string()))?);
+    }
+    for (name, place) in [
+        ("sigma2", &mut learning.sigma2),
+        ("sigma2_cost", &mut learning.sigma2_cost),
+        ("sigma2_reward", &mut learning.sigma2_reward),
+    ] {
+        if let Some((value, node)) = get(name)? {
+            *place = Some(Sigma2::named(name, value).map_err(|e| wrong(node, e.to_string()))?);
+        }
+    }
+    if let Some((value, node)) = get("feedback_spread")? {
+        let spread = FeedbackSpread::new(value).map_err(|e| wrong(node, e.to_string()))?;
+        learning.feedback_spread = Some(spread);
+    }
+    if let Some(node) = fields.get("reward_range") {
+        let range = match &node.kind {
+            ValueKind::Array(ends) if ends.len() == 2 => (
+                number(&ends[0], "reward_range")?,
+                number(&ends[1], "reward_range")?,
+            ),
+            _ => {
+                let message =
+                    "`reward_range` must be a list of two numbers, the least and the most reward";
+                return Err(node.wrong_type(message));
+            }
+        };
+        if range.0 > range.1 {
+            let message = format!("`reward_range` must rise, got [{}, {}]", range.0, range.1);
+            return Err(wrong(node, message));
+        }
+        learning.reward_range = Some(range);
+    }
+    Ok(learning)
+}
+
+fn parameters(node: &SpannedValue) -> Result<Vec<(String, f64)>, Diagnostic> {
+    let ValueKind::Table(entries) = &node.kind else {
+        return Err(node.wrong_type("[parameters] must be a table"));
+    };
+    let mut parameters = Vec::new();
+    for (key, node) in entries {
+        if SymbolTable::reserved(&key.name) {
+            let message = format!("a parameter cannot be called `{}`", key.name);
+            return Err(Diagnostic::at(
+                &key.span,
+                message,
+                "this name has a meaning in expressions",
+            ));
+        }
+        let identifier = key
+            .name
+            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && key
+                .name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !identifier {
+            let message = format!("a parameter cannot be called `{}`", key.name);
+            return Err(Diagnostic::at(
+                &key.span,
+                message,
+                "expected letters, digits and _, a letter first",
+            ));
+        }
+        parameters.push((key.name.clone(), number(node, &key.name)?));
+    }
+    Ok(parameters)
+}
+
+fn is_parameter(top: &Fields<'_>, name: &str) -> bool {
+    let Some(ValueKind::Table(entries)) = top.get("parameters").map(|node| &node.kind) else {
+        return false;
+    };
+    entries.iter().any(|(key, _)| key.name == name)
+}
+
+fn state_index(names: &Names, name: &str) -> Option<usize> {
+    match names {
+        Names::List(list) => list.iter().position(|known| known == name),
+        Names::Count(..) => None,
+    }
+}
+
+fn at_field(top: &Fields<'_>, field: &str, message: String) -> Diagnostic {
+    match top.get(field) {
+        Some(node) => Diagnostic::at(&node.span, message, "out of range"),
+        None => Diagnostic::without_span(message),
+    }
+}

@@ -1,0 +1,23 @@
+//! SHA-256 and hexadecimal encoding, for hashes that results, logs and tokens record.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes in lower-case hexadecimal.
+///
+/// ```
+/// assert_eq!(emab_problem::hex(&[0, 10, 255]), "000aff");
+/// ```
+pub fn hex(bytes: &[u8]) -> String {
+    let text = String::with_capacity(2 * bytes.len());
+    bytes.iter().fold(text, |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
