@@ -2,7 +2,7 @@
 
 use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
 
-use crate::soundness::numbers;
+use emab_sim::soundness::coefficient_words;
 use crate::table::{number, table};
 
 /// The triplets shown to people: those that add the most to Theorem 1.
@@ -210,7 +210,7 @@ fn unsound(bounds: &Bounds) -> String {
     };
     format!(
         "{which}: {} for Lemma 1, on which all bounds rest.",
-        numbers(bounds.coefficients, bounds.needed)
+        coefficient_words(bounds.coefficients, bounds.needed)
     )
 }
 

@@ -6,7 +6,6 @@ mod arena;
 mod bounds;
 mod claim;
 mod document;
-mod files;
 mod frame;
 mod mdp;
 mod npz;
@@ -14,14 +13,12 @@ mod plot;
 mod policy;
 mod promise;
 mod regret;
-mod soundness;
 mod table;
 
 pub use arena::{arena_csv, arena_text};
 pub use bounds::{bounds_text, bounds_words};
 pub use claim::{Claim, Verdict, claims_table};
 pub use document::{Block, Document};
-pub use files::{FileError, Folder, write_file};
 pub use frame::{table_csv, table_parquet};
 pub use mdp::{SolvedMdp, TooLarge};
 pub use plot::{
@@ -32,9 +29,5 @@ pub use policy::policy_table;
 pub use promise::promises_table;
 pub use regret::{
     bound_series, bound_words, confidence, curve_csv, regret_cells, regret_series, regret_table,
-};
-pub use soundness::{
-    assumed_words, missing_parameters_text, premises_words, problem_soundness_words,
-    soundness_words, stated_soundness_text,
 };
 pub use table::{number, table};

@@ -1,26 +1,40 @@
-//! Many runs of learners on a problem, in parallel, with the same result for any number of threads.
+//! Simulation: many runs of learners on a problem, in parallel, with the same result for any number of threads.
 //!
-//! What an episode is says [`emab::Environment::play`]. The engine has a faster loop that is tested against it to the
-//! bit: flat tables, whole or growing (`tables`), two runs side by side (`lanes`), learners in seats that suit them
-//! (`players`), and the loops themselves compiled for each instruction set (`vector`). Where there are conditions the
-//! plain loop plays (`plain`, [`emab::ConditionedEnvironment`]). A run's randomness
-//! depends on (seed, run, role) alone and sums are exact ([`emab::stats::ExactSum`]), so neither threads nor shards nor
-//! interruptions leave a trace in the result.
+//! - [`Experiment`]: learners on a problem; built by [`Experiment::builder`], resumed from a [`State`] or a [`RunFolder`],
+//!   split into [`Shard`]s and merged.
+//! - [`compare`]: many cells, one learner on one problem each: arenas and sweeps.
+//! - [`Verification`]: how often a learner violates the guarantees of the paper.
+//! - [`results`]: the documents that these return.
+//!
+//! [`emab::Environment::play`] defines an episode. The engine has a faster loop that is tested against it bit by bit. The
+//! random numbers of a run depend on (seed, run, role) alone and sums are exact ([`emab::stats::ExactSum`]), so threads,
+//! shards and interruptions do not change a result.
 
 pub mod compare;
 mod engine;
+mod error;
 mod experiment;
 pub mod results;
-pub mod sweep;
+mod run_set;
+mod shard;
+pub mod soundness;
 mod verify;
 
 pub use engine::choice_counts::ChoiceCounts;
 pub use engine::tally::Tally;
+pub use error::SimError;
 pub use experiment::{
-    CheckpointError, Control, Experiment, Finish, LearnerState, Progress, ReferenceValues, RunSet,
-    Shard, ShardError, SimError, State, check_checkpoints, log_spaced,
+    BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder, FileError,
+    Finish, Folder, FolderError, LearnerSource, LearnerState, PlannedRun, ProblemSource, Progress,
+    ReferenceValues, Resumed, RunFolder, RunPlan, State, check_checkpoints, has_result, log_spaced,
+    merge_runs, quoted, read_result, state_plot_name, write_file,
 };
+pub use run_set::RunSet;
+pub use shard::{Shard, ShardError};
 pub use verify::{Broken, Readings, Verification, Verified};
+
+/// The version of emab, written into every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[doc = include_str!("../../../docs/rust.md")]
 #[cfg(doctest)]

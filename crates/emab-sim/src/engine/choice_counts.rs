@@ -1,11 +1,10 @@
-//! Where the regret comes from: how often each action was chosen in each pair, and which one a run ended with there.
+//! Regret by step-state pair: how often each action was chosen there, and which one was the last of a run.
 //!
-//! Counts only. What a choice costs is known from the oracle, so that threads and interruptions leave no trace here
-//! either.
+//! Only counts are stored; the oracle gives what each choice costs. Counts do not depend on threads or interruptions.
 
 use crate::results::StateRegret;
-use emab::environment::RegretEstimator;
 use emab::oracle::{OracleError, Pair};
+use emab::environment::RegretEstimator;
 use emab::{Action, ConditionedEnvironment, Environment};
 use serde::{Deserialize, Serialize};
 
@@ -15,23 +14,23 @@ use crate::engine::vector::walk::{FastLearner, RunState};
 /// Counts by pair and action, `stop` last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceCounts {
-    /// How often it was chosen.
+    /// How often the action was chosen.
     chosen: Vec<u64>,
-    /// In how many runs it was the last that was chosen there.
+    /// In how many runs it was the last choice at the pair.
     ended_with: Vec<u64>,
 }
 
 impl ChoiceCounts {
-    /// Counts of 0 for a problem; none where regret is not known by place, or where a place has one law after another.
-    pub(crate) fn new(world: &ConditionedEnvironment) -> Option<ChoiceCounts> {
-        let environment = world.environment();
-        let known = environment.estimator() == RegretEstimator::Exact && world.phases() == 1;
-        known.then(|| {
+    /// Counts of 0 for a problem; none where regret is not exact or the model changes between episodes.
+    pub(crate) fn new(conditioned: &ConditionedEnvironment) -> Option<ChoiceCounts> {
+        let environment = conditioned.environment();
+        let exact = environment.estimator() == RegretEstimator::Exact && conditioned.phases() == 1;
+        exact.then(|| {
             let pairs = environment.pairs();
-            let cells = pairs.len() * (pairs.problem().spec().actions().len() + 1);
+            let entries = pairs.len() * (pairs.problem().spec().actions().len() + 1);
             ChoiceCounts {
-                chosen: vec![0; cells],
-                ended_with: vec![0; cells],
+                chosen: vec![0; entries],
+                ended_with: vec![0; entries],
             }
         })
     }
@@ -40,7 +39,7 @@ impl ChoiceCounts {
         self.chosen.len() == other.chosen.len() && self.ended_with.len() == other.ended_with.len()
     }
 
-    /// Adds all counts of another; none if that is of another problem.
+    /// Adds all counts of another; none if the shapes differ.
     pub(crate) fn merge(&mut self, other: &ChoiceCounts) -> Option<()> {
         if !self.has_shape_of(other) {
             return None;
@@ -53,15 +52,15 @@ impl ChoiceCounts {
     }
 
     pub(crate) fn add(&mut self, counts: &RunChoiceCounts) {
-        for &(cell, count) in &counts.chosen {
-            self.chosen[cell as usize] += count;
+        for &(entry, count) in &counts.chosen {
+            self.chosen[entry as usize] += count;
         }
-        for &(cell, count) in &counts.ended_with {
-            self.ended_with[cell as usize] += count;
+        for &(entry, count) in &counts.ended_with {
+            self.ended_with[entry as usize] += count;
         }
     }
 
-    /// What they amount to, by step and then state, as means over so many runs.
+    /// The regret by step and state, as means over this many runs.
     pub(crate) fn results(
         &self,
         environment: &mut Environment,
@@ -78,16 +77,16 @@ impl ChoiceCounts {
         };
         let name = |action: Action| spec.action_name(action).into_owned();
         let mut order: Vec<Pair> = environment.pairs().iter().collect();
-        let place = |environment: &Environment, pair| {
+        let key = |environment: &Environment, pair| {
             (
                 environment.pairs().step(pair),
                 environment.pairs().state(pair),
             )
         };
-        order.sort_by_key(|&pair| place(environment, pair));
+        order.sort_by_key(|&pair| key(environment, pair));
         let mut results = Vec::new();
         for pair in order {
-            let (t, x) = place(environment, pair);
+            let (t, x) = key(environment, pair);
             let row = pair.index() * (actions + 1)..(pair.index() + 1) * (actions + 1);
             let (chosen, ended_with) = (&self.chosen[row.clone()], &self.ended_with[row]);
             let oracle = environment.oracle();
@@ -96,8 +95,8 @@ impl ChoiceCounts {
             for (column, &count) in chosen.iter().enumerate().filter(|(_, count)| **count > 0) {
                 regret += count as f64 * oracle.regret(pair, action(column))?;
             }
-            let came: u64 = ended_with.iter().sum();
-            // The first of the most frequent.
+            let visited_runs: u64 = ended_with.iter().sum();
+            // The first of the most frequent actions.
             let most = ended_with.iter().max().copied().filter(|most| *most > 0);
             let learned = most.and_then(|most| ended_with.iter().position(|n| *n == most));
             let agreed = (0..=actions).find(|&column| action(column) == best);
@@ -110,10 +109,10 @@ impl ChoiceCounts {
                 regret: regret / runs as f64,
                 benchmark: name(best),
                 learned: learned.map(|column| name(action(column))),
-                agree: if came == 0 {
+                agree: if visited_runs == 0 {
                     0.0
                 } else {
-                    agreed as f64 / came as f64
+                    agreed as f64 / visited_runs as f64
                 },
             });
         }
@@ -121,7 +120,7 @@ impl ChoiceCounts {
     }
 }
 
-/// The counts of one block of runs that are not 0, by cell: what a thread hands over.
+/// The non-zero counts of one block of runs, by entry.
 #[derive(Default)]
 pub(crate) struct RunChoiceCounts {
     pub(crate) chosen: Vec<(u32, u64)>,
@@ -129,24 +128,24 @@ pub(crate) struct RunChoiceCounts {
 }
 
 impl RunChoiceCounts {
-    /// Adds what one run did.
-    pub(crate) fn add_run<P: FastLearner>(&mut self, tables: &Tables, seat: &RunState<P>) {
-        for &row in &*seat.visited(tables) {
+    /// Adds the choices of one run.
+    pub(crate) fn add_run<P: FastLearner>(&mut self, tables: &Tables, state: &RunState<P>) {
+        for &row in &*state.visited(tables) {
             let row = row as usize;
             let stop = row + WORDS * tables.actions;
-            let mut stopped = seat.player.count(stop);
+            let mut stopped = state.player.count(stop);
             for at in (row..stop).step_by(WORDS) {
-                let count = seat.player.count(at);
+                let count = state.player.count(at);
                 stopped -= count;
                 if count > 0 {
-                    self.chosen.push((tables.cell(at) as u32, count));
+                    self.chosen.push((tables.entry(at) as u32, count));
                 }
             }
             if stopped > 0 {
-                self.chosen.push((tables.cell(stop) as u32, stopped));
+                self.chosen.push((tables.entry(stop) as u32, stopped));
             }
             self.ended_with
-                .push((tables.cell(seat.last(row)) as u32, 1));
+                .push((tables.entry(state.last(row)) as u32, 1));
         }
     }
 }

@@ -23,7 +23,7 @@ fn run(experiment: &Experiment, by: Loop) -> State {
     let mut control = Control {
         threads: 1,
         stop: &stop,
-        watch: &mut |_, _| {},
+        record: &mut |_, _| {},
     };
     let finish = experiment.run_with(&mut state, &mut control, by);
     assert_eq!(finish.unwrap(), Finish::Complete);
@@ -33,7 +33,7 @@ fn run(experiment: &Experiment, by: Loop) -> State {
 
 /// Runs with every loop there is, and compares.
 fn compare(experiment: &Experiment) {
-    let plain = run(experiment, Loop::Plain);
+    let plain = run(experiment, Loop::Reference);
     let base = run(experiment, Loop::PairedRuns(Level::Base));
     for level in Level::all() {
         assert_eq!(run(experiment, Loop::PairedRuns(level)), base, "{level:?}");
@@ -86,7 +86,7 @@ fn conditions_of_which_nothing_comes_change_no_bit() {
         let mut zero = plain.clone();
         let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
         zero.circumstances.conditions = Conditions::default().with(texts).unwrap();
-        assert_eq!(run(&zero, Loop::Plain), run(&plain, Loop::Plain));
+        assert_eq!(run(&zero, Loop::Reference), run(&plain, Loop::Reference));
         // A law that is the same again; where laws follow one another, places are not counted.
         let places = |places| Experiment {
             places,
@@ -97,7 +97,7 @@ fn conditions_of_which_nothing_comes_change_no_bit() {
             first: 300,
             problem,
         });
-        assert_eq!(run(&again, Loop::Plain), run(&places(false), Loop::Plain));
+        assert_eq!(run(&again, Loop::Reference), run(&places(false), Loop::Reference));
     }
 }
 
@@ -262,7 +262,7 @@ fn where_tables_grow_and_the_benchmark_is_played_beside() {
             curves.collect::<Vec<_>>()
         };
         assert_eq!(
-            regrets(Loop::Plain),
+            regrets(Loop::Reference),
             regrets(Loop::PairedRuns(Level::best()))
         );
     }

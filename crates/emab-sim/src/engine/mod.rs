@@ -2,12 +2,12 @@
 //!
 //! [`reference`] plays one run after another with [`emab::ConditionedEnvironment::play`]. [`paired_runs`] is the fast
 //! engine: flat [`tables`], two runs side by side, learners as [`players`], and inner loops compiled for each
-//! instruction set ([`vector`]). Tests hold the fast engine to the reference bit by bit (`equivalence_tests`).
+//! instruction set ([`vector`]). Tests compare the fast engine with the reference bit by bit (`equivalence_tests`).
 
 pub(crate) mod choice_counts;
 #[cfg(test)]
 mod equivalence_tests;
-pub(crate) mod job;
+pub(crate) mod learner_runs;
 pub(crate) mod paired_runs;
 pub(crate) mod players;
 pub(crate) mod pool;
@@ -15,3 +15,14 @@ pub(crate) mod reference;
 pub(crate) mod tables;
 pub(crate) mod tally;
 pub(crate) mod vector;
+
+use vector::Level;
+
+/// The loop that plays the episodes.
+#[derive(Clone, Copy)]
+pub(crate) enum Loop {
+    /// Two runs side by side, with the instructions of a level.
+    PairedRuns(Level),
+    /// One run after another, step by step.
+    Reference,
+}

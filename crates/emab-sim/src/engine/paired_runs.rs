@@ -1,13 +1,14 @@
-//! Many runs of a learner: two at a time, from block to block of draws.
+//! The fast loop: two runs at a time, from block to block of draws.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use emab::learners::{BuiltLearner, Ties};
+use emab::learners::{BuiltLearner, FeedBalParameters, LearnerConfig, LearnerError, Random, Ties, Ucb1};
 use emab::oracle::OracleError;
 use emab::rng::{Block, Draws};
-use emab::{Action, PlayError, RegretBreakdown, Role, Stream};
+use emab::{Action, PlayError, Problem, RegretBreakdown, Role, Stream};
 
-use crate::engine::job::{Done, Job};
+use crate::engine::learner_runs::{LearnerRuns, RunBlock};
 use crate::engine::players::{
     PlayerState, PolicyPlayer, RandomPlayer, RecordingPlayer, SequenceUcbPlayer,
 };
@@ -17,90 +18,121 @@ use crate::engine::tally::Run;
 use crate::engine::vector::feedbal::{FeedBalPlayer, Indices};
 use crate::engine::vector::walk::{FastLearner, RunState, walk};
 use crate::engine::vector::{Fill, Level};
-use crate::experiment::SimError;
+use crate::error::SimError;
 
-/// Plays all runs of a learner in lanes, each learner in the seat that suits it: on tables of the whole problem, if
-/// there are any, else on such that grow.
+/// The player that plays a learner in the fast loop, chosen when the learner is first built.
+#[derive(Clone)]
+pub(crate) enum PlayerKind {
+    /// [`FeedBalPlayer`].
+    FeedBal(FeedBalParameters),
+    /// [`PolicyPlayer`].
+    Policy,
+    /// [`RandomPlayer`].
+    Random(Random),
+    /// [`SequenceUcbPlayer`].
+    SequenceUcb(Ucb1),
+    /// [`RecordingPlayer`]: every other learner.
+    Recording,
+}
+
+impl PlayerKind {
+    /// Builds the learner once and returns its player; fails where the learner cannot be built for the problem.
+    pub(crate) fn of(
+        config: &LearnerConfig,
+        problem: &Arc<Problem>,
+    ) -> Result<PlayerKind, LearnerError> {
+        let one_action = problem.spec().actions().len() == 1;
+        Ok(match config.build_typed(problem.spec(), Some(problem))? {
+            BuiltLearner::FeedBal(learner)
+                if one_action || learner.parameters().ties == Ties::Lowest =>
+            {
+                PlayerKind::FeedBal(*learner.parameters())
+            }
+            BuiltLearner::Policy(_) => PlayerKind::Policy,
+            BuiltLearner::Random(learner) => PlayerKind::Random(learner),
+            BuiltLearner::Ucb1(learner) => PlayerKind::SequenceUcb(*learner),
+            BuiltLearner::FeedBal(_) | BuiltLearner::Other(_) => PlayerKind::Recording,
+        })
+    }
+}
+
+/// Plays all runs of a learner two at a time: on tables of the whole problem where `tables` is set, else on tables that
+/// grow with the pairs visited.
 pub(crate) fn play_paired(
-    job: &Job<'_>,
+    task: &LearnerRuns<'_>,
+    kind: &PlayerKind,
     tables: Option<&Tables>,
     level: Level,
     pool: &Pool<'_>,
-    receive: &mut dyn FnMut(Option<Done>),
+    receive: &mut dyn FnMut(Option<RunBlock>),
 ) -> Result<(), SimError> {
-    let problem = &job.experiment.problem;
-    let build = || job.config.build(problem.spec(), Some(problem));
-    macro_rules! seat {
+    let problem = task.environment.problem(0);
+    let build = || task.config.build(problem.spec(), Some(problem));
+    macro_rules! play {
         ($player:expr) => {
             pool.run(
                 || {
                     let players = [$player, $player];
-                    Ok(PairedRunsWorker::new(job, tables, level, players)?)
+                    Ok(PairedRunsWorker::new(task, tables, level, players)?)
                 },
                 receive,
             )
         };
     }
-    let actions = problem.spec().actions().len();
-    match job.config.build_typed(problem.spec(), Some(problem))? {
-        BuiltLearner::FeedBal(learner)
-            if actions == 1 || learner.parameters().ties == Ties::Lowest =>
-        {
-            let episodes = job.experiment.episodes;
-            let index = learner.parameters().index_tables(problem.spec());
-            let indices = &Indices::new(index, episodes);
-            match actions {
-                _ if Indices::too_few_for(episodes) => {
-                    seat!(FeedBalPlayer::<0, true>::new(indices))
+    match kind {
+        PlayerKind::FeedBal(parameters) => {
+            let indices = parameters.index_tables(problem.spec());
+            let indices = &Indices::new(indices, task.episodes);
+            match problem.spec().actions().len() {
+                _ if Indices::too_few_for(task.episodes) => {
+                    play!(FeedBalPlayer::<0, true>::new(indices))
                 }
-                1 => seat!(FeedBalPlayer::<1, false>::new(indices)),
-                _ => seat!(FeedBalPlayer::<0, false>::new(indices)),
+                1 => play!(FeedBalPlayer::<1, false>::new(indices)),
+                _ => play!(FeedBalPlayer::<0, false>::new(indices)),
             }
         }
-        BuiltLearner::Policy(_) => seat!(PolicyPlayer::new(build()?)),
-        BuiltLearner::Random(learner) => seat!(RandomPlayer::new(learner.clone())),
-        BuiltLearner::Ucb1(learner) => seat!(SequenceUcbPlayer::new((*learner).clone())),
-        BuiltLearner::FeedBal(_) | BuiltLearner::Other(_) => {
-            seat!(RecordingPlayer::new(build()?))
-        }
+        PlayerKind::Policy => play!(PolicyPlayer::new(build()?)),
+        PlayerKind::Random(learner) => play!(RandomPlayer::new(learner.clone())),
+        PlayerKind::SequenceUcb(learner) => play!(SequenceUcbPlayer::new(learner.clone())),
+        PlayerKind::Recording => play!(RecordingPlayer::new(build()?)),
     }
 }
 
-/// One thread: takes runs into its lanes until there are none.
+/// One worker thread: plays runs in both slots until none is left.
 pub(crate) struct PairedRunsWorker<'a, P> {
-    job: &'a Job<'a>,
-    lanes: PairedRuns<'a, P>,
+    task: &'a LearnerRuns<'a>,
+    pair: PairedRuns<'a, P>,
 }
 
 impl<'a, P: PlayerState> PairedRunsWorker<'a, P> {
     pub(crate) fn new(
-        job: &'a Job<'a>,
+        task: &'a LearnerRuns<'a>,
         tables: Option<&'a Tables>,
         level: Level,
         players: [P; 2],
     ) -> Result<PairedRunsWorker<'a, P>, OracleError> {
-        let ground = match tables {
-            Some(tables) => Ground::Whole(tables),
-            None => Ground::Growing(Growing::new(job.world.environment())?.into()),
+        let source = match tables {
+            Some(tables) => TableSource::Whole(tables),
+            None => TableSource::Growing(Growing::new(task.environment.environment())?.into()),
         };
-        let lanes = PairedRuns::new(ground, level, players, job.by_place);
-        Ok(PairedRunsWorker { job, lanes })
+        let pair = PairedRuns::new(source, level, players, task.count_choices);
+        Ok(PairedRunsWorker { task, pair })
     }
 }
 
 impl<P: PlayerState> Worker for PairedRunsWorker<'_, P> {
-    type Block = Done;
+    type Block = RunBlock;
 
-    // A run that is over makes room for the next at once: its neighbour must not be left alone.
+    // A finished run is replaced by the next one at once, so that both slots stay busy.
     fn work(
         &mut self,
         queue: &Queue<'_>,
-        send: &mut dyn FnMut(Done),
+        send: &mut dyn FnMut(RunBlock),
     ) -> Result<(), (u64, SimError)> {
         let runs = std::iter::from_fn(|| queue.take()).flatten();
-        // Merging costs as much as a few thousand episodes: many of them are merged at once.
+        // Merging costs as much as a few thousand episodes, so many runs are merged at once.
         const EPISODES: u64 = 500_000;
-        let at_once = (EPISODES / self.job.experiment.episodes.max(1)).clamp(1, 1 << 16);
+        let at_once = (EPISODES / self.task.episodes.max(1)).clamp(1, 1 << 16);
         self.play(runs, at_once, &|| !queue.halted(), send)
     }
 }
@@ -111,25 +143,23 @@ impl<P: PlayerState> PairedRunsWorker<'_, P> {
         runs: impl Iterator<Item = u64>,
         at_once: u64,
         go_on: &dyn Fn() -> bool,
-        send: &mut dyn FnMut(Done),
+        send: &mut dyn FnMut(RunBlock),
     ) -> Result<(), (u64, SimError)> {
-        let (job, experiment) = (self.job, self.job.experiment);
+        let task = self.task;
         let mut sink = Sink {
-            job,
+            task,
             at_once,
             go_on,
             send,
-            gathered: Done::new(experiment.checkpoints.len()),
+            gathered: RunBlock::new(task.checkpoints.len()),
         };
-        let runs = runs.filter(|&run| !job.done_before.contains(run)).fuse();
-        let failed = self
-            .lanes
-            .play(experiment.seed, runs, &experiment.checkpoints, &mut sink);
+        let runs = runs.filter(|&run| !task.done_before.contains(run)).fuse();
+        let failed = self.pair.play(task.seed, runs, task.checkpoints, &mut sink);
         if !sink.gathered.done.is_empty() {
             (sink.send)(sink.gathered);
         }
         failed.map_err(|(run, episode, error)| {
-            let learner = job.config.label().into();
+            let learner = task.config.label().into();
             let error = SimError::Play {
                 learner,
                 run,
@@ -141,19 +171,19 @@ impl<P: PlayerState> PairedRunsWorker<'_, P> {
     }
 }
 
-/// Gathers runs that are over.
+/// Collects finished runs and sends them in blocks.
 struct Sink<'a> {
-    job: &'a Job<'a>,
+    task: &'a LearnerRuns<'a>,
     at_once: u64,
     go_on: &'a dyn Fn() -> bool,
-    send: &'a mut dyn FnMut(Done),
-    gathered: Done,
+    send: &'a mut dyn FnMut(RunBlock),
+    gathered: RunBlock,
 }
 
 impl Sink<'_> {
     fn played(&mut self, episodes: u64) -> bool {
         if episodes > 0 {
-            self.job.played.fetch_add(episodes, Ordering::Relaxed);
+            self.task.played.fetch_add(episodes, Ordering::Relaxed);
         }
         (self.go_on)()
     }
@@ -163,65 +193,65 @@ impl Sink<'_> {
         tables: &Tables,
         run: u64,
         record: &Run,
-        seat: &RunState<P>,
+        state: &RunState<P>,
     ) {
         let gathered = &mut self.gathered;
         gathered.tally.add(record);
         gathered.finals.push((run, record.final_regret()));
         gathered.done.insert(run..run + 1);
-        if self.job.by_place {
-            gathered.places.add_run(tables, seat);
+        if self.task.count_choices {
+            gathered.choices.add_run(tables, state);
         }
         if gathered.tally.runs() >= self.at_once {
-            let empty = Done::new(self.job.experiment.checkpoints.len());
+            let empty = RunBlock::new(self.task.checkpoints.len());
             (self.send)(std::mem::replace(gathered, empty));
         }
     }
 }
 
-/// What is played on.
-enum Ground<'a> {
+/// The tables that the runs are played on.
+enum TableSource<'a> {
     Whole(&'a Tables),
     Growing(Box<Growing>),
 }
 
-impl Ground<'_> {
+impl TableSource<'_> {
     fn tables(&self) -> &Tables {
         match self {
-            Ground::Whole(tables) => tables,
-            Ground::Growing(growing) => &growing.tables,
+            TableSource::Whole(tables) => tables,
+            TableSource::Growing(growing) => &growing.tables,
         }
     }
 }
 
-/// Two seats, and what chance gives to the runs in them.
+/// Two run slots and their blocks of draws.
 struct PairedRuns<'a, P> {
     level: Level,
-    ground: Ground<'a>,
-    lanes: [RunSlot<P>; 2],
+    source: TableSource<'a>,
+    slots: [RunSlot<P>; 2],
     blocks: [Block; 2],
 }
 
-/// One run after another.
+/// Plays one run after another.
 struct RunSlot<P> {
-    seat: RunState<P>,
+    state: RunState<P>,
     draws: Draws,
-    /// Uniforms for the benchmark where the learner has stopped before it.
+    /// Uniforms for the benchmark after the step at which the learner stopped.
     beyond: Stream,
-    /// The run that is in this seat; none if it is empty, and what happens in it counts for nothing.
+    /// The run in this slot; none where the slot is empty, whose steps are not counted.
     run: Option<u64>,
-    /// As far as it has come.
+    /// The run's record so far.
     record: Run,
     episode: u64,
-    /// Regret by cause where it is not known from counts.
+    /// Regret by cause, where counts do not give it.
     paired: RegretBreakdown,
 }
 
 impl<'a, P: PlayerState> PairedRuns<'a, P> {
-    fn new(ground: Ground<'a>, level: Level, players: [P; 2], watch: bool) -> PairedRuns<'a, P> {
-        let tables = ground.tables();
-        let lane = |player| RunSlot {
-            seat: RunState::new(tables, player, watch),
+    fn new(source: TableSource<'a>, level: Level, players: [P; 2], record_choices: bool) -> PairedRuns<'a, P> {
+        let tables = source.tables();
+        let slot = |player| RunSlot {
+            state: RunState::new(tables, player, record_choices),
             draws: Draws::new(tables.reward_noise, tables.cost_noise),
             beyond: Stream::new(0, 0, Role::Beyond),
             run: None,
@@ -229,17 +259,17 @@ impl<'a, P: PlayerState> PairedRuns<'a, P> {
             episode: 0,
             paired: RegretBreakdown::default(),
         };
-        let mut lanes = players.map(lane);
-        lanes.iter_mut().for_each(|lane| lane.grow(tables));
+        let mut slots = players.map(slot);
+        slots.iter_mut().for_each(|slot| slot.grow(tables));
         PairedRuns {
             level,
-            ground,
-            lanes,
+            source,
+            slots,
             blocks: Default::default(),
         }
     }
 
-    /// Plays these runs, unless it is told to stop before they are over.
+    /// Plays the runs until none is left or the sink asks to stop.
     fn play(
         &mut self,
         seed: u64,
@@ -248,49 +278,49 @@ impl<'a, P: PlayerState> PairedRuns<'a, P> {
         sink: &mut Sink<'_>,
     ) -> Result<(), (u64, u64, PlayError)> {
         let level = self.level;
-        for lane in &mut self.lanes {
-            lane.run = None;
+        for slot in &mut self.slots {
+            slot.run = None;
         }
         loop {
-            let tables = self.ground.tables();
-            for (lane, block) in self.lanes.iter_mut().zip(&mut self.blocks) {
-                if lane.run.is_none() {
-                    lane.start(tables, seed, runs.next(), checkpoints);
+            let tables = self.source.tables();
+            for (slot, block) in self.slots.iter_mut().zip(&mut self.blocks) {
+                if slot.run.is_none() {
+                    slot.start(tables, seed, runs.next(), checkpoints);
                 }
-                level.run(Fill(&mut lane.draws, block));
+                level.run(Fill(&mut slot.draws, block));
             }
-            if self.lanes.iter().all(|lane| lane.run.is_none()) {
+            if self.slots.iter().all(|slot| slot.run.is_none()) {
                 return Ok(());
             }
             let mut played = 0;
             let mut step = 0;
             while step < Block::STEPS {
-                let [one, two] = &mut self.lanes;
-                let seats = [&mut one.seat, &mut two.seat];
-                step = walk(level, self.ground.tables(), seats, &self.blocks, step);
-                if let Ground::Growing(growing) = &mut self.ground {
+                let [one, two] = &mut self.slots;
+                let states = [&mut one.state, &mut two.state];
+                step = walk(level, self.source.tables(), states, &self.blocks, step);
+                if let TableSource::Growing(growing) = &mut self.source {
                     let had = growing.tables.end;
-                    for (lane, block) in self.lanes.iter_mut().zip(&self.blocks) {
-                        let ended = lane.attend(growing, block.feedback[step - 1]);
-                        if let (Some(run), Err(error)) = (lane.run, ended) {
-                            let episode = lane.now(checkpoints);
+                    for (slot, block) in self.slots.iter_mut().zip(&self.blocks) {
+                        let ended = slot.resume_if_waiting(growing, block.feedback[step - 1]);
+                        if let (Some(run), Err(error)) = (slot.run, ended) {
+                            let episode = slot.now(checkpoints);
                             return Err((run, episode, error.into()));
                         }
                     }
                     if growing.tables.end > had {
                         let tables = &growing.tables;
-                        self.lanes.iter_mut().for_each(|lane| lane.grow(tables));
+                        self.slots.iter_mut().for_each(|slot| slot.grow(tables));
                     }
                 }
-                let tables = self.ground.tables();
-                for lane in &mut self.lanes {
+                let tables = self.source.tables();
+                for slot in &mut self.slots {
                     if let (Some(run), Some((episode, error))) =
-                        (lane.run, lane.seat.player.failure())
+                        (slot.run, slot.state.player.failure())
                     {
                         return Err((run, episode, error));
                     }
-                    if lane.seat.left == 0 {
-                        played += lane.look(tables, checkpoints, sink);
+                    if slot.state.left == 0 {
+                        played += slot.record_checkpoint(tables, checkpoints, sink);
                     }
                 }
             }
@@ -303,74 +333,74 @@ impl<'a, P: PlayerState> PairedRuns<'a, P> {
 
 impl<P: PlayerState> RunSlot<P> {
     fn grow(&mut self, tables: &Tables) {
-        self.seat.grow(tables);
-        self.seat.player.grow(tables);
+        self.state.grow(tables);
+        self.state.player.grow(tables);
     }
 
     fn start(&mut self, tables: &Tables, seed: u64, run: Option<u64>, checkpoints: &[u64]) {
         self.run = run;
         let stream = Stream::new(seed, run.unwrap_or(0), Role::Learner);
-        let visited = self.seat.visited(tables).into_owned();
-        self.seat.player.reset(tables, &visited, stream);
-        self.seat.reset();
-        self.seat.left = u64::MAX;
+        let visited = self.state.visited(tables).into_owned();
+        self.state.player.reset(tables, &visited, stream);
+        self.state.reset();
+        self.state.left = u64::MAX;
         self.record = Run::default();
         self.episode = 0;
         self.paired = RegretBreakdown::default();
         if let Some(run) = run {
             self.draws.restart(seed, run);
             self.beyond = Stream::new(seed, run, Role::Beyond);
-            self.seat.left = checkpoints.first().copied().unwrap_or(u64::MAX);
+            self.state.left = checkpoints.first().copied().unwrap_or(u64::MAX);
         }
     }
 
-    /// The number of the episode that is being played, or that was over with the last step.
+    /// The number of the current episode, or of the one that ended with the last step.
     fn now(&self, checkpoints: &[u64]) -> u64 {
         let next = checkpoints.get(self.record.at.len()).copied().unwrap_or(0);
-        let over = next.saturating_sub(self.seat.left);
-        over + u64::from(self.seat.row().0 != START)
+        let over = next.saturating_sub(self.state.left);
+        over + u64::from(self.state.row().0 != START)
     }
 
-    /// Gives the walk what it waits for on growing tables: `u` is the uniform draw of the step it took last.
+    /// On growing tables, provides what the walk waits for; `u` is the uniform draw of its last step.
     #[inline]
-    fn attend(&mut self, growing: &mut Growing, u: f64) -> Result<(), OracleError> {
-        if self.seat.trail.waits {
-            self.attend_now(growing, u)
+    fn resume_if_waiting(&mut self, growing: &mut Growing, u: f64) -> Result<(), OracleError> {
+        if self.state.trace.waiting {
+            self.resume(growing, u)
         } else {
             Ok(())
         }
     }
 
-    fn attend_now(&mut self, growing: &mut Growing, u: f64) -> Result<(), OracleError> {
-        let seat = &mut self.seat;
-        seat.trail.waits = false;
-        let (row, taken) = seat.row();
+    fn resume(&mut self, growing: &mut Growing, u: f64) -> Result<(), OracleError> {
+        let state = &mut self.state;
+        state.trace.waiting = false;
+        let (row, taken) = state.row();
         if self.run.is_none() {
-            // Nobody sits here: nothing is opened for it.
-            seat.set_row(START);
+            // An empty slot opens no pairs.
+            state.set_row(START);
         } else if row == START {
-            self.settle(growing)?;
+            self.add_regret(growing)?;
         } else if row == NONE {
             let next = growing.next(taken, u)?;
-            seat.set_row(next.unwrap_or(START));
+            state.set_row(next.unwrap_or(START));
         }
-        self.seat.trail.make_room();
+        self.state.trace.reserve_step();
         Ok(())
     }
 
-    /// Books the regret of an episode that is over and in which the learner parted from the benchmark: what the
-    /// benchmark's path is worth on the same draws, and new ones after them, less what the learner's is.
-    fn settle(&mut self, growing: &mut Growing) -> Result<(), OracleError> {
-        let trail = &self.seat.trail;
+    /// Adds the regret of a finished episode in which the learner deviated from the benchmark: the value of the
+    /// benchmark's path on the same draws, and on new ones after them, less the value of the learner's path.
+    fn add_regret(&mut self, growing: &mut Growing) -> Result<(), OracleError> {
+        let trace = &self.state.trace;
         let tables = &growing.tables;
         let stop = WORDS * tables.actions;
-        // Up to there both went the same way; what they paid after it and what they got parts them.
-        let earned = tables.words[trail.stopped + stop] - (trail.paid - trail.paid_before);
-        let best = tables.action(trail.parted, tables.best(trail.parted));
-        let action = tables.action(trail.parted, trail.parted_by);
-        let steps = trail.steps;
+        // Both paths agree up to the deviation; only costs and rewards after it differ.
+        let earned = tables.words[trace.stopped + stop] - (trace.paid - trace.paid_before);
+        let best = tables.action(trace.deviated_at, tables.best(trace.deviated_at));
+        let action = tables.action(trace.deviated_at, trace.deviated_to);
+        let steps = trace.steps;
 
-        let mut row = trail.parted;
+        let mut row = trace.deviated_at;
         let mut paid = 0.0;
         let mut drawn = steps;
         loop {
@@ -379,12 +409,12 @@ impl<P: PlayerState> RunSlot<P> {
             if tables.action(row, best) == Action::Stop {
                 break;
             }
-            let (t, _) = tables.place(row + stop);
+            let (t, _) = tables.step_and_state(row + stop);
             while drawn < t {
-                self.seat.trail.set(drawn, self.beyond.uniform());
+                self.state.trace.set(drawn, self.beyond.uniform());
                 drawn += 1;
             }
-            let u = self.seat.trail.draws[t - 1];
+            let u = self.state.trace.draws[t - 1];
             paid -= tables.words[best];
             let Some(next) = growing.next(best, u)? else {
                 break;
@@ -396,34 +426,34 @@ impl<P: PlayerState> RunSlot<P> {
         Ok(())
     }
 
-    /// A checkpoint was reached: writes down how far it is, and says how many episodes that were.
-    fn look(&mut self, tables: &Tables, checkpoints: &[u64], sink: &mut Sink<'_>) -> u64 {
-        self.seat.left = u64::MAX;
+    /// Records a checkpoint and returns the number of episodes since the one before.
+    fn record_checkpoint(&mut self, tables: &Tables, checkpoints: &[u64], sink: &mut Sink<'_>) -> u64 {
+        self.state.left = u64::MAX;
         let Some(run) = self.run else { return 0 };
-        let (seat, record) = (&self.seat, &mut self.record);
+        let (state, record) = (&self.state, &mut self.record);
         let passed = record.at.len();
         let Some(&episode) = checkpoints.get(passed) else {
             return 0;
         };
-        let visited = seat.visited(tables);
+        let visited = state.visited(tables);
         record.regret = if tables.exact {
-            tables.causes(&visited, |at| seat.player.count(at))
+            tables.causes(&visited, |at| state.player.count(at))
         } else {
             self.paired
         };
-        record.gain = seat.gain;
+        record.gain = state.gain;
         record.at.push((record.regret.total(), record.gain));
         let played = episode - self.episode;
         self.episode = episode;
         match checkpoints.get(passed + 1) {
-            Some(next) => self.seat.left = next - episode,
+            Some(next) => self.state.left = next - episode,
             None => {
                 let stop = WORDS * tables.actions;
                 let visits = visited
                     .iter()
-                    .map(|&row| seat.player.count(row as usize + stop));
+                    .map(|&row| state.player.count(row as usize + stop));
                 record.steps = visits.sum();
-                sink.done(tables, run, record, seat);
+                sink.done(tables, run, record, state);
                 self.run = None;
             }
         }

@@ -1,8 +1,8 @@
-//! Learners as they sit in a walk.
+//! Players: learners in the fast loop.
 //!
-//! Any learner can be [`RecordingPlayer`]: it is asked by step and state, its episodes are written down, and it learns from
-//! each when it is over. [`FeedBalPlayer`] and [`SequenceUcbPlayer`] learn at once. Those that never learn have nothing to write
-//! down: a [`PolicyPlayer`] policy is a table, and a [`RandomPlayer`] chooses at random.
+//! [`RecordingPlayer`] plays any learner: it asks by step and state, records each episode, and lets the learner learn
+//! from it. [`FeedBalPlayer`] and [`SequenceUcbPlayer`] learn step by step. [`PolicyPlayer`] is a table of actions, and
+//! [`RandomPlayer`] chooses at random; neither learns.
 
 use emab::learners::{Random, Ucb1};
 use emab::{Action, Episode, Learner, PlayError, Stream};
@@ -11,15 +11,15 @@ use crate::engine::tables::{NONE, START, Tables, WORDS};
 use crate::engine::vector::feedbal::FeedBalPlayer;
 use crate::engine::vector::walk::{FastLearner, LearnerCursor, Step};
 
-/// What lanes ask of a player between two runs.
+/// What a run slot needs of a player between two runs.
 pub(crate) trait PlayerState: FastLearner {
-    /// Makes room for all rows of the tables.
+    /// Allocates all rows of the tables.
     fn grow(&mut self, tables: &Tables);
 
-    /// Forgets what it saw in these rows, all that were visited, and takes up a new source of randomness.
+    /// Resets the visited rows and starts with a new random stream.
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream);
 
-    /// What it did that is not allowed, and in which episode, if it did.
+    /// The first choice that was not allowed, with its episode.
     fn failure(&mut self) -> Option<(u64, PlayError)> {
         None
     }
@@ -35,7 +35,7 @@ impl<const A: usize, const FAR: bool> PlayerState for FeedBalPlayer<'_, A, FAR> 
     }
 }
 
-/// How often each action was taken, by its offset; of `stop`, how often its row was visited.
+/// How often each action was taken, by its offset; for `stop`, how often its row was visited.
 #[derive(Default)]
 struct Counts(Vec<u64>);
 
@@ -44,7 +44,7 @@ impl Counts {
         self.0.resize(tables.end, 0);
     }
 
-    /// Counts a visit and what was taken before it; returns whether it is the first.
+    /// Counts a visit and the action before it; returns whether it is the first visit.
     #[inline(always)]
     fn add(&mut self, stop: usize, taken: usize) -> bool {
         self.0[taken] += 1;
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// A policy that never changes.
+/// A fixed policy.
 pub(crate) struct PolicyPlayer<L> {
     counts: Counts,
     policy: L,
@@ -83,12 +83,12 @@ impl<L> FastLearner for PolicyPlayer<L> {
 
     fn shared(&self) {}
 
-    type LearnerCursor<'a>
+    type Cursor<'a>
         = &'a mut PolicyPlayer<L>
     where
         L: 'a;
 
-    fn hand<'a>(&'a mut self, _tables: &'a Tables) -> &'a mut PolicyPlayer<L> {
+    fn cursor<'a>(&'a mut self, _tables: &'a Tables) -> &'a mut PolicyPlayer<L> {
         self
     }
 
@@ -120,7 +120,7 @@ impl<L: Learner> PlayerState for PolicyPlayer<L> {
         self.chosen.resize(tables.end, 0);
         for row in (had..tables.end).step_by(tables.row) {
             let stop = row + WORDS * tables.actions;
-            let (t, x) = tables.place(stop);
+            let (t, x) = tables.step_and_state(stop);
             self.chosen[row] = match self.policy.choose(t, x) {
                 Action::Continue(a) if tables.allows(row, a) => row + WORDS * a,
                 _ => stop,
@@ -133,7 +133,7 @@ impl<L: Learner> PlayerState for PolicyPlayer<L> {
     }
 }
 
-/// The learner that chooses at random.
+/// The random learner.
 pub(crate) struct RandomPlayer {
     counts: Counts,
     learner: Random,
@@ -153,9 +153,9 @@ impl FastLearner for RandomPlayer {
 
     fn shared(&self) {}
 
-    type LearnerCursor<'a> = RandomCursor<'a>;
+    type Cursor<'a> = RandomCursor<'a>;
 
-    fn hand<'a>(&'a mut self, tables: &'a Tables) -> RandomCursor<'a> {
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> RandomCursor<'a> {
         RandomCursor {
             player: self,
             tables,
@@ -178,7 +178,7 @@ impl LearnerCursor for RandomCursor<'_> {
 
     #[inline(always)]
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
-        let (t, x) = self.tables.place(stop);
+        let (t, x) = self.tables.step_and_state(stop);
         match self.player.learner.choose(t, x) {
             Action::Continue(a) => (row + WORDS * a, false),
             Action::Stop => (row, true),
@@ -202,11 +202,11 @@ impl PlayerState for RandomPlayer {
     }
 }
 
-/// A learner of whole sequences: told step by step what its arm and the arm's prefixes earn.
+/// UCB1 over action sequences: receives step by step what the arm and its prefixes earn.
 pub(crate) struct SequenceUcbPlayer {
     counts: Counts,
     learner: Ucb1,
-    /// Steps taken in this episode, and what was paid in them.
+    /// Steps of this episode, and what was paid in them.
     steps: usize,
     paid: f64,
     reward: f64,
@@ -229,9 +229,9 @@ impl FastLearner for SequenceUcbPlayer {
 
     fn shared(&self) {}
 
-    type LearnerCursor<'a> = SequenceUcbCursor<'a>;
+    type Cursor<'a> = SequenceUcbCursor<'a>;
 
-    fn hand<'a>(&'a mut self, tables: &'a Tables) -> SequenceUcbCursor<'a> {
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> SequenceUcbCursor<'a> {
         SequenceUcbCursor {
             player: self,
             tables,
@@ -323,12 +323,12 @@ impl<L: Learner> FastLearner for RecordingPlayer<L> {
 
     fn shared(&self) {}
 
-    type LearnerCursor<'a>
+    type Cursor<'a>
         = RecordingCursor<'a, L>
     where
         L: 'a;
 
-    fn hand<'a>(&'a mut self, tables: &'a Tables) -> RecordingCursor<'a, L> {
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> RecordingCursor<'a, L> {
         RecordingCursor {
             player: self,
             tables,
@@ -351,7 +351,7 @@ impl<L: Learner> LearnerCursor for RecordingCursor<'_, L> {
 
     #[inline(always)]
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
-        let (t, x) = self.tables.place(stop);
+        let (t, x) = self.tables.step_and_state(stop);
         let player = &mut *self.player;
         player.episode.states.push(x);
         match player.learner.choose(t, x) {

@@ -1,4 +1,4 @@
-//! Blocks of runs on several threads. Whoever asked merges what comes back, in any order.
+//! Worker threads: play blocks of runs and return their results, in any order.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,17 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::experiment::SimError;
+use crate::error::SimError;
 
-/// Between two looks at how far it is.
+/// Interval between two progress reports.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// What one thread does with one block of runs after another.
+/// The work of one thread.
 pub(crate) trait Worker {
-    /// What a block amounts to.
+    /// The result of a block of runs.
     type Block: Send;
 
-    /// Takes runs until there are none, and hands over what they amount to. An error comes with the run that failed.
+    /// Takes runs until none is left and sends their results. An error carries the run that failed.
     fn work(
         &mut self,
         queue: &Queue<'_>,
@@ -25,30 +25,30 @@ pub(crate) trait Worker {
     ) -> Result<(), (u64, SimError)>;
 }
 
-/// Which runs, and on how many threads.
+/// The runs to play and the number of threads.
 pub(crate) struct Pool<'a> {
-    /// Threads; 0 stands for one a processor.
+    /// Threads; 0 means one per processor.
     pub(crate) threads: usize,
     pub(crate) runs: Range<u64>,
-    /// Episodes a run: short runs are taken in blocks, so that a block is worth its message.
+    /// Episodes of a run; short runs are taken in larger blocks.
     pub(crate) episodes: u64,
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Says whether it is time to stop.
+/// Whether to stop.
 pub(crate) type Halted<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// Where threads take their runs from.
+/// The queue from which threads take runs.
 pub(crate) struct Queue<'a> {
     shared: &'a Shared,
     stop: &'a AtomicBool,
     end: u64,
-    /// Runs that are taken at once.
+    /// Runs taken at once.
     pub(crate) block: u64,
 }
 
 impl Queue<'_> {
-    /// The next runs; none if all are taken, or if it is time to stop.
+    /// The next runs; none if all are taken or the pool is stopping.
     pub(crate) fn take(&self) -> Option<Range<u64>> {
         if self.halted() {
             return None;
@@ -57,7 +57,7 @@ impl Queue<'_> {
         (first < self.end).then(|| first..first.saturating_add(self.block).min(self.end))
     }
 
-    /// Takes blocks until there are none. `block` does all runs of one, or none if it was halted on the way.
+    /// Takes blocks until none is left. `block` plays all runs of a block, or returns none if it was halted.
     pub(crate) fn each_block<B>(
         &self,
         send: &mut dyn FnMut(B),
@@ -72,17 +72,17 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// Whether it is time to stop.
+    /// Whether the pool is stopping.
     pub(crate) fn halted(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed)
     }
 }
 
-/// The runs that nobody has taken, and what went wrong.
+/// State shared by the threads.
 struct Shared {
     next: AtomicU64,
     abort: AtomicBool,
-    /// The lowest run that failed, and why.
+    /// The lowest run that failed, and its error.
     failed: Mutex<Option<(u64, SimError)>>,
 }
 
@@ -97,7 +97,7 @@ impl Shared {
 }
 
 impl Pool<'_> {
-    /// Does all runs; `receive` gets every block that was done and, a few times a second, nothing.
+    /// Plays all runs; `receive` gets every finished block, and `None` a few times a second.
     pub(crate) fn run<W: Worker>(
         &self,
         worker: impl Fn() -> Result<W, SimError> + Sync,
@@ -117,7 +117,7 @@ impl Pool<'_> {
             failed: Mutex::new(None),
         };
         thread::scope(|scope| {
-            // Bounded, so that many threads wait for whoever merges and do not fill the memory.
+            // Bounded, so that threads wait for the merge instead of filling the memory.
             let (sender, blocks) = mpsc::sync_channel(threads.max(1));
             for started in 0..threads {
                 let (worker, shared, sender) = (&worker, &shared, sender.clone());
@@ -129,7 +129,7 @@ impl Pool<'_> {
                 };
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                     let worked = worker().map_err(|error| (0, error)).and_then(|mut worker| {
-                        // Nobody listens any more only where this scope is being left.
+                        // Sending fails only while this scope is being left.
                         worker.work(&queue, &mut |block| sender.send(block).unwrap_or(()))
                     });
                     if let Err((run, error)) = worked {
@@ -137,7 +137,7 @@ impl Pool<'_> {
                     }
                 });
                 if let Err(error) = spawned {
-                    // Fewer threads do the same work, later; none cannot.
+                    // Fewer threads do the same work more slowly; with none there is an error.
                     if started == 0 {
                         shared.fail(0, SimError::Threads(error.to_string()));
                     }

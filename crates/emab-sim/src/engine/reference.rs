@@ -1,5 +1,6 @@
-//! The plain loop: [`ConditionedEnvironment::play`], one run after another. It plays where there are conditions, and it is what the fast
-//! loops are tested against where there are none.
+//! The reference loop: [`ConditionedEnvironment::play`], one run after another.
+//!
+//! It plays problems under conditions and user-defined learners. The fast loop is tested against it.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -9,35 +10,34 @@ use emab::oracle::Pair;
 use emab::{Action, ConditionedEnvironment, Environment, Learner, Role, Stream};
 
 use crate::engine::choice_counts::RunChoiceCounts;
-use crate::engine::job::{Done, Job};
+use crate::engine::learner_runs::{LearnerRuns, RunBlock};
 use crate::engine::pool::{Halted, Queue, Worker};
-use crate::engine::tally::{Run, Tally};
-use crate::experiment::SimError;
-use crate::experiment::runs::RunSet;
+use crate::engine::tally::Run;
+use crate::error::SimError;
 
-/// Episodes, and steps, between two looks at the stop flag.
-const LOOK: u64 = 1024;
-const LOOK_STEPS: u64 = 100_000;
+/// Episodes, and steps, between two checks of the stop flag.
+const STOP_CHECK_EPISODES: u64 = 1024;
+const STOP_CHECK_STEPS: u64 = 100_000;
 
-/// One thread's world and learner, used for one run after another.
+/// One thread's environment and learner, reused for one run after another.
 pub(crate) struct RunWorker<'a> {
-    job: &'a Job<'a>,
-    world: ConditionedEnvironment,
-    /// One for each law where the learner knows the truth and has nothing to learn: it knows that of the moment.
+    task: &'a LearnerRuns<'a>,
+    environment: ConditionedEnvironment,
+    /// One for each phase where the learner is given the model, which changes with the phase; otherwise one.
     learners: Vec<Box<dyn Learner + Send>>,
     run: Run,
-    watch: Option<ChoiceRecorder>,
+    recorder: Option<ChoiceRecorder>,
 }
 
 impl Worker for RunWorker<'_> {
-    type Block = Done;
+    type Block = RunBlock;
 
     fn work(
         &mut self,
         queue: &Queue<'_>,
-        send: &mut dyn FnMut(Done),
+        send: &mut dyn FnMut(RunBlock),
     ) -> Result<(), (u64, SimError)> {
-        let config = self.job.config;
+        let config = self.task.config;
         queue.each_block(send, |runs, halted| {
             let mut done = Ok(None);
             config.in_thread_context(&mut || done = self.block(runs.clone(), halted));
@@ -51,57 +51,52 @@ impl RunWorker<'_> {
         &mut self,
         runs: Range<u64>,
         halted: &Halted<'_>,
-    ) -> Result<Option<Done>, (u64, SimError)> {
-        let mut tally = Tally::new(self.job.experiment.checkpoints.len());
-        let mut done = RunSet::default();
-        let mut finals = Vec::new();
+    ) -> Result<Option<RunBlock>, (u64, SimError)> {
+        let mut block = RunBlock::new(self.task.checkpoints.len());
         for run in runs {
-            if self.job.done_before.contains(run) {
+            if self.task.done_before.contains(run) {
                 continue;
             }
             if !self.run(run, halted).map_err(|error| (run, error))? {
-                // There are counts of half a run: the block will be done anew.
+                // The counts include half a run, so the whole block is played again later.
                 return Ok(None);
             }
-            tally.add(&self.run);
-            finals.push((run, self.run.final_regret()));
-            done.insert(run..run + 1);
+            block.tally.add(&self.run);
+            block.finals.push((run, self.run.final_regret()));
+            block.done.insert(run..run + 1);
         }
-        let places = self.watch.as_mut().map(ChoiceRecorder::take);
-        Ok(Some(Done {
-            done,
-            tally,
-            places: places.unwrap_or_default(),
-            finals,
-        }))
+        if let Some(recorder) = &mut self.recorder {
+            block.choices = recorder.take();
+        }
+        Ok(Some(block))
     }
 }
 
 impl<'a> RunWorker<'a> {
-    pub(crate) fn new(job: &'a Job<'a>) -> Result<RunWorker<'a>, SimError> {
-        let known = match job.config.entry().access {
-            Access::Problem => job.world.phases(),
+    pub(crate) fn new(task: &'a LearnerRuns<'a>) -> Result<RunWorker<'a>, SimError> {
+        let models = match task.config.entry().access {
+            Access::Problem => task.environment.phases(),
             Access::Spec | Access::Feedback | Access::Rewards => 1,
         };
-        let build = |law| {
-            let problem = job.world.problem(law);
-            job.config.build(problem.spec(), Some(problem))
+        let build = |phase| {
+            let problem = task.environment.problem(phase);
+            task.config.build(problem.spec(), Some(problem))
         };
-        let watch = || ChoiceRecorder::new(job.world.environment());
+        let recorder = || ChoiceRecorder::new(task.environment.environment());
         Ok(RunWorker {
-            job,
-            world: job.world.clone(),
-            learners: (0..known).map(build).collect::<Result<_, _>>()?,
+            task,
+            environment: task.environment.clone(),
+            learners: (0..models).map(build).collect::<Result<_, _>>()?,
             run: Run::default(),
-            watch: job.by_place.then(watch),
+            recorder: task.count_choices.then(recorder),
         })
     }
 
-    /// One run of all episodes; false if it was halted on the way.
+    /// Plays one run; false if it was halted before its end.
     fn run(&mut self, number: u64, halted: &Halted<'_>) -> Result<bool, SimError> {
-        let (seed, played) = (self.job.experiment.seed, self.job.played);
-        let label = || self.job.config.label().to_owned();
-        self.world.restart(seed, number);
+        let (seed, played) = (self.task.seed, self.task.played);
+        let label = || self.task.config.label().to_owned();
+        self.environment.restart(seed, number);
         for learner in &mut self.learners {
             learner.reset(Stream::new(seed, number, Role::Learner));
         }
@@ -110,26 +105,26 @@ impl<'a> RunWorker<'a> {
         (run.regret, run.gain, run.steps) = Default::default();
         let mut played_here = 0;
         let (mut counted, mut counted_steps) = (0, 0);
-        for &checkpoint in &self.job.experiment.checkpoints {
+        for &checkpoint in self.task.checkpoints {
             while played_here < checkpoint {
-                let pause = checkpoint.min(counted + LOOK);
-                while played_here < pause && run.steps - counted_steps < LOOK_STEPS {
+                let pause = checkpoint.min(counted + STOP_CHECK_EPISODES);
+                while played_here < pause && run.steps - counted_steps < STOP_CHECK_STEPS {
                     played_here += 1;
-                    let law = self.world.next_phase().min(self.learners.len() - 1);
-                    let regret = self.world.play(&mut *self.learners[law]);
+                    let phase = self.environment.next_phase().min(self.learners.len() - 1);
+                    let regret = self.environment.play(&mut *self.learners[phase]);
                     run.regret += regret.map_err(|error| SimError::Play {
                         learner: label(),
                         run: number,
                         episode: played_here,
                         error,
                     })?;
-                    let environment = self.world.environment();
+                    let environment = self.environment.environment();
                     let episode = environment.episode();
                     episode.costs.iter().for_each(|cost| run.gain -= cost);
                     run.gain += episode.rewards.last().copied().unwrap_or(0.0);
                     run.steps += episode.steps() as u64;
-                    if let Some(watch) = &mut self.watch {
-                        watch.episode(environment);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.episode(environment);
                     }
                 }
                 if played_here < checkpoint {
@@ -144,50 +139,50 @@ impl<'a> RunWorker<'a> {
             run.at.push((run.regret.total(), run.gain));
         }
         played.fetch_add(played_here - counted, Ordering::Relaxed);
-        if let Some(watch) = &mut self.watch {
-            watch.end_run();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_run();
         }
         Ok(true)
     }
 }
 
-/// One count a cell, and which of them are not 0.
+/// Counts by entry, and the list of entries that are not 0.
 struct Counter {
     counts: Vec<u64>,
     touched: Vec<u32>,
 }
 
 impl Counter {
-    fn new(cells: usize) -> Counter {
+    fn new(entries: usize) -> Counter {
         Counter {
-            counts: vec![0; cells],
+            counts: vec![0; entries],
             touched: Vec::new(),
         }
     }
 
     #[inline]
-    fn add(&mut self, cell: usize) {
-        if self.counts[cell] == 0 {
-            self.touched.push(cell as u32);
+    fn add(&mut self, entry: usize) {
+        if self.counts[entry] == 0 {
+            self.touched.push(entry as u32);
         }
-        self.counts[cell] += 1;
+        self.counts[entry] += 1;
     }
 
     fn take(&mut self) -> Vec<(u32, u64)> {
         let counts = &mut self.counts;
         let taken = self.touched.drain(..);
         taken
-            .map(|cell| (cell, std::mem::take(&mut counts[cell as usize])))
+            .map(|entry| (entry, std::mem::take(&mut counts[entry as usize])))
             .collect()
     }
 }
 
-/// The choices of a block of runs as they go on.
+/// Records the choices of a block of runs.
 pub(crate) struct ChoiceRecorder {
     columns: usize,
     chosen: Counter,
     ended_with: Counter,
-    /// By pair: the column of the last choice, if there was one in this run.
+    /// By pair: the column of the last choice in this run.
     last: Vec<Option<u32>>,
     visited: Vec<Pair>,
 }
@@ -196,17 +191,17 @@ impl ChoiceRecorder {
     pub(crate) fn new(environment: &Environment) -> ChoiceRecorder {
         let pairs = environment.pairs();
         let columns = pairs.problem().spec().actions().len() + 1;
-        let cells = pairs.len() * columns;
+        let entries = pairs.len() * columns;
         ChoiceRecorder {
             columns,
-            chosen: Counter::new(cells),
-            ended_with: Counter::new(cells),
+            chosen: Counter::new(entries),
+            ended_with: Counter::new(entries),
             last: vec![None; pairs.len()],
             visited: Vec::new(),
         }
     }
 
-    /// Takes in what was recommended in the episode that was played last.
+    /// Counts the recommendations of the last episode.
     pub(crate) fn episode(&mut self, environment: &Environment) {
         for (&pair, advised) in environment.path().iter().zip(environment.recommendations()) {
             let column = match *advised {
@@ -220,17 +215,17 @@ impl ChoiceRecorder {
         }
     }
 
-    /// The run is over: what each pair ended with is counted, and forgotten.
+    /// Ends a run: counts the last choice of each pair visited.
     pub(crate) fn end_run(&mut self) {
         for pair in self.visited.drain(..) {
             if let Some(column) = self.last[pair.index()].take() {
-                let cell = pair.index() * self.columns + column as usize;
-                self.ended_with.add(cell);
+                let entry = pair.index() * self.columns + column as usize;
+                self.ended_with.add(entry);
             }
         }
     }
 
-    /// The counts since they were taken last.
+    /// The counts since the last call.
     pub(crate) fn take(&mut self) -> RunChoiceCounts {
         RunChoiceCounts {
             chosen: self.chosen.take(),

@@ -1,20 +1,19 @@
-//! A problem as flat tables, for the loop that has no time to ask.
+//! A problem as flat tables, for the fast loop.
 //!
-//! Everything is found by one offset: the row of a step-state pair. A row has three words for each continuation
-//! action and three for `stop`, and a learner that keeps three words for each of them finds its own at the same
-//! offset.
+//! One offset finds everything: the row of a step-state pair. A row has three words for each continuation action and
+//! three for `stop`; a learner with three words for each uses the same offsets.
 //!
-//! Small problems have [`Tables`] of all pairs from the beginning, and all threads look at them. Of others each thread
-//! has [`Growing`] ones: a pair gets its row when it is visited for the first time, so that memory goes with what is visited.
+//! For a small problem all threads share [`Tables`] of all pairs. For a large one each thread has [`Growing`] tables: a
+//! pair gets its row at its first visit, so memory depends on the pairs visited.
 
 use emab::environment::RegretEstimator;
 use emab::oracle::{Benchmark, OracleError, Pair};
 use emab::{Action, Environment, Noise, RegretBreakdown};
 
-/// Words of an action, here and in a learner's own table.
+/// Words of an action, here and in a player's table.
 pub(crate) const WORDS: usize = 3;
-/// The offset of what was taken before the first step: no action, but with words of its own. As the row that follows
-/// an action it says that there is none yet. Constants, both of them, because registers are few.
+/// The offset that stands for the action before the first step; it has words too. As the row after an action it means
+/// that the row does not exist yet. Both offsets are constants because registers are few.
 pub(crate) const NONE: usize = 0;
 /// The row of the first step.
 pub(crate) const START: usize = NONE + WORDS;
@@ -27,25 +26,25 @@ pub(crate) struct Tables {
     pub(crate) feedbacks: usize,
     /// Words in a row.
     pub(crate) row: usize,
-    /// The offset behind the last row.
+    /// The offset after the last row.
     pub(crate) end: usize,
-    /// Whether rows are added while it is played on.
+    /// Whether rows are added during play.
     pub(crate) grows: bool,
-    /// Whether what a choice loses is known; else the benchmark is played beside the learner.
+    /// Whether the regret of a choice is known; otherwise the benchmark is played beside the learner.
     pub(crate) exact: bool,
-    /// Of a continuation action: what it is paid, its expected cost with the other sign; then, with two feedbacks, the bound below which a uniform draw
-    /// is feedback 0 and both next rows in one word, else where in `bounds` and `nexts` it begins. Of `stop`: the
-    /// expected reward, step and state in one word, and the offset of the benchmark's choice.
+    /// For a continuation action: its payment (the negated expected cost); then, with two feedbacks, the bound below which
+    /// a uniform draw is feedback 0 and both next rows in one word, otherwise its start in `bounds` and `nexts`. For
+    /// `stop`: the expected reward, step and state in one word, and the offset of the benchmark's choice.
     pub(crate) words: Vec<f64>,
-    /// With other than two feedbacks: a draw is the feedback whose bound is the first above it.
+    /// Unless there are two feedbacks: a draw means the feedback whose bound is the first above it.
     pub(crate) bounds: Vec<f64>,
-    /// And this is the row it leads to.
+    /// The row that feedback leads to.
     pub(crate) nexts: Vec<u32>,
     pub(crate) reward_noise: Noise,
     pub(crate) cost_noise: Noise,
-    /// What a choice loses where that is known, by number of the action.
+    /// The regret of a choice, where known, by number of the action.
     loss: Vec<f64>,
-    /// Whether an action may be taken, by number; `stop` always.
+    /// Whether an action is allowed, by number; `stop` always is.
     allowed: Vec<bool>,
     /// The pair of each row.
     pairs: Vec<Pair>,
@@ -54,8 +53,8 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The most actions of all pairs together: about 35 MiB here and 25 for each learner. It is enough for every
-    /// problem of at most [`Environment::EXACT_PAIRS`] pairs, if most actions are allowed.
+    /// The most actions of all pairs together: about 35 MiB here and 25 MiB for each learner. Enough for every problem of
+    /// at most [`Environment::EXACT_PAIRS`] pairs where most actions are allowed.
     const MOST: usize = 1_200_000;
 
     /// The tables of all pairs of an environment's problem; none where regret is not exact, or where they would be too
@@ -68,7 +67,7 @@ impl Tables {
         if !exact || all.saturating_mul(tables.actions + 1) > Self::MOST {
             return Ok(None);
         }
-        // Where each row will be is known before any is there.
+        // Rows are assigned before they are filled, because actions refer to later rows.
         let row = tables.row;
         tables.rows = (0..all).map(|i| (START + i * row) as u32).collect();
         for pair in oracle.pairs().iter() {
@@ -129,7 +128,7 @@ impl Tables {
         self.words[at] = -oracle.pairs().cost(pair, a);
         let rows = &self.rows;
         let row_of = |next: Pair| rows.get(next.index()).copied().unwrap_or(NONE as u32);
-        // No draw is a feedback that never comes.
+        // A feedback of probability 0 has an empty range of draws.
         let mut outcomes = oracle
             .pairs()
             .outcomes_of(pair, a)
@@ -172,7 +171,7 @@ impl Tables {
         }
     }
 
-    /// The action of a row that has this offset.
+    /// The action at this offset of a row.
     pub(crate) fn action(&self, row: usize, at: usize) -> Action {
         let a = (at - row) / WORDS;
         if a < self.actions {
@@ -182,7 +181,7 @@ impl Tables {
         }
     }
 
-    /// The row that an offset is in.
+    /// The row of an offset.
     fn row_of(&self, at: usize) -> usize {
         at - (at - START) % self.row
     }
@@ -192,17 +191,17 @@ impl Tables {
     }
 
     /// The number of an action among those of all pairs, in the order of the pairs.
-    pub(crate) fn cell(&self, at: usize) -> usize {
+    pub(crate) fn entry(&self, at: usize) -> usize {
         let row = self.row_of(at);
         self.pair(row).index() * (self.actions + 1) + (at - row) / WORDS
     }
 
-    /// Whether the action at this offset may be taken.
+    /// Whether the action at this offset is allowed.
     pub(crate) fn allows_at(&self, at: usize) -> bool {
         self.allowed[(at - START) / WORDS]
     }
 
-    /// Whether an action may be taken in a row.
+    /// Whether an action is allowed in a row.
     #[inline]
     pub(crate) fn allows(&self, row: usize, a: usize) -> bool {
         a < self.actions && self.allows_at(row + WORDS * a)
@@ -210,17 +209,17 @@ impl Tables {
 
     /// The step and the state of the row whose `stop` has this offset.
     #[inline]
-    pub(crate) fn place(&self, stop: usize) -> (usize, usize) {
+    pub(crate) fn step_and_state(&self, stop: usize) -> (usize, usize) {
         let (t, x) = one_in_two(self.words[stop + 1]);
         (t as usize, x as usize)
     }
 
-    /// The offset of what the benchmark does in a row.
+    /// The offset of the benchmark's choice in a row.
     pub(crate) fn best(&self, row: usize) -> usize {
         self.words[row + WORDS * self.actions + 2].to_bits() as usize
     }
 
-    /// The row that follows the action at an offset when a uniform draw is `u`, [`NONE`] if it is not there yet.
+    /// The row after the action at an offset for the uniform draw `u`; [`NONE`] if it does not exist yet.
     fn next(&self, at: usize, u: f64) -> usize {
         if self.feedbacks == 2 {
             let (zero, one) = one_in_two(self.words[at + 2]);
@@ -232,9 +231,9 @@ impl Tables {
         self.nexts[first + f] as usize
     }
 
-    /// What was lost, and why, if each action was taken so often in the rows that were visited.
+    /// The regret by cause, given how often each action was taken in the visited rows.
     ///
-    /// `taken` is asked for the offset of an action; of `stop`, for the visits to the row.
+    /// `taken` gives the count of an action by its offset; for `stop`, the visits to the row.
     pub(crate) fn causes(&self, visited: &[u32], taken: impl Fn(usize) -> u64) -> RegretBreakdown {
         let mut causes = RegretBreakdown::default();
         for &row in visited {
@@ -255,14 +254,14 @@ impl Tables {
     }
 }
 
-/// Tables that get a row when a pair is visited for the first time.
+/// Tables that add a row at the first visit of a pair.
 pub(crate) struct Growing {
     pub(crate) tables: Tables,
     oracle: Benchmark,
 }
 
 impl Growing {
-    /// Begins with the row of the start.
+    /// Tables with the row of the start.
     pub(crate) fn new(environment: &Environment) -> Result<Growing, OracleError> {
         let oracle = environment.clone().into_oracle();
         let exact = environment.estimator() == RegretEstimator::Exact;
@@ -274,7 +273,7 @@ impl Growing {
         Ok(growing)
     }
 
-    /// The row of a pair, added now if there was none.
+    /// The row of a pair, added if it does not exist.
     fn row(&mut self, pair: Pair) -> Result<usize, OracleError> {
         let tables = &mut self.tables;
         if let Some(&row) = tables.rows.get(pair.index())
@@ -296,8 +295,8 @@ impl Growing {
         Ok(row)
     }
 
-    /// The row that follows the action at an offset when a uniform draw is `u`; if it was not there, it is entered into the
-    /// tables. None where the action is not allowed.
+    /// The row after the action at an offset for the uniform draw `u`, added if it does not exist. None where the action
+    /// is not allowed.
     pub(crate) fn next(&mut self, at: usize, u: f64) -> Result<Option<usize>, OracleError> {
         let row = self.tables.next(at, u);
         if row != NONE {
@@ -322,7 +321,7 @@ impl Growing {
     }
 }
 
-/// Two numbers in one word, in the order in which they stand in memory.
+/// Two numbers in one word, in memory order.
 fn two_in_one(zero: u32, one: u32) -> f64 {
     let (zero, one) = (zero.to_ne_bytes(), one.to_ne_bytes());
     let [a, b, c, d] = zero;

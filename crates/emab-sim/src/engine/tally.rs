@@ -1,4 +1,4 @@
-//! What is kept of many runs: exact sums at each checkpoint, and nothing of any single run.
+//! Results of many runs: exact sums at each checkpoint. Single runs are not stored.
 
 use crate::results::CurvePoint;
 use emab::RegretBreakdown;
@@ -15,12 +15,12 @@ pub struct Tally {
     causes: [Moments; 3],
     /// Steps taken.
     pub steps: u64,
-    /// Where choices were made, if that is recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) places: Option<ChoiceCounts>,
+    /// Choices by step-state pair, if they are recorded.
+    #[serde(default, rename = "places", skip_serializing_if = "Option::is_none")]
+    pub(crate) choices: Option<ChoiceCounts>,
 }
 
-/// One run, as far as it has come.
+/// One run so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) regret: RegretBreakdown,
@@ -31,14 +31,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Regret at the last checkpoint that was passed.
+    /// Regret at the last checkpoint passed.
     pub(crate) fn final_regret(&self) -> f64 {
         self.at.last().map_or(0.0, |at| at.0)
     }
 }
 
 impl Tally {
-    /// A tally of no runs, for so many checkpoints.
+    /// A tally of no runs, for this many checkpoints.
     pub fn new(checkpoints: usize) -> Tally {
         Tally {
             regret: vec![Moments::default(); checkpoints],
@@ -47,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// Whether every sum in it is over the same runs, at so many checkpoints.
+    /// Whether every sum is over the same runs, at this many checkpoints.
     pub(crate) fn is_whole(&self, checkpoints: usize) -> bool {
         let sums = self.regret.iter().chain(&self.gain).chain(&self.causes);
         self.regret.len() == checkpoints
@@ -55,7 +55,7 @@ impl Tally {
             && sums.map(Moments::count).all(|count| count == self.runs())
     }
 
-    /// How many runs it holds.
+    /// The number of runs.
     pub fn runs(&self) -> u64 {
         self.causes[0].count()
     }
@@ -73,7 +73,7 @@ impl Tally {
         self.steps += run.steps;
     }
 
-    /// Takes in all that another tally of the same checkpoints has, but for its places.
+    /// Adds another tally of the same checkpoints, without its choice counts.
     pub(crate) fn merge(&mut self, other: &Tally) {
         let pairs = self.regret.iter_mut().zip(&other.regret);
         let pairs = pairs.chain(self.gain.iter_mut().zip(&other.gain));
@@ -83,10 +83,10 @@ impl Tally {
         self.steps += other.steps;
     }
 
-    /// Takes in all that another tally of the same checkpoints has; none if only one of them has places.
+    /// Adds another tally of the same checkpoints; none if only one of them has choice counts.
     pub(crate) fn merge_all(&mut self, other: &Tally) -> Option<()> {
         let empty = self.runs() == 0;
-        match (&mut self.places, &other.places) {
+        match (&mut self.choices, &other.choices) {
             (Some(mine), Some(theirs)) => mine.merge(theirs)?,
             (mine @ None, Some(theirs)) if empty => *mine = Some(theirs.clone()),
             (None, None) => {}
@@ -97,12 +97,12 @@ impl Tally {
         Some(())
     }
 
-    /// Records by place from here on, if there are places; none if it already has others.
-    pub(crate) fn take_places(&mut self, places: &Option<ChoiceCounts>) -> Option<()> {
-        match (&self.places, places) {
+    /// Starts to count choices, if `choices` is set; none if the tally already has counts of another shape.
+    pub(crate) fn start_choices(&mut self, choices: &Option<ChoiceCounts>) -> Option<()> {
+        match (&self.choices, choices) {
             (None, None) => Some(()),
             (None, Some(_)) if self.runs() == 0 => {
-                self.places.clone_from(places);
+                self.choices.clone_from(choices);
                 Some(())
             }
             (Some(mine), Some(theirs)) => mine.has_shape_of(theirs).then_some(()),
@@ -121,13 +121,13 @@ impl Tally {
                 stderr: regret.stderr(),
                 gain: gain.mean(),
                 gain_stderr: gain.stderr(),
-                // Whoever knows what the optimal policy earns fills it in: `LearnerResult::against_optimum`.
+                // Set by `LearnerResult::against_optimum`.
                 regret_optimal: None,
             })
             .collect()
     }
 
-    /// Where the regret at the last checkpoint came from.
+    /// The causes of the regret at the last checkpoint.
     pub fn causes(&self) -> RegretBreakdown {
         RegretBreakdown {
             early_stop: self.causes[0].mean(),

@@ -1,16 +1,21 @@
-//! One experiment: learners on a problem, many runs each, on several threads; it can be interrupted, resumed and split
-//! into shards.
+//! One experiment: learners on a problem, many runs each, on several threads.
+//!
+//! [`Experiment::builder`] prepares it. A [`State`] can be saved, resumed and merged with those of other shards;
+//! [`RunFolder`] keeps it on disk.
 
+mod builder;
 pub(crate) mod checkpoints;
+pub(crate) mod folder;
+pub(crate) mod merge;
 mod run;
-pub(crate) mod runs;
-pub(crate) mod shard;
+pub(crate) mod run_folder;
+pub(crate) mod sealed;
+mod state;
 
+pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-#[cfg(test)]
-pub(crate) use run::Loop;
-pub use run::{
-    Control, Experiment, Finish, LearnerState, Progress, ReferenceValues, SimError, State,
-};
-pub use runs::RunSet;
-pub use shard::{Shard, ShardError};
+pub use run::{Control, Experiment, Finish, Progress, ReferenceValues};
+pub use state::{LearnerState, State};
+pub use folder::{FileError, Folder, FolderError, quoted, write_file};
+pub use merge::merge_runs;
+pub use run_folder::{PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name};

@@ -1,130 +1,47 @@
-//! Learners on a problem, many runs each, on several threads; can be stopped and taken up again.
+//! An experiment: learners on a problem, many runs each, on several threads.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::results::{LearnerResult, RunResult, StateRegret};
-use emab::environment::ScenarioError;
-use emab::learners::{LearnerConfig, LearnerError};
-use emab::{ConditionedEnvironment, PlayError, Problem, Scenario};
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use emab::learners::LearnerConfig;
+use emab::{ConditionedEnvironment, Problem, Scenario};
 
+use super::builder::ExperimentBuilder;
+use super::state::State;
+use crate::engine::Loop;
 use crate::engine::choice_counts::ChoiceCounts;
-use crate::engine::job::{Done, Job};
-use crate::engine::paired_runs::play_paired;
+use crate::engine::learner_runs::{LearnerRuns, RunBlock};
+use crate::engine::paired_runs::{PlayerKind, play_paired};
 use crate::engine::pool::{Pool, TICK};
+use crate::engine::reference::RunWorker;
 use crate::engine::tables::Tables;
-use crate::engine::tally::Tally;
 use crate::engine::vector::Level;
-use crate::experiment::runs::RunSet;
-use crate::experiment::shard::Shard;
+use crate::error::SimError;
+use crate::results::{LearnerResult, RunResult, StateRegret};
+use crate::VERSION;
+use crate::shard::Shard;
 
-/// Why an experiment failed.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum SimError {
-    /// A learner cannot be built.
-    #[error(transparent)]
-    Learner(#[from] LearnerError),
-    /// The truth cannot be worked out.
-    #[error(transparent)]
-    Oracle(#[from] emab::oracle::OracleError),
-    /// An episode could not be played to its end.
-    #[error("learner `{learner}`, run {run}, episode {episode}: {error}")]
-    Play {
-        /// The learner.
-        learner: String,
-        /// The run, from 0.
-        run: u64,
-        /// The episode, from 1.
-        episode: u64,
-        /// Why.
-        error: PlayError,
-    },
-    /// Not one thread could be started.
-    #[error("cannot start a thread: {0}")]
-    Threads(String),
-    /// The circumstances cannot be.
-    #[error(transparent)]
-    ConditionedEnvironment(ScenarioError),
-    /// A saved state of another experiment.
-    #[error("the saved state is not of this experiment: {0}")]
-    Foreign(&'static str),
-}
-
-impl From<ScenarioError> for SimError {
-    fn from(error: ScenarioError) -> SimError {
-        match error {
-            ScenarioError::Oracle(error) => SimError::Oracle(error),
-            other => SimError::ConditionedEnvironment(other),
-        }
-    }
-}
-
-/// What to run.
+/// Learners on a problem, ready to run: the problem is solved and each learner can be built.
 #[derive(Clone)]
 pub struct Experiment {
-    /// The problem.
-    pub problem: Arc<Problem>,
-    /// What it is played under.
-    pub circumstances: Scenario,
-    /// The learners, each on the same runs.
-    pub learners: Vec<LearnerConfig>,
-    /// Episodes a run.
-    pub episodes: u64,
-    /// Runs.
-    pub runs: u64,
-    /// The seed.
-    pub seed: u64,
-    /// The episodes at which regret is recorded, rising, the last one being `episodes`.
-    pub checkpoints: Vec<u64>,
-    /// Whether to record where the regret comes from, for problems whose regret is exact.
-    pub places: bool,
-    /// Which of the runs are done here.
-    pub shard: Shard,
+    pub(super) problem: Arc<Problem>,
+    pub(super) scenario: Scenario,
+    pub(super) learners: Vec<LearnerConfig>,
+    pub(super) players: Vec<PlayerKind>,
+    pub(super) episodes: u64,
+    pub(super) runs: u64,
+    pub(super) seed: u64,
+    /// Increasing; the last one is `episodes`.
+    pub(super) checkpoints: Vec<u64>,
+    pub(super) count_choices: bool,
+    pub(crate) shard: Shard,
+    /// The problem under its scenario, with its reachable pairs enumerated and its benchmark solved.
+    pub(super) environment: Arc<ConditionedEnvironment>,
 }
 
-/// How far an experiment has come: all that is needed to go on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    /// One a learner.
-    pub learners: Vec<LearnerState>,
-}
-
-/// How far one learner has come. Two are equal when all is that would be saved: the regret of single runs is not.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LearnerState {
-    /// The runs that are done.
-    pub done: RunSet,
-    /// What they amount to.
-    pub tally: Tally,
-    /// How long they took.
-    pub seconds: f64,
-    /// Each run with its regret at the last checkpoint, in the order they were done.
-    #[serde(skip)]
-    finals: Vec<(u64, f64)>,
-}
-
-impl PartialEq for LearnerState {
-    fn eq(&self, other: &LearnerState) -> bool {
-        (&self.done, &self.tally, self.seconds) == (&other.done, &other.tally, other.seconds)
-    }
-}
-
-impl LearnerState {
-    /// The regret of each run at the last checkpoint, by run: what two learners on the same runs are compared by.
-    /// None where some runs were read from a file, which keeps their sums alone.
-    pub fn finals(&self) -> Option<Vec<f64>> {
-        let mut finals = self.finals.clone();
-        finals.sort_unstable_by_key(|(run, _)| *run);
-        let whole = finals.len() as u64 == self.done.len();
-        whole.then(|| finals.into_iter().map(|(_, regret)| regret).collect())
-    }
-}
-
-/// How far it is, told a few times a second.
+/// Progress, reported a few times a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Episodes played, of all learners and runs.
@@ -138,133 +55,116 @@ pub struct Progress {
 pub enum Finish {
     /// All runs are done.
     Complete,
-    /// It was stopped; the state says how far it came.
+    /// It was stopped; the state has the runs done so far.
     Stopped,
 }
 
-/// What whoever watches wants to be told and when to stop.
+/// Threads, stop flag and progress callback of a simulation.
 pub struct Control<'a> {
-    /// Threads; 0 stands for one a processor.
+    /// Threads; 0 means one per processor.
     pub threads: usize,
-    /// Set to true from anywhere, ends the experiment within a moment.
+    /// Setting it to true stops the experiment within moments.
     pub stop: &'a AtomicBool,
-    /// Called a few times a second, and often enough with the state to be worth saving.
+    /// Called a few times a second, and every ten seconds with the state to save.
     pub watch: &'a mut dyn FnMut(Progress, Option<&State>),
 }
 
-/// Between two states to be saved.
+/// Interval between two states to save.
 const SAVE: Duration = Duration::from_secs(10);
 
 impl Experiment {
-    /// The state in which nothing is done.
-    pub fn state(&self) -> State {
-        let learner = LearnerState {
-            done: RunSet::default(),
-            tally: Tally::new(self.checkpoints.len()),
-            seconds: 0.0,
-            finals: Vec::new(),
-        };
-        State {
-            learners: vec![learner; self.learners.len()],
-        }
+    /// Starts to describe an experiment on a problem or a problem file.
+    ///
+    /// ```
+    /// use std::sync::atomic::AtomicBool;
+    /// use emab_sim::{Control, Experiment};
+    ///
+    /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
+    /// let experiment = Experiment::builder(&file).learners(["feedbal", "ucb1"]).episodes(100).runs(4).build().unwrap();
+    /// let mut state = experiment.state();
+    /// let stop = AtomicBool::new(false);
+    /// experiment.run(&mut state, &mut Control { threads: 1, stop: &stop, watch: &mut |_, _| {} }).unwrap();
+    /// assert_eq!(experiment.results(&state)[1].label, "ucb1");
+    /// ```
+    pub fn builder(problem: impl Into<super::ProblemSource>) -> ExperimentBuilder {
+        ExperimentBuilder::new(problem.into())
     }
 
-    /// The runs that are done here.
+    /// The learners, each on the same runs.
+    pub fn learners(&self) -> &[LearnerConfig] {
+        &self.learners
+    }
+
+    /// The scenario that the problem is played under.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The problem under its scenario, solved; another experiment on the same problem can share it.
+    pub fn environment(&self) -> &Arc<ConditionedEnvironment> {
+        &self.environment
+    }
+
+    /// The runs of this experiment's shard.
     pub fn share(&self) -> Range<u64> {
         self.shard.share(self.runs)
     }
 
-    /// Whether a state, which may have come from a file, can be one of this experiment.
-    fn check(&self, state: &State) -> Result<(), SimError> {
-        if state.learners.len() != self.learners.len() {
-            return Err(SimError::Foreign("it has another number of learners"));
-        }
-        for learner in &state.learners {
-            if !learner.tally.is_whole(self.checkpoints.len()) {
-                return Err(SimError::Foreign(
-                    "its sums are not those of these checkpoints",
-                ));
-            }
-            if learner.done.last().is_some_and(|run| run >= self.runs) {
-                return Err(SimError::Foreign("it has more runs"));
-            }
-            if !learner.done.is_within(&self.share()) {
-                return Err(SimError::Foreign("it has runs of another shard"));
-            }
-            if learner.tally.runs() != learner.done.len() {
-                return Err(SimError::Foreign("its sums and its list of runs disagree"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Its problem under its circumstances, solved, and the counts by place that go with it.
-    fn solved(&self) -> Result<(ConditionedEnvironment, Option<ChoiceCounts>), SimError> {
-        let world =
-            ConditionedEnvironment::new(self.problem.clone(), &self.circumstances, self.episodes)?;
-        let places = if self.places {
-            ChoiceCounts::new(&world)
-        } else {
-            None
-        };
-        Ok((world, places))
-    }
-
-    /// What could be earned if the truth were known.
-    pub fn worth(&self) -> Result<ReferenceValues, SimError> {
-        let mut world =
-            ConditionedEnvironment::new(self.problem.clone(), &self.circumstances, self.episodes)?;
-        let (benchmark_value, benchmark_stderr) = world.benchmark_value(self.seed)?;
-        // The difference of both values an episode tells regret against the optimum only where it is the same in all
-        // of them, and where what is recommended is done.
-        let comparable = world.phases() == 1 && self.circumstances.conditions.overrides.is_none();
+    /// The values of the benchmark and of the optimal policy.
+    pub fn reference_values(&self) -> Result<ReferenceValues, SimError> {
+        let mut environment = (*self.environment).clone();
+        let (benchmark_value, benchmark_stderr) = environment.benchmark_value(self.seed)?;
+        // The difference of both values gives regret against the optimum only if it is the same in all episodes and
+        // recommendations are followed.
+        let comparable =
+            environment.phases() == 1 && self.scenario.conditions.overrides.is_none();
         Ok(ReferenceValues {
             benchmark_value,
             benchmark_stderr,
             optimal_value: match comparable {
-                true => world.optimal_value()?,
+                true => environment.optimal_value()?,
                 false => None,
             },
-            estimator: world.environment().estimator().name(),
+            estimator: environment.environment().estimator().name(),
         })
     }
 
-    /// How it is played: fast where everything is as the paper has it, step by step where it is not.
+    /// The loop for this scenario: the fast one without conditions, otherwise the reference.
     fn fastest(&self) -> Loop {
-        if self.circumstances.is_none() && self.problem.dropout().is_none() {
+        if self.scenario.is_none() && self.problem.dropout().is_none() {
             Loop::PairedRuns(Level::best())
         } else {
-            Loop::Plain
+            Loop::Reference
         }
     }
 
-    /// Does all runs that are not done, on several threads, and leaves the result in `state`.
+    /// Plays all runs that are not done, on several threads, and adds them to `state`. Fails if the state belongs to
+    /// another experiment or an episode fails.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
         self.run_with(state, control, self.fastest())
     }
 
-    /// The same with a loop of one's choice.
+    /// The same with a given loop.
     pub(crate) fn run_with(
         &self,
         state: &mut State,
         control: &mut Control<'_>,
         by: Loop,
     ) -> Result<Finish, SimError> {
-        // Solved once here; every thread begins with a copy of what is known.
-        let (mut world, places) = self.solved()?;
+        let choices = match self.count_choices {
+            true => ChoiceCounts::new(&self.environment),
+            false => None,
+        };
         for learner in &mut state.learners {
-            let foreign = || SimError::Foreign("its counts by place are not those of this problem");
-            learner.tally.take_places(&places).ok_or_else(foreign)?;
+            let foreign = || SimError::Foreign("its counts by state are not those of this problem");
+            learner.tally.start_choices(&choices).ok_or_else(foreign)?;
         }
-        // A learner that cannot be built is named before anything runs.
-        for config in &self.learners {
-            let problem = world.problem(0);
-            config.build(problem.spec(), Some(problem))?;
-        }
+        // Threads copy what the tables have solved.
+        let mut environment = (*self.environment).clone();
         let tables = match by {
-            Loop::PairedRuns(_) => Tables::whole(world.environment_mut())?,
-            Loop::Plain => None,
+            Loop::PairedRuns(_) => Tables::whole(environment.environment_mut())?,
+            Loop::Reference => None,
         };
         let share = self.share();
         let runs = share.end - share.start;
@@ -275,14 +175,14 @@ impl Experiment {
         let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
         let played = AtomicU64::new(done.saturating_mul(self.episodes));
         for i in 0..self.learners.len() {
-            let bench = Bench {
-                world: &world,
+            let shared = SharedRun {
+                environment: &environment,
                 tables: tables.as_ref(),
                 by,
                 played: &played,
                 total,
             };
-            self.run_learner(i, state, &bench, control)?;
+            self.run_learner(i, state, &shared, control)?;
             if i + 1 < self.learners.len() {
                 let done = played.load(Ordering::Relaxed);
                 (control.watch)(Progress { done, total }, Some(state));
@@ -303,18 +203,20 @@ impl Experiment {
         &self,
         i: usize,
         state: &mut State,
-        bench: &Bench<'_>,
+        shared: &SharedRun<'_>,
         control: &mut Control<'_>,
     ) -> Result<(), SimError> {
         let began = Instant::now();
         let before = state.learners[i].clone();
         let config = &self.learners[i];
-        let (played, total) = (bench.played, bench.total);
-        let job = Job {
-            experiment: self,
+        let (played, total) = (shared.played, shared.total);
+        let task = LearnerRuns {
             config,
-            world: bench.world,
-            by_place: before.tally.places.is_some(),
+            environment: shared.environment,
+            episodes: self.episodes,
+            seed: self.seed,
+            checkpoints: &self.checkpoints,
+            count_choices: before.tally.choices.is_some(),
             done_before: before.done,
             played,
         };
@@ -328,127 +230,91 @@ impl Experiment {
             done: played.load(Ordering::Relaxed),
             total,
         };
-        let (mut told, mut saved) = (began, began);
-        let mut receive = |block: Option<Done>| {
+        let (mut reported, mut saved) = (began, began);
+        let mut receive = |block: Option<RunBlock>| {
             let learner = &mut state.learners[i];
-            if let Some(Done {
-                done,
-                tally,
-                places,
-                finals,
-            }) = block
-            {
-                learner.tally.merge(&tally);
-                if let Some(sum) = &mut learner.tally.places {
-                    sum.add(&places);
+            if let Some(block) = block {
+                learner.tally.merge(&block.tally);
+                if let Some(sum) = &mut learner.tally.choices {
+                    sum.add(&block.choices);
                 }
-                learner.done.merge(&done);
-                learner.finals.extend(finals);
+                learner.done.merge(&block.done);
+                learner.finals.extend(block.finals);
             }
-            if told.elapsed() < TICK {
+            if reported.elapsed() < TICK {
                 return;
             }
-            told = Instant::now();
+            reported = Instant::now();
             learner.seconds = before.seconds + began.elapsed().as_secs_f64();
             let save = saved.elapsed() >= SAVE;
             if save {
-                saved = told;
+                saved = reported;
             }
             (control.watch)(progress(), save.then_some(&*state));
         };
-        // The fast loop plays a little beyond the end of a run; somebody's own code is called for what counts alone.
-        let by = if config.is_user_defined() {
-            Loop::Plain
-        } else {
-            bench.by
+        // The fast loop plays a few steps beyond the end of a run; a user-defined learner must not see them.
+        let by = match config.is_user_defined() {
+            true => Loop::Reference,
+            false => shared.by,
         };
         let ended = match by {
-            Loop::PairedRuns(level) => play_paired(&job, bench.tables, level, &pool, &mut receive),
-            Loop::Plain => pool.run(
-                || crate::engine::reference::RunWorker::new(&job),
+            Loop::PairedRuns(level) => play_paired(
+                &task,
+                &self.players[i],
+                shared.tables,
+                level,
+                &pool,
                 &mut receive,
             ),
+            Loop::Reference => pool.run(|| RunWorker::new(&task), &mut receive),
         };
         state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
         (control.watch)(progress(), None);
         ended
     }
 
-    /// Adds the state of another shard of the same experiment.
-    pub fn merge(&self, state: &mut State, other: &State) -> Result<(), SimError> {
-        let whole = Experiment {
-            shard: Shard::WHOLE,
-            ..self.clone()
-        };
-        whole.check(state)?;
-        whole.check(other)?;
-        for (mine, theirs) in state.learners.iter_mut().zip(&other.learners) {
-            let both = mine.done.len() + theirs.done.len();
-            let mut done = mine.done.clone();
-            done.merge(&theirs.done);
-            if done.len() != both {
-                return Err(SimError::Foreign("a run is in both of them"));
-            }
-            mine.tally
-                .merge_all(&theirs.tally)
-                .ok_or(SimError::Foreign(
-                    "one counts by place and the other does not",
-                ))?;
-            mine.done = done;
-            mine.seconds += theirs.seconds;
-            mine.finals.extend(&theirs.finals);
-        }
-        Ok(())
-    }
-
-    /// Whether a state has all runs.
-    pub fn is_complete(&self, state: &State) -> bool {
-        state
-            .learners
-            .iter()
-            .all(|learner| learner.done.len() == self.runs)
-    }
-
-    /// Where the regret of each learner came from, if it was recorded.
-    pub fn places(&self, state: &State) -> Result<Option<Vec<Vec<StateRegret>>>, SimError> {
-        let (mut world, _) = self.solved()?;
+    /// The regret of each learner by step-state pair, if choices were counted.
+    pub fn regret_by_state(
+        &self,
+        state: &State,
+    ) -> Result<Option<Vec<Vec<StateRegret>>>, SimError> {
+        let mut environment = (*self.environment).clone();
         let mut all = Vec::new();
         for learner in &state.learners {
-            let Some(places) = &learner.tally.places else {
+            let Some(choices) = &learner.tally.choices else {
                 return Ok(None);
             };
-            all.push(places.results(world.environment_mut(), self.runs)?);
+            all.push(choices.results(environment.environment_mut(), self.runs)?);
         }
         Ok(Some(all))
     }
 
-    /// The document of a finished state: what `emab run --json` prints. The hash is that of the problem's file.
+    /// The document of a finished state: what `emab run --json` prints. The hash is that of the problem file.
     pub fn document(
         &self,
         state: &State,
-        version: &str,
         problem_hash: &str,
     ) -> Result<RunResult, SimError> {
-        let worth = self.worth()?;
+        let values = self.reference_values()?;
         let result = RunResult {
-            version: version.into(),
+            version: VERSION.into(),
             problem: self.problem.name().into(),
             problem_hash: problem_hash.into(),
             seed: self.seed,
             runs: self.runs,
             episodes: self.episodes,
-            conditions: self.circumstances.conditions.clone(),
-            benchmark_value: worth.benchmark_value,
-            benchmark_stderr: worth.benchmark_stderr,
-            optimal_value: worth.optimal_value,
-            estimator: worth.estimator.into(),
+            conditions: self.scenario.conditions.clone(),
+            benchmark_value: values.benchmark_value,
+            benchmark_stderr: values.benchmark_stderr,
+            optimal_value: values.optimal_value,
+            estimator: values.estimator.into(),
             learners: self.results(state),
         };
         Ok(result.against_optimum())
     }
 
-    /// The results of a state, in the order of the learners; regret is against the benchmark alone, until
-    /// [`LearnerResult::against_optimum`] is told what both policies earn.
+    /// The results of a state, in the order of the learners. Regret is against the benchmark;
+    /// [`LearnerResult::against_optimum`] adds regret against the optimal policy.
     pub fn results(&self, state: &State) -> Vec<LearnerResult> {
         self.learners
             .iter()
@@ -470,32 +336,23 @@ impl Experiment {
     }
 }
 
-/// What could be earned in an episode if the truth were known: under drift, on average over the episodes of a run.
+/// The values of the benchmark and of the optimal policy, per episode; under drift, averaged over the episodes of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReferenceValues {
-    /// What the benchmark earns.
+    /// The value of the benchmark.
     pub benchmark_value: f64,
-    /// Its standard error, 0 where it is exact.
+    /// Its standard error; 0 where it is exact.
     pub benchmark_stderr: f64,
-    /// What the optimal policy earns; none where too much can be reached to know, where laws drift, and where people
-    /// override what is recommended.
+    /// The value of the optimal policy; none where too many pairs can be reached, under drift, and where recommendations
+    /// are overridden.
     pub optimal_value: Option<f64>,
     /// How regret is measured: `exact` or `paired`.
     pub estimator: &'static str,
 }
 
-/// How episodes are played.
-#[derive(Clone, Copy)]
-pub(crate) enum Loop {
-    /// Two runs side by side, with the instructions of a level.
-    PairedRuns(Level),
-    /// Step by step.
-    Plain,
-}
-
-/// What all learners share while they run.
-struct Bench<'a> {
-    world: &'a ConditionedEnvironment,
+/// What the learners of an experiment share while it runs.
+struct SharedRun<'a> {
+    environment: &'a ConditionedEnvironment,
     tables: Option<&'a Tables>,
     by: Loop,
     played: &'a AtomicU64,

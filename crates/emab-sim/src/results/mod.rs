@@ -3,6 +3,7 @@
 mod arena;
 mod column;
 mod guarantee;
+mod number;
 pub(crate) mod run;
 
 pub use arena::{
@@ -11,4 +12,5 @@ pub use arena::{
 };
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict};
+pub use number::{fixed, number};
 pub use run::{CurvePoint, LearnerResult, RunResult, StateRegret};

@@ -8,8 +8,8 @@
 //! A learner whose widths are not of the paper's form promises the first alone: that its estimates are within their
 //! widths, all of them, always.
 
-mod audit;
-mod truth;
+mod triplets;
+mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,10 +22,11 @@ use emab::oracle::{Gaps, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
 use emab::{Action, Delta, Environment, Problem};
 
-use self::audit::{Auditor, Block, Watched};
-use self::truth::Truth;
+use self::worker::{Auditor, Block, Watched};
+use self::triplets::Truth;
 use crate::engine::pool::{Pool, TICK};
-use crate::experiment::{Control, Progress, SimError};
+use crate::error::SimError;
+use crate::experiment::{Control, Progress};
 
 /// What to verify.
 ///

@@ -1,7 +1,7 @@
-//! FeedBAL in a walk: three words for each action, at the offsets of the tables.
+//! FeedBAL in the fast loop: three words for each action, at the offsets of the tables.
 //!
-//! A pair is met at most once in an episode, so what a step reveals is learned at once: nobody looks at it before the
-//! episode is over.
+//! A pair is visited at most once in an episode, so an observation can be learned at once: it is not read before the
+//! episode ends.
 
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
@@ -12,34 +12,34 @@ use emab::width::IndexTable;
 use super::walk::{FastLearner, LearnerCursor};
 use crate::engine::tables::{NONE, START, Tables, WORDS};
 
-/// What makes an index of a sum, reaching far enough for the runs to be played.
+/// Index tables (reciprocal and width by count), long enough for the runs.
 pub(crate) struct Indices {
     action: IndexTable,
     stop: IndexTable,
 }
 
 impl Indices {
-    /// Makes the tables reach as far as counts in runs of so many episodes will.
+    /// Extends the tables to the counts of runs of this many episodes.
     pub(crate) fn new((mut action, mut stop): (IndexTable, IndexTable), episodes: u64) -> Indices {
-        // A count is at most the number of episodes, and a run that is over goes on to the end of its block.
+        // A count is at most the number of episodes; a finished run continues to the end of its block.
         let most = episodes.saturating_add(Block::STEPS as u64 + 1);
         action.extend_to(most);
         stop.extend_to(most);
         Indices { action, stop }
     }
 
-    /// Whether counts in runs of so many episodes may go beyond the tables.
+    /// Whether counts in runs of this many episodes may exceed the tables.
     pub(crate) fn too_few_for(episodes: u64) -> bool {
         episodes.saturating_add(Block::STEPS as u64 + 2) > IndexTable::MAX_LEN as u64
     }
 }
 
-/// Bytes of a count in an index table. (One table of both, for one pointer, was slower: its lines are left twice as
-/// often.)
+/// Bytes of an entry of an index table. (One table for both, to save a pointer, was slower: it uses twice the cache
+/// lines.)
 const ENTRY: u64 = size_of::<[f64; 2]>() as u64;
 
-/// What FeedBAL knows in one run: for each action the sum of what was observed, the index, and how often, as the
-/// offset of that count in its index table. `A` actions, 0 if any number; `FAR` if counts may go beyond the tables.
+/// FeedBAL's estimates in one run: for each action the sum of observations, the index, and the count as an offset into
+/// the index table. `A` actions, 0 for any number; `FAR` if counts may exceed the tables.
 pub(crate) struct FeedBalPlayer<'t, const A: usize, const FAR: bool> {
     words: Vec<f64>,
     indices: &'t Indices,
@@ -53,7 +53,7 @@ impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
         }
     }
 
-    /// Makes room for the rows that the tables have and it has not.
+    /// Allocates the new rows of the tables.
     pub(crate) fn grow(&mut self, tables: &Tables) {
         let had = self.words.len();
         self.words.resize(tables.end, 0.0);
@@ -62,7 +62,7 @@ impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
         }
     }
 
-    /// Forgets what was seen in these rows.
+    /// Resets the visited rows.
     pub(crate) fn reset(&mut self, tables: &Tables, visited: &[u32]) {
         for &row in visited {
             let row = row as usize;
@@ -75,7 +75,7 @@ impl<'t, const A: usize, const FAR: bool> FeedBalPlayer<'t, A, FAR> {
     }
 }
 
-/// Infinite before the first observation; what may not be taken never wins.
+/// Infinite before the first observation; an action that is not allowed never wins.
 fn first_index(allowed: bool) -> f64 {
     if allowed {
         f64::INFINITY
@@ -85,23 +85,23 @@ fn first_index(allowed: bool) -> f64 {
 }
 
 impl<'t, const A: usize, const FAR: bool> FastLearner for FeedBalPlayer<'t, A, FAR> {
-    type Shared = Kept<'t>;
+    type Shared = IndexPointers<'t>;
 
-    fn shared(&self) -> Kept<'t> {
-        Kept {
+    fn shared(&self) -> IndexPointers<'t> {
+        IndexPointers {
             indices: self.indices,
             action: self.indices.action.values().as_ptr(),
             stop: self.indices.stop.values().as_ptr(),
         }
     }
 
-    type LearnerCursor<'a>
+    type Cursor<'a>
         = FeedBalCursor<'t, A, FAR>
     where
         Self: 'a;
 
-    fn hand<'a>(&'a mut self, tables: &'a Tables) -> FeedBalCursor<'t, A, FAR> {
-        // What the hand relies on.
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> FeedBalCursor<'t, A, FAR> {
+        // The cursor relies on these.
         assert!(self.words.len() == tables.end);
         assert!(A == 0 || A == tables.actions);
         FeedBalCursor {
@@ -115,9 +115,9 @@ impl<'t, const A: usize, const FAR: bool> FastLearner for FeedBalPlayer<'t, A, F
     }
 }
 
-/// The index tables as pointers: what the compiler keeps in registers.
+/// The index tables as pointers, which the compiler keeps in registers.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept<'t> {
+pub(crate) struct IndexPointers<'t> {
     indices: &'t Indices,
     action: *const [f64; 2],
     stop: *const [f64; 2],
@@ -126,11 +126,11 @@ pub(crate) struct Kept<'t> {
 /// The words of a run.
 pub(crate) struct FeedBalCursor<'t, const A: usize, const FAR: bool> {
     words: *mut f64,
-    of: PhantomData<Kept<'t>>,
+    of: PhantomData<IndexPointers<'t>>,
 }
 
 impl<'t, const A: usize, const FAR: bool> LearnerCursor for FeedBalCursor<'t, A, FAR> {
-    type Shared = Kept<'t>;
+    type Shared = IndexPointers<'t>;
     const ACTIONS: usize = A;
     // `choose` gives `row + WORDS * a` for an `a` below the number of actions.
     const TRUSTED: bool = true;
@@ -138,9 +138,9 @@ impl<'t, const A: usize, const FAR: bool> LearnerCursor for FeedBalCursor<'t, A,
     #[inline(always)]
     fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
         let actions = if A == 0 { (stop - row) / WORDS } else { A };
-        // SAFETY: the walk gives a row, for whose actions and `stop` there are words.
+        // SAFETY: the walk passes a row, whose actions and `stop` have words.
         unsafe {
-            // The largest index, the first of equals, `stop` if it is among them.
+            // The largest index; the first of equal ones, `stop` before all.
             let mut chosen = row;
             let mut index = *self.words.add(row + 1);
             for a in 1..actions {
@@ -157,13 +157,13 @@ impl<'t, const A: usize, const FAR: bool> LearnerCursor for FeedBalCursor<'t, A,
     #[inline(always)]
     fn reveal(
         &mut self,
-        values: Kept<'t>,
+        values: IndexPointers<'t>,
         stop: usize,
         reward: f64,
         taken: usize,
         gain: f64,
     ) -> bool {
-        // SAFETY: the walk gives the `stop` of a row, and an action or `NONE`, for which there are words too.
+        // SAFETY: the walk passes the `stop` of a row, and an action or `NONE`; all of them have words.
         unsafe {
             let visits = self.learn(stop, reward, values.stop, &values.indices.stop);
             self.learn(taken, gain, values.action, &values.indices.action);
@@ -173,9 +173,9 @@ impl<'t, const A: usize, const FAR: bool> LearnerCursor for FeedBalCursor<'t, A,
 }
 
 impl<const A: usize, const FAR: bool> FeedBalCursor<'_, A, FAR> {
-    /// Takes in an observation; returns the offset of how many there were.
+    /// Learns from an observation; returns the new count as an offset.
     ///
-    /// SAFETY: needs three words at `at`, of which the last is that of a count which the table keeps, or `FAR`.
+    /// SAFETY: needs three words at `at`, of which the last is a count within the table, or `FAR`.
     #[inline(always)]
     unsafe fn learn(
         &self,
@@ -185,9 +185,9 @@ impl<const A: usize, const FAR: bool> FeedBalCursor<'_, A, FAR> {
         table: &IndexTable,
     ) -> u64 {
         unsafe {
-            let cell = self.words.add(at);
-            let count = (*cell.add(2)).to_bits() + ENTRY;
-            let sum = *cell + value;
+            let entry = self.words.add(at);
+            let count = (*entry.add(2)).to_bits() + ENTRY;
+            let sum = *entry + value;
             let is_kept = count / ENTRY < table.values().len() as u64;
             let [reciprocal, width] = if FAR && !is_kept {
                 table.compute(count / ENTRY)
@@ -195,9 +195,9 @@ impl<const A: usize, const FAR: bool> FeedBalCursor<'_, A, FAR> {
                 debug_assert!(is_kept);
                 *values.byte_add(count as usize)
             };
-            *cell = sum;
-            *cell.add(1) = sum * reciprocal + width;
-            *cell.add(2) = f64::from_bits(count);
+            *entry = sum;
+            *entry.add(1) = sum * reciprocal + width;
+            *entry.add(2) = f64::from_bits(count);
             count
         }
     }

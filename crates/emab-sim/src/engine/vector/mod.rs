@@ -1,11 +1,10 @@
-//! The loops that must be fast, compiled for each instruction set; the only module with `unsafe` code.
+//! The inner loops, compiled for each instruction set; the only module with `unsafe` code.
 //!
-//! - [`Fill`] makes a block of draws. It is [`Draws::fill`] itself, compiled for wider vectors; its scalar twin is the
-//!   same code compiled for none.
-//! - [`walk`] takes steps of two runs, with any learner. Its twin is [`emab::Environment::play`].
-//! - [`feedbal`] is FeedBAL in that walk. Its twin is [`emab::learners::FeedBal`].
+//! - [`Fill`] makes a block of draws: [`Draws::fill`], compiled for wider vectors.
+//! - [`walk`] takes steps of two runs, with any learner; its reference is [`emab::Environment::play`].
+//! - [`feedbal`] is FeedBAL in that walk; its reference is [`emab::learners::FeedBal`].
 //!
-//! All are tested to give the bits of their twins, at every level that the machine has.
+//! Tests compare each with its reference bit by bit, at every level of the machine.
 
 #![allow(unsafe_code)]
 
@@ -17,7 +16,7 @@ use emab::rng::{Block, Draws};
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// What every machine of the target has.
+    /// The baseline of the target.
     Base,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -25,7 +24,7 @@ pub(crate) enum Level {
     Avx512,
 }
 
-/// Something to do, in code that is inlined (`inline(always)`) into a function compiled for a level.
+/// Work whose code is inlined (`inline(always)`) into a function compiled for a level.
 pub(crate) trait Work {
     type Out;
     fn run(self) -> Self::Out;
@@ -44,7 +43,7 @@ fn avx2<W: Work>(work: W) -> W::Out {
 }
 
 impl Level {
-    /// The levels that this machine has, the best last.
+    /// The levels of this machine, the best last.
     pub(crate) fn all() -> Vec<Level> {
         #[allow(unused_mut)]
         let mut levels = vec![Level::Base];
@@ -72,7 +71,7 @@ impl Level {
     pub(crate) fn run<W: Work>(self, work: W) -> W::Out {
         match self {
             Level::Base => work.run(),
-            // SAFETY: levels come from `Level::all`, which has only those that the machine was found to have.
+            // SAFETY: levels come from `Level::all`, which contains only levels that the machine supports.
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => unsafe { avx2(work) },
             #[cfg(target_arch = "x86_64")]

@@ -1,25 +1,74 @@
-//! A folder of results in which no file is ever half written.
+//! A folder of results with atomic writes: a file is written completely or not at all.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use emab_problem::ReadError;
 use thiserror::Error;
+
+use super::builder::BuildError;
+use crate::error::SimError;
 
 /// A file or folder that cannot be read or written.
 #[derive(Debug, Error)]
 #[error("cannot {verb} {}: {error}", path.display())]
 pub struct FileError {
-    /// What was to be done.
+    /// The operation.
     pub verb: &'static str,
-    /// With which file.
+    /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The cause.
     pub error: io::Error,
 }
 
-/// Writes a file whole or not at all, and makes the folder it is in if need be.
+/// Why a result folder cannot be used.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A document cannot be written as JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(serde_json::Error),
+    /// A file has been changed, or is incomplete.
+    #[error("{file} is damaged: {what}")]
+    Damaged {
+        /// The file, or a line of it.
+        file: String,
+        /// The cause.
+        what: String,
+    },
+    /// The content of the folder does not fit the call.
+    #[error("{0}")]
+    Conflict(String),
+    /// The experiment of the folder cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The state in the folder does not fit its experiment.
+    #[error(transparent)]
+    State(#[from] SimError),
+}
+
+impl From<ReadError> for FolderError {
+    fn from(error: ReadError) -> FolderError {
+        FolderError::Build(error.into())
+    }
+}
+
+/// A path quoted for a shell.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// Writes a file atomically and creates its folder if necessary.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let name = path.file_name().unwrap_or_default();
@@ -33,7 +82,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder if need be and tries that it can be written to, before any work is done for it.
+    /// Creates the folder if necessary and checks that it is writable, before any work is done.
     pub fn create(path: &Path) -> Result<Folder, FileError> {
         let failed = |verb, error| FileError {
             verb,
@@ -48,7 +97,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// A folder that is there already.
+    /// Opens an existing folder.
     pub fn open(path: &Path) -> Result<Folder, FileError> {
         let failed = |error| FileError {
             verb: "read the folder",
@@ -65,22 +114,22 @@ impl Folder {
         Ok(Folder { path: path.into() })
     }
 
-    /// Where it is.
+    /// The folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where a file in it is.
+    /// The path of a file in the folder.
     pub fn file(&self, name: impl AsRef<OsStr>) -> PathBuf {
         self.path.join(name.as_ref())
     }
 
-    /// Whether it has a file.
+    /// Whether the folder contains a file.
     pub fn has(&self, name: &str) -> bool {
         self.file(name).exists()
     }
 
-    /// The names of the files in it, in order; names that are no text are left out.
+    /// The names of its files, sorted; names that are not UTF-8 are left out.
     pub fn files(&self) -> Result<Vec<String>, FileError> {
         let failed = |error| FileError {
             verb: "read the folder",
@@ -102,7 +151,7 @@ impl Folder {
         self.path.join(hidden)
     }
 
-    /// Writes a file whole: under another name, to the disk, then renamed.
+    /// Writes a file atomically: to a temporary file, synced, then renamed.
     pub fn write(&self, name: impl AsRef<OsStr>, content: &[u8]) -> Result<(), FileError> {
         let name = name.as_ref();
         let temporary = self.temporary(name);
@@ -122,7 +171,7 @@ impl Folder {
         })
     }
 
-    /// Adds to the end of a file, and to the disk: what is interrupted leaves a line without its end.
+    /// Appends to a file and syncs it; an interrupted append leaves a line without its newline.
     pub fn append(&self, name: impl AsRef<OsStr>, content: &[u8]) -> Result<(), FileError> {
         let path = self.file(name);
         let append = || {
@@ -146,7 +195,7 @@ impl Folder {
         })
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), FileError> {
         match fs::remove_file(self.file(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError {

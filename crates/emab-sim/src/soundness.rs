@@ -1,54 +1,65 @@
-//! Whether a confidence width covers what the truth varies by, in words.
+//! Whether a confidence width covers the variation of a problem (noise, and how far one feedback moves the next expected
+//! reward), as text.
 
 use std::sync::Arc;
 
 use emab::learners::{FeedBalParameters, LearnerConfig, LearnerDefaults, ParameterValue};
 use emab::oracle::{OracleError, Pairs, Variation};
+use emab::environment::RegretEstimator;
 use emab::width::{Coefficients, WidthKind};
 use emab::{Environment, Problem, Spec};
 
-use crate::table::number;
+use crate::results::number;
 
-/// What is wrong with FeedBAL's width on a problem that varies so much; nothing if it covers it.
+/// Why FeedBAL's width is not sound on a problem with this variation; none if it is.
 pub fn soundness_words(
-    told: &FeedBalParameters,
+    parameters: &FeedBalParameters,
     variation: &Variation,
     spec: &Spec,
 ) -> Option<String> {
-    let (used, needed) = (told.coefficients(), variation.needed);
+    let (used, needed) = (parameters.coefficients(), variation.needed);
     if used.cover(needed) {
         return None;
     }
-    let which = match told.width {
+    let which = match parameters.width {
         WidthKind::Paper => "the paper's width is not sound for this problem",
         WidthKind::Sound(_) => "this width is not sound: the problem varies more than it says",
     };
-    let noise = noise_words(told, variation);
-    let feedback = feedback_words(told, variation, spec);
+    let noise = noise_words(parameters, variation);
+    let feedback = feedback_words(parameters, variation, spec);
     let (causes, remedies): (Vec<String>, Vec<&str>) = noise.into_iter().chain(feedback).unzip();
     Some(format!(
         "{which}: {}; {} ({})",
-        numbers(used, needed),
+        coefficient_words(used, needed),
         causes.join(", and "),
         remedies.join("; ")
     ))
 }
 
-/// Remarks on learners whose confidence does not cover what this problem varies by, each with its learner's label; and
-/// one where too much can be reached to see that.
-pub fn problem_soundness_words(
+/// A warning for each learner whose confidence width does not cover the variation of the problem, or a note where too
+/// many pairs can be reached to decide. `environment` is one of this problem, if it is solved already.
+pub fn unsound_learners(
     problem: &Arc<Problem>,
+    environment: Option<&Environment>,
     configs: &[LearnerConfig],
 ) -> Result<Vec<String>, OracleError> {
-    // Whoever is told nothing has no premises.
-    let told = |config: &&LearnerConfig| !config.parameters().is_empty();
-    if !configs.iter().any(|config| told(&config)) {
+    // A learner without parameters makes no assumption.
+    let has_parameters = |config: &&LearnerConfig| !config.parameters().is_empty();
+    if !configs.iter().any(|config| has_parameters(&config)) {
         return Ok(Vec::new());
     }
-    let mut pairs = Pairs::new(problem.clone())?;
-    let Ok(variation) = Variation::of(&mut pairs, Environment::EXACT_PAIRS) else {
+    let mut pairs = match environment {
+        Some(environment) => environment.pairs().clone(),
+        None => Pairs::new(problem.clone())?,
+    };
+    let exact = environment.is_none_or(|environment| environment.estimator() == RegretEstimator::Exact);
+    let variation = match exact {
+        true => Variation::of(&mut pairs, Environment::EXACT_PAIRS).ok(),
+        false => None,
+    };
+    let Some(variation) = variation else {
         return Ok(vec![format!(
-            "note: more than {} pairs can be reached, too many to see here whether the width is sound; `emab check` looks further",
+            "note: more than {} pairs can be reached, too many to decide here whether the width is sound; `emab check` searches further",
             Environment::EXACT_PAIRS
         )]);
     };
@@ -57,9 +68,9 @@ pub fn problem_soundness_words(
         pairs.allowed(pair).map(move |a| pairs.cost(pair, a))
     });
     let least_cost = costs.fold(f64::INFINITY, f64::min);
-    let words = configs.iter().filter(told).filter_map(|config| {
+    let words = configs.iter().filter(has_parameters).filter_map(|config| {
         let words = match config.feedbal_parameters() {
-            Ok(told) => soundness_words(&told, &variation, problem.spec()),
+            Ok(parameters) => soundness_words(&parameters, &variation, problem.spec()),
             Err(_) => premises_words(config, &variation, least_cost),
         };
         Some(format!("warning: {}: {}", config.label(), words?))
@@ -67,7 +78,7 @@ pub fn problem_soundness_words(
     Ok(words.collect())
 }
 
-/// Remarks on what is assumed of a learner because nobody said it.
+/// A note for each parameter of a learner that is set neither by the call nor by the problem file.
 pub fn assumed_words(config: &LearnerConfig) -> Vec<String> {
     let assumed = config.assumed().iter().map(|name| {
         let value = config.parameters().iter().find(|(n, _)| n == name);
@@ -80,11 +91,11 @@ pub fn assumed_words(config: &LearnerConfig) -> Vec<String> {
     assumed.collect()
 }
 
-/// Where the noise is larger than the learner was told: what it is, and what helps.
-fn noise_words(told: &FeedBalParameters, variation: &Variation) -> Option<(String, &'static str)> {
+/// Where the noise exceeds the learner's `sigma2`: the cause and the remedy.
+fn noise_words(parameters: &FeedBalParameters, variation: &Variation) -> Option<(String, &'static str)> {
     let (cost, reward) = variation.proxies;
-    let short = |told: f64, truth: f64| told < truth * (1.0 - 1e-12);
-    let short = short(told.sigma2_cost.get(), cost) || short(told.sigma2_reward.get(), reward);
+    let short = |stated: f64, truth: f64| stated < truth * (1.0 - 1e-12);
+    let short = short(parameters.sigma2_cost.get(), cost) || short(parameters.sigma2_reward.get(), reward);
     short.then(|| {
         let what = format!(
             "the noise has a variance proxy of {} on costs and {} on rewards",
@@ -95,23 +106,23 @@ fn noise_words(told: &FeedBalParameters, variation: &Variation) -> Option<(Strin
     })
 }
 
-/// Where the feedback moves more than the width covers.
+/// Where the feedback moves the reward further than the width covers: the cause and the remedy.
 fn feedback_words(
-    told: &FeedBalParameters,
+    parameters: &FeedBalParameters,
     variation: &Variation,
     spec: &Spec,
 ) -> Option<(String, &'static str)> {
     let (cost, reward) = variation.proxies;
-    // What the noise alone would need: the rest is the feedback's.
+    // The noise alone needs this much; the rest comes from the feedback.
     let moves = variation.needed.action > 2.0 * (cost + reward);
-    let remedy = match told.width {
+    let remedy = match parameters.width {
         WidthKind::Paper => "width=sound covers the feedback",
         WidthKind::Sound(spread) if spread.get() < variation.spread => {
             "state a larger feedback_spread"
         }
         WidthKind::Sound(_) => return None,
     };
-    let short = told.coefficients().action < variation.needed.action;
+    let short = parameters.coefficients().action < variation.needed.action;
     (moves && short).then(|| {
         let (t, x, a) = variation.at;
         let what = format!(
@@ -124,31 +135,28 @@ fn feedback_words(
     })
 }
 
-/// The same where no truth is known: the paper's width beside what the file itself tells of the feedback.
-pub fn stated_soundness_text(
-    told: &FeedBalParameters,
-    spread: emab::FeedbackSpread,
-) -> Option<String> {
-    let sound = WidthKind::Sound(spread).coefficients(told.sigma2_cost, told.sigma2_reward);
-    let used = told.coefficients();
+/// The same for a problem without a model: compares the paper's width with the `feedback_spread` of the file.
+pub fn stated_soundness_text(parameters: &FeedBalParameters, spread: emab::FeedbackSpread) -> Option<String> {
+    let sound = WidthKind::Sound(spread).coefficients(parameters.sigma2_cost, parameters.sigma2_reward);
+    let used = parameters.coefficients();
     (!used.cover(sound)).then(|| {
         format!(
             "the paper's width is not sound if one feedback can move the next expected reward by {}, as [learning] says: \
              {} (width=sound covers the feedback)",
             number(spread.get()),
-            numbers(used, sound)
+            coefficient_words(used, sound)
         )
     })
 }
 
-/// What a learner was told that the truth does not keep to, where what it does rests on what it was told and not on a
-/// coefficient: nothing if all is as it was told. `least_cost` is the least expected cost of the problem.
+/// The parameters of a learner that the problem violates, for learners whose width is not a coefficient; none if all
+/// hold. `least_cost` is the least expected cost of the problem.
 pub fn premises_words(
     config: &LearnerConfig,
     variation: &Variation,
     least_cost: f64,
 ) -> Option<String> {
-    let told = |name: &str| {
+    let stated = |name: &str| {
         let set = config.parameters().iter().find(|(n, _)| *n == name);
         match set {
             Some((_, ParameterValue::Number(number))) => Some(*number),
@@ -156,26 +164,26 @@ pub fn premises_words(
         }
     };
     let (cost, reward) = variation.proxies;
-    let both = told("sigma2");
+    let both = stated("sigma2");
     let premises = [
-        ("sigma2_cost", told("sigma2_cost").or(both), cost),
-        ("sigma2_reward", told("sigma2_reward").or(both), reward),
-        ("feedback_spread", told("feedback_spread"), variation.spread),
+        ("sigma2_cost", stated("sigma2_cost").or(both), cost),
+        ("sigma2_reward", stated("sigma2_reward").or(both), reward),
+        ("feedback_spread", stated("feedback_spread"), variation.spread),
     ];
     let mut short: Vec<String> = premises
         .into_iter()
-        .filter_map(|(name, told, truth)| {
-            let told = told.filter(|told| *told < truth * (1.0 - 1e-12))?;
+        .filter_map(|(name, stated, truth)| {
+            let stated = stated.filter(|stated| *stated < truth * (1.0 - 1e-12))?;
             Some(format!(
                 "`{name}` is {} and must be at least {}",
-                number(told),
+                number(stated),
                 number(truth)
             ))
         })
         .collect();
     let (low, high) = variation.rewards;
     let slack = 1e-12 * (high - low).abs();
-    if let Some(most) = told("reward_most") {
+    if let Some(most) = stated("reward_most") {
         if most < high - slack {
             short.push(format!(
                 "`reward_most` is {} and must be at least {}",
@@ -185,12 +193,12 @@ pub fn premises_words(
         }
         if least_cost < 0.0 {
             short.push(format!(
-                "costs must not be negative for `reward_most` to bound what can be earned, and one is {}",
+                "`reward_most` bounds the gain only if no cost is negative, and one is {}",
                 number(least_cost)
             ));
         }
     }
-    if let Some(least) = told("reward_least")
+    if let Some(least) = stated("reward_least")
         && least > low + slack
     {
         short.push(format!(
@@ -201,17 +209,17 @@ pub fn premises_words(
     }
     (!short.is_empty()).then(|| {
         format!(
-            "what it was told is not true of this problem: {}",
+            "its parameters do not hold for this problem: {}",
             short.join(", and ")
         )
     })
 }
 
-/// What `[learning]` says of the rewards that the truth does not keep to.
+/// The values of `[learning]` on rewards that the model violates.
 pub fn missing_parameters_text(learning: &LearnerDefaults, variation: &Variation) -> Vec<String> {
     let mut words = Vec::new();
     let (cost, reward) = variation.proxies;
-    // Rewards of 0 or 1 need no spread: their noise covers it.
+    // Bernoulli rewards need no spread: their noise covers it.
     let matters = variation.needed.action > 2.0 * (cost + reward);
     let spread = learning
         .feedback_spread
@@ -238,8 +246,8 @@ pub fn missing_parameters_text(learning: &LearnerDefaults, variation: &Variation
     words
 }
 
-/// The coefficient that is too small, and what it must be.
-pub(crate) fn numbers(used: Coefficients, needed: Coefficients) -> String {
+/// The coefficient that is too small, and the value it needs.
+pub fn coefficient_words(used: Coefficients, needed: Coefficients) -> String {
     let (what, used, needed) = if used.action < needed.action {
         ("an action", used.action, needed.action)
     } else {
@@ -258,9 +266,9 @@ mod tests {
 
     use super::*;
     use emab::oracle::Pairs;
-    use emab::{FeedbackSpread, Model, Names, Noise, Problem};
+    use emab::{Model, Names, FeedbackSpread, Noise, Problem};
 
-    /// Two steps: going on shows a coin that is worth `spread`.
+    /// Two steps: continuing shows a coin that is worth `spread`.
     fn variation(noise: f64, spread: f64) -> (Variation, Spec) {
         let names = |n| Names::Count(n, "");
         let spec = || {
@@ -274,13 +282,13 @@ mod tests {
         (Variation::of(&mut pairs, 100).unwrap(), spec())
     }
 
-    fn words(told: &FeedBalParameters, noise: f64, spread: f64) -> Option<String> {
+    fn words(parameters: &FeedBalParameters, noise: f64, spread: f64) -> Option<String> {
         let (variation, spec) = variation(noise, spread);
-        soundness_words(told, &variation, &spec)
+        soundness_words(parameters, &variation, &spec)
     }
 
     #[test]
-    fn the_cause_is_named_and_the_remedy_helps() {
+    fn warnings_name_the_cause_and_a_remedy_that_works() {
         let paper = FeedBalParameters::new(0.1, 0.01).unwrap();
         let sound = |spread| FeedBalParameters {
             width: WidthKind::Sound(FeedbackSpread::new(spread).unwrap()),
@@ -317,7 +325,7 @@ mod tests {
             text.contains("(state a larger sigma2, or its part)"),
             "{text}"
         );
-        // Told more than enough.
+        // A larger sigma2 than needed.
         assert_eq!(
             words(&FeedBalParameters::new(0.5, 0.01).unwrap(), 0.1, 1.0),
             None
@@ -325,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_learner_was_told_that_is_not_so() {
+    fn parameters_that_do_not_hold_are_named() {
         let (variation, _) = variation(0.1, 2.0);
         let words = |text: &str| {
             let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
@@ -334,19 +342,19 @@ mod tests {
         assert_eq!(words("feedbal-model:sigma2=0.1,feedback_spread=2"), None);
         assert_eq!(
             words("ucbvi:sigma2=0.1,reward_least=1,reward_most=1").unwrap(),
-            "what it was told is not true of this problem: `reward_most` is 1 and must be at least 2, and costs must not be \
-             negative for `reward_most` to bound what can be earned, and one is -0.5000, and `reward_least` is 1 and must be at \
-             most 0"
+            "its parameters do not hold for this problem: `reward_most` is 1 and must be at least 2, and \
+             `reward_most` bounds the gain only if no cost is negative, and one is -0.5000, and `reward_least` is 1 and must \
+             be at most 0"
         );
         assert_eq!(
             words("feedbal-model:sigma2=0.1,sigma2_cost=0.01,feedback_spread=1").unwrap(),
-            "what it was told is not true of this problem: `sigma2_cost` is 0.0100 and must be at least 0.1000, and \
+            "its parameters do not hold for this problem: `sigma2_cost` is 0.0100 and must be at least 0.1000, and \
              `feedback_spread` is 1 and must be at least 2"
         );
     }
 
     #[test]
-    fn what_the_truth_does_not_keep_to_is_told() {
+    fn learning_values_that_the_model_violates_are_named() {
         let (variation, _) = variation(0.1, 2.0);
         let learning = |spread: Option<f64>, range| LearnerDefaults {
             feedback_spread: spread.map(|spread| FeedbackSpread::new(spread).unwrap()),

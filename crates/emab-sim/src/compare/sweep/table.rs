@@ -2,15 +2,15 @@
 
 use crate::results::{Column, Values};
 
-use crate::sweep::cell::{CellResult, Value};
+use super::cell::{SweepCellResult, Value};
 
 /// The table of these cells: by number of the cell, then by episode. `varied` names what was varied.
 ///
 /// Times are not in it: they are all that would differ from one run to the next.
-pub fn columns(cells: &[CellResult], varied: &[String], runs: u64) -> Vec<Column> {
-    let mut cells: Vec<&CellResult> = cells.iter().collect();
+pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<Column> {
+    let mut cells: Vec<&SweepCellResult> = cells.iter().collect();
     cells.sort_by_key(|cell| cell.number);
-    let rows: Vec<(&CellResult, usize)> = cells
+    let rows: Vec<(&SweepCellResult, usize)> = cells
         .into_iter()
         .flat_map(|cell| (0..cell.result.curve.len()).map(move |i| (cell, i)))
         .collect();
@@ -19,13 +19,13 @@ pub fn columns(cells: &[CellResult], varied: &[String], runs: u64) -> Vec<Column
         let name = name.to_owned();
         columns.push(Column { name, values });
     };
-    let counts = |of: &dyn Fn(&CellResult, usize) -> Option<u64>| {
+    let counts = |of: &dyn Fn(&SweepCellResult, usize) -> Option<u64>| {
         Values::Counts(rows.iter().map(|(cell, i)| of(cell, *i)).collect())
     };
-    let numbers = |of: &dyn Fn(&CellResult, usize) -> Option<f64>| {
+    let numbers = |of: &dyn Fn(&SweepCellResult, usize) -> Option<f64>| {
         Values::Numbers(rows.iter().map(|(cell, i)| of(cell, *i)).collect())
     };
-    let texts = |of: &dyn Fn(&CellResult) -> Option<String>| {
+    let texts = |of: &dyn Fn(&SweepCellResult) -> Option<String>| {
         Values::Texts(rows.iter().map(|(cell, _)| of(cell)).collect())
     };
     add("cell", counts(&|cell, _| Some(cell.number)));
@@ -70,7 +70,7 @@ pub fn columns(cells: &[CellResult], varied: &[String], runs: u64) -> Vec<Column
         numbers(&|cell, i| cell.result.curve[i].regret_optimal),
     );
     // Causes are known at the end alone.
-    let at_the_end = |cell: &CellResult, i: usize, cause: f64| {
+    let at_the_end = |cell: &SweepCellResult, i: usize, cause: f64| {
         (i + 1 == cell.result.curve.len()).then_some(cause)
     };
     add(

@@ -1,4 +1,4 @@
-//! Which runs are done: a set of numbers kept as ranges.
+//! A set of run numbers, stored as ranges.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,26 +36,26 @@ impl RunSet {
         self.ranges = merged;
     }
 
-    /// Adds all of another set.
+    /// Adds every run of another set.
     pub fn merge(&mut self, other: &RunSet) {
         for range in &other.ranges {
             self.insert(range.clone());
         }
     }
 
-    /// Whether a run is in it.
+    /// Whether the set contains a run.
     pub fn contains(&self, run: u64) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= run);
         after > 0 && self.ranges[after - 1].contains(&run)
     }
 
-    /// Whether all of it lies in a range.
+    /// Whether every run of the set lies in a range.
     pub fn is_within(&self, range: &std::ops::Range<u64>) -> bool {
         let inside = |r: &std::ops::Range<u64>| range.start <= r.start && r.end <= range.end;
         self.ranges.iter().all(inside)
     }
 
-    /// How many runs are in it.
+    /// The number of runs.
     pub fn len(&self) -> u64 {
         self.ranges
             .iter()
@@ -63,18 +63,18 @@ impl RunSet {
             .sum()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The largest run in it.
+    /// The largest run.
     pub fn last(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.end - 1)
     }
 }
 
-/// Ranges as a file may state them: in any order, empty or overlapping.
+/// Ranges as read from a file: in any order, possibly empty or overlapping.
 #[derive(Deserialize)]
 struct Ranges {
     ranges: Vec<std::ops::Range<u64>>,
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_merge() {
+    fn adjacent_and_overlapping_ranges_are_joined() {
         let mut set = RunSet::default();
         for range in [10..12, 0..3, 5..6, 3..5, 11..20] {
             set.insert(range);

@@ -8,10 +8,10 @@ use emab::stats::Moments;
 use emab::theory::{Bound, corollary1};
 use emab::{Action, Environment, Episode, Learner, Role, Stream};
 
-use super::truth::{Cell, Truth, column};
+use super::triplets::{Cell, Truth, column};
 use super::{Broken, Readings, Verification};
 use crate::engine::pool::{Queue, Worker};
-use crate::experiment::SimError;
+use crate::error::SimError;
 
 /// Runs take part in a block's sums only when they are whole.
 #[derive(Default)]

@@ -1,24 +1,28 @@
-//! The cells of a sweep: which there are, what each one is, and what became of it.
+//! The cells of a sweep and their results.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::results::LearnerResult;
-use crate::{Control, Experiment, Finish, Shard};
 use emab::learners::LearnerConfig;
-use emab_problem::{Format, ProblemFile, hex};
+use emab_problem::{Format, ProblemFile};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::sweep::file::{Key, SweepError, SweepFile};
+use super::file::{Key, SweepError, SweepFile};
+use crate::compare::cell::Cell;
+use crate::experiment::sealed::hex;
+use crate::experiment::{BuildError, Control};
+use crate::results::LearnerResult;
+use crate::shard::Shard;
+use crate::VERSION;
 
-/// A value of a parameter.
+/// The value of a varied parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A number.
     Number(f64),
-    /// A word, or an expression.
+    /// A text, such as a choice or an expression.
     Text(String),
 }
 
@@ -31,41 +35,38 @@ impl fmt::Display for Value {
     }
 }
 
-/// A sweep with its problem: all its cells.
+/// A sweep file with its problem: the list of cells.
 pub struct Sweep {
-    /// What the file says.
+    /// The sweep file.
     pub file: SweepFile,
-    /// The cells, in the order of the learners, then of the grid with its last value changing fastest, then the list.
-    pub cells: Vec<Cell>,
-    /// The names of all that varies, in the order of the file.
+    /// The cells, ordered by learner, then by grid with the last parameter changing fastest, then by list.
+    pub cells: Vec<SweepCell>,
+    /// The names of the varied parameters, in the order of the file.
     pub varied: Vec<String>,
 }
 
-/// One combination: a learner on a problem.
+/// One combination of a sweep: a learner on a problem, with the varied values.
 #[derive(Clone)]
-pub struct Cell {
+pub struct SweepCell {
     /// Its number, from 1.
     pub number: u64,
-    /// What was varied, and the value here; parameters that this learner does not have are left out.
+    /// The varied parameters with their values; parameters that the learner does not have are left out.
     pub values: Vec<(String, Value)>,
     /// The learner as the file names it.
     pub base: String,
-    /// The problem with the values of this cell.
-    problem: ProblemFile,
-    learner: LearnerConfig,
-    /// The seed of its own random numbers.
-    pub seed: u64,
-    /// Tells it from all other cells, of this sweep and any other.
+    /// Identifies the cell among those of all sweeps.
     pub key: String,
+    /// The learner on the problem with these values. Its seed depends on the sweep's seed and on the cell alone.
+    cell: Cell,
 }
 
-/// The most cells of a sweep.
+/// The most cells.
 const MOST_CELLS: usize = 1_000_000;
 
 impl Sweep {
-    /// All cells of a sweep, each of them checked.
+    /// The cells of a sweep file. Fails if a learner or a value is invalid, or if a parameter belongs to no learner.
     pub fn new(file: SweepFile, problem: &ProblemFile) -> Result<Sweep, SweepError> {
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut cells: Vec<SweepCell> = Vec::new();
         let mut keys = HashSet::new();
         let mut used: Vec<&Key> = Vec::new();
         let names = |key: &Key| key.to_string();
@@ -87,7 +88,7 @@ impl Sweep {
                     .filter(|n| *n <= MOST_CELLS)
             });
             let count = count.ok_or_else(|| file.wrong("grid", too_many()))?;
-            // Without a grid the list is all there is.
+            // Without a grid there is only the list.
             let count = if file.grid.is_empty() && !file.list.is_empty() {
                 0
             } else {
@@ -108,11 +109,11 @@ impl Sweep {
             });
             for values in combinations.chain(listed) {
                 used.extend(values.iter().map(|(key, _)| *key));
-                let cell = Cell::new(&file, problem, learner, &values)?;
-                // A learner without a parameter is the same in all cells that differ in nothing else.
+                let cell = SweepCell::new(&file, problem, learner, &values)?;
+                // Cells that differ only in parameters that the learner lacks are the same cell.
                 if keys.insert(cell.key.clone()) {
                     let number = cells.len() as u64 + 1;
-                    cells.push(Cell { number, ..cell });
+                    cells.push(SweepCell { number, ..cell });
                 }
                 if cells.len() > MOST_CELLS {
                     return Err(file.wrong("grid", too_many()));
@@ -138,16 +139,16 @@ impl Sweep {
         })
     }
 
-    /// The cells of a shard: every so-manieth, since neighbours cost alike.
-    pub fn share(&self, shard: Shard) -> impl Iterator<Item = &Cell> {
-        let mine = move |cell: &&Cell| (cell.number - 1) % shard.of() == shard.number() - 1;
+    /// The cells of a shard: every N-th, because neighbours take a similar time.
+    pub fn share(&self, shard: Shard) -> impl Iterator<Item = &SweepCell> {
+        let mine = move |cell: &&SweepCell| (cell.number - 1) % shard.of() == shard.number() - 1;
         self.cells.iter().filter(mine)
     }
 
     /// The document of all cells: what `emab sweep --json` prints.
-    pub fn document(&self, version: &str, cells: &[CellResult]) -> serde_json::Value {
+    pub fn document(&self, cells: &[SweepCellResult]) -> serde_json::Value {
         serde_json::json!({
-            "version": version,
+            "version": VERSION,
             "seed": self.file.seed,
             "runs": self.file.runs,
             "episodes": self.file.episodes,
@@ -156,7 +157,7 @@ impl Sweep {
         })
     }
 
-    /// The SHA-256 of everything that makes the sweep what it is.
+    /// The SHA-256 of everything that defines the sweep.
     pub fn hash(&self) -> String {
         let keys: Vec<&str> = self.cells.iter().map(|cell| cell.key.as_str()).collect();
         hex(&digest(&["sweep", &keys.join(" "), &self.varied.join(" ")]))
@@ -180,20 +181,20 @@ impl SweepFile {
 fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
-        // Lengths first: no two lists of parts look alike.
+        // Lengths first, so that different lists of parts cannot give the same bytes.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
     hash.finalize().into()
 }
 
-impl Cell {
+impl SweepCell {
     fn new(
         file: &SweepFile,
         problem: &ProblemFile,
         learner: &str,
         values: &[(&Key, &Value)],
-    ) -> Result<Cell, SweepError> {
+    ) -> Result<SweepCell, SweepError> {
         let named: Vec<(String, Value)> = values
             .iter()
             .map(|(key, value)| (key.to_string(), (*value).clone()))
@@ -214,116 +215,90 @@ impl Cell {
                 cell: place.clone(),
                 error,
             })?;
-        let told: Vec<String> = learner
+        let parameters: Vec<String> = learner
             .parameters()
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let what = format!("{}:{}", learner.entry().name, told.join(","));
+        let what = format!("{}:{}", learner.entry().name, parameters.join(","));
         let seed = file.seed.to_string();
         let own = digest(&["cell", &seed, problem.hash(), &what]);
         let [a, b, c, d, e, f, g, h, ..] = own;
         let asked = format!("{} {} {:?}", file.episodes, file.runs, file.checkpoints);
-        Ok(Cell {
+        Ok(SweepCell {
             number: 0,
             values: named,
             base,
-            seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
             key: hex(&digest(&[&hex(&own), &asked, learner.label()])),
-            problem,
-            learner,
+            cell: Cell {
+                problem,
+                learner,
+                episodes: file.episodes,
+                runs: file.runs,
+                seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+                checkpoints: file.checkpoints.clone(),
+            },
         })
     }
 
-    /// The cell in words.
+    /// The cell as text, for messages.
     pub fn describe(&self) -> String {
         let values: Vec<String> = self
             .values
             .iter()
             .map(|(name, value)| format!("{name} = {value}"))
             .collect();
-        let mut words = vec![self.learner.label().to_owned()];
+        let mut words = vec![self.cell.learner.label().to_owned()];
         if !values.is_empty() {
             words.push(values.join(", "));
         }
         format!("cell {} ({})", self.number, words.join("; "))
     }
 
-    /// The experiment of this cell.
-    fn experiment(&self, file: &SweepFile) -> Result<Experiment, SweepError> {
-        let problem = self
-            .problem
-            .problem()
-            .map_err(|error| self.problem_error(error))?;
-        Ok(Experiment {
-            problem,
-            circumstances: self.problem.scenario(),
-            learners: vec![self.learner.clone()],
-            episodes: file.episodes,
-            runs: file.runs,
-            seed: self.seed,
-            checkpoints: file.checkpoints.clone(),
-            places: false,
-            shard: Shard::WHOLE,
-        })
-    }
-
-    fn problem_error(&self, error: emab_problem::ReadError) -> SweepError {
-        SweepError::Problem {
-            cell: self.describe(),
-            error: Box::new(error),
+    fn failed(&self, error: BuildError) -> SweepError {
+        let cell = self.describe();
+        match error {
+            BuildError::Problem(error) => SweepError::Problem { cell, error },
+            BuildError::Learner(error) => SweepError::Learner { cell, error },
+            BuildError::Simulation(error) => SweepError::Simulation { cell, error },
+            other => SweepError::Value {
+                file: cell,
+                key: "checkpoints".into(),
+                what: other.to_string(),
+            },
         }
     }
 
-    fn failed(&self, error: crate::SimError) -> SweepError {
-        SweepError::Simulation {
-            cell: self.describe(),
-            error,
-        }
+    /// Checks before it is run that the problem is valid and that the learner can be built.
+    pub fn check(&self) -> Result<(), SweepError> {
+        self.cell.check().map_err(|error| self.failed(error))
     }
 
-    /// Checks what can be known before it is run: that the problem is one, and that the learner can be built.
-    pub fn check(&self, most_pairs: usize) -> Result<(), SweepError> {
-        let wrong = |error| self.problem_error(error);
-        let problem = self.problem.problem().map_err(wrong)?;
-        self.problem.check(most_pairs).map_err(wrong)?;
-        self.learner
-            .build(problem.spec(), Some(&problem))
-            .map(drop)
-            .map_err(|error| SweepError::Learner {
-                cell: self.describe(),
-                error,
-            })
+    /// Runs the cell; none if it was stopped.
+    pub fn run(&self, control: &mut Control<'_>) -> Result<Option<SweepCellResult>, SweepError> {
+        self.try_run(control).map_err(|error| self.failed(error))
     }
 
-    /// Runs the cell; none if it was stopped on the way.
-    pub fn run(
-        &self,
-        file: &SweepFile,
-        control: &mut Control<'_>,
-    ) -> Result<Option<CellResult>, SweepError> {
-        let experiment = self.experiment(file)?;
-        let mut state = experiment.state();
-        let finish = experiment
-            .run(&mut state, control)
-            .map_err(|error| self.failed(error))?;
-        if finish == Finish::Stopped {
+    fn try_run(&self, control: &mut Control<'_>) -> Result<Option<SweepCellResult>, BuildError> {
+        let experiment = self.cell.experiment(None)?;
+        let Some(state) = Cell::run(&experiment, control)? else {
             return Ok(None);
-        }
-        let worth = experiment.worth().map_err(|error| self.failed(error))?;
+        };
+        let values = experiment.reference_values();
+        let values = values.map_err(BuildError::Simulation)?;
         let mut result = experiment.results(&state);
-        Ok(result.pop().map(|result| CellResult {
+        Ok(result.pop().map(|result| SweepCellResult {
             number: self.number,
             key: self.key.clone(),
-            seed: self.seed,
+            seed: self.cell.seed,
             base: self.base.clone(),
             values: self.values.clone(),
-            problem_hash: self.problem.hash().into(),
-            benchmark_value: worth.benchmark_value,
-            benchmark_stderr: worth.benchmark_stderr,
-            optimal_value: worth.optimal_value,
-            estimator: worth.estimator.into(),
-            result: result.against_optimum(worth.benchmark_value, worth.optimal_value),
+            problem_hash: self.cell.problem.hash().into(),
+            benchmark_value: values.benchmark_value,
+            benchmark_stderr: values.benchmark_stderr,
+            optimal_value: values.optimal_value,
+            estimator: values.estimator.into(),
+            result: result.against_optimum(values.benchmark_value, values.optimal_value),
         }))
     }
 }
@@ -404,7 +379,7 @@ fn find<'a>(
 
 /// What became of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellResult {
+pub struct SweepCellResult {
     /// The cell's number.
     pub number: u64,
     /// What tells it from all others.
@@ -429,7 +404,7 @@ pub struct CellResult {
     pub result: LearnerResult,
 }
 
-impl CellResult {
+impl SweepCellResult {
     /// The value of what was varied, if this cell has it.
     pub fn value(&self, name: &str) -> Option<&Value> {
         let found = self.values.iter().find(|(n, _)| n == name);

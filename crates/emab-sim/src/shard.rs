@@ -1,4 +1,4 @@
-//! A part of the work: shard 3 of 16. All shards together make the whole, each piece of it in exactly one of them.
+//! Shards: the K-th of N parts of an experiment. Each run or cell belongs to exactly one shard.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// One of several equal parts.
+/// One of N parts of nearly equal size.
 ///
 /// ```
 /// use emab_sim::Shard;
@@ -19,38 +19,38 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    /// Which one, from 1.
+    /// Its number, from 1.
     number: u64,
-    /// Of how many.
+    /// The number of shards.
     of: u64,
 }
 
-/// Not a shard.
+/// Text that is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("a shard is `K/N` with K from 1 to N, such as 3/16, got `{0}`")]
 pub struct ShardError(String);
 
 impl Shard {
-    /// All of it.
+    /// The undivided experiment.
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
-    /// Which one, from 1.
+    /// Its number, from 1.
     pub fn number(self) -> u64 {
         self.number
     }
 
-    /// Of how many.
+    /// The number of shards.
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// All shards of this many.
+    /// All shards of the same division.
     pub fn all(self) -> impl Iterator<Item = Shard> {
         let of = self.of;
         (1..=of).map(move |number| Shard { number, of })
     }
 
-    /// Its share of so many pieces: neighbours, and one more or less than any other shard has.
+    /// The shard's range out of `pieces`; the sizes of two shards differ by at most one.
     pub fn share(self, pieces: u64) -> Range<u64> {
         let cut = |number| (u128::from(pieces) * u128::from(number) / u128::from(self.of)) as u64;
         cut(self.number - 1)..cut(self.number)
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_make_the_whole() {
+    fn shares_are_disjoint_and_complete() {
         for (pieces, of) in [(0, 1), (1, 3), (100, 7), (5, 5), (u64::MAX, 1000)] {
             let mut at = 0;
             for shard in (Shard { number: 1, of }).all() {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_shard() {
+    fn rejects_text_that_is_not_a_shard() {
         for text in [
             "", "3", "3/", "/3", "4/3", "0/0", "-1/3", "1/3/5", "a/b", "1.5/2",
         ] {

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::{CheckpointError, check_checkpoints, log_spaced};
+use crate::experiment::{CheckpointError, check_checkpoints, log_spaced};
 use serde::Deserialize;
 use thiserror::Error;
 use toml::Table;
 
-use crate::sweep::cell::Value;
+use super::cell::Value;
 
 /// Why a sweep cannot be.
 #[derive(Debug, Error)]
@@ -68,7 +68,7 @@ pub enum SweepError {
 /// A sweep file, read.
 ///
 /// ```
-/// let file = emab_sim::sweep::SweepFile::parse("sweep.toml", r#"
+/// let file = emab_sim::compare::sweep::SweepFile::parse("sweep.toml", r#"
 ///     problem  = "resource"
 ///     learners = ["feedbal", "ucb1v"]
 ///     episodes = 1000

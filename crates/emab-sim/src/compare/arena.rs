@@ -1,0 +1,234 @@
+//! An arena: learners compared on the same problems and the same runs.
+
+use std::cell::OnceCell;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use emab::learners::{LearnerConfig, LearnerError};
+use emab::{ConditionedEnvironment, Environment, Learner, Role, Stream};
+use emab_problem::ProblemFile;
+
+use super::cell::Cell;
+use super::default_learners::default_learners;
+use crate::error::SimError;
+use crate::experiment::{BuildError, Control, Experiment};
+use crate::results::{ArenaCell, ArenaSetting, ExcludedLearner, Measured, REFERENCE};
+
+/// Episodes, runs and seed of an arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaSettings {
+    /// Episodes of a run.
+    pub episodes: u64,
+    /// Runs.
+    pub runs: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// One problem of an arena, and the learners on it.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use emab_sim::Control;
+/// use emab_sim::compare::{ArenaEntrants, ArenaSettings};
+///
+/// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
+/// let settings = ArenaSettings { episodes: 20, runs: 4, seed: 1 };
+/// let problems = ArenaEntrants::enter(vec![file], &["oasm".into()], settings).unwrap();
+/// // FeedBAL is always included; `oasm` applies to another form of problem.
+/// let cell = &problems[0].cells[0];
+/// assert_eq!(cell.learner.label(), "feedbal");
+/// assert_eq!(problems[0].excluded[0].label, "oasm");
+/// let stop = AtomicBool::new(false);
+/// let mut control = Control { threads: 1, stop: &stop, watch: &mut |_, _| {} };
+/// let result = problems[0].run(cell, &mut control).unwrap().unwrap();
+/// assert_eq!(result.finals.len(), 4);
+/// ```
+pub struct ArenaEntrants {
+    /// The problem.
+    pub file: ProblemFile,
+    /// The learners that apply.
+    pub cells: Vec<Cell>,
+    /// The learners that do not apply.
+    pub excluded: Vec<ExcludedLearner>,
+    settings: ArenaSettings,
+    /// Solved for the first cell and shared by the others.
+    environment: OnceCell<Arc<ConditionedEnvironment>>,
+}
+
+impl ArenaEntrants {
+    /// Enters learners on every problem, each once: the ones asked for (all of [`default_learners`] if none is), and
+    /// FeedBAL always. A learner that does not apply to a problem is excluded there. Fails if a learner that was asked
+    /// for can play on no problem, for another reason than the form of the problems.
+    pub fn enter(
+        files: Vec<ProblemFile>,
+        asked: &[String],
+        settings: ArenaSettings,
+    ) -> Result<Vec<ArenaEntrants>, LearnerError> {
+        let problem = |file| ArenaEntrants {
+            file,
+            cells: Vec::new(),
+            excluded: Vec::new(),
+            settings,
+            environment: OnceCell::new(),
+        };
+        let mut problems: Vec<ArenaEntrants> = files.into_iter().map(problem).collect();
+        let mut learners: Vec<String> = vec![REFERENCE.into()];
+        let more = match asked.is_empty() {
+            true => default_learners(),
+            false => asked.iter().map(|text| text.trim().to_owned()).collect(),
+        };
+        for learner in more {
+            if !learners.contains(&learner) {
+                learners.push(learner);
+            }
+        }
+        for learner in &learners {
+            let mut wrong = None;
+            for problem in &mut problems {
+                match problem.cell(learner) {
+                    Ok(cell) => problem.cells.push(cell),
+                    Err(error) => {
+                        problem.excluded.push(ExcludedLearner {
+                            label: learner.clone(),
+                            why: error.reason(),
+                        });
+                        if !error.does_not_apply() {
+                            wrong.get_or_insert(error);
+                        }
+                    }
+                }
+            }
+            // A default learner is left out where the problem lacks a parameter that it needs.
+            let asked = asked.iter().any(|text| text.trim() == learner);
+            let plays = |cell: &Cell| cell.learner.label() == learner;
+            if let Some(error) = wrong
+                && asked
+                && !problems.iter().flat_map(|problem| &problem.cells).any(plays)
+            {
+                return Err(error);
+            }
+        }
+        Ok(problems)
+    }
+
+    fn cell(&self, learner: &str) -> Result<Cell, LearnerError> {
+        let ArenaSettings {
+            episodes,
+            runs,
+            seed,
+        } = self.settings;
+        let learner = LearnerConfig::parse(learner, self.file.learning())?.for_episodes(episodes)?;
+        // A file without a model was rejected when it was checked.
+        if let Ok(problem) = self.file.problem() {
+            learner.build(problem.spec(), Some(&problem))?;
+        }
+        Ok(Cell {
+            problem: self.file.clone(),
+            learner,
+            episodes,
+            runs,
+            seed,
+            checkpoints: vec![episodes],
+        })
+    }
+
+    /// The experiment of a cell; the problem is solved once.
+    fn experiment(&self, cell: &Cell) -> Result<Experiment, BuildError> {
+        let experiment = cell.experiment(self.environment.get().cloned())?;
+        let _ = self.environment.set(experiment.environment().clone());
+        Ok(experiment)
+    }
+
+    /// Plays all runs of a cell; none if it was stopped.
+    pub fn run(
+        &self,
+        cell: &Cell,
+        control: &mut Control<'_>,
+    ) -> Result<Option<ArenaCell>, BuildError> {
+        let experiment = self.experiment(cell)?;
+        let Some(state) = Cell::run(&experiment, control)? else {
+            return Ok(None);
+        };
+        let finals = state.learners.first().and_then(|learner| learner.finals());
+        let result = experiment.results(&state).pop();
+        let (Some(finals), Some(result)) = (finals, result) else {
+            return Ok(None);
+        };
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = match control.threads {
+            0 => processors as u64,
+            // More threads than processors take turns.
+            threads => threads.min(processors) as u64,
+        };
+        let busy = result.seconds * threads.min(cell.runs) as f64;
+        let episodes = cell.episodes as f64;
+        let last = result.curve.last();
+        Ok(Some(ArenaCell {
+            learner: result.learner,
+            label: result.label,
+            parameters: result.parameters,
+            finals,
+            gain: last.map_or(Measured::default(), |last| Measured {
+                mean: last.gain / episodes,
+                stderr: last.gain_stderr / episodes,
+            }),
+            steps: result.steps,
+            nanoseconds: 1e9 * busy / result.steps.max(1) as f64,
+            memory: None,
+        }))
+    }
+
+    /// The learner of a cell after some episodes of the first run, to measure its memory; none if it was stopped.
+    pub fn learner_after(
+        &self,
+        cell: &Cell,
+        episodes: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<Box<dyn Learner + Send>>, BuildError> {
+        let failed = |error: SimError| BuildError::Simulation(error);
+        let problem = self.file.problem()?;
+        let mut environment = match self.environment.get() {
+            Some(solved) if self.file.conditions().is_none() => solved.environment().clone(),
+            _ => Environment::new(problem.clone()).map_err(|error| failed(error.into()))?,
+        };
+        let learner = cell.learner.build(problem.spec(), Some(&problem));
+        let mut learner = learner.map_err(BuildError::Learner)?;
+        environment.restart(cell.seed, 0);
+        learner.reset(Stream::new(cell.seed, 0, Role::Learner));
+        for episode in 1..=episodes {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            environment.play(&mut *learner).map_err(|error| {
+                failed(SimError::Play {
+                    learner: cell.learner.label().into(),
+                    run: 0,
+                    episode,
+                    error,
+                })
+            })?;
+        }
+        Ok(Some(learner))
+    }
+
+    /// The problem and the values of its benchmark and optimal policy; none if no learner applies.
+    pub fn setting(&self) -> Result<Option<ArenaSetting>, BuildError> {
+        // The values do not depend on the learner.
+        let Some(cell) = self.cells.first() else {
+            return Ok(None);
+        };
+        let values = self.experiment(cell)?.reference_values();
+        let values = values.map_err(BuildError::Simulation)?;
+        Ok(Some(ArenaSetting {
+            problem: self.file.name().into(),
+            problem_hash: self.file.hash().into(),
+            benchmark_value: values.benchmark_value,
+            benchmark_stderr: values.benchmark_stderr,
+            optimal_value: values.optimal_value,
+            estimator: values.estimator.into(),
+            conditions: self.file.conditions().clone(),
+        }))
+    }
+}

@@ -1,0 +1,48 @@
+//! Errors of simulations.
+
+use emab::learners::LearnerError;
+use emab::oracle::OracleError;
+use emab::PlayError;
+use emab::environment::ScenarioError;
+use thiserror::Error;
+
+/// Why a simulation failed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SimError {
+    /// A learner cannot be built.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// The problem cannot be solved.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// An episode failed.
+    #[error("learner `{learner}`, run {run}, episode {episode}: {error}")]
+    Play {
+        /// The learner.
+        learner: String,
+        /// The run, from 0.
+        run: u64,
+        /// The episode, from 1.
+        episode: u64,
+        /// The cause.
+        error: PlayError,
+    },
+    /// No thread could be started.
+    #[error("cannot start a thread: {0}")]
+    Threads(String),
+    /// The scenario is invalid.
+    #[error(transparent)]
+    Scenario(ScenarioError),
+    /// A saved state belongs to another experiment.
+    #[error("the saved state does not belong to this experiment: {0}")]
+    Foreign(&'static str),
+}
+
+impl From<ScenarioError> for SimError {
+    fn from(error: ScenarioError) -> SimError {
+        match error {
+            ScenarioError::Oracle(error) => SimError::Oracle(error),
+            other => SimError::Scenario(other),
+        }
+    }
+}

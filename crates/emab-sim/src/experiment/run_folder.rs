@@ -1,0 +1,286 @@
+//! The result folder of a run: its unfinished state (`checkpoint.json`), a finished shard (`shard.json`), or its result
+//! (`run.json` with tables and plots).
+
+use std::path::Path;
+
+use emab_problem::{Format, ProblemFile};
+use serde::{Deserialize, Serialize};
+
+use super::builder::BuildError;
+use super::folder::{FileError, Folder, FolderError, quoted};
+use super::run::Experiment;
+use super::state::State;
+use crate::VERSION;
+use crate::compare::sweep;
+use crate::results::RunResult;
+use crate::shard::Shard;
+
+const CHECKPOINT: &str = "checkpoint.json";
+const SHARD: &str = "shard.json";
+const RESULT: &str = "run.json";
+/// All files of a finished run, except the plots by state.
+const RESULTS: [&str; 6] = [
+    RESULT,
+    "curve.csv",
+    "places.csv",
+    "problem.json",
+    "regret.svg",
+    "regret.png",
+];
+/// The files that `emab plot --bound` adds.
+const DRAWN_LATER: [&str; 2] = ["bound.svg", "bound.png"];
+
+/// The arguments of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// Learners, as text.
+    pub learners: Vec<String>,
+    /// Episodes of a run.
+    pub episodes: u64,
+    /// Runs.
+    pub runs: u64,
+    /// The seed.
+    pub seed: u64,
+    /// Checkpoints; empty for the default.
+    pub checkpoints: Vec<u64>,
+    /// The part of the runs to play.
+    pub shard: Shard,
+}
+
+/// A run with its problem file, its arguments and its experiment.
+pub struct PlannedRun {
+    /// The problem file.
+    pub file: ProblemFile,
+    /// The arguments.
+    pub plan: RunPlan,
+    /// The experiment.
+    pub experiment: Experiment,
+}
+
+/// A saved run: arguments, problem and state.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedRun {
+    pub(super) version: String,
+    /// The problem file, as JSON.
+    pub(super) problem: String,
+    pub(super) plan: RunPlan,
+    pub(super) state: State,
+}
+
+impl PlannedRun {
+    /// Builds the experiment of a plan; `count_choices` as in [`super::ExperimentBuilder::count_choices`].
+    pub fn new(
+        file: ProblemFile,
+        plan: RunPlan,
+        count_choices: bool,
+    ) -> Result<PlannedRun, BuildError> {
+        let experiment = Experiment::builder(&file)
+            .learners(&plan.learners)
+            .episodes(plan.episodes)
+            .runs(plan.runs)
+            .seed(plan.seed)
+            .checkpoints(plan.checkpoints.clone())
+            .count_choices(count_choices)
+            .shard(plan.shard)
+            .build()?;
+        Ok(PlannedRun {
+            file,
+            plan,
+            experiment,
+        })
+    }
+
+    fn saved(&self, state: &State) -> SavedRun {
+        SavedRun {
+            version: VERSION.into(),
+            problem: self.file.canonical().into(),
+            plan: self.plan.clone(),
+            state: state.clone(),
+        }
+    }
+
+    /// The document of a finished state.
+    pub fn document(&self, state: &State) -> Result<RunResult, crate::SimError> {
+        self.experiment.document(state, self.file.hash())
+    }
+}
+
+impl SavedRun {
+    pub(super) fn problem_file(&self) -> Result<ProblemFile, FolderError> {
+        Ok(ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)?)
+    }
+}
+
+/// What [`RunFolder::resume`] found.
+pub enum Resumed {
+    /// An unfinished run, and its state.
+    Unfinished(Box<PlannedRun>, State),
+    /// A finished run.
+    Finished(RunResult),
+}
+
+/// The result folder of a run.
+pub struct RunFolder {
+    folder: Folder,
+}
+
+impl RunFolder {
+    /// Creates the folder if necessary and checks that it is writable.
+    pub fn create(path: &Path) -> Result<RunFolder, FileError> {
+        let folder = Folder::create(path)?;
+        Ok(RunFolder { folder })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Opens the folder of an interrupted run. Fails if it contains neither a run nor a result, or if another version of
+    /// emab began the run.
+    pub fn resume(path: &Path) -> Result<(RunFolder, Resumed), FolderError> {
+        let folder = open(path)?;
+        let shown = path.display();
+        let conflict = |what: String| Err(FolderError::Conflict(what));
+        if !folder.has(CHECKPOINT) {
+            if folder.has(RESULT) {
+                let result = read_result(&folder)?;
+                return Ok((RunFolder { folder }, Resumed::Finished(result)));
+            }
+            return conflict(match folder.has(SHARD) {
+                true => format!(
+                    "{shown} contains a finished shard; `emab merge` combines all shards into one result"
+                ),
+                false => format!("{shown} contains no unfinished run"),
+            });
+        }
+        let saved: SavedRun = folder.read_sealed(CHECKPOINT)?;
+        if saved.version != VERSION {
+            return conflict(format!(
+                "{shown} was begun by emab {}, and this is emab {VERSION}, whose random numbers may differ; run it again",
+                saved.version
+            ));
+        }
+        let run = PlannedRun::new(saved.problem_file()?, saved.plan, true)?;
+        let unfinished = Resumed::Unfinished(run.into(), saved.state);
+        Ok((RunFolder { folder }, unfinished))
+    }
+
+    /// Saves the first state and removes the files of an earlier run; returns whether there was one. Fails if the folder
+    /// contains an unfinished run, a shard or a sweep.
+    pub fn begin(&self, run: &PlannedRun, state: &State) -> Result<bool, FolderError> {
+        let folder = &self.folder;
+        let path = quoted(folder.path());
+        let conflict = |what: String| Err(FolderError::Conflict(what));
+        if folder.has(CHECKPOINT) {
+            return conflict(format!(
+                "{path} contains an unfinished run; continue it with `emab run --resume {path}`, or remove its {CHECKPOINT}"
+            ));
+        }
+        for (other, what) in [(SHARD, "a finished shard"), (sweep::MANIFEST, "a sweep")] {
+            if folder.has(other) {
+                return conflict(format!(
+                    "{path} contains {what}; choose another folder, or remove its {other}"
+                ));
+            }
+        }
+        let replaced = folder.has(RESULT);
+        self.save(run, state)?;
+        for name in folder.files()? {
+            let ours = RESULTS.contains(&name.as_str()) || DRAWN_LATER.contains(&name.as_str());
+            if ours || is_state_plot(&name) {
+                folder.remove(&name)?;
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// Saves the state of an unfinished run.
+    pub fn save(&self, run: &PlannedRun, state: &State) -> Result<(), FolderError> {
+        self.folder.write_sealed(CHECKPOINT, &run.saved(state))
+    }
+
+    /// Removes the saved state.
+    pub fn remove_checkpoint(&self) -> Result<(), FileError> {
+        self.folder.remove(CHECKPOINT)
+    }
+
+    /// Writes a finished shard and removes the saved state.
+    pub fn finish_shard(&self, run: &PlannedRun, state: &State) -> Result<(), FolderError> {
+        self.folder.write_sealed(SHARD, &run.saved(state))?;
+        Ok(self.remove_checkpoint()?)
+    }
+
+    /// Writes the result document.
+    pub fn write_result(&self, result: &RunResult) -> Result<(), FolderError> {
+        let json = serde_json::to_string_pretty(result).map_err(FolderError::Json)?;
+        Ok(self.folder.write(RESULT, (json + "\n").as_bytes())?)
+    }
+
+    /// The names of the result files that the folder contains.
+    pub fn result_files(&self) -> Result<Vec<String>, FileError> {
+        let mut names = self.folder.files()?;
+        names.retain(|name| RESULTS.contains(&name.as_str()) || is_state_plot(name));
+        Ok(names)
+    }
+}
+
+/// Opens an existing folder; a missing one is an error of the call.
+pub(crate) fn open(path: &Path) -> Result<Folder, FolderError> {
+    Folder::open(path).map_err(|error| FolderError::Conflict(error.to_string()))
+}
+
+/// The result in a folder; fails if the folder has none.
+pub fn read_result(folder: &Folder) -> Result<RunResult, FolderError> {
+    let result: Result<RunResult, _> = serde_json::from_str(&folder.read(RESULT)?);
+    // Results of earlier versions lack the regret against the optimum, but have the values it follows from.
+    result
+        .map(RunResult::against_optimum)
+        .map_err(|error| FolderError::Damaged {
+            file: folder.file(RESULT).display().to_string(),
+            what: error.to_string(),
+        })
+}
+
+/// Whether a folder contains a result of a run.
+pub fn has_result(folder: &Folder) -> bool {
+    folder.has(RESULT)
+}
+
+/// Whether a folder contains a result, a checkpoint or a shard of a run.
+pub(crate) fn contains_run(folder: &Folder) -> bool {
+    [RESULT, CHECKPOINT, SHARD].iter().any(|name| folder.has(name))
+}
+
+/// The finished shard in a folder; fails if it is unfinished, is a whole run, or is not a shard.
+pub(super) fn read_shard(folder: &Folder) -> Result<SavedRun, FolderError> {
+    let path = quoted(folder.path());
+    let conflict = if folder.has(CHECKPOINT) {
+        format!("{path} contains an unfinished shard; continue it with `emab run --resume {path}`")
+    } else if folder.has(RESULT) {
+        format!("{path} contains a whole run, not a shard")
+    } else if !folder.has(SHARD) {
+        format!("{path} contains no shard")
+    } else {
+        return folder.read_sealed(SHARD);
+    };
+    Err(FolderError::Conflict(conflict))
+}
+
+/// The file name, without extension, of the plot of a learner's regret by state; `number` distinguishes equal labels.
+pub fn state_plot_name(label: &str, number: usize) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || c == '.' => c,
+        _ => '-',
+    };
+    let plain: String = label.chars().map(plain).take(60).collect();
+    format!("places-{}-{plain}", number + 1)
+}
+
+fn is_state_plot(name: &str) -> bool {
+    let number = name
+        .strip_prefix("places-")
+        .and_then(|rest| rest.split_once('-'))
+        .is_some_and(|(number, _)| number.parse::<usize>().is_ok());
+    number && (name.ends_with(".svg") || name.ends_with(".png"))
+}
