@@ -4,8 +4,8 @@ use emab::PlayError;
 use emab::oracle::OracleError;
 use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
-use emab_sim::SimError;
-use emab_sim::sweep::SweepError;
+use emab_sim::compare::sweep::SweepError;
+use emab_sim::{BuildError, SimError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -50,6 +50,15 @@ pub fn oracle(file: &ProblemFile, error: OracleError) -> PyErr {
 pub fn learner(file: &ProblemFile, error: emab::learners::LearnerError) -> PyErr {
     match error {
         emab::learners::LearnerError::Oracle { error, .. } => oracle(file, error),
+        other => wrong(other),
+    }
+}
+
+pub fn build(file: &ProblemFile, error: BuildError) -> PyErr {
+    match error {
+        BuildError::Problem(error) => read(&error),
+        BuildError::Learner(error) => learner(file, error),
+        BuildError::Simulation(error) => simulation(file, error),
         other => wrong(other),
     }
 }

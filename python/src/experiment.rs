@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use emab::learners::LearnerConfig;
 use emab_problem::ProblemFile;
-use emab_report::{assumed_words, problem_soundness_words};
-use emab_sim::{Control, Finish, Shard, State, check_checkpoints, log_spaced};
+use emab_sim::{BuildError, Control, Finish, LearnerSource, Shard, State};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -13,9 +11,6 @@ use crate::own;
 use crate::problem::Problem;
 use crate::watch::{Trouble, Watch};
 use crate::whole::{index, whole};
-
-/// Pairs that are checked before a run begins; in larger problems the rest is checked when it is met.
-pub const CHECKED_FIRST: usize = 20_000;
 
 /// Learners on a problem, many runs each. :func:`emab.run` is what people use.
 ///
@@ -57,59 +52,37 @@ impl Experiment {
     ) -> PyResult<Experiment> {
         let (episodes, runs) = (whole("episodes", episodes)?, whole("runs", runs)?);
         let seed = whole("seed", seed)?;
-        let checkpoints = checkpoints
+        let checkpoints: Option<Vec<u64>> = checkpoints
             .map(|all| all.iter().map(|n| whole("checkpoints", n)).collect())
             .transpose()?;
-        let (file, truth) = (problem.file.clone(), problem.problem()?);
+        let file = problem.file.clone();
         let trouble = Arc::new(Trouble::default());
-        let mut configs = Vec::new();
-        let mut notes = Vec::new();
-        for asked in learners {
-            let config = match asked {
-                Asked::Line(text) => LearnerConfig::parse(&text, file.learning())
-                    .and_then(|config| config.for_episodes(episodes))
-                    .map_err(|error| errors::learner(&file, error))?,
-                Asked::Own((label, factory)) => {
-                    own::config(&label, factory, file.clone(), trouble.clone())
-                }
-            };
-            notes.extend(assumed_words(&config));
-            configs.push(config);
-        }
-        let at_least_one = |what, n: u64| match n {
-            0 => Err(errors::wrong(format!("`{what}` must be at least 1, got 0"))),
-            _ => Ok(()),
-        };
-        at_least_one("episodes", episodes)?;
-        at_least_one("runs", runs)?;
-        let checkpoints = match checkpoints {
-            Some(at) => check_checkpoints(at, episodes)
-                .map_err(|error| errors::wrong(format!("`checkpoints`: {error}")))?,
-            None => log_spaced(episodes),
-        };
-        let words = py.detach(|| {
-            file.check(CHECKED_FIRST)
-                .map_err(|error| errors::read(&error))?;
-            for config in &configs {
-                config
-                    .build(truth.spec(), Some(&truth))
-                    .map_err(|error| errors::learner(&file, error))?;
+        let learners = learners.into_iter().map(|asked| match asked {
+            Asked::Line(text) => LearnerSource::Text(text),
+            Asked::Own((label, factory)) => {
+                own::config(&label, factory, file.clone(), trouble.clone()).into()
             }
-            problem_soundness_words(&truth, &configs).map_err(|error| errors::oracle(&file, error))
         });
-        notes.extend(words?);
-        let shard = shard.map_or(Ok(Shard::WHOLE), str::parse);
-        let inner = emab_sim::Experiment {
-            problem: truth,
-            circumstances: file.scenario(),
-            learners: configs,
-            episodes,
-            runs,
-            seed,
-            checkpoints,
-            places: false,
-            shard: shard.map_err(errors::wrong)?,
-        };
+        let shard: Shard = shard
+            .map_or(Ok(Shard::WHOLE), str::parse)
+            .map_err(errors::wrong)?;
+        let mut builder = emab_sim::Experiment::builder(&*file)
+            .learners(learners)
+            .episodes(episodes)
+            .runs(runs)
+            .seed(seed)
+            .shard(shard);
+        if let Some(mut at) = checkpoints {
+            at.push(episodes);
+            builder = builder.checkpoints(at);
+        }
+        let inner = py.detach(|| builder.build()).map_err(|error| match error {
+            BuildError::Checkpoints(error) => errors::wrong(format!("`checkpoints`: {error}")),
+            other => errors::build(&file, other),
+        })?;
+        let notes = py
+            .detach(|| inner.warnings())
+            .map_err(|error| errors::simulation(&file, error))?;
         Ok(Experiment {
             state: inner.state(),
             inner,
@@ -176,10 +149,7 @@ impl Experiment {
 
     /// The document that ``emab run --json`` prints.
     fn document(&self, py: Python<'_>) -> PyResult<String> {
-        let result = py.detach(|| {
-            self.inner
-                .document(&self.state, env!("CARGO_PKG_VERSION"), self.file.hash())
-        });
+        let result = py.detach(|| self.inner.document(&self.state, self.file.hash()));
         let result = result.map_err(|error| errors::simulation(&self.file, error))?;
         let text = serde_json::to_string_pretty(&result).map_err(errors::wrong)?;
         Ok(text + "\n")

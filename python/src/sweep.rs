@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use emab_problem::ProblemFile;
 use emab_report::{table_csv, table_parquet};
-use emab_sim::sweep::{CellResult, SweepFile, columns};
-use emab_sim::{Control, Shard};
+use emab_sim::compare::sweep::{SweepCellResult, SweepFile, columns};
+use emab_sim::compare::{CellControl, run_cells};
+use emab_sim::{Finish, Shard};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::experiment::CHECKED_FIRST;
 use crate::problem::Problem;
 use crate::watch::{Trouble, Watch};
 
 /// The cells of a sweep file. :func:`emab.sweep` is what people use.
 #[pyclass(frozen, module = "emab._emab")]
 pub struct Sweep {
-    inner: emab_sim::sweep::Sweep,
+    inner: emab_sim::compare::sweep::Sweep,
     problem: Arc<ProblemFile>,
 }
 
@@ -39,9 +39,9 @@ impl Sweep {
             None => Arc::new(ProblemFile::find(&sweep.problem_beside()).map_err(errors::find)?),
         };
         let inner = py.detach(|| {
-            let inner = emab_sim::sweep::Sweep::new(sweep, &problem)?;
+            let inner = emab_sim::compare::sweep::Sweep::new(sweep, &problem)?;
             for cell in inner.cells.iter().filter(|_| check) {
-                cell.check(CHECKED_FIRST)?;
+                cell.check()?;
             }
             Ok(inner)
         });
@@ -86,36 +86,41 @@ impl Sweep {
             trouble: trouble.clone(),
         };
         let cells: Vec<_> = self.inner.share(shard).collect();
-        let file = &self.inner.file;
         let each = self.episodes();
         let total = each.saturating_mul(cells.len() as u64);
         let mut done = Vec::new();
-        for (i, cell) in cells.iter().enumerate() {
-            let before = each.saturating_mul(i as u64);
-            let result = py.detach(|| {
-                cell.run(
-                    file,
-                    &mut Control {
-                        threads,
-                        stop: &trouble.stop,
-                        watch: &mut |progress, _| {
-                            watch.look(before.saturating_add(progress.done), total);
-                        },
-                    },
-                )
-            });
-            trouble.take()?;
-            if let Some(result) = result.map_err(errors::sweep)? {
-                done.push(serde_json::to_string(&result).map_err(errors::wrong)?);
-            }
-        }
-        Ok(done)
+        let finish = py.detach(|| {
+            let mut control = CellControl {
+                threads,
+                stop: &trouble.stop,
+                watch: &mut |_, played| watch.look(played, total),
+            };
+            run_cells(
+                &cells,
+                |_| each,
+                &mut control,
+                |cell, control| {
+                    let result = cell.run(control)?;
+                    let stopped = result.is_none();
+                    done.extend(result);
+                    Ok(if stopped {
+                        Finish::Stopped
+                    } else {
+                        Finish::Complete
+                    })
+                },
+            )
+        });
+        trouble.take()?;
+        finish.map_err(errors::sweep)?;
+        let texts = done.iter().map(serde_json::to_string);
+        texts.collect::<Result<_, _>>().map_err(errors::wrong)
     }
 
     /// The document that ``emab sweep --json`` prints, of all cells in any order.
     fn document(&self, cells: Vec<String>) -> PyResult<String> {
         let cells = self.whole(&cells)?;
-        let document = self.inner.document(env!("CARGO_PKG_VERSION"), &cells);
+        let document = self.inner.document(&cells);
         let text = serde_json::to_string_pretty(&document).map_err(errors::wrong)?;
         Ok(text + "\n")
     }
@@ -137,10 +142,10 @@ impl Sweep {
 
 impl Sweep {
     /// All cells, each once, in their order.
-    fn whole(&self, cells: &[String]) -> PyResult<Vec<CellResult>> {
+    fn whole(&self, cells: &[String]) -> PyResult<Vec<SweepCellResult>> {
         let mut all = Vec::new();
         for cell in cells {
-            let cell: Result<CellResult, _> = serde_json::from_str(cell);
+            let cell: Result<SweepCellResult, _> = serde_json::from_str(cell);
             all.push(cell.map_err(|error| errors::wrong(format!("this is no cell: {error}")))?);
         }
         all.sort_by_key(|cell| cell.number);

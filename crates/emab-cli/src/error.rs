@@ -1,25 +1,26 @@
-//! Why a command did not do what it was asked, and with which exit code.
+//! Errors of commands, with their exit codes.
 
 use emab::PlayError;
 use emab::learners::LearnerError;
 use emab::oracle::OracleError;
 use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
-use emab_report::{FileError, PlotError};
+use emab_report::PlotError;
 use emab_server::data_dir::NoFolder;
 use emab_server::tokens::TokenError;
-use emab_sim::{CheckpointError, SimError};
+use emab_sim::compare::sweep::{SweepError, SweepFolderError};
+use emab_sim::{BuildError, FileError, FolderError, SimError};
 
-/// A failure: what to say and how to exit.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum CommandError {
-    /// The input or the call was wrong: exit code 2.
+    /// The input or the call is invalid: exit code 2.
     Input(String),
-    /// A problem file was wrong: exit code 2, shown with its line.
+    /// A problem file is invalid: exit code 2, shown with its line.
     Problem(Box<ReadError>),
     /// The work failed: exit code 1.
     Work(String),
-    /// Whoever reads our output has gone: nothing to say, and no failure of ours.
+    /// The reader of standard output has closed it: exit code 0, no message.
     Closed,
 }
 
@@ -36,7 +37,7 @@ impl CommandError {
         CommandError::Input(message.into())
     }
 
-    /// A quantity that breaks a rule, shown in the file it came from.
+    /// An invalid quantity, shown at its line of the file.
     pub fn point(file: &ProblemFile, error: &PointError) -> CommandError {
         CommandError::Problem(Box::new(file.locate(error)))
     }
@@ -63,10 +64,66 @@ impl CommandError {
                 error: PlayError::Oracle(error),
                 ..
             } => CommandError::oracle(file, error),
-            SimError::Foreign(_) | SimError::ConditionedEnvironment(_) => {
+            SimError::Foreign(_) | SimError::Scenario(_) => CommandError::Input(error.to_string()),
+            SimError::Play { .. } | SimError::Threads(_) => CommandError::Work(error.to_string()),
+        }
+    }
+}
+
+impl CommandError {
+    /// An error of building or running a cell of this problem.
+    pub fn build(file: &ProblemFile, error: BuildError) -> CommandError {
+        match error {
+            BuildError::Simulation(error) => CommandError::simulation(file, error),
+            other => other.into(),
+        }
+    }
+}
+
+impl From<BuildError> for CommandError {
+    fn from(error: BuildError) -> CommandError {
+        match error {
+            BuildError::Problem(error) => CommandError::Problem(error),
+            BuildError::Checkpoints(error) => {
+                CommandError::Input(format!("--checkpoints: {error}"))
+            }
+            BuildError::Simulation(SimError::Play { .. } | SimError::Threads(_)) => {
+                CommandError::Work(error.to_string())
+            }
+            other => CommandError::Input(other.to_string()),
+        }
+    }
+}
+
+impl From<FolderError> for CommandError {
+    fn from(error: FolderError) -> CommandError {
+        match error {
+            FolderError::Build(error) => error.into(),
+            FolderError::Conflict(_) | FolderError::State(SimError::Foreign(_)) => {
                 CommandError::Input(error.to_string())
             }
-            SimError::Play { .. } | SimError::Threads(_) => CommandError::Work(error.to_string()),
+            FolderError::File(_)
+            | FolderError::Json(_)
+            | FolderError::Damaged { .. }
+            | FolderError::State(_) => CommandError::Work(error.to_string()),
+        }
+    }
+}
+
+impl From<SweepFolderError> for CommandError {
+    fn from(error: SweepFolderError) -> CommandError {
+        match error {
+            SweepFolderError::Folder(error) => error.into(),
+            SweepFolderError::Sweep(error) => error.into(),
+        }
+    }
+}
+
+impl From<SweepError> for CommandError {
+    fn from(error: SweepError) -> CommandError {
+        match error {
+            SweepError::Simulation { .. } => CommandError::Work(error.to_string()),
+            _ => CommandError::Input(error.to_string()),
         }
     }
 }
@@ -98,12 +155,6 @@ impl From<PlotError> for CommandError {
     }
 }
 
-impl From<CheckpointError> for CommandError {
-    fn from(error: CheckpointError) -> CommandError {
-        CommandError::Input(format!("--checkpoints: {error}"))
-    }
-}
-
 impl From<NoFolder> for CommandError {
     fn from(error: NoFolder) -> CommandError {
         CommandError::Input(error.to_string())
@@ -114,12 +165,12 @@ impl From<TokenError> for CommandError {
     fn from(error: TokenError) -> CommandError {
         let message = error.to_string();
         match error {
-            // The system's doing.
+            // The system failed.
             TokenError::Read { .. }
             | TokenError::Write { .. }
             | TokenError::Busy { .. }
             | TokenError::Random(_) => CommandError::Work(message),
-            // Something to be put right.
+            // The input is invalid.
             TokenError::Missing { .. }
             | TokenError::Broken { .. }
             | TokenError::Writable { .. }

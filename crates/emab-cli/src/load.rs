@@ -1,13 +1,13 @@
-//! Finds a problem: one that comes with the program, a file, or standard input; and a learner for it.
+//! Reads problems (built-in, from a file, or from standard input) and learners.
 
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{assumed_words, problem_soundness_words};
+use emab_sim::soundness::{assumed_words, unsound_learners};
 
 use crate::error::CommandError;
 use crate::terminal;
 
-/// The problem of this name: `-` is JSON on standard input, a bare name a built-in problem, anything else a file.
+/// The problem of this name: `-` is JSON on standard input, a bare name is a built-in problem, anything else is a file.
 pub fn problem(name: &str) -> Result<ProblemFile, CommandError> {
     if name == "-" {
         return Ok(ProblemFile::from_reader(
@@ -19,8 +19,8 @@ pub fn problem(name: &str) -> Result<ProblemFile, CommandError> {
     Ok(ProblemFile::find(name)?)
 }
 
-/// The problem under conditions that the call states, in place of those that its file does.
-pub fn under(file: ProblemFile, texts: &[String]) -> Result<ProblemFile, CommandError> {
+/// The problem with the conditions of the call in place of those of its file.
+pub fn with_conditions(file: ProblemFile, texts: &[String]) -> Result<ProblemFile, CommandError> {
     if texts.is_empty() {
         return Ok(file);
     }
@@ -31,18 +31,18 @@ pub fn under(file: ProblemFile, texts: &[String]) -> Result<ProblemFile, Command
     Ok(file.with_conditions(&conditions)?)
 }
 
-/// Says so where a file states conditions and the command is about the problem without them.
+/// Notes that a command ignores the conditions of the file.
 pub fn note_conditions(file: &ProblemFile) {
     if !file.conditions().is_none() {
         terminal::note(&format!(
-            "note: the conditions of {} ({}) are left out here; `emab run` plays them",
+            "note: the conditions of {} ({}) are ignored here; `emab run` applies them",
             file.name(),
             file.conditions()
         ));
     }
 }
 
-/// A learner for runs of so many episodes; says what is assumed where nobody said it.
+/// A learner for runs of this many episodes; notes the parameters that it assumes.
 pub fn learner(
     file: &ProblemFile,
     text: &str,
@@ -57,9 +57,9 @@ pub fn learner(
     Ok(config)
 }
 
-/// Says so where a learner's confidence does not cover what its problem varies by.
+/// Warns about learners whose confidence widths do not cover the variation of the problem.
 pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), CommandError> {
-    let words = problem_soundness_words(&file.problem()?, configs)
+    let words = unsound_learners(&file.problem()?, None, configs)
         .map_err(|error| CommandError::oracle(file, error))?;
     for words in words {
         terminal::note(&words);

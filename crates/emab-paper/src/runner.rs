@@ -11,8 +11,7 @@ use emab_problem::{ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_sim::results::{LearnerResult, StateRegret};
 use emab_sim::{
-    CheckpointError, Control, Experiment, Finish, Progress, Shard, SimError, Verification,
-    Verified, check_checkpoints,
+    BuildError, Control, Experiment, Finish, Progress, SimError, Verification, Verified,
 };
 use thiserror::Error;
 
@@ -36,9 +35,9 @@ pub enum LedgerError {
     /// An instance cannot be stated.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Checkpoints that do not fit.
+    /// An experiment cannot be built.
     #[error(transparent)]
-    Checkpoints(#[from] CheckpointError),
+    Build(#[from] BuildError),
     /// A picture cannot be drawn.
     #[error("cannot draw: {0}")]
     Plot(#[from] PlotError),
@@ -116,19 +115,16 @@ pub(crate) struct Job<'a> {
 
 impl Runner<'_> {
     pub(crate) fn run(&mut self, job: Job<'_>) -> Result<Outcome, LedgerError> {
-        let mut at = job.checkpoints;
-        at.push(job.episodes);
-        let experiment = Experiment {
-            circumstances: Default::default(),
-            problem: job.problem,
-            learners: job.learners,
-            episodes: job.episodes,
-            runs: job.runs,
-            seed: self.settings.seed,
-            checkpoints: check_checkpoints(at, job.episodes)?,
-            places: true,
-            shard: Shard::WHOLE,
-        };
+        let mut checkpoints = job.checkpoints;
+        checkpoints.push(job.episodes);
+        let experiment = Experiment::builder(job.problem)
+            .learners(job.learners)
+            .episodes(job.episodes)
+            .runs(job.runs)
+            .seed(self.settings.seed)
+            .checkpoints(checkpoints)
+            .count_choices(true)
+            .build()?;
         let mut state = experiment.state();
         let watch = &mut *self.watch;
         let finish = experiment.run(
@@ -144,7 +140,7 @@ impl Runner<'_> {
         }
         Ok(Outcome {
             results: experiment.results(&state),
-            places: experiment.places(&state)?.unwrap_or_default(),
+            places: experiment.regret_by_state(&state)?.unwrap_or_default(),
         })
     }
 

@@ -6,8 +6,15 @@
 mod common;
 
 use common::{experiment, finish};
-use emab::Environment;
+use std::sync::Arc;
+
+use emab::{Environment, Problem};
 use emab_paper::reference::{AT, LEARNERS, REGRET};
+
+fn problem() -> Arc<Problem> {
+    let file = emab_problem::ProblemFile::builtin("resource").unwrap();
+    file.unwrap().problem().unwrap()
+}
 
 #[test]
 fn regret_is_within_four_standard_errors() {
@@ -41,7 +48,7 @@ fn regret_is_within_four_standard_errors() {
     let deviation = feedbal.stderr * 500.0_f64.sqrt();
     assert!((deviation - 47.6).abs() < 6.0, "{deviation}");
     // The gain, as realised, is what the regret leaves of the benchmark's.
-    let value = Environment::new(experiment.problem.clone())
+    let value = Environment::new(problem())
         .unwrap()
         .benchmark_value(1)
         .unwrap()
@@ -60,9 +67,8 @@ fn regret_is_within_four_standard_errors() {
 
 #[test]
 fn the_value_of_the_benchmark() {
-    let experiment = experiment("resource", &["feedbal"], 1, 1, &[]);
     assert!(
-        (Environment::new(experiment.problem.clone())
+        (Environment::new(problem())
             .unwrap()
             .benchmark_value(1)
             .unwrap()

@@ -2,8 +2,8 @@
 
 use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
 
-use emab_sim::soundness::coefficient_words;
 use crate::table::{number, table};
+use emab_sim::soundness::coefficient_words;
 
 /// The triplets shown to people: those that add the most to Theorem 1.
 const SHOWN: usize = 10;

@@ -4,8 +4,8 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
 
-pub use emab_sim::results::number;
 pub(crate) use emab_sim::results::fixed;
+pub use emab_sim::results::number;
 
 /// A line under the header and no others.
 const PLAIN: TableStyle =

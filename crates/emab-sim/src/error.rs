@@ -1,9 +1,9 @@
 //! Errors of simulations.
 
-use emab::learners::LearnerError;
-use emab::oracle::OracleError;
 use emab::PlayError;
 use emab::environment::ScenarioError;
+use emab::learners::LearnerError;
+use emab::oracle::OracleError;
 use thiserror::Error;
 
 /// Why a simulation failed.

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use emab::environment::RegretEstimator;
 use emab::learners::{FeedBalParameters, LearnerConfig, LearnerDefaults, ParameterValue};
 use emab::oracle::{OracleError, Pairs, Variation};
-use emab::environment::RegretEstimator;
 use emab::width::{Coefficients, WidthKind};
 use emab::{Environment, Problem, Spec};
 
@@ -52,7 +52,8 @@ pub fn unsound_learners(
         Some(environment) => environment.pairs().clone(),
         None => Pairs::new(problem.clone())?,
     };
-    let exact = environment.is_none_or(|environment| environment.estimator() == RegretEstimator::Exact);
+    let exact =
+        environment.is_none_or(|environment| environment.estimator() == RegretEstimator::Exact);
     let variation = match exact {
         true => Variation::of(&mut pairs, Environment::EXACT_PAIRS).ok(),
         false => None,
@@ -92,10 +93,14 @@ pub fn assumed_words(config: &LearnerConfig) -> Vec<String> {
 }
 
 /// Where the noise exceeds the learner's `sigma2`: the cause and the remedy.
-fn noise_words(parameters: &FeedBalParameters, variation: &Variation) -> Option<(String, &'static str)> {
+fn noise_words(
+    parameters: &FeedBalParameters,
+    variation: &Variation,
+) -> Option<(String, &'static str)> {
     let (cost, reward) = variation.proxies;
     let short = |stated: f64, truth: f64| stated < truth * (1.0 - 1e-12);
-    let short = short(parameters.sigma2_cost.get(), cost) || short(parameters.sigma2_reward.get(), reward);
+    let short =
+        short(parameters.sigma2_cost.get(), cost) || short(parameters.sigma2_reward.get(), reward);
     short.then(|| {
         let what = format!(
             "the noise has a variance proxy of {} on costs and {} on rewards",
@@ -136,8 +141,12 @@ fn feedback_words(
 }
 
 /// The same for a problem without a model: compares the paper's width with the `feedback_spread` of the file.
-pub fn stated_soundness_text(parameters: &FeedBalParameters, spread: emab::FeedbackSpread) -> Option<String> {
-    let sound = WidthKind::Sound(spread).coefficients(parameters.sigma2_cost, parameters.sigma2_reward);
+pub fn stated_soundness_text(
+    parameters: &FeedBalParameters,
+    spread: emab::FeedbackSpread,
+) -> Option<String> {
+    let sound =
+        WidthKind::Sound(spread).coefficients(parameters.sigma2_cost, parameters.sigma2_reward);
     let used = parameters.coefficients();
     (!used.cover(sound)).then(|| {
         format!(
@@ -168,7 +177,11 @@ pub fn premises_words(
     let premises = [
         ("sigma2_cost", stated("sigma2_cost").or(both), cost),
         ("sigma2_reward", stated("sigma2_reward").or(both), reward),
-        ("feedback_spread", stated("feedback_spread"), variation.spread),
+        (
+            "feedback_spread",
+            stated("feedback_spread"),
+            variation.spread,
+        ),
     ];
     let mut short: Vec<String> = premises
         .into_iter()
@@ -266,7 +279,7 @@ mod tests {
 
     use super::*;
     use emab::oracle::Pairs;
-    use emab::{Model, Names, FeedbackSpread, Noise, Problem};
+    use emab::{FeedbackSpread, Model, Names, Noise, Problem};
 
     /// Two steps: continuing shows a coin that is worth `spread`.
     fn variation(noise: f64, spread: f64) -> (Variation, Spec) {

@@ -1,29 +1,27 @@
-//! `emab arena`: learners on problems, on the same runs, beside each other.
+//! `emab arena`: compares learners on problems with common random numbers.
 
 use std::collections::BTreeSet;
 
 use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
-use emab_report::{Folder, arena_csv, arena_text, draw_arena};
-use emab_sim::Control;
-use emab_sim::compare::{Budget, Matchup, ProblemEntrants, enter};
-use emab_sim::results::{ArenaCell, ArenaProblem, ArenaResult, ArenaSummary};
+use emab_report::{arena_csv, arena_text, draw_arena};
+use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell, CellControl, run_cells};
+use emab_sim::results::{ArenaCellResult, ArenaProblem, ArenaResult, ArenaSummary};
+use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, VERSION};
 use serde::Serialize;
 
-use super::arena_cells::Cells;
-use super::run::{CHECKED_FIRST, version};
 use super::stop_on_ctrl_c;
 use crate::args::Arena;
 use crate::error::CommandError;
 use crate::{clock, load, memory, terminal};
 
-/// Episodes and runs, and the same for `--quick`: everything there is takes about half a minute on two processors.
+/// Episodes and runs, and the same for `--quick`, which takes about half a minute on two processors.
 const FULL: (u64, u64) = (5000, 40);
 const QUICK: (u64, u64) = (1000, 30);
-/// Episodes after which a learner's memory is looked at, at most.
-const WATCHED: u64 = 2000;
+/// Episodes, at most, after which a learner's memory is measured.
+const MEMORY_EPISODES: u64 = 2000;
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
@@ -33,39 +31,42 @@ struct Document<'a> {
 
 pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let (episodes, runs) = if args.quick { QUICK } else { FULL };
-    let result = ArenaResult {
-        version: version(),
-        seed: args.seed,
-        runs: args.runs.unwrap_or(runs),
+    let settings = ArenaSettings {
         episodes: args.episodes.unwrap_or(episodes),
-        problems: Vec::new(),
+        runs: args.runs.unwrap_or(runs),
+        seed: args.seed,
     };
-    if result.runs < 2 {
+    if settings.runs < 2 {
         return Err(CommandError::input(
-            "--runs: one run has no error to compare by; ask for at least 2",
+            "--runs: a comparison needs a standard error; ask for at least 2 runs",
         ));
     }
-    let rounds = Budget {
-        episodes: result.episodes,
-        runs: result.runs,
-        seed: result.seed,
-    };
-    let (files, fields) = grounds(args, rounds)?;
+    let problems = ArenaEntrants::enter(problem_files(args)?, &args.learner, settings)
+        .map_err(|error| CommandError::input(error.to_string()))?;
+    problems.iter().for_each(note_assumed);
     let folder = args.out.as_deref().map(Folder::create).transpose()?;
-    let cells = Cells::open(folder.as_ref())?;
-    let played = play(&files, &fields, &cells, args.threads.unwrap_or(0).into())?;
-    let mut problems = Vec::new();
-    for ((file, field), cells) in files.iter().zip(fields).zip(played) {
-        let ground = field.ground(file.name(), file.hash());
-        let ground = ground.map_err(|error| CommandError::simulation(file, error))?;
-        problems
-            .extend(ground.map(|ground| {
-                ArenaProblem::judge(ground, result.episodes, &cells, field.left_out)
-            }));
+    let folder = folder.map(ArenaFolder::open).transpose()?;
+    let mut played = play(&problems, folder.as_ref(), args.threads.unwrap_or(0).into())?;
+    let mut judged = Vec::new();
+    for problem in problems {
+        let failed = |error| CommandError::build(&problem.file, error);
+        let setting = problem.setting().map_err(failed)?;
+        let cells: Vec<_> = played.drain(..problem.cells.len()).collect();
+        judged.extend(setting.map(|setting| {
+            ArenaProblem::judge(setting, settings.episodes, &cells, problem.excluded)
+        }));
     }
-    let result = ArenaResult { problems, ..result };
-    // Whatever becomes of the files, the result is shown.
-    let written = folder.map(|folder| write(&folder, &result)).transpose();
+    let result = ArenaResult {
+        version: VERSION.into(),
+        seed: settings.seed,
+        runs: settings.runs,
+        episodes: settings.episodes,
+        problems: judged,
+    };
+    // The result is shown even if it cannot be written.
+    let written = folder
+        .map(|folder| write(folder.folder(), &result))
+        .transpose();
     if json {
         terminal::print_json(&document(&result))?;
     } else {
@@ -81,134 +82,116 @@ fn document(result: &ArenaResult) -> Document<'_> {
     }
 }
 
-/// Every problem with its learners; those that do not apply are left out of it.
-fn grounds(
-    args: &Arena,
-    rounds: Budget,
-) -> Result<(Vec<ProblemFile>, Vec<ProblemEntrants>), CommandError> {
+/// The problem files, checked, each once.
+fn problem_files(args: &Arena) -> Result<Vec<ProblemFile>, CommandError> {
     let names = match args.problem.is_empty() {
         true => BUILTIN.iter().map(|builtin| builtin.name.into()).collect(),
         false => args.problem.clone(),
     };
     let mut files: Vec<ProblemFile> = Vec::new();
-    let mut fields = Vec::new();
     for name in &names {
-        let file = load::under(load::problem(name)?, &args.condition)?;
-        let problem = file.problem()?;
-        file.check(CHECKED_FIRST)?;
+        let file = load::with_conditions(load::problem(name)?, &args.condition)?;
+        file.problem()?;
+        file.check(CHECKED_PAIRS)?;
         if files.iter().any(|other| other.hash() == file.hash()) {
-            terminal::note(&format!("note: {name} is a problem that is there already"));
+            terminal::note(&format!("note: {name} is given twice and is used once"));
             continue;
         }
-        let (circumstances, learning) = (file.scenario(), *file.learning());
-        fields.push(ProblemEntrants::new(
-            problem,
-            circumstances,
-            learning,
-            rounds,
-        ));
         files.push(file);
     }
-    enter(&mut fields, &args.learner).map_err(|error| CommandError::input(error.to_string()))?;
-    for (file, field) in files.iter().zip(&fields) {
-        note_assumed(file, field);
-    }
-    Ok((files, fields))
+    Ok(files)
 }
 
-/// Says once what most learners assume where the problem does not state it.
-fn note_assumed(file: &ProblemFile, field: &ProblemEntrants) {
-    let contests = field.contests.iter();
-    let names: BTreeSet<&str> = contests
-        .flat_map(|contest| contest.learner.assumed().iter().copied())
+/// Names once the parameters that a problem does not state and learners assume.
+fn note_assumed(problem: &ArenaEntrants) {
+    let cells = problem.cells.iter();
+    let names: BTreeSet<&str> = cells
+        .flat_map(|cell| cell.learner.assumed().iter().copied())
         .collect();
     if !names.is_empty() {
         let names: Vec<&str> = names.into_iter().collect();
         terminal::note(&format!(
             "note: {}: [learning] does not state `{}`; learners assume their defaults",
-            file.name(),
+            problem.file.name(),
             names.join("`, `")
         ));
     }
 }
 
-/// Plays every cell that is not finished; one list a problem.
+/// Plays every cell that is not finished; the results of all problems, in order.
 fn play(
-    files: &[ProblemFile],
-    fields: &[ProblemEntrants],
-    cells: &Cells<'_>,
+    problems: &[ArenaEntrants],
+    folder: Option<&ArenaFolder>,
     threads: usize,
-) -> Result<Vec<Vec<(Access, ArenaCell)>>, CommandError> {
-    let stop = stop_on_ctrl_c();
-    let all: usize = fields.iter().map(|field| field.contests.len()).sum();
-    let each = |contest: &Matchup| contest.runs.saturating_mul(contest.episodes);
-    let contests = fields.iter().flat_map(|field| &field.contests);
-    let bar = terminal::progress(contests.map(each).fold(0, u64::saturating_add));
-    let (mut finished, mut before) = (0, 0_u64);
+) -> Result<Vec<(Access, ArenaCellResult)>, CommandError> {
+    let cells: Vec<(&ArenaEntrants, &Cell)> = problems
+        .iter()
+        .flat_map(|problem| problem.cells.iter().map(move |cell| (problem, cell)))
+        .collect();
+    let episodes = |(_, cell): &(&ArenaEntrants, &Cell)| cell.runs.saturating_mul(cell.episodes);
+    let bar = terminal::progress(cells.iter().map(episodes).fold(0, u64::saturating_add));
+    let mut control = CellControl {
+        threads,
+        stop: stop_on_ctrl_c(),
+        watch: &mut |number, played| {
+            bar.set_message(format!("{number} of {}", cells.len()));
+            bar.set_position(played);
+        },
+    };
     let mut played = Vec::new();
-    for (file, field) in files.iter().zip(fields) {
-        let mut here = Vec::new();
-        for contest in &field.contests {
-            let sees = contest.learner.entry().access;
-            let cell = match cells.find(file.hash(), contest) {
-                Some(cell) => cell,
-                None => {
-                    bar.set_message(format!("{} of {all}", finished + 1));
-                    let mut control = Control {
-                        threads,
-                        stop,
-                        watch: &mut |progress, _| {
-                            bar.set_position(before.saturating_add(progress.done));
-                        },
-                    };
-                    let cell = one(contest, &mut control)
-                        .map_err(|error| CommandError::simulation(file, error))?;
-                    let Some(cell) = cell else {
-                        bar.finish_and_clear();
-                        return Err(stopped(finished, all, cells));
-                    };
-                    cells.keep(file.hash(), contest, &cell)?;
-                    cell
-                }
+    let finish = run_cells(
+        &cells,
+        episodes,
+        &mut control,
+        |(problem, cell), control| {
+            let access = cell.learner.entry().access;
+            if let Some(result) = folder.and_then(|folder| folder.find(cell)) {
+                played.push((access, result));
+                return Ok(Finish::Complete);
+            }
+            let result = measure(problem, cell, control)
+                .map_err(|error| CommandError::build(&problem.file, error))?;
+            let Some(result) = result else {
+                return Ok(Finish::Stopped);
             };
-            here.push((sees, cell));
-            finished += 1;
-            before = before.saturating_add(each(contest));
-            bar.set_position(before);
-        }
-        played.push(here);
-    }
+            if let Some(folder) = folder {
+                folder.append(cell, &result)?;
+            }
+            played.push((access, result));
+            Ok::<_, CommandError>(Finish::Complete)
+        },
+    );
     bar.finish_and_clear();
-    Ok(played)
+    match finish? {
+        Finish::Complete => Ok(played),
+        Finish::Stopped => Err(CommandError::Work(format!(
+            "stopped after {} of {} cells (a learner on a problem); {}",
+            played.len(),
+            cells.len(),
+            super::how_to_continue(folder.is_some())
+        ))),
+    }
 }
 
-/// One learner on one problem, and what it holds after a while.
-fn one(
-    contest: &Matchup,
+/// Plays a cell and measures its processor time and memory.
+fn measure(
+    problem: &ArenaEntrants,
+    cell: &Cell,
     control: &mut Control<'_>,
-) -> Result<Option<ArenaCell>, emab_sim::SimError> {
+) -> Result<Option<ArenaCellResult>, BuildError> {
     let began = clock::processor_seconds();
-    let Some(mut cell) = contest.run(control)? else {
+    let Some(mut result) = problem.run(cell, control)? else {
         return Ok(None);
     };
     if let (Some(began), Some(ended)) = (began, clock::processor_seconds()) {
-        cell.nanoseconds = 1e9 * (ended - began) / cell.steps.max(1) as f64;
+        result.nanoseconds = 1e9 * (ended - began) / result.steps.max(1) as f64;
     }
-    let played = contest.played(contest.episodes.min(WATCHED), control.stop)?;
-    Ok(played.map(|learner| ArenaCell {
+    let episodes = cell.episodes.min(MEMORY_EPISODES);
+    let learner = problem.learner_after(cell, episodes, control.stop)?;
+    Ok(learner.map(|learner| ArenaCellResult {
         memory: Some(memory::held_by(learner)),
-        ..cell
+        ..result
     }))
-}
-
-fn stopped(finished: usize, all: usize, cells: &Cells<'_>) -> CommandError {
-    let next = match cells.are_kept() {
-        true => "the same call goes on from there",
-        false => "nothing was kept; --out DIR would have kept it",
-    };
-    CommandError::Work(format!(
-        "stopped after {finished} of {all} learners on problems; {next}"
-    ))
 }
 
 fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {

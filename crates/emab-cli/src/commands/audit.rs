@@ -6,9 +6,9 @@ use std::path::Path;
 
 use emab_server::app::audit::{Options, Report, audit_export_with, audit_study_with};
 use emab_server::store::{Address, Head, Store, StoreError};
+use emab_sim::quoted;
 use serde_json::json;
 
-use super::run::quoted;
 use crate::args::Audit;
 use crate::error::CommandError;
 use crate::terminal;

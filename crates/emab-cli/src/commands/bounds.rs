@@ -11,7 +11,7 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
     let file = load::problem(&args.problem)?;
     let problem = file.problem()?;
     load::note_conditions(&file);
-    file.check(super::run::CHECKED_FIRST)?;
+    file.check(emab_sim::CHECKED_PAIRS)?;
     let settings = [
         ("delta", &args.delta),
         ("sigma2", &args.sigma2),

@@ -5,7 +5,8 @@ use emab::learners::LearnerConfig;
 use emab::oracle::{Pairs, Variation};
 use emab::width::{Coefficients, WidthKind};
 use emab_problem::ProblemFile;
-use emab_report::{missing_parameters_text, number, soundness_words, stated_soundness_text};
+use emab_report::number;
+use emab_sim::soundness::{missing_parameters_text, soundness_words, stated_soundness_text};
 use serde_json::json;
 
 use crate::error::CommandError;

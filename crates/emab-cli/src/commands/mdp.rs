@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use emab_report::{SolvedMdp, write_file};
+use emab_report::SolvedMdp;
+use emab_sim::write_file;
 
 use crate::args::Mdp;
 use crate::error::CommandError;

@@ -1,11 +1,9 @@
-//! One file a command.
+//! The commands, one file each.
 
 mod arena;
-mod arena_cells;
 mod audit;
 mod bounds;
 mod check;
-mod checkpoint;
 mod learners;
 mod mdp;
 mod merge;
@@ -15,7 +13,6 @@ mod policy;
 mod problems;
 mod reproduce;
 mod run;
-mod sealed;
 mod serve;
 mod solve;
 mod sweep;
@@ -64,19 +61,27 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
     }
 }
 
-/// True once the person pressed Ctrl-C; a second time ends the program at once.
+/// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
 fn stop_on_ctrl_c() -> &'static AtomicBool {
     static STOP: AtomicBool = AtomicBool::new(false);
     let handler = || {
         if STOP.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
-        terminal::note("\nstopping; once more to stop at once");
+        terminal::note("\nstopping; press Ctrl-C again to stop at once");
     };
     if ctrlc::set_handler(handler).is_err() {
         terminal::note(
-            "note: Ctrl-C cannot be caught here; it will end the program without a checkpoint",
+            "note: Ctrl-C cannot be caught here; it ends the program without saving a checkpoint",
         );
     }
     &STOP
+}
+
+/// How to continue a stopped arena or sweep.
+fn how_to_continue(saved: bool) -> &'static str {
+    match saved {
+        true => "run the same command again to continue",
+        false => "nothing was saved; --out DIR saves finished cells",
+    }
 }

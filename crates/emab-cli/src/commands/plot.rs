@@ -5,15 +5,14 @@ use std::path::Path;
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{
-    Folder, Picture, PlotOptions, Series, bound_series, bound_words, draw, write_file,
-};
+use emab_report::{Picture, PlotOptions, Series, bound_series, bound_words, draw};
+use emab_sim::compare::sweep::contains_sweep;
 use emab_sim::results::RunResult;
+use emab_sim::{Folder, has_result, read_result, write_file};
 use serde_json::json;
 
 use super::plot_sweep::plot_sweep;
-use super::run::{plot_options, read_result, series};
-use super::sweep::MANIFEST;
+use super::run::{plot_options, series};
 use crate::args::Plot;
 use crate::error::CommandError;
 use crate::terminal;
@@ -21,10 +20,10 @@ use crate::terminal;
 pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
     let folder =
         Folder::open(&args.folder).map_err(|error| CommandError::input(error.to_string()))?;
-    if folder.has(MANIFEST) {
+    if contains_sweep(&folder) {
         if args.bound {
             return Err(CommandError::input(format!(
-                "--bound is for the result of a run, and {} holds a sweep",
+                "--bound is for the result of a run, and {} contains a sweep",
                 args.folder.display()
             )));
         }
@@ -33,15 +32,14 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
     }
     if args.x.is_some() || args.y.is_some() || args.curves || args.lines || !args.only.is_empty() {
         return Err(CommandError::input(format!(
-            "--x, --y, --where, --lines and --curves are for sweeps, and {} holds none",
+            "--x, --y, --where, --lines and --curves are for sweeps, and {} contains none",
             args.folder.display()
         )));
     }
-    if !folder.has(super::run::RESULT) {
+    if !has_result(&folder) {
         return Err(CommandError::input(format!(
-            "{} holds no results: there is no {}",
-            args.folder.display(),
-            super::run::RESULT
+            "{} contains no results: it has no run.json",
+            args.folder.display()
         )));
     }
     let result = read_result(&folder)?;

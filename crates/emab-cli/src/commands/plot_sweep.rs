@@ -1,12 +1,12 @@
 //! The picture of a sweep: a heat map of two parameters, a line over one, or regret over episodes.
 
 use emab_report::{
-    Family, Folder, HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw,
+    Family, HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw,
     draw_family, draw_heat_maps, regret_series,
 };
-use emab_sim::sweep::{CellResult, Value};
+use emab_sim::Folder;
+use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
 
-use super::sweep::{Manifest, known, read_cells};
 use crate::args::Plot;
 use crate::error::CommandError;
 
@@ -14,9 +14,7 @@ use crate::error::CommandError;
 const MOST: usize = 12;
 
 pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
-    let manifest = Manifest::load(folder)?;
-    let sweep = manifest.sweep()?;
-    let mut cells = known(&sweep, read_cells(folder)?);
+    let (sweep, mut cells) = read_sweep(folder)?;
     for only in &args.only {
         let (name, value) = only.split_once('=').ok_or_else(|| {
             CommandError::input(format!("--where must be NAME=VALUE, got `{only}`"))
@@ -48,7 +46,7 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
     let title = args
         .title
         .clone()
-        .unwrap_or_else(|| format!("{} ({} runs a cell)", manifest.file, sweep.file.runs));
+        .unwrap_or_else(|| format!("{} ({} runs a cell)", sweep.file.file, sweep.file.runs));
     let label = format!("regret after {} episodes", sweep.file.episodes);
     let is_number = |name: &String| {
         let all = values(&cells, name);
@@ -95,7 +93,7 @@ fn is(value: &Value, asked: &str) -> bool {
 }
 
 /// The different values of a parameter: numbers rising, words in the order of the cells.
-fn values(cells: &[CellResult], name: &str) -> Vec<Value> {
+fn values(cells: &[SweepCellResult], name: &str) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for value in cells.iter().filter_map(|cell| cell.value(name)) {
         if !all.contains(value) {
@@ -114,15 +112,15 @@ fn values(cells: &[CellResult], name: &str) -> Vec<Value> {
 
 /// The cells in groups that differ in nothing but these parameters, each with its name.
 fn groups<'a>(
-    cells: &'a [CellResult],
+    cells: &'a [SweepCellResult],
     varied: &[String],
     but: &[&str],
-) -> Result<Vec<(String, Vec<&'a CellResult>)>, CommandError> {
+) -> Result<Vec<(String, Vec<&'a SweepCellResult>)>, CommandError> {
     let others: Vec<&String> = varied
         .iter()
         .filter(|name| !but.contains(&name.as_str()) && values(cells, name).len() > 1)
         .collect();
-    let mut groups: Vec<(String, Vec<&CellResult>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<&SweepCellResult>)> = Vec::new();
     for cell in cells {
         let mut name = cell.base.clone();
         for other in &others {
@@ -145,7 +143,7 @@ fn groups<'a>(
 }
 
 fn heat_maps(
-    cells: &[CellResult],
+    cells: &[SweepCellResult],
     x: &str,
     y: &str,
     varied: &[String],
@@ -160,7 +158,7 @@ fn heat_maps(
     let mut maps = Vec::new();
     for (name, group) in groups(cells, varied, &[x, y])? {
         // A learner without one of the parameters has the same result all along it.
-        let is = |cell: &CellResult, name: &str, value: &Value| {
+        let is = |cell: &SweepCellResult, name: &str, value: &Value| {
             cell.value(name).is_none_or(|own| own == value)
         };
         let at = |row: &Value, column: &Value| {
@@ -188,7 +186,7 @@ fn heat_maps(
 }
 
 fn family(
-    cells: &[CellResult],
+    cells: &[SweepCellResult],
     x: &str,
     varied: &[String],
     title: String,
@@ -232,7 +230,7 @@ fn family(
 }
 
 fn curves(
-    cells: &[CellResult],
+    cells: &[SweepCellResult],
     varied: &[String],
     title: String,
     args: &Plot,

@@ -9,7 +9,8 @@ use emab::reach::Reachable;
 use emab::{Action, Estimate, Learner, Names, Spec};
 use emab_log::{SavedLearner, SavedLearnerError};
 use emab_problem::ReadError;
-use emab_report::{assumed_words, number, table};
+use emab_report::{number, table};
+use emab_sim::soundness::assumed_words;
 use serde::Serialize;
 
 use crate::args;

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use emab_paper::{BEYOND, LedgerError, Runner, Settings};
-use emab_report::{Folder, claims_table};
+use emab_report::claims_table;
+use emab_sim::Folder;
 use serde_json::json;
 
 use super::stop_on_ctrl_c;

@@ -2,9 +2,9 @@
 
 use emab_server::data_dir::token_file;
 use emab_server::tokens::{Role, Token, TokenFile};
+use emab_sim::quoted;
 use serde_json::{Value, json};
 
-use super::run::quoted;
 use crate::args::{Token as Args, TokenAction};
 use crate::error::CommandError;
 use crate::terminal;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use emab_log::SavedLearner;
 use emab_problem::{Format, ProblemFile};
-use emab_sim::sweep::{Sweep, SweepFile};
+use emab_sim::compare::sweep::{Sweep, SweepFile};
 
 /// Commands in `sh` blocks: what a newcomer types. CI runs the second; the first is run in small by `cli.rs`, the third by
 /// `python/test`.
@@ -72,7 +72,7 @@ fn every_block_is_tested() {
                     let sweep = Sweep::new(file, &problem)
                         .unwrap_or_else(|error| panic!("{name}: {error}"));
                     for cell in &sweep.cells {
-                        cell.check(100_000)
+                        cell.check()
                             .unwrap_or_else(|error| panic!("{name}: {error}"));
                     }
                 }

@@ -13,7 +13,7 @@ use super::cell::Cell;
 use super::default_learners::default_learners;
 use crate::error::SimError;
 use crate::experiment::{BuildError, Control, Experiment};
-use crate::results::{ArenaCell, ArenaSetting, ExcludedLearner, Measured, REFERENCE};
+use crate::results::{ArenaCellResult, ArenaSetting, ExcludedLearner, Measured, REFERENCE};
 
 /// Episodes, runs and seed of an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,10 @@ impl ArenaEntrants {
             let plays = |cell: &Cell| cell.learner.label() == learner;
             if let Some(error) = wrong
                 && asked
-                && !problems.iter().flat_map(|problem| &problem.cells).any(plays)
+                && !problems
+                    .iter()
+                    .flat_map(|problem| &problem.cells)
+                    .any(plays)
             {
                 return Err(error);
             }
@@ -119,7 +122,8 @@ impl ArenaEntrants {
             runs,
             seed,
         } = self.settings;
-        let learner = LearnerConfig::parse(learner, self.file.learning())?.for_episodes(episodes)?;
+        let learner =
+            LearnerConfig::parse(learner, self.file.learning())?.for_episodes(episodes)?;
         // A file without a model was rejected when it was checked.
         if let Ok(problem) = self.file.problem() {
             learner.build(problem.spec(), Some(&problem))?;
@@ -146,7 +150,7 @@ impl ArenaEntrants {
         &self,
         cell: &Cell,
         control: &mut Control<'_>,
-    ) -> Result<Option<ArenaCell>, BuildError> {
+    ) -> Result<Option<ArenaCellResult>, BuildError> {
         let experiment = self.experiment(cell)?;
         let Some(state) = Cell::run(&experiment, control)? else {
             return Ok(None);
@@ -165,7 +169,7 @@ impl ArenaEntrants {
         let busy = result.seconds * threads.min(cell.runs) as f64;
         let episodes = cell.episodes as f64;
         let last = result.curve.last();
-        Ok(Some(ArenaCell {
+        Ok(Some(ArenaCellResult {
             learner: result.learner,
             label: result.label,
             parameters: result.parameters,

@@ -7,7 +7,7 @@ use super::sweep;
 use crate::VERSION;
 use crate::experiment::folder::{Folder, FolderError, quoted};
 use crate::experiment::run_folder::contains_run;
-use crate::results::ArenaCell;
+use crate::results::ArenaCellResult;
 
 const CELLS: &str = "arena.jsonl";
 
@@ -19,7 +19,7 @@ struct SavedCell {
     episodes: u64,
     runs: u64,
     seed: u64,
-    cell: ArenaCell,
+    cell: ArenaCellResult,
 }
 
 /// The result folder of an arena.
@@ -51,15 +51,14 @@ impl ArenaFolder {
     }
 
     /// The result of a cell that was finished before.
-    pub fn find(&self, cell: &Cell) -> Option<ArenaCell> {
+    pub fn find(&self, cell: &Cell) -> Option<ArenaCellResult> {
         let parameters = cell.learner.parameters();
         let same = |saved: &&SavedCell| {
             let result = &saved.cell;
             let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
             saved.version == VERSION
                 && saved.problem_hash == cell.problem.hash()
-                && (saved.episodes, saved.runs, saved.seed)
-                    == (cell.episodes, cell.runs, cell.seed)
+                && (saved.episodes, saved.runs, saved.seed) == (cell.episodes, cell.runs, cell.seed)
                 && result.label == cell.learner.label()
                 && result.parameters.len() == parameters.len()
                 && parameters.iter().all(set)
@@ -69,7 +68,7 @@ impl ArenaFolder {
     }
 
     /// Saves the result of a cell.
-    pub fn append(&self, cell: &Cell, result: &ArenaCell) -> Result<(), FolderError> {
+    pub fn append(&self, cell: &Cell, result: &ArenaCellResult) -> Result<(), FolderError> {
         let saved = SavedCell {
             version: VERSION.into(),
             problem_hash: cell.problem.hash().into(),

@@ -3,8 +3,8 @@
 //! Only counts are stored; the oracle gives what each choice costs. Counts do not depend on threads or interruptions.
 
 use crate::results::StateRegret;
-use emab::oracle::{OracleError, Pair};
 use emab::environment::RegretEstimator;
+use emab::oracle::{OracleError, Pair};
 use emab::{Action, ConditionedEnvironment, Environment};
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The fast loops against the plain one: the same choices, the same bits, at every level that the machine has.
+//! The fast loop compared with the reference loop: the same choices and the same bits, at every level of the machine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,13 +9,13 @@ use emab::environment::{ModelPhase, RegretEstimator};
 use emab::learners::{LearnerConfig, LearnerDefaults};
 use emab::rng::{Block, Draws};
 use emab::width::IndexTable;
-use emab::{Conditions, Delta, Environment, Model, Names, Noise, Problem, Sigma2, Spec};
+use emab::{Conditions, Delta, Environment, Model, Names, Noise, Problem, Scenario, Sigma2, Spec};
 use emab_problem::{BUILTIN, ProblemFile};
 
+use crate::engine::Loop;
 use crate::engine::tables::Tables;
 use crate::engine::vector::{Fill, Level};
-use crate::experiment::Loop;
-use crate::{Control, Experiment, Finish, Shard, State, log_spaced};
+use crate::{Control, Experiment, ExperimentBuilder, Finish, State};
 
 fn run(experiment: &Experiment, by: Loop) -> State {
     let stop = AtomicBool::new(false);
@@ -23,7 +23,7 @@ fn run(experiment: &Experiment, by: Loop) -> State {
     let mut control = Control {
         threads: 1,
         stop: &stop,
-        record: &mut |_, _| {},
+        watch: &mut |_, _| {},
     };
     let finish = experiment.run_with(&mut state, &mut control, by);
     assert_eq!(finish.unwrap(), Finish::Complete);
@@ -31,7 +31,7 @@ fn run(experiment: &Experiment, by: Loop) -> State {
     state
 }
 
-/// Runs with every loop there is, and compares.
+/// Runs every loop and compares the results.
 fn compare(experiment: &Experiment) {
     let plain = run(experiment, Loop::Reference);
     let base = run(experiment, Loop::PairedRuns(Level::Base));
@@ -44,7 +44,7 @@ fn compare(experiment: &Experiment) {
         assert_eq!(plain.steps, fast.steps, "{label}");
         for (plain, fast) in plain.curve.iter().zip(&fast.curve) {
             assert_eq!(plain.gain.to_bits(), fast.gain.to_bits(), "{label}");
-            // The plain loop adds losses one by one, the fast one multiplies them by their counts.
+            // The reference loop adds losses one by one; the fast loop multiplies them by counts.
             let off = (plain.regret - fast.regret).abs();
             assert!(
                 off <= 1e-10 * (1.0 + plain.regret.abs()),
@@ -52,57 +52,66 @@ fn compare(experiment: &Experiment) {
             );
         }
     }
-    // How often each action was chosen where, and which one was the last.
+    // Choices by state, and the last choice of each run.
     for (plain, base) in plain.learners.iter().zip(&base.learners) {
-        assert_eq!(plain.tally.places, base.tally.places);
+        assert_eq!(plain.tally.choices, base.tally.choices);
     }
 }
 
-fn experiment(problem: Arc<Problem>, learning: &LearnerDefaults, learners: &[&str]) -> Experiment {
+fn builder(
+    problem: Arc<Problem>,
+    learning: &LearnerDefaults,
+    learners: &[&str],
+) -> ExperimentBuilder {
     let learners = learners.iter().map(|text| {
         let config = LearnerConfig::parse(text, learning);
         config.unwrap()
     });
-    Experiment {
-        circumstances: Default::default(),
-        learners: learners.collect(),
-        problem,
-        episodes: 700,
-        runs: 5,
-        seed: 3,
-        checkpoints: log_spaced(700),
-        places: true,
-        shard: Shard::WHOLE,
-    }
+    Experiment::builder(problem)
+        .learners(learners)
+        .episodes(700)
+        .runs(5)
+        .seed(3)
+        .count_choices(true)
+}
+
+fn experiment(problem: Arc<Problem>, learning: &LearnerDefaults, learners: &[&str]) -> Experiment {
+    builder(problem, learning, learners).build().unwrap()
 }
 
 #[test]
-fn conditions_of_which_nothing_comes_change_no_bit() {
+fn conditions_without_effect_change_no_bit() {
     for builtin in BUILTIN {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         let problem = file.problem().unwrap();
         let learners = ["feedbal", "feedbal:ties=random", "benchmark", "random"];
-        let plain = experiment(problem.clone(), file.learning(), &learners);
-        let mut zero = plain.clone();
+        let plain = builder(problem.clone(), file.learning(), &learners);
+        let reference =
+            |builder: ExperimentBuilder| run(&builder.build().unwrap(), Loop::Reference);
         let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
-        zero.circumstances.conditions = Conditions::default().with(texts).unwrap();
-        assert_eq!(run(&zero, Loop::Reference), run(&plain, Loop::Reference));
-        // A law that is the same again; where laws follow one another, places are not counted.
-        let places = |places| Experiment {
-            places,
-            ..plain.clone()
+        let zero = Scenario {
+            conditions: Conditions::default().with(texts).unwrap(),
+            ..Scenario::default()
         };
-        let mut again = places(false);
-        again.circumstances.phases.push(ModelPhase {
-            first: 300,
-            problem,
-        });
-        assert_eq!(run(&again, Loop::Reference), run(&places(false), Loop::Reference));
+        assert_eq!(
+            reference(plain.clone().scenario(zero)),
+            reference(plain.clone())
+        );
+        // A second phase with the same model; choices are not counted where there are phases.
+        let again = Scenario {
+            phases: vec![ModelPhase {
+                first: 300,
+                problem,
+            }],
+            ..Scenario::default()
+        };
+        let plain = plain.count_choices(false);
+        assert_eq!(reference(plain.clone().scenario(again)), reference(plain));
     }
 }
 
 #[test]
-fn every_learner_on_every_problem_of_ours() {
+fn learners_on_every_built_in_problem() {
     for builtin in BUILTIN {
         let name = builtin.name;
         let file = ProblemFile::builtin(name).unwrap().unwrap();
@@ -131,7 +140,7 @@ fn every_learner_on_every_problem_of_ours() {
     }
 }
 
-/// A problem of any shape, with numbers that look random.
+/// A problem of any shape, with pseudo-random numbers.
 fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
     let mix = |t: usize, x: usize, a: usize, f: usize| {
         let key = (t * 31 + x) * 17 + a * 5 + f;
@@ -146,8 +155,8 @@ fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) ->
     if masked {
         spec = spec.allowed(move |t, x, a, _f| f64::from(u8::from((t + x + a) % 3 != 0)));
     }
-    let law = move |t, x, a, f| {
-        // A feedback that never comes, now and then.
+    let feedback = move |t, x, a, f| {
+        // Some feedbacks have probability 0.
         let weight = |f| {
             if (x + f) % 4 == 3 {
                 0.0
@@ -162,7 +171,7 @@ fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) ->
             f64::from(u8::from(f == 0))
         }
     };
-    let mut model = Model::new(law, move |t, x, _a, _f| mix(t, x, 9, 9))
+    let mut model = Model::new(feedback, move |t, x, _a, _f| mix(t, x, 9, 9))
         .cost(move |t, x, a, _f| 0.1 * mix(t, x, a, 7));
     (model.reward_noise, model.cost_noise) = noise;
     Arc::new(Problem::new("any", spec, model))
@@ -199,11 +208,11 @@ fn problems_of_every_shape() {
     }
 }
 
-/// A problem of which so much can be reached that regret is paired and tables grow.
+/// A problem with so many reachable pairs that regret is paired and tables grow.
 fn large(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
     const STATES: usize = 1_000_000;
     let branches = (actions * feedbacks).max(2) as f64;
-    // Twice as many pairs as are solved, if no two ways met.
+    // Twice as many pairs as are solved, if no two paths met.
     let horizon = 2 + (2.0 * Environment::EXACT_PAIRS as f64).log(branches) as usize;
     let names = |n| Names::Count(n, "");
     let mut spec = Spec::new(horizon, names(STATES), names(actions), names(feedbacks))
@@ -228,7 +237,7 @@ fn large(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) 
 }
 
 #[test]
-fn where_tables_grow_and_the_benchmark_is_played_beside() {
+fn growing_tables_with_paired_regret() {
     let normal = Noise::normal(0.1).unwrap();
     let learning = LearnerDefaults {
         sigma2: Sigma2::new(0.1).ok(),
@@ -248,12 +257,11 @@ fn where_tables_grow_and_the_benchmark_is_played_beside() {
         if actions == 1 {
             learners.push("ucb1v");
         }
-        let mut experiment = experiment(problem, &learning, &learners);
-        // Odd, so that a seat is empty at the end.
-        (experiment.runs, experiment.episodes) = (3, 300);
-        experiment.checkpoints = log_spaced(300);
+        // An odd number of runs leaves a slot empty at the end.
+        let experiment = builder(problem, &learning, &learners).runs(3).episodes(300);
+        let experiment = experiment.build().unwrap();
         compare(&experiment);
-        // What the loops add up is the same here, in the same order.
+        // Both loops sum the same values in the same order here.
         let regrets = |by| {
             let results = experiment.results(&run(&experiment, by));
             let curves = results
@@ -269,8 +277,8 @@ fn where_tables_grow_and_the_benchmark_is_played_beside() {
 }
 
 #[test]
-fn where_tables_grow_and_regret_is_exact() {
-    // A few actions of very many are allowed: few outcomes, and too many cells for tables of all pairs.
+fn growing_tables_with_exact_regret() {
+    // Few of many actions are allowed: few outcomes, but too many actions for tables of all pairs.
     let actions = 10_000;
     let names = |n| Names::Count(n, "");
     let spec = Spec::new(12, names(20), names(actions), names(2))
@@ -291,10 +299,8 @@ fn where_tables_grow_and_regret_is_exact() {
         delta: Delta::new(0.05).ok(),
         ..LearnerDefaults::default()
     };
-    let mut experiment = experiment(problem, &learning, &["feedbal", "random", "benchmark"]);
-    (experiment.runs, experiment.episodes) = (3, 60);
-    experiment.checkpoints = log_spaced(60);
-    compare(&experiment);
+    let experiment = builder(problem, &learning, &["feedbal", "random", "benchmark"]);
+    compare(&experiment.runs(3).episodes(60).build().unwrap());
 }
 
 #[test]
@@ -338,9 +344,9 @@ fn counts_beyond_the_tables() {
         ..LearnerDefaults::default()
     };
     let normal = Noise::normal(0.1).unwrap();
-    let mut long = experiment(any(1, 2, (normal, normal), false), &learning, &["feedbal"]);
-    long.episodes = IndexTable::MAX_LEN as u64 + 50_000;
-    long.checkpoints = vec![1000, IndexTable::MAX_LEN as u64, long.episodes];
-    long.runs = 1;
-    compare(&long);
+    let long = builder(any(1, 2, (normal, normal), false), &learning, &["feedbal"])
+        .episodes(IndexTable::MAX_LEN as u64 + 50_000)
+        .checkpoints(vec![1000, IndexTable::MAX_LEN as u64])
+        .runs(1);
+    compare(&long.build().unwrap());
 }

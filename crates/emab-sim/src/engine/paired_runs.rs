@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use emab::learners::{BuiltLearner, FeedBalParameters, LearnerConfig, LearnerError, Random, Ties, Ucb1};
+use emab::learners::{
+    BuiltLearner, FeedBalParameters, LearnerConfig, LearnerError, Random, Ties, Ucb1,
+};
 use emab::oracle::OracleError;
 use emab::rng::{Block, Draws};
 use emab::{Action, PlayError, Problem, RegretBreakdown, Role, Stream};
@@ -248,7 +250,12 @@ struct RunSlot<P> {
 }
 
 impl<'a, P: PlayerState> PairedRuns<'a, P> {
-    fn new(source: TableSource<'a>, level: Level, players: [P; 2], record_choices: bool) -> PairedRuns<'a, P> {
+    fn new(
+        source: TableSource<'a>,
+        level: Level,
+        players: [P; 2],
+        record_choices: bool,
+    ) -> PairedRuns<'a, P> {
         let tables = source.tables();
         let slot = |player| RunSlot {
             state: RunState::new(tables, player, record_choices),
@@ -427,7 +434,12 @@ impl<P: PlayerState> RunSlot<P> {
     }
 
     /// Records a checkpoint and returns the number of episodes since the one before.
-    fn record_checkpoint(&mut self, tables: &Tables, checkpoints: &[u64], sink: &mut Sink<'_>) -> u64 {
+    fn record_checkpoint(
+        &mut self,
+        tables: &Tables,
+        checkpoints: &[u64],
+        sink: &mut Sink<'_>,
+    ) -> u64 {
         self.state.left = u64::MAX;
         let Some(run) = self.run else { return 0 };
         let (state, record) = (&self.state, &mut self.record);

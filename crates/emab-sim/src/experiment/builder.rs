@@ -10,10 +10,10 @@ use thiserror::Error;
 
 use super::checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 use super::run::Experiment;
-use crate::soundness;
 use crate::engine::paired_runs::PlayerKind;
 use crate::error::SimError;
 use crate::shard::Shard;
+use crate::soundness;
 
 /// Pairs that [`ProblemFile::check`] visits before a simulation; it checks further pairs when it reaches them.
 pub const CHECKED_PAIRS: usize = 20_000;
@@ -132,7 +132,10 @@ impl ExperimentBuilder {
 
     /// Adds learners, each played on the same runs. Default: `feedbal`.
     #[must_use]
-    pub fn learners<L: Into<LearnerSource>>(mut self, learners: impl IntoIterator<Item = L>) -> Self {
+    pub fn learners<L: Into<LearnerSource>>(
+        mut self,
+        learners: impl IntoIterator<Item = L>,
+    ) -> Self {
         self.learners.extend(learners.into_iter().map(Into::into));
         self
     }
@@ -190,12 +193,12 @@ impl ExperimentBuilder {
     /// error in that order.
     pub fn build(self) -> Result<Experiment, BuildError> {
         let (problem, scenario, defaults) = match &self.source {
-            ProblemSource::Problem(problem) => {
-                (problem.clone(), Scenario::default(), LearnerDefaults::default())
-            }
-            ProblemSource::File(file) => {
-                (file.problem()?, file.circumstances(), *file.learning())
-            }
+            ProblemSource::Problem(problem) => (
+                problem.clone(),
+                Scenario::default(),
+                LearnerDefaults::default(),
+            ),
+            ProblemSource::File(file) => (file.problem()?, file.scenario(), *file.learning()),
         };
         let scenario = self.scenario.unwrap_or(scenario);
         let located = |error: SimError| match (error, &self.source) {
@@ -278,8 +281,7 @@ impl Experiment {
             1 => Some(self.environment.environment()),
             _ => None,
         };
-        let unsound =
-            soundness::unsound_learners(&self.problem, environment, &self.learners)?;
+        let unsound = soundness::unsound_learners(&self.problem, environment, &self.learners)?;
         words.extend(unsound);
         Ok(words)
     }

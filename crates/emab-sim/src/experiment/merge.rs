@@ -99,7 +99,10 @@ pub fn merge_runs(folders: &[Folder]) -> Result<(PlannedRun, State), FolderError
                 ("number of episodes", saved.plan.episodes.to_string()),
                 ("number of runs", saved.plan.runs.to_string()),
                 ("seed", saved.plan.seed.to_string()),
-                ("list of checkpoints", format!("{:?}", saved.plan.checkpoints)),
+                (
+                    "list of checkpoints",
+                    format!("{:?}", saved.plan.checkpoints),
+                ),
             ],
         })
         .collect();

@@ -11,11 +11,15 @@ mod run;
 pub(crate) mod run_folder;
 pub(crate) mod sealed;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use run::{Control, Experiment, Finish, Progress, ReferenceValues};
-pub use state::{LearnerState, State};
 pub use folder::{FileError, Folder, FolderError, quoted, write_file};
 pub use merge::merge_runs;
-pub use run_folder::{PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name};
+pub use run::{Control, Experiment, Finish, Progress, ReferenceValues};
+pub use run_folder::{
+    PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name,
+};
+pub use state::{LearnerState, State};

@@ -10,6 +10,7 @@ use emab::{ConditionedEnvironment, Problem, Scenario};
 
 use super::builder::ExperimentBuilder;
 use super::state::State;
+use crate::VERSION;
 use crate::engine::Loop;
 use crate::engine::choice_counts::ChoiceCounts;
 use crate::engine::learner_runs::{LearnerRuns, RunBlock};
@@ -20,7 +21,6 @@ use crate::engine::tables::Tables;
 use crate::engine::vector::Level;
 use crate::error::SimError;
 use crate::results::{LearnerResult, RunResult, StateRegret};
-use crate::VERSION;
 use crate::shard::Shard;
 
 /// Learners on a problem, ready to run: the problem is solved and each learner can be built.
@@ -116,8 +116,7 @@ impl Experiment {
         let (benchmark_value, benchmark_stderr) = environment.benchmark_value(self.seed)?;
         // The difference of both values gives regret against the optimum only if it is the same in all episodes and
         // recommendations are followed.
-        let comparable =
-            environment.phases() == 1 && self.scenario.conditions.overrides.is_none();
+        let comparable = environment.phases() == 1 && self.scenario.conditions.overrides.is_none();
         Ok(ReferenceValues {
             benchmark_value,
             benchmark_stderr,
@@ -290,11 +289,7 @@ impl Experiment {
     }
 
     /// The document of a finished state: what `emab run --json` prints. The hash is that of the problem file.
-    pub fn document(
-        &self,
-        state: &State,
-        problem_hash: &str,
-    ) -> Result<RunResult, SimError> {
+    pub fn document(&self, state: &State, problem_hash: &str) -> Result<RunResult, SimError> {
         let values = self.reference_values()?;
         let result = RunResult {
             version: VERSION.into(),

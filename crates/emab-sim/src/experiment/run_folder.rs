@@ -107,7 +107,11 @@ impl PlannedRun {
 
 impl SavedRun {
     pub(super) fn problem_file(&self) -> Result<ProblemFile, FolderError> {
-        Ok(ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)?)
+        Ok(ProblemFile::parse_as(
+            Format::Json,
+            "problem.json",
+            &self.problem,
+        )?)
     }
 }
 
@@ -249,7 +253,9 @@ pub fn has_result(folder: &Folder) -> bool {
 
 /// Whether a folder contains a result, a checkpoint or a shard of a run.
 pub(crate) fn contains_run(folder: &Folder) -> bool {
-    [RESULT, CHECKPOINT, SHARD].iter().any(|name| folder.has(name))
+    [RESULT, CHECKPOINT, SHARD]
+        .iter()
+        .any(|name| folder.has(name))
 }
 
 /// The finished shard in a folder; fails if it is unfinished, is a whole run, or is not a shard.

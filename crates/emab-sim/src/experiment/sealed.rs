@@ -1,9 +1,9 @@
 //! JSON documents with a checksum. An edited state would give results that no seed gives, so it is rejected.
 
+use emab_problem::sha256_hex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 use super::folder::{Folder, FolderError};
 
@@ -13,21 +13,12 @@ struct Sealed {
     body: Box<RawValue>,
 }
 
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
 /// One line of JSON with its checksum.
 pub(crate) fn seal(document: &impl Serialize) -> Result<String, FolderError> {
     let failed = |error| FolderError::Json(error);
     let body = serde_json::value::to_raw_value(document).map_err(failed)?;
     let sealed = Sealed {
-        sha256: hash(body.get()),
+        sha256: sha256_hex(body.get().as_bytes()),
         body,
     };
     Ok(serde_json::to_string(&sealed).map_err(failed)? + "\n")
@@ -40,7 +31,7 @@ pub(crate) fn open<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Fol
         what: what.to_string(),
     };
     let sealed: Sealed = serde_json::from_str(text).map_err(|error| damaged(&error))?;
-    if hash(sealed.body.get()) != sealed.sha256 {
+    if sha256_hex(sealed.body.get().as_bytes()) != sealed.sha256 {
         return Err(damaged(&"its checksum does not match its content"));
     }
     serde_json::from_str(sealed.body.get()).map_err(|error| damaged(&error))
@@ -48,7 +39,11 @@ pub(crate) fn open<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Fol
 
 impl Folder {
     /// Writes a sealed document.
-    pub(crate) fn write_sealed(&self, name: &str, document: &impl Serialize) -> Result<(), FolderError> {
+    pub(crate) fn write_sealed(
+        &self,
+        name: &str,
+        document: &impl Serialize,
+    ) -> Result<(), FolderError> {
         Ok(self.write(name, seal(document)?.as_bytes())?)
     }
 
@@ -58,7 +53,10 @@ impl Folder {
     }
 
     /// Reads a file of sealed lines. A last line without a newline was interrupted and is left out.
-    pub(crate) fn read_sealed_lines<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, FolderError> {
+    pub(crate) fn read_sealed_lines<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Vec<T>, FolderError> {
         if !self.has(name) {
             return Ok(Vec::new());
         }
@@ -74,13 +72,21 @@ impl Folder {
     }
 
     /// Writes a file of sealed lines.
-    pub(crate) fn write_sealed_lines(&self, name: &str, documents: &[impl Serialize]) -> Result<(), FolderError> {
+    pub(crate) fn write_sealed_lines(
+        &self,
+        name: &str,
+        documents: &[impl Serialize],
+    ) -> Result<(), FolderError> {
         let lines: Result<Vec<String>, FolderError> = documents.iter().map(seal).collect();
         Ok(self.write(name, lines?.concat().as_bytes())?)
     }
 
     /// Appends a sealed line.
-    pub(crate) fn append_sealed(&self, name: &str, document: &impl Serialize) -> Result<(), FolderError> {
+    pub(crate) fn append_sealed(
+        &self,
+        name: &str,
+        document: &impl Serialize,
+    ) -> Result<(), FolderError> {
         Ok(self.append(name, seal(document)?.as_bytes())?)
     }
 }

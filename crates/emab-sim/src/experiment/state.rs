@@ -100,7 +100,9 @@ impl Experiment {
             }
             mine.tally
                 .merge_all(&theirs.tally)
-                .ok_or(SimError::Foreign("only one of them counts choices by state"))?;
+                .ok_or(SimError::Foreign(
+                    "only one of them counts choices by state",
+                ))?;
             mine.done = done;
             mine.seconds += theirs.seconds;
             mine.finals.extend(&theirs.finals);

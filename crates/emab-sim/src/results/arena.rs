@@ -93,7 +93,7 @@ impl Ranking {
 
 /// One learner on one problem, as it was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArenaCell {
+pub struct ArenaCellResult {
     /// Its name in the catalogue.
     pub learner: String,
     /// What it was asked for as.
@@ -208,12 +208,12 @@ impl ArenaProblem {
     pub fn judge(
         ground: ArenaSetting,
         episodes: u64,
-        cells: &[(Access, ArenaCell)],
+        cells: &[(Access, ArenaCellResult)],
         left_out: Vec<ExcludedLearner>,
     ) -> ArenaProblem {
         let gap = gap(ground.benchmark_value, ground.optimal_value);
         let gap = gap.map(|gap| gap * episodes as f64);
-        let mean = |cell: &ArenaCell| Measured::of(cell.finals.iter().copied()).mean;
+        let mean = |cell: &ArenaCellResult| Measured::of(cell.finals.iter().copied()).mean;
         let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
         let best = cells
             .iter()
@@ -222,7 +222,7 @@ impl ArenaProblem {
         let mut learners: Vec<ArenaEntry> = cells
             .iter()
             .map(|(sees, cell)| {
-                let minus = |other: Option<&(Access, ArenaCell)>| {
+                let minus = |other: Option<&(Access, ArenaCellResult)>| {
                     other.map(|(_, other)| Measured::paired(&cell.finals, &other.finals))
                 };
                 let regret = Measured::of(cell.finals.iter().copied());
@@ -263,8 +263,9 @@ impl ArenaProblem {
 
 /// The loss of one over that of another, where `gap` is added to the regret of both; its standard error by the delta
 /// method on paired runs, which is 0 for a learner over itself. None where the other lost nothing.
-fn ratio(one: &ArenaCell, other: &ArenaCell, gap: f64) -> Option<Measured> {
-    let loss = |cell: &ArenaCell| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
+fn ratio(one: &ArenaCellResult, other: &ArenaCellResult, gap: f64) -> Option<Measured> {
+    let loss =
+        |cell: &ArenaCellResult| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
     let (above, below) = (loss(one), loss(other));
     if below <= ROUNDING * (gap.abs() + (below - gap).abs()) {
         return None;
@@ -362,8 +363,8 @@ fn regret(entry: &ArenaEntry) -> f64 {
 mod tests {
     use super::*;
 
-    fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCell) {
-        let cell = ArenaCell {
+    fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCellResult) {
+        let cell = ArenaCellResult {
             learner: label.into(),
             label: label.into(),
             parameters: BTreeMap::new(),
@@ -376,7 +377,7 @@ mod tests {
         (sees, cell)
     }
 
-    fn judged(cells: &[(Access, ArenaCell)]) -> ArenaProblem {
+    fn judged(cells: &[(Access, ArenaCellResult)]) -> ArenaProblem {
         let ground = ArenaSetting {
             benchmark_value: 1.0,
             optimal_value: Some(1.5),

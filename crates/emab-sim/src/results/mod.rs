@@ -7,8 +7,8 @@ mod number;
 pub(crate) mod run;
 
 pub use arena::{
-    ArenaCell, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary, ExcludedLearner,
-    Measured, REFERENCE, Ranking,
+    ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
+    ExcludedLearner, Measured, REFERENCE, Ranking,
 };
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict};

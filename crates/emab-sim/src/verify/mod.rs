@@ -22,8 +22,8 @@ use emab::oracle::{Gaps, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
 use emab::{Action, Delta, Environment, Problem};
 
-use self::worker::{Auditor, Block, Watched};
 use self::triplets::Truth;
+use self::worker::{Auditor, Block, Watched};
 use crate::engine::pool::{Pool, TICK};
 use crate::error::SimError;
 use crate::experiment::{Control, Progress};

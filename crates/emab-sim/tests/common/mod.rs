@@ -1,10 +1,28 @@
-//! Experiments on the problems that come with the program.
+//! Experiments on built-in problems.
 
 use std::sync::atomic::AtomicBool;
 
-use emab::learners::LearnerConfig;
 use emab_problem::ProblemFile;
-use emab_sim::{Control, Experiment, Finish, Shard, State, check_checkpoints};
+use emab_sim::{Control, Experiment, ExperimentBuilder, Finish, SimError, State};
+
+/// An experiment without the scenario of the problem file.
+pub fn builder(
+    problem: &str,
+    learners: &[&str],
+    runs: u64,
+    episodes: u64,
+    at: &[u64],
+) -> ExperimentBuilder {
+    let file = ProblemFile::builtin(problem).unwrap().unwrap();
+    let mut at = at.to_vec();
+    at.push(episodes);
+    Experiment::builder(&file)
+        .scenario(Default::default())
+        .learners(learners.iter().copied())
+        .runs(runs)
+        .episodes(episodes)
+        .checkpoints(at)
+}
 
 pub fn experiment(
     problem: &str,
@@ -13,33 +31,23 @@ pub fn experiment(
     episodes: u64,
     at: &[u64],
 ) -> Experiment {
-    let file = ProblemFile::builtin(problem).unwrap().unwrap();
-    Experiment {
-        circumstances: Default::default(),
-        problem: file.problem().unwrap(),
-        learners: learners
-            .iter()
-            .map(|text| LearnerConfig::parse(text, file.learning()).unwrap())
-            .collect(),
-        episodes,
-        runs,
-        seed: 1,
-        checkpoints: check_checkpoints(at.to_vec(), episodes).unwrap(),
-        places: false,
-        shard: Shard::WHOLE,
-    }
+    builder(problem, learners, runs, episodes, at)
+        .build()
+        .unwrap()
 }
 
-/// Runs all that is not done.
-pub fn finish(experiment: &Experiment, state: &mut State, threads: usize) {
+/// Plays the runs that are not done.
+pub fn run(experiment: &Experiment, state: &mut State, threads: usize) -> Result<Finish, SimError> {
     let stop = AtomicBool::new(false);
     let mut control = Control {
         threads,
         stop: &stop,
         watch: &mut |_, _| {},
     };
-    assert_eq!(
-        experiment.run(state, &mut control).unwrap(),
-        Finish::Complete
-    );
+    experiment.run(state, &mut control)
+}
+
+/// Plays all runs that are not done.
+pub fn finish(experiment: &Experiment, state: &mut State, threads: usize) {
+    assert_eq!(run(experiment, state, threads), Ok(Finish::Complete));
 }

@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 
 use emab::learners::Access;
 use emab_sim::results::{
-    ArenaCell, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
+    ArenaCellResult, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
 };
 
 use super::draw_arena;
 use super::range::{Range, Spot};
 
-fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCell) {
-    let cell = ArenaCell {
+fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCellResult) {
+    let cell = ArenaCellResult {
         learner: label.into(),
         label: label.into(),
         parameters: BTreeMap::new(),

@@ -4,17 +4,16 @@ use std::collections::HashSet;
 use std::fmt;
 
 use emab::learners::LearnerConfig;
-use emab_problem::{Format, ProblemFile};
+use emab_problem::{Format, ProblemFile, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::{Key, SweepError, SweepFile};
+use crate::VERSION;
 use crate::compare::cell::Cell;
-use crate::experiment::sealed::hex;
 use crate::experiment::{BuildError, Control};
 use crate::results::LearnerResult;
 use crate::shard::Shard;
-use crate::VERSION;
 
 /// The value of a varied parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -204,7 +204,10 @@ pub fn merge_sweeps(
             ],
         })
         .collect();
-    check_shards(manifests.first().map_or("", |first| &first.version), &shards)?;
+    check_shards(
+        manifests.first().map_or("", |first| &first.version),
+        &shards,
+    )?;
     let mut manifest = manifests[0].clone();
     let sweep = manifest.sweep()?;
     let mut done = Vec::new();
@@ -219,7 +222,11 @@ pub fn merge_sweeps(
             )));
         }
         let mine: HashSet<u64> = sweep.share(*shard).map(|cell| cell.number).collect();
-        done.extend(results.into_iter().filter(|result| mine.contains(&result.number)));
+        done.extend(
+            results
+                .into_iter()
+                .filter(|result| mine.contains(&result.number)),
+        );
     }
     let out = out()?;
     check_target(&out, &manifest)?;

@@ -1,12 +1,12 @@
-//! An experiment that is stopped and taken up again.
+//! Stops an experiment and resumes it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emab_sim::{Control, Experiment, Finish, State};
 
-/// The state in the end, of an experiment that was interrupted at least once and taken up as from a file.
+/// The final state of an experiment that was interrupted at least once and resumed from a saved state.
 pub fn interrupted(experiment: &Experiment) -> State {
-    // Whatever the machine: where all was over before the first stop, it comes sooner.
+    // On a fast machine, where all runs end before the first stop, the stop comes sooner.
     for microseconds in [60_000, 20_000, 7_000, 2_000, 700, 200, 50] {
         let mut state = experiment.state();
         for stops in 0..10_000 {

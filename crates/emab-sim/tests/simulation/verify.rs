@@ -1,7 +1,5 @@
 //! Promises that are kept are seen to be kept, and broken ones to be broken.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

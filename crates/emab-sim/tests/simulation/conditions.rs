@@ -1,28 +1,35 @@
-//! Runs under conditions: the same bytes for any threads and any interruption, and what is measured.
+//! Runs under conditions: the same bytes for any number of threads, shards and interruptions, and their regret.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-#[path = "common/interrupted.rs"]
-mod interrupted;
-
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use emab::Problem;
+use emab::Scenario;
 use emab::environment::ModelPhase;
 use emab_problem::ProblemFile;
-use emab_sim::{Control, Experiment, Shard, State};
+use emab_sim::{Experiment, ExperimentBuilder, Shard, State};
 
-fn under(texts: &[&str], problem: &str, learners: &[&str], runs: u64, episodes: u64) -> Experiment {
+use crate::common;
+use crate::interrupted::interrupted;
+
+fn builder(
+    conditions: &[&str],
+    problem: &str,
+    learners: &[&str],
+    runs: u64,
+    episodes: u64,
+) -> ExperimentBuilder {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
-    let conditions = file.conditions().with(texts.iter().copied()).unwrap();
-    let file = file.with_conditions(&conditions).unwrap();
-    Experiment {
-        problem: file.problem().unwrap(),
-        circumstances: file.scenario(),
-        ..common::experiment(problem, learners, runs, episodes, &[])
-    }
+    let conditions = file.conditions().with(conditions.iter().copied()).unwrap();
+    let scenario = file.with_conditions(&conditions).unwrap().scenario();
+    common::builder(problem, learners, runs, episodes, &[]).scenario(scenario)
+}
+
+fn under(
+    conditions: &[&str],
+    problem: &str,
+    learners: &[&str],
+    runs: u64,
+    episodes: u64,
+) -> Experiment {
+    let builder = builder(conditions, problem, learners, runs, episodes);
+    builder.build().unwrap()
 }
 
 fn whole(experiment: &Experiment, threads: usize) -> State {
@@ -52,17 +59,14 @@ const LEARNERS: [&str; 5] = [
 ];
 
 #[test]
-fn threads_and_shards_leave_no_trace() {
+fn results_do_not_depend_on_threads_or_shards() {
     let experiment = under(&EVERYTHING, "tutoring", &LEARNERS, 23, 300);
     let one = whole(&experiment, 1);
     assert_eq!(whole(&experiment, 4), one);
     let mut parts = ["1/3", "2/3", "3/3"].map(|shard| {
         let shard: Shard = shard.parse().unwrap();
-        let experiment = Experiment {
-            shard,
-            ..experiment.clone()
-        };
-        whole(&experiment, 2)
+        let part = builder(&EVERYTHING, "tutoring", &LEARNERS, 23, 300).shard(shard);
+        whole(&part.build().unwrap(), 2)
     });
     let [first, rest @ ..] = &mut parts;
     for part in rest {
@@ -72,15 +76,15 @@ fn threads_and_shards_leave_no_trace() {
 }
 
 #[test]
-fn interruptions_leave_no_trace() {
+fn results_do_not_depend_on_interruptions() {
     let experiment = under(&EVERYTHING, "tutoring", &LEARNERS[..2], 12, 20_000);
     let uninterrupted = whole(&experiment, 2);
-    let state = interrupted::interrupted(&experiment);
+    let state = interrupted(&experiment);
     assert_eq!(timeless(state), uninterrupted);
 }
 
 #[test]
-fn who_knows_the_truth_knows_the_law_of_the_moment() {
+fn learners_with_the_model_follow_its_drift() {
     let learners = ["benchmark", "optimal", "feedbal"];
     let experiment = under(&["drift=p:0.1@500"], "resource", &learners, 20, 2000);
     let state = whole(&experiment, 2);
@@ -89,19 +93,19 @@ fn who_knows_the_truth_knows_the_law_of_the_moment() {
     // The benchmark is optimal on `resource` whatever `p` is.
     assert_eq!((last(0).regret, last(1).regret), (0.0, 0.0));
     assert!(last(2).regret > 20.0);
-    // What the benchmark earns is the average over the laws: 499 episodes of one, 1501 of the other.
-    let worth = experiment.worth().unwrap();
-    let off = last(0).gain / 2000.0 - worth.benchmark_value;
+    // The benchmark's value is the average over the phases: 499 episodes of one, 1501 of the other.
+    let values = experiment.reference_values().unwrap();
+    let off = last(0).gain / 2000.0 - values.benchmark_value;
     assert!(off.abs() < 4.5 * last(0).gain_stderr / 2000.0, "{off}");
 }
 
 #[test]
-fn gains_under_dropout_are_worth_what_is_said() {
+fn gains_under_dropout_match_the_reference_values() {
     let learners = ["benchmark", "optimal", "best-fixed"];
     let experiment = under(&["dropout=0.1"], "screening", &learners, 200, 500);
     let state = whole(&experiment, 2);
-    let worth = experiment.worth().unwrap();
-    let known = [worth.benchmark_value, worth.optimal_value.unwrap()];
+    let values = experiment.reference_values().unwrap();
+    let known = [values.benchmark_value, values.optimal_value.unwrap()];
     for (result, value) in experiment.results(&state).iter().zip(known) {
         let last = result.curve.last().unwrap();
         let off = last.gain / 500.0 - value;
@@ -111,17 +115,17 @@ fn gains_under_dropout_are_worth_what_is_said() {
             result.label
         );
     }
-    // Regret is what is earned less than the benchmark, exactly in expectation.
+    // In expectation, regret is the benchmark's gain less the learner's.
     for result in experiment.results(&state) {
         let last = result.curve.last().unwrap();
-        let off = last.gain + last.regret - 500.0 * worth.benchmark_value;
+        let off = last.gain + last.regret - 500.0 * values.benchmark_value;
         let error = (last.gain_stderr.powi(2) + last.stderr.powi(2)).sqrt();
         assert!(off.abs() < 4.5 * error, "{}: {off}", result.label);
     }
 }
 
 #[test]
-fn late_outcomes_cost_regret_and_a_window_answers_drift() {
+fn delayed_outcomes_cost_regret_and_a_window_helps_under_drift() {
     let regret = |texts: &[&str], learner: &str| {
         let experiment = under(texts, "resource", &[learner], 40, 6000);
         let state = whole(&experiment, 2);
@@ -142,21 +146,20 @@ fn late_outcomes_cost_regret_and_a_window_answers_drift() {
 }
 
 #[test]
-fn places_count_what_was_recommended() {
-    let experiment = Experiment {
-        places: true,
-        ..under(
-            &["override=0.3", "dropout=0.1"],
-            "tutoring",
-            &["benchmark", "feedbal"],
-            5,
-            400,
-        )
+fn choice_counts_are_of_recommendations() {
+    let counted = |conditions: &[&str], learners: &[&str], runs| {
+        let builder = builder(conditions, "tutoring", learners, runs, 400);
+        builder.count_choices(true).build().unwrap()
     };
+    let experiment = counted(
+        &["override=0.3", "dropout=0.1"],
+        &["benchmark", "feedbal"],
+        5,
+    );
     let state = whole(&experiment, 2);
-    let places = experiment.places(&state).unwrap().unwrap();
-    for (places, result) in places.iter().zip(experiment.results(&state)) {
-        let regret: f64 = places.iter().map(|place| place.regret).sum();
+    let learners = experiment.regret_by_state(&state).unwrap().unwrap();
+    for (states, result) in learners.iter().zip(experiment.results(&state)) {
+        let regret: f64 = states.iter().map(|state| state.regret).sum();
         let last = result.curve.last().unwrap();
         assert!(
             (regret - last.regret).abs() < 1e-9 * (1.0 + regret),
@@ -165,39 +168,30 @@ fn places_count_what_was_recommended() {
         );
     }
     assert!(
-        places[0]
+        learners[0]
             .iter()
-            .all(|place| place.visits == 0.0 || place.agree == 1.0)
+            .all(|state| state.visits == 0.0 || state.agree == 1.0)
     );
-    // With one law after another there is nothing that a place costs.
-    let drifting = Experiment {
-        places: true,
-        ..under(&["drift=hour:2@100"], "tutoring", &["feedbal"], 2, 400)
-    };
+    // Under drift the regret of a state is not defined.
+    let drifting = counted(&["drift=hour:2@100"], &["feedbal"], 2);
     let state = whole(&drifting, 1);
-    assert!(drifting.places(&state).unwrap().is_none());
+    assert!(drifting.regret_by_state(&state).unwrap().is_none());
 }
 
 #[test]
-fn laws_of_another_problem_are_refused() {
-    let mut experiment = common::experiment("resource", &["feedbal"], 2, 10, &[]);
+fn rejects_a_phase_of_another_problem() {
     let other = ProblemFile::builtin("parity").unwrap().unwrap();
-    let law = |problem: Arc<Problem>| ModelPhase { first: 5, problem };
-    experiment
-        .circumstances
-        .phases
-        .push(law(other.problem().unwrap()));
-    let stop = AtomicBool::new(false);
-    let mut control = Control {
-        threads: 1,
-        stop: &stop,
-        watch: &mut |_, _| {},
+    let phase = ModelPhase {
+        first: 5,
+        problem: other.problem().unwrap(),
     };
-    let error = experiment
-        .run(&mut experiment.state(), &mut control)
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the law of episode 5 on must have the specification of the first: learners know it and are told of no change"
-    );
+    let scenario = Scenario {
+        phases: vec![phase],
+        ..Scenario::default()
+    };
+    let builder = common::builder("resource", &["feedbal"], 2, 10, &[]);
+    let error = builder.scenario(scenario).build().err().unwrap();
+    let error = error.to_string();
+    let rule = "episode 5 on must have the specification of the first";
+    assert!(error.contains(rule), "{error}");
 }

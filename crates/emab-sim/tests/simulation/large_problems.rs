@@ -1,6 +1,4 @@
-//! Large problems cost what is visited of them.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! Large problems: memory depends on the pairs visited, and the benchmark is played beside the learner.
 
 use std::sync::Arc;
 
@@ -11,7 +9,7 @@ use emab::{Environment, Learner, RegretBreakdown, Role, Stream};
 use emab_problem::{BUILTIN, Format, ProblemFile};
 
 #[test]
-fn a_million_states_and_fifty_steps() {
+fn only_visited_pairs_of_a_million_states_are_stored() {
     let text = r#"
         horizon = 50
         states = 1000000
@@ -37,20 +35,20 @@ fn a_million_states_and_fifty_steps() {
     for _ in 0..2000 {
         environment.play(&mut learner).unwrap();
     }
-    // Of 50 million pairs there are; what the benchmark needs and the learner met.
+    // There are 50 million pairs; only those of the learner and the benchmark are stored.
     let met = environment.oracle().pairs().len();
     assert!(met < 100_000, "{met} pairs");
 }
 
 #[test]
-fn every_learner_keeps_the_laws_on_every_problem_shipped() {
+fn every_learner_conforms_on_every_built_in_problem() {
     let mut checked = std::collections::BTreeSet::new();
     for builtin in BUILTIN {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         let problem: Arc<_> = file.problem().unwrap();
         for entry in emab::learners::CATALOGUE {
             let config = LearnerConfig::parse(entry.name, file.learning()).unwrap();
-            // Some are made for problems of a certain form alone.
+            // Some learners apply only to problems of a certain form.
             let built = config.build(problem.spec(), Some(&problem));
             if built.is_err_and(|error| error.does_not_apply()) {
                 continue;
@@ -65,7 +63,7 @@ fn every_learner_keeps_the_laws_on_every_problem_shipped() {
     assert_eq!(checked.len(), emab::learners::CATALOGUE.len());
 }
 
-/// Paths that never meet again: two to the power of fifty pairs, if they fitted into ten million states.
+/// Paths that rarely meet again: 2^50 pairs if they fitted into ten million states.
 const MAZE: &str = r#"
     horizon = 50
     states = 10000000
@@ -83,21 +81,21 @@ const MAZE: &str = r#"
 "#;
 
 #[test]
-fn where_too_much_can_be_reached_the_benchmark_is_played_beside_the_learner() {
+fn regret_is_paired_where_too_many_pairs_can_be_reached() {
     let file = ProblemFile::parse_as(Format::Toml, "maze.toml", MAZE).unwrap();
     let problem = file.problem().unwrap();
     let reached = file.check(1000).unwrap();
     assert_eq!((reached.pairs, reached.complete), (1000, false));
     let mut environment = Environment::new(problem.clone()).unwrap();
     assert_eq!(environment.estimator(), RegretEstimator::Paired);
-    // The benchmark beside itself: the very same path, so no regret at all.
+    // The benchmark beside itself takes the same path, so its regret is 0.
     let config = LearnerConfig::parse("benchmark", file.learning()).unwrap();
     let mut benchmark = config.build(problem.spec(), Some(&problem)).unwrap();
     environment.restart(1, 0);
     for _ in 0..20 {
         assert_eq!(environment.play(&mut benchmark).unwrap().total(), 0.0);
     }
-    // FeedBAL stops wherever it has not been before, which here is nearly everywhere.
+    // FeedBAL stops at every pair it visits for the first time, which here is nearly every pair.
     let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
     let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
     let mut regret = RegretBreakdown::default();
@@ -110,11 +108,11 @@ fn where_too_much_can_be_reached_the_benchmark_is_played_beside_the_learner() {
 }
 
 #[test]
-fn both_estimators_agree() {
+fn exact_and_paired_regret_agree() {
     // The same problem with states enough to be solved, and with more states than it can reach: the paired
     // estimator must find the exact one's regret.
     let text = |spare: usize| {
-        // Feedbacks that come once in a million years open the whole of the state space.
+        // Feedbacks of tiny probability make the whole state space reachable.
         let rare = ", 1e-12".repeat(spare);
         let first = 0.5 - 1e-12 * spare as f64;
         format!(

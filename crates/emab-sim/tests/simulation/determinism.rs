@@ -1,15 +1,9 @@
-//! The same seed gives the same bytes: for any threads, any split and any interruption.
+//! The same seed gives the same bytes, for any number of threads, any shards and any interruption.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use emab_sim::{Experiment, State};
 
-mod common;
-#[path = "common/interrupted.rs"]
-mod interrupted;
-
-use std::sync::atomic::AtomicBool;
-
-use common::{experiment, finish};
-use emab_sim::{Control, Experiment, State};
+use crate::common::{builder, experiment, finish, run};
+use crate::interrupted::interrupted;
 
 /// All results as text, without the time they took.
 fn bytes(experiment: &Experiment, state: &State) -> String {
@@ -25,7 +19,7 @@ fn whole(experiment: &Experiment, threads: usize) -> String {
 }
 
 #[test]
-fn threads_leave_no_trace() {
+fn results_do_not_depend_on_threads() {
     let learners = ["feedbal:ties=random", "ucb1v", "random"];
     let experiment = experiment("tutoring", &learners, 37, 300, &[10, 100]);
     let one = whole(&experiment, 1);
@@ -35,36 +29,31 @@ fn threads_leave_no_trace() {
 }
 
 #[test]
-fn interruptions_leave_no_trace() {
+fn results_do_not_depend_on_interruptions() {
     let experiment = experiment("resource", &["feedbal", "ucb1"], 40, 4000, &[100, 1000]);
     let uninterrupted = whole(&experiment, 2);
-    let state = interrupted::interrupted(&experiment);
+    let state = interrupted(&experiment);
     assert_eq!(bytes(&experiment, &state), uninterrupted);
 }
 
 #[test]
-fn a_state_of_another_experiment_is_refused() {
+fn rejects_a_state_of_another_experiment() {
     let small = experiment("resource", &["feedbal"], 3, 10, &[]);
     let large = experiment("resource", &["feedbal"], 5, 10, &[]);
     let mut state = large.state();
     finish(&large, &mut state, 1);
-    let stop = AtomicBool::new(false);
-    let mut control = Control {
-        threads: 1,
-        stop: &stop,
-        watch: &mut |_, _| {},
-    };
-    let error = small.run(&mut state, &mut control).unwrap_err().to_string();
+    let error = run(&small, &mut state, 1).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the saved state is not of this experiment: it has more runs"
+        "the saved state does not belong to this experiment: it has more runs"
     );
 }
 
 #[test]
-fn seeds_and_runs_differ() {
-    let mut first = experiment("resource", &["feedbal"], 1, 200, &[]);
-    let one = whole(&first, 1);
-    first.seed = 2;
-    assert_ne!(whole(&first, 1), one);
+fn results_depend_on_the_seed() {
+    let of_seed = |seed| {
+        let builder = builder("resource", &["feedbal"], 1, 200, &[]);
+        whole(&builder.seed(seed).build().unwrap(), 1)
+    };
+    assert_ne!(of_seed(1), of_seed(2));
 }

@@ -1,21 +1,18 @@
-//! A learner of one's own is played as one of the catalogue is, and called for what counts alone.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
+//! A user-defined learner is played like one of the catalogue, and only for episodes that count.
 
 use std::sync::{Arc, Mutex};
 
-use common::{experiment, finish};
 use emab::learners::{FeedBal, LearnerConfig};
 use emab::{Action, Episode, Learner, Stream};
 use emab_problem::ProblemFile;
 use emab_sim::results::CurvePoint;
 
-/// Of every run: how many episodes were begun, and how many learned from.
+use crate::common::{builder, finish};
+
+/// Of every run: the number of episodes begun, and of episodes learned from.
 type Runs = Arc<Mutex<Vec<(u64, u64)>>>;
 
-/// FeedBAL, and how often it was called.
+/// FeedBAL with a count of its calls.
 struct Counted {
     learner: FeedBal,
     runs: Runs,
@@ -26,10 +23,10 @@ struct Counted {
 impl Counted {
     fn count(&self, begun: u64, learned: u64) {
         let mut runs = self.runs.lock().unwrap();
-        // Nothing comes before the first reset.
+        // The first call is a reset.
         let run = &mut runs[self.run.unwrap()];
         *run = (run.0 + begun, run.1 + learned);
-        // One episode after the other, but for those whose outcome is late.
+        // Episodes follow one another, except for delayed outcomes.
         assert!(run.0 - run.1 <= 1 + self.late);
     }
 }
@@ -51,7 +48,7 @@ impl Learner for Counted {
     }
 }
 
-/// The same to the bit in what was earned, and in regret but for the order in which the fast loop adds it up.
+/// Equal gains bit by bit, and equal regrets up to the order in which the fast loop sums them.
 fn same(curve: &[CurvePoint], own: &[CurvePoint]) {
     assert_eq!(curve.len(), own.len());
     for (one, own) in curve.iter().zip(own) {
@@ -66,7 +63,7 @@ fn same(curve: &[CurvePoint], own: &[CurvePoint]) {
 }
 
 #[test]
-fn it_is_asked_and_taught_once_an_episode_and_loses_what_feedbal_loses() {
+fn each_episode_is_played_and_learned_once_with_the_regret_of_feedbal() {
     for (problem, conditions) in [
         ("resource", &[][..]),
         ("screening", &[]),
@@ -74,24 +71,28 @@ fn it_is_asked_and_taught_once_an_episode_and_loses_what_feedbal_loses() {
     ] {
         for threads in [1, 3] {
             let (count, episodes) = (13, 150);
-            let mut experiment = experiment(problem, &["feedbal"], count, episodes, &[10, 70]);
             let file = ProblemFile::builtin(problem).unwrap().unwrap();
             let under = file.conditions().with(conditions.iter().copied()).unwrap();
-            experiment.circumstances = file.with_conditions(&under).unwrap().scenario();
-            let told = experiment.learners[0].feedbal_parameters().unwrap();
-            // What is five episodes late is learned from when the sixth after it begins.
+            let scenario = file.with_conditions(&under).unwrap().scenario();
+            let feedbal = LearnerConfig::parse("feedbal", file.learning()).unwrap();
+            let parameters = feedbal.feedbal_parameters().unwrap();
+            // An outcome delayed by five episodes is learned when the sixth episode after it begins.
             let late = if conditions.is_empty() { 0 } else { 6 };
             let runs = Runs::default();
             let noted = runs.clone();
             let own = LearnerConfig::user_defined("mine", move |spec| {
                 Ok(Box::new(Counted {
-                    learner: FeedBal::new(spec.clone(), told),
+                    learner: FeedBal::new(spec.clone(), parameters),
                     runs: noted.clone(),
                     run: None,
                     late,
                 }))
             });
-            experiment.learners.push(own);
+            let experiment = builder(problem, &["feedbal"], count, episodes, &[10, 70])
+                .learners([own])
+                .scenario(scenario)
+                .build()
+                .unwrap();
             let mut state = experiment.state();
             finish(&experiment, &mut state, threads);
 
@@ -106,7 +107,7 @@ fn it_is_asked_and_taught_once_an_episode_and_loses_what_feedbal_loses() {
             assert_eq!(runs.len() as u64, count);
             for (begun, learned) in runs.iter() {
                 assert_eq!(*begun, episodes);
-                // What is late at the end of a run is not learned any more.
+                // Outcomes still delayed at the end of a run are not learned.
                 assert_eq!(*learned, episodes - late);
             }
         }

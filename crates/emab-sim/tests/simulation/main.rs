@@ -1,0 +1,15 @@
+//! Experiments on built-in problems: results that must not depend on threads, shards or interruptions, and their
+//! distribution.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod conditions;
+mod determinism;
+mod independent_loop;
+mod interrupted;
+mod large_problems;
+mod regret_by_state;
+mod user_defined_learner;
+mod verify;
