@@ -1,23 +1,17 @@
-//! What tests and measurements of the decision service need around it:
-//! clients that remember what they were promised, a service to be killed under them, and the checks of both.
+//! Crash, outage and load tests of the decision service. Not part of the product; the README describes the commands.
 //!
-//! [`crash`] → [`child`] (the service, killed) ← [`load`] (who asks, and keeps a journal) → [`check`] (journal and log)
+//! A [`scenarios`] module runs the service in an `environment` as a child process, sends it requests (`load`), makes
+//! something fail, and compares the log with what was acknowledged ([`checks`]). [`faults`] are injected to test the checks.
 #![forbid(unsafe_code)]
 
-pub mod bench;
-pub mod chance;
-pub mod check;
-pub mod child;
-pub mod clock;
-pub mod crash;
-pub mod fault;
-pub mod full;
-pub mod large;
-pub mod load;
-pub mod outage;
-pub mod room;
-pub mod scene;
+pub mod checks;
+mod environment;
+pub mod faults;
+mod http;
+mod load;
+mod rng;
+pub mod scenarios;
 pub mod serve;
-pub mod soak;
-pub mod trial;
-pub mod wire;
+
+pub use environment::StoreKind;
+pub use load::client::RequestCounts;

@@ -1,57 +1,64 @@
-//! The child: the service as `emab serve` runs it, with a fault planted in it if so asked.
+//! The service as `emab serve` runs it, with an optional fault in its store. The scenarios start it as a child process.
 
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use emab_server::serve::{Options, serve as run};
+use emab_server::serve::{Options, serve};
 use emab_server::store::{Address, Backend};
 
-use crate::fault::{Fault, Planted};
+use crate::faults::{Fault, FaultyBackend};
 
-/// How it is run.
-#[derive(Clone, Debug)]
+/// Runs the service until it gets a signal or its standard input ends.
+#[derive(Clone, Debug, clap::Args)]
 pub struct Serve {
-    /// The store.
-    pub store: Address,
+    /// `sqlite:FILE` or `postgres://…`.
+    #[arg(long)]
+    store: Address,
     /// The token file.
-    pub tokens: PathBuf,
-    /// Where it listens.
-    pub listen: SocketAddr,
-    /// Calls a second for each token; 0 is no limit.
-    pub rate: u32,
-    /// The fault.
-    pub fault: Option<Fault>,
+    #[arg(long)]
+    tokens: PathBuf,
+    /// The address to listen on.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Calls per second of each token; 0 is no limit.
+    #[arg(long, default_value_t = 0)]
+    rate: u32,
+    /// A fault to inject.
+    #[arg(long = "plant", value_name = "FAULT")]
+    fault: Option<Fault>,
 }
 
-/// Runs until it is told to stop, or until whoever started it is gone.
-pub fn serve(serve: &Serve) -> Result<(), String> {
-    die_with_parent();
-    let backend = serve.store.open().map_err(|error| error.to_string())?;
-    let backend: Arc<dyn Backend> = match serve.fault {
-        None => backend,
-        Some(fault) => Arc::new(Planted::new(backend, fault)),
-    };
-    let options = Options {
-        listen: serve.listen,
-        tokens: serve.tokens.clone(),
-        tokens_named: true,
-        tls: None,
-        behind_proxy: false,
-        rate: serve.rate,
-    };
-    run(backend, &options, |ready| {
-        println!("listening on http://{}", ready.address);
-    })
-    .map_err(|error| error.to_string())
+impl Serve {
+    /// Runs the service. Fails if the store cannot be opened or the address not be bound.
+    pub fn run(self) -> Result<(), String> {
+        exit_with_parent();
+        let inner = self.store.open().map_err(|error| error.to_string())?;
+        let backend: Arc<dyn Backend> = match self.fault {
+            None => inner,
+            Some(fault) => Arc::new(FaultyBackend { inner, fault }),
+        };
+        let options = Options {
+            listen: self.listen,
+            tokens: self.tokens,
+            tokens_named: true,
+            tls: None,
+            behind_proxy: false,
+            rate: self.rate,
+        };
+        serve(backend, &options, |ready| {
+            println!("listening on http://{}", ready.address);
+        })
+        .map_err(|error| error.to_string())
+    }
 }
 
-/// Our input ends when the process that holds its other end does, however it ended.
-fn die_with_parent() {
+/// Exits when standard input ends: the parent process holds its other end.
+fn exit_with_parent() {
     std::thread::spawn(|| {
-        let mut some = [0; 64];
-        while matches!(std::io::stdin().read(&mut some), Ok(1..)) {}
+        let mut buffer = [0; 64];
+        while matches!(std::io::stdin().read(&mut buffer), Ok(1..)) {}
         std::process::exit(1);
     });
 }

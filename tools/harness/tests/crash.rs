@@ -1,71 +1,64 @@
-//! The service is killed a hundred times under load and loses nothing; with a fault planted in it, that is found.
+//! No acknowledged write is lost when the service is killed, and each injected fault is found.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::check::Check;
-use emab_harness::crash::{Crash, Report, crash};
-use emab_harness::fault::Fault;
-use emab_harness::scene::Kind;
+use emab_harness::StoreKind;
+use emab_harness::checks::Check;
+use emab_harness::faults::Fault;
+use emab_harness::scenarios::{Common, Crash, Report};
 
-fn run(kills: u32, store: Kind, fault: Option<Fault>) -> Report {
-    let report = crash(&Crash {
-        program: env!("CARGO_BIN_EXE_emab-harness").into(),
-        store,
+fn run(kills: u32, store: StoreKind, fault: Option<Fault>) -> Report {
+    let crash = Crash {
         kills,
-        clients: 16,
+        store,
         life: 250,
         audit: if fault.is_some() { 3 } else { 40 },
         fault,
-        seed: 7,
-    });
-    let report = report.unwrap_or_else(|what| panic!("{what}"));
+        common: Common {
+            clients: 16,
+            seed: 7,
+            program: Some(env!("CARGO_BIN_EXE_emab-harness").into()),
+        },
+    };
+    let report = crash.run().unwrap_or_else(|error| panic!("{error}"));
     println!("{report}");
     report
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_in_a_hundred_kills() {
-    let report = run(100, Kind::Sqlite, None);
-    assert_eq!(report.outcome.findings.total(), 0, "{report}");
-    assert!(report.kills >= 100);
+fn a_hundred_kills_lose_no_acknowledged_write_on_sqlite() {
+    let report = run(100, StoreKind::Sqlite, None);
+    assert_eq!(report.findings.total(), 0, "{report}");
+    assert!(report.disruptions >= 100);
+    let requests = report.load.unwrap().requests;
+    assert!(requests.writes > 1_000, "there was hardly any load");
     assert!(
-        report.outcome.done.writes > 1_000,
-        "there was hardly any load"
-    );
-    assert!(
-        report.outcome.done.unanswered > 100,
-        "it was hardly killed under load"
+        requests.unanswered > 100,
+        "there was hardly any load at the kills"
     );
 }
 
 #[test]
-fn nor_on_postgresql() {
-    let report = run(10, Kind::Postgres, None);
-    assert_eq!(report.outcome.findings.total(), 0, "{report}");
+fn ten_kills_lose_no_acknowledged_write_on_postgresql() {
+    let report = run(10, StoreKind::Postgres, None);
+    assert_eq!(report.findings.total(), 0, "{report}");
 }
 
 #[test]
-fn answering_before_the_commit_is_found() {
-    let report = run(8, Kind::Sqlite, Some(Fault::AckEarly));
-    assert!(
-        report.outcome.findings.count(Check::Acknowledged) > 0,
-        "{report}"
-    );
+fn finds_acknowledgements_before_the_commit() {
+    let report = run(8, StoreKind::Sqlite, Some(Fault::AckEarly));
+    assert!(report.findings.count(Check::Acknowledged) > 0, "{report}");
 }
 
 #[test]
-fn a_forgotten_row_is_found() {
-    let report = run(8, Kind::Sqlite, Some(Fault::ForgetProjection));
-    assert!(report.outcome.findings.count(Check::Replay) > 0, "{report}");
-    // And nothing else is: the log itself is whole.
-    assert_eq!(
-        report.outcome.findings.count(Check::Acknowledged),
-        0,
-        "{report}"
-    );
+fn finds_omitted_projections() {
+    let report = run(8, StoreKind::Sqlite, Some(Fault::ForgetProjection));
+    assert!(report.findings.count(Check::Replay) > 0, "{report}");
+    // The log itself is complete.
+    assert_eq!(report.findings.count(Check::Acknowledged), 0, "{report}");
 }
 
 #[test]
-fn a_tell_taken_twice_is_found() {
-    let report = run(8, Kind::Sqlite, Some(Fault::TellTwice));
-    assert!(report.outcome.findings.count(Check::Once) > 0, "{report}");
+fn finds_a_tell_that_is_recorded_twice() {
+    let report = run(8, StoreKind::Sqlite, Some(Fault::TellTwice));
+    assert!(report.findings.count(Check::Once) > 0, "{report}");
 }

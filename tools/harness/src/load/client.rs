@@ -1,469 +1,415 @@
-//! A client: plays one episode after the other, repeats what was not answered, and asks again for what was.
+//! A client that goes through episodes, resends unanswered requests, and repeats answered ones to compare the responses.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::episode::{Episode, Request, recommended};
-use super::journal::{Journal, Kept};
-use super::key::{EVERYBODY, Key};
+use super::ack_journal::{AckJournal, Exchange};
+use super::episode::{Episode, KeyedRequest, recommended};
+use super::event_key::{EventKey, SHARED};
+use super::generator::Client;
 use super::studies::STUDIES;
-use super::{Next, Talker};
-use crate::chance::Chance;
-use crate::check::{Check, Findings};
-use crate::wire::{Answer, Message};
+use crate::checks::{Check, Findings};
+use crate::http::{Request, Response};
+use crate::rng::Rng;
 
-/// Episodes that ended and wait for their outcome, at most.
-const WAITING: usize = 4;
+/// Ended episodes without an outcome, at most.
+const MAX_ENDED: usize = 4;
+/// Clients that report the first step of the same shared episode.
+const CLIENTS_PER_SHARED_EPISODE: u32 = 6;
 
-/// How many clients tell of the same episode.
-const RACERS: u32 = 6;
-
-/// How many of a hundred times a client does something out of the ordinary.
+/// Percentages of unusual requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Habits {
-    /// Asks for the decision that it was just given.
-    pub ask: u64,
-    /// Sends once more what was answered just now, or long ago.
-    pub repeat: u64,
-    /// Gives an episode up.
-    pub abandon: u64,
-    /// Takes in an episode of the past.
-    pub import: u64,
-    /// Tells of an episode that others tell of at the same time.
-    pub race: u64,
-    /// Only the first study.
-    pub hot: bool,
+pub(crate) struct ClientBehaviour {
+    /// Reads the current decision again.
+    ask: u64,
+    /// Repeats an answered request.
+    repeat: u64,
+    abandon: u64,
+    import: u64,
+    /// Takes part in an episode that several clients share.
+    share: u64,
+    /// Uses only the first study.
+    single_study: bool,
 }
 
-impl Habits {
-    /// Those of somebody who looks for mistakes.
-    pub const CURIOUS: Habits = Habits {
+impl ClientBehaviour {
+    /// Every kind of request, in all studies: for correctness.
+    pub(crate) const VARIED: ClientBehaviour = ClientBehaviour {
         ask: 15,
         repeat: 6,
         abandon: 3,
         import: 3,
-        race: 4,
-        hot: false,
+        share: 4,
+        single_study: false,
     };
-    /// Those of somebody who only works, on one study.
-    pub const DILIGENT: Habits = Habits {
+    /// Whole episodes of one study: for measurements.
+    pub(crate) const STEADY: ClientBehaviour = ClientBehaviour {
         ask: 0,
         repeat: 0,
         abandon: 0,
         import: 0,
-        race: 0,
-        hot: true,
+        share: 0,
+        single_study: true,
     };
 }
 
-/// What an answer is for.
+/// What the response to a request must be.
 #[derive(Clone, Debug)]
-enum Then {
-    /// A decision of this episode, after a step was told or at its beginning.
-    Decided(Episode, bool),
-    /// The decision of an open episode, which it was given before.
-    Asked(Episode),
-    /// The end of an episode.
+enum Expected {
+    /// A decision; `true` if it follows a step, `false` if it opens the episode.
+    Decision(Episode, bool),
+    /// The current decision, byte for byte.
+    SameDecision(Episode),
     Ended(Episode),
-    /// A part of an outcome was taken.
-    Given(Episode),
-    /// A correction was taken.
-    Amended(Episode),
-    /// An episode of the past was taken in.
+    OutcomeAccepted(Episode),
+    AmendmentAccepted(Episode),
     Imported,
-    /// An episode of everybody's is open.
-    Met(Episode),
-    /// Its first step was told by whoever came first.
-    Raced,
-    /// Something that was answered before, with these bytes.
-    Again(Vec<u8>),
+    /// A shared episode is open, by this client or by another one.
+    SharedOpen(Episode),
+    /// A step of a shared episode is recorded, or conflicts with that of another client.
+    SharedTold,
+    /// The bytes of an earlier response.
+    SameBytes(Vec<u8>),
 }
 
-#[derive(Clone, Debug)]
-struct Sent {
-    request: Request,
-    then: Then,
-    /// Whether it was sent.
-    once: bool,
-    /// Whether it was sent more than once, and may have been carried out before.
-    before: bool,
-}
-
-impl Then {
-    /// Whether this status is one that may come.
-    fn allows(&self, status: u16, before: bool) -> bool {
+impl Expected {
+    fn allows(&self, status: u16, resent: bool) -> bool {
         match self {
-            // Opened by now, if it was asked for before.
-            Then::Decided(_, false) => status == 201 || (before && status == 200),
-            Then::Met(_) => matches!(status, 200 | 201),
-            Then::Raced => matches!(status, 200 | 409),
+            Expected::Decision(_, false) => status == 201 || (resent && status == 200),
+            Expected::SharedOpen(_) => matches!(status, 200 | 201),
+            Expected::SharedTold => matches!(status, 200 | 409),
             _ => status == 200,
         }
     }
 }
 
-/// What a client did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// Requests that became an event, or should have, and were acknowledged.
-    pub writes: u64,
-    /// Other requests that were answered.
-    pub reads: u64,
-    /// Requests that were never answered.
-    pub unanswered: u64,
-    /// Requests that were put off (503, 429).
-    pub put_off: u64,
+/// A request without a response.
+#[derive(Clone, Debug)]
+struct Pending {
+    request: Request,
+    key: Option<EventKey>,
+    expected: Expected,
+    /// How often it was sent.
+    attempts: u32,
 }
 
-impl Done {
-    /// With what another one did.
-    pub fn add(&mut self, other: Done) {
+impl Pending {
+    fn new((request, key): KeyedRequest, expected: Expected) -> Pending {
+        Pending {
+            request,
+            key,
+            expected,
+            attempts: 0,
+        }
+    }
+}
+
+/// How many requests clients sent, by result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestCounts {
+    /// Acknowledged requests that write an event.
+    pub writes: u64,
+    /// Other answered requests.
+    pub reads: u64,
+    /// Requests without a response.
+    pub unanswered: u64,
+    /// Requests that were deferred with status 429 or 503.
+    pub deferred: u64,
+}
+
+impl RequestCounts {
+    pub(crate) fn add(mut self, other: RequestCounts) -> RequestCounts {
         self.writes += other.writes;
         self.reads += other.reads;
         self.unanswered += other.unanswered;
-        self.put_off += other.put_off;
+        self.deferred += other.deferred;
+        self
     }
 }
 
-/// A client.
 #[derive(Debug)]
-pub struct Client {
+pub(crate) struct EpisodeClient {
     number: u16,
-    /// How many races all clients have begun.
-    races: Arc<AtomicU32>,
-    chance: Chance,
-    habits: Habits,
-    opened: u32,
-    now: Option<Episode>,
-    waiting: VecDeque<Episode>,
-    sent: Option<Sent>,
-    again: VecDeque<Kept>,
-    last: Option<(Kept, Option<Key>)>,
-    rest: Option<Duration>,
-    /// What it was promised.
-    pub journal: Journal,
-    /// What it found.
+    /// Shared episodes of all clients, counted once per participant.
+    shared: Arc<AtomicU32>,
+    rng: Rng,
+    behaviour: ClientBehaviour,
+    /// Episodes that this client opened or imported.
+    pub episodes: u32,
+    open: Option<Episode>,
+    /// Ended episodes whose outcome is not complete.
+    ended: VecDeque<Episode>,
+    pending: Option<Pending>,
+    /// Exchanges to repeat first.
+    repetitions: VecDeque<Exchange>,
+    last: Option<(Exchange, Option<EventKey>)>,
+    delay: Option<Duration>,
+    pub journal: AckJournal,
     pub findings: Findings,
-    /// What it did.
-    pub done: Done,
-    /// How long acknowledged writes took, in microseconds, if that is wanted.
-    pub times: Option<Vec<u32>>,
+    pub counts: RequestCounts,
+    /// Latencies of acknowledged writes in microseconds, if they are measured.
+    pub latencies: Option<Vec<u32>>,
 }
 
-impl Client {
-    /// So many clients; a seed decides what they do.
-    pub fn many(clients: u16, seed: u64, habits: Habits) -> impl Iterator<Item = Client> {
-        let races = Arc::new(AtomicU32::new(0));
-        (0..clients).map(move |number| Client::new(number, seed, habits, races.clone()))
-    }
-
-    fn new(number: u16, seed: u64, habits: Habits, races: Arc<AtomicU32>) -> Client {
-        Client {
+impl EpisodeClient {
+    /// Creates clients whose requests depend on the seed.
+    pub(crate) fn create(
+        clients: u16,
+        seed: u64,
+        behaviour: ClientBehaviour,
+    ) -> impl Iterator<Item = EpisodeClient> {
+        let shared = Arc::new(AtomicU32::new(0));
+        (0..clients).map(move |number| EpisodeClient {
             number,
-            races,
-            chance: Chance::of(seed, u64::from(number)),
-            habits,
-            opened: 0,
-            now: None,
-            waiting: VecDeque::new(),
-            sent: None,
-            again: VecDeque::new(),
+            shared: shared.clone(),
+            rng: Rng::stream(seed, u64::from(number)),
+            behaviour,
+            episodes: 0,
+            open: None,
+            ended: VecDeque::new(),
+            pending: None,
+            repetitions: VecDeque::new(),
             last: None,
-            rest: None,
-            journal: Journal::default(),
+            delay: None,
+            journal: AckJournal::default(),
             findings: Findings::default(),
-            done: Done::default(),
-            times: None,
-        }
-    }
-
-    /// Episodes that it opened or took in.
-    pub fn opened(&self) -> u64 {
-        u64::from(self.opened)
+            counts: RequestCounts::default(),
+            latencies: None,
+        })
     }
 
     fn new_episode(&mut self) -> Episode {
-        let mut draw = self.chance.below(100);
+        let mut draw = self.rng.below(100);
         let study = STUDIES.iter().position(|study| {
-            let here = draw < study.share;
+            let drawn = draw < study.share;
             draw = draw.saturating_sub(study.share);
-            here
+            drawn
         });
-        let study = if self.habits.hot {
-            0
-        } else {
-            study.unwrap_or(0)
-        };
-        self.opened += 1;
-        Episode::new(study as u8, self.number, self.opened)
+        let study = study.filter(|_| !self.behaviour.single_study);
+        self.episodes += 1;
+        Episode::new(study.unwrap_or(0) as u8, self.number, self.episodes)
     }
 
-    /// What to do next, when nothing has to be done again.
-    fn decide(&mut self) -> (Request, Then) {
-        let chance = &mut self.chance;
-        // Outcomes come late: sooner or later, and at once where many are waiting.
-        let due = self.waiting.len() >= WAITING || (chance.percent(30) && self.now.is_none());
-        if due && let Some(episode) = self.waiting.pop_front() {
-            match episode.outcome() {
-                Some(request) => return (request, Then::Given(episode)),
-                None => return (episode.amend(), Then::Amended(episode)),
-            }
+    /// The next request of an episode.
+    fn advance(&mut self) -> (KeyedRequest, Expected) {
+        let rng = &mut self.rng;
+        // Outcomes come late.
+        let due = self.ended.len() >= MAX_ENDED || (rng.percent(30) && self.open.is_none());
+        if due && let Some(episode) = self.ended.pop_front() {
+            return match episode.outcome() {
+                Some(request) => (request, Expected::OutcomeAccepted(episode)),
+                None => (episode.amend(), Expected::AmendmentAccepted(episode)),
+            };
         }
-        let Some(episode) = self.now.take() else {
-            if self.chance.percent(self.habits.race) {
-                let race = self.races.fetch_add(1, Ordering::Relaxed) / RACERS;
-                let episode = Episode::new(0, EVERYBODY, race);
-                return (episode.open(), Then::Met(episode));
+        let Some(episode) = self.open.take() else {
+            if rng.percent(self.behaviour.share) {
+                let count = self.shared.fetch_add(1, Ordering::Relaxed);
+                let episode = Episode::new(0, SHARED, count / CLIENTS_PER_SHARED_EPISODE);
+                return (episode.open(), Expected::SharedOpen(episode));
             }
-            let import = self.chance.percent(self.habits.import);
+            let import = rng.percent(self.behaviour.import);
             let episode = self.new_episode();
             if import {
-                return (episode.import(&mut self.chance), Then::Imported);
+                return (episode.import(&mut self.rng), Expected::Imported);
             }
-            return (episode.open(), Then::Decided(episode, false));
+            return (episode.open(), Expected::Decision(episode, false));
         };
-        if chance.percent(self.habits.ask) {
-            return (episode.ask(), Then::Asked(episode));
+        if rng.percent(self.behaviour.ask) {
+            return (episode.ask(), Expected::SameDecision(episode));
         }
-        if chance.percent(self.habits.abandon) {
-            return (episode.abandon(), Then::Ended(episode));
+        if rng.percent(self.behaviour.abandon) {
+            return (episode.abandon(), Expected::Ended(episode));
         }
-        let last = episode.step >= episode.study().horizon;
-        // A recommendation to stop is followed more often than not, one to go on nearly always.
-        let stop = match episode.recommended {
-            None => chance.percent(60),
-            Some(_) => chance.percent(4),
-        };
-        if last || stop {
-            return (episode.stop(), Then::Ended(episode));
+        // Recommendations are followed most of the time.
+        let stop = rng.percent(if episode.recommended.is_none() { 60 } else { 4 });
+        if stop || episode.step >= episode.study().horizon {
+            return (episode.stop(), Expected::Ended(episode));
         }
-        (episode.tell(chance), Then::Decided(episode, true))
+        (episode.tell(rng), Expected::Decision(episode, true))
     }
 
-    /// Carried out: what follows from it.
-    fn follow(&mut self, sent: Sent, answer: Answer) {
-        let Sent { request, then, .. } = sent;
-        let lasting = matches!(then, Then::Decided(..));
-        match then {
-            Then::Again(bytes) => {
-                let same = bytes == answer.body;
-                let Message {
-                    method,
-                    target,
-                    body,
-                    ..
-                } = &request.message;
-                self.findings.check(Check::SameBytes, same, || {
+    /// An answered request to repeat.
+    fn repetition(&mut self) -> Option<Exchange> {
+        if let Some(exchange) = self.repetitions.pop_front() {
+            return Some(exchange);
+        }
+        if !self.rng.percent(self.behaviour.repeat) {
+            return None;
+        }
+        if self.rng.percent(50) {
+            return self.last.as_ref().map(|(exchange, _)| exchange.clone());
+        }
+        self.journal.draw_from_sample(&mut self.rng)
+    }
+
+    /// Checks the body of a response with an allowed status, and continues the episode.
+    fn accept(&mut self, pending: Pending, response: Response) {
+        let Pending {
+            request,
+            key,
+            expected,
+            ..
+        } = pending;
+        let permanent = matches!(expected, Expected::Decision(..));
+        match expected {
+            Expected::SameBytes(bytes) => {
+                let same = bytes == response.body;
+                return self.findings.check(Check::SameBytes, same, || {
                     format!(
-                        "{method} {target} {body}: answered before with {}, now with {}",
+                        "{request}: answered before with {}, now with {}",
                         String::from_utf8_lossy(&bytes),
-                        answer.text()
+                        response.text()
                     )
                 });
-                return;
             }
-            Then::Asked(episode) => {
-                let same = episode.decision == answer.body;
-                self.findings.check(Check::SameBytes, same, || {
-                    format!(
-                        "{}: not the decision that was given",
-                        request.message.target
-                    )
+            Expected::SameDecision(episode) => {
+                let same = episode.decision == response.body;
+                self.open = Some(episode);
+                return self.findings.check(Check::SameBytes, same, || {
+                    format!("{request}: not the current decision")
                 });
-                self.now = Some(episode);
-                return;
             }
-            Then::Decided(mut episode, told) => match recommended(&answer.body) {
+            Expected::Decision(mut episode, told) => match recommended(&response.body) {
                 Ok(action) => {
                     episode.step += usize::from(told);
                     episode.recommended = action;
-                    episode.decision.clone_from(&answer.body);
-                    self.now = Some(episode);
+                    episode.decision.clone_from(&response.body);
+                    self.open = Some(episode);
                 }
-                Err(what) => {
-                    self.findings.broken(
-                        Check::Answer,
-                        format!("{}: {what}: {}", request.message.target, answer.text()),
-                    );
-                    return;
+                Err(error) => {
+                    let finding = format!("{request}: {error}: {}", response.text());
+                    return self.findings.violated(Check::Response, finding);
                 }
             },
-            Then::Ended(mut episode) => {
-                episode.end(&mut self.chance);
-                self.waiting.push_back(episode);
+            Expected::Ended(mut episode) => {
+                episode.draw_outcome(&mut self.rng);
+                self.ended.push_back(episode);
             }
-            Then::Given(mut episode) => {
-                episode.given();
-                let corrected = episode.study().amended && self.chance.percent(40);
+            Expected::OutcomeAccepted(mut episode) => {
+                episode.outcome_accepted();
+                let corrected = episode.study().amended && self.rng.percent(40);
                 if corrected || episode.outcome().is_some() {
-                    self.waiting.push_back(episode);
+                    self.ended.push_back(episode);
                 }
             }
-            Then::Amended(mut episode) => {
-                episode.amended();
-                if self.chance.percent(20) {
-                    self.waiting.push_back(episode);
+            Expected::AmendmentAccepted(mut episode) => {
+                episode.amendment_accepted();
+                if self.rng.percent(20) {
+                    self.ended.push_back(episode);
                 }
             }
-            Then::Met(episode) => {
-                let request = episode.race(self.number, &mut self.chance);
-                self.send(request, Then::Raced);
+            Expected::SharedOpen(episode) => {
+                let tell = episode.tell_shared(self.number, &mut self.rng);
+                self.pending = Some(Pending::new(tell, Expected::SharedTold));
                 return;
             }
-            Then::Imported | Then::Raced => return,
+            Expected::Imported | Expected::SharedTold => return,
         }
-        let kept = Kept {
-            message: request.message,
-            body: answer.body,
-        };
-        if self.habits.repeat > 0 {
-            if lasting {
-                self.journal.keep(kept.clone(), &mut self.chance);
+        if self.behaviour.repeat > 0 {
+            let exchange = Exchange {
+                request,
+                body: response.body,
+            };
+            if permanent {
+                self.journal.add_to_sample(&exchange, &mut self.rng);
             }
-            self.last = Some((kept, request.key));
+            self.last = Some((exchange, key));
         }
-    }
-
-    /// This is to be sent.
-    fn send(&mut self, request: Request, then: Then) {
-        if let Some(key) = request.key {
-            self.journal.sent(key);
-        }
-        self.sent = Some(Sent {
-            request,
-            then,
-            once: false,
-            before: false,
-        });
-    }
-
-    /// Something that was answered before, to be asked for again.
-    fn repeat(&mut self) -> Option<Kept> {
-        if let Some(kept) = self.again.pop_front() {
-            return Some(kept);
-        }
-        if !self.chance.percent(self.habits.repeat) {
-            return None;
-        }
-        if self.chance.percent(50) {
-            // Nothing has happened to the episode since.
-            return self.last.as_ref().map(|(kept, _)| kept.clone());
-        }
-        self.journal.any(&mut self.chance).cloned()
     }
 }
 
-impl Talker for Client {
-    fn next(&mut self) -> Next {
-        if let Some(rest) = self.rest.take() {
-            return Next::Rest(rest);
+impl Client for EpisodeClient {
+    fn next_request(&mut self) -> Result<Request, Duration> {
+        if let Some(delay) = self.delay.take() {
+            return Err(delay);
         }
-        if let Some(sent) = &mut self.sent {
-            // New only if it follows at once from what was answered before.
-            sent.before |= sent.once;
-            sent.once = true;
-            return Next::Send(sent.request.message.clone());
-        }
-        let (request, then) = match self.repeat() {
-            Some(kept) => {
-                let request = Request {
-                    message: kept.message,
-                    key: None,
-                };
-                (request, Then::Again(kept.body))
-            }
-            None => self.decide(),
+        let mut pending = match self.pending.take() {
+            Some(pending) => pending,
+            None => match self.repetition() {
+                Some(Exchange { request, body }) => {
+                    Pending::new((request, None), Expected::SameBytes(body))
+                }
+                None => {
+                    let (request, expected) = self.advance();
+                    Pending::new(request, expected)
+                }
+            },
         };
-        let message = request.message.clone();
-        self.send(request, then);
-        if let Some(sent) = &mut self.sent {
-            sent.once = true;
+        if let Some(key) = pending.key {
+            self.journal.record_sent(key);
         }
-        Next::Send(message)
+        pending.attempts += 1;
+        Ok(self.pending.insert(pending).request.clone())
     }
 
-    fn answered(&mut self, answer: Answer, took: Duration) {
-        let Some(sent) = self.sent.take() else {
+    fn on_response(&mut self, response: Response, latency: Duration) {
+        let Some(pending) = self.pending.take() else {
             return;
         };
-        match answer.status {
-            429 | 503 => {
-                self.done.put_off += 1;
-                let told = answer.retry_after.is_some();
-                self.findings.check(Check::Answer, told, || {
-                    format!(
-                        "{}: {} without `Retry-After`",
-                        sent.request.message.target, answer.status
-                    )
-                });
-                // Sooner than it says: who is impatient must be as safe.
-                self.rest = Some(Duration::from_millis(20 + self.chance.below(80)));
-                self.sent = Some(sent);
-                return;
-            }
-            _ => {}
+        let (request, status) = (&pending.request, response.status);
+        if matches!(status, 429 | 503) {
+            self.counts.deferred += 1;
+            let complete = response.retry_after.is_some();
+            self.findings.check(Check::Response, complete, || {
+                format!("{request}: {status} without `Retry-After`")
+            });
+            // Sooner than `Retry-After` says: an impatient client must be as safe.
+            self.delay = Some(Duration::from_millis(20 + self.rng.below(80)));
+            self.pending = Some(pending);
+            return;
         }
-        let fits = sent.then.allows(answer.status, sent.before);
-        self.findings.check(Check::Answer, fits, || {
-            let Message {
-                method,
-                target,
-                body,
-                ..
-            } = &sent.request.message;
-            format!(
-                "{method} {target} {body}: {} {}",
-                answer.status,
-                answer.text()
-            )
+        let allowed = pending.expected.allows(status, pending.attempts > 1);
+        self.findings.check(Check::Response, allowed, || {
+            format!("{request}: {status} {}", response.text())
         });
-        if !fits {
-            // Whatever it is, the rest of the episode would only tell the same again.
-            self.now = None;
+        if !allowed {
+            // Further requests of the episode would fail for the same reason.
+            self.open = None;
             self.last = None;
             return;
         }
-        match sent.request.key {
-            Some(key) if answer.status == 409 => self.journal.refused(key),
+        match pending.key {
+            Some(key) if status == 409 => self.journal.record_rejected(key),
             Some(key) => {
-                self.journal.acknowledged(key);
-                self.done.writes += 1;
-                if let Some(times) = &mut self.times {
-                    times.push(took.as_micros() as u32);
+                self.journal.record_acknowledged(key);
+                self.counts.writes += 1;
+                if let Some(latencies) = &mut self.latencies {
+                    latencies.push(latency.as_micros() as u32);
                 }
             }
-            None => self.done.reads += 1,
+            None => self.counts.reads += 1,
         }
-        self.follow(sent, answer);
+        self.accept(pending, response);
     }
 
-    fn broken(&mut self) {
-        self.rest = None;
-        if self.sent.as_ref().is_some_and(|sent| sent.once) {
-            self.done.unanswered += 1;
+    fn on_disconnect(&mut self) {
+        self.delay = None;
+        if self.pending.as_ref().is_some_and(|it| it.attempts > 0) {
+            self.counts.unanswered += 1;
         }
-        if self.habits.repeat == 0 {
+        if self.behaviour.repeat == 0 {
             return;
         }
-        // What was promised last is what is likeliest to be lost.
-        if let Some((kept, key)) = &self.last {
-            let touched = |episode: &Episode| key.is_some_and(|key| episode.is(&key));
-            let moved = self.sent.as_ref().is_some_and(|sent| match &sent.then {
-                Then::Ended(episode) | Then::Given(episode) | Then::Amended(episode) => {
-                    touched(episode)
+        // The last acknowledgement is the likeliest to be lost, so it is repeated. A decision never changes; another response
+        // changes if the pending request took effect in the same episode.
+        if let Some((exchange, key)) = &self.last {
+            let changed = self.pending.as_ref().is_some_and(|it| match &it.expected {
+                Expected::Ended(episode)
+                | Expected::OutcomeAccepted(episode)
+                | Expected::AmendmentAccepted(episode) => {
+                    key.is_some_and(|key| episode.is_of(&key))
                 }
-                // A decision stays what it was, whatever comes after it.
                 _ => false,
             });
-            if !moved {
-                self.again.push_back(kept.clone());
+            if !changed {
+                self.repetitions.push_back(exchange.clone());
             }
         }
-        self.again
-            .extend(self.journal.any(&mut self.chance).cloned());
-        self.again
-            .extend(self.journal.any(&mut self.chance).cloned());
+        for _ in 0..2 {
+            let exchange = self.journal.draw_from_sample(&mut self.rng);
+            self.repetitions.extend(exchange);
+        }
     }
 }

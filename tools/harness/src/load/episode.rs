@@ -1,20 +1,14 @@
-//! An episode as its client plays it: what it sends, and which event that becomes.
+//! An episode of a client: the requests that it sends, and the event that each becomes.
 
 use std::fmt::Write;
 
-use super::key::{Key, Kind, content, name, values};
+use super::event_key::{EventKey, episode_id, hash, hash_outcome};
 use super::studies::{STUDIES, Study};
-use crate::chance::Chance;
-use crate::wire::Message;
+use crate::http::Request;
+use crate::rng::Rng;
 
-/// A request, and the event that it asks for.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// What is sent.
-    pub message: Message,
-    /// The event; none if it only asks.
-    pub key: Option<Key>,
-}
+/// A request and the key of the event that it asks for; `None` for a read.
+pub(crate) type KeyedRequest = (Request, Option<EventKey>);
 
 /// A part of an outcome.
 #[derive(Clone, Debug)]
@@ -24,30 +18,25 @@ struct Part {
     last: bool,
 }
 
-/// An episode of a client.
 #[derive(Clone, Debug)]
-pub struct Episode {
+pub(crate) struct Episode {
     study: u8,
     client: u16,
     number: u32,
-    /// The step where it is, from 1.
+    /// The current step, from 1.
     pub step: usize,
-    /// What is recommended there; none is `stop`.
+    /// The recommended action; `None` is `stop`.
     pub recommended: Option<String>,
-    /// The decision, byte for byte.
+    /// The bytes of the current decision.
     pub decision: Vec<u8>,
-    /// Whether no more steps can be told.
-    pub ended: bool,
-    /// Parts of its outcome that are still to be given, the next one last.
+    /// Parts of the outcome that are not yet sent, the next one last.
     parts: Vec<Part>,
-    /// Its rewards, once it has ended.
     rewards: Vec<f64>,
     corrections: u64,
 }
 
 impl Episode {
-    /// One that is not open yet.
-    pub fn new(study: u8, client: u16, number: u32) -> Episode {
+    pub(crate) fn new(study: u8, client: u16, number: u32) -> Episode {
         Episode {
             study,
             client,
@@ -55,25 +44,27 @@ impl Episode {
             step: 1,
             recommended: None,
             decision: Vec::new(),
-            ended: false,
             parts: Vec::new(),
             rewards: Vec::new(),
             corrections: 0,
         }
     }
 
-    /// Its study.
-    pub fn study(&self) -> &'static Study {
-        &STUDIES[usize::from(self.study) % STUDIES.len()]
+    pub(crate) fn study(&self) -> &'static Study {
+        &STUDIES[usize::from(self.study)]
     }
 
-    /// Whether it is this one.
-    pub fn is(&self, key: &Key) -> bool {
+    pub(crate) fn id(&self) -> String {
+        episode_id(self.client, self.number)
+    }
+
+    /// Whether the key is of an event of this episode.
+    pub(crate) fn is_of(&self, key: &EventKey) -> bool {
         (self.study, self.client, self.number) == (key.study, key.client, key.episode)
     }
 
-    fn key(&self, kind: Kind, step: usize, content: u64) -> Option<Key> {
-        Some(Key {
+    fn key(&self, kind: &'static str, step: usize, content: u64) -> Option<EventKey> {
+        Some(EventKey {
             study: self.study,
             client: self.client,
             episode: self.number,
@@ -83,207 +74,166 @@ impl Episode {
         })
     }
 
-    fn request(
-        &self,
-        method: &'static str,
-        after: &str,
-        body: String,
-        key: Option<Key>,
-    ) -> Request {
-        let study = self.study().name;
-        let id = name(self.client, self.number);
-        let target = format!("/v1/studies/{study}/episodes/{id}{after}");
-        Request {
-            message: Message::json(method, target, body),
-            key,
-        }
+    fn request(&self, method: &'static str, action: &str, body: String) -> Request {
+        let (study, id) = (self.study().name, self.id());
+        let target = format!("/v1/studies/{study}/episodes/{id}{action}");
+        Request::json(method, target, body)
     }
 
-    /// Opens it.
-    pub fn open(&self) -> Request {
-        let id = name(self.client, self.number);
+    pub(crate) fn open(&self) -> KeyedRequest {
         let target = format!("/v1/studies/{}/episodes", self.study().name);
-        let body = format!(r#"{{"id":"{id}"}}"#);
-        Request {
-            message: Message::json("POST", target, body),
-            key: self.key(Kind::Opened, 0, 0),
-        }
+        let body = format!(r#"{{"id":"{}"}}"#, self.id());
+        let request = Request::json("POST", target, body);
+        (request, self.key("opened", 0, 0))
     }
 
-    /// Asks for the decision.
-    pub fn ask(&self) -> Request {
-        self.request("POST", ":ask", String::new(), None)
+    pub(crate) fn ask(&self) -> KeyedRequest {
+        (self.request("POST", ":ask", String::new()), None)
     }
 
-    /// Tells a step, by and large as recommended.
-    pub fn tell(&self, chance: &mut Chance) -> Request {
+    /// Reports a step, usually with the recommended action.
+    pub(crate) fn tell(&self, rng: &mut Rng) -> KeyedRequest {
         let study = self.study();
-        let other = chance.one_of(study.actions).copied().unwrap_or_default();
+        let other = rng.name(study.actions);
         let action = match &self.recommended {
-            Some(action) if !chance.percent(10) => action,
+            Some(action) if !rng.percent(10) => action,
             _ => other,
         };
-        let feedback = chance.one_of(study.feedbacks).copied().unwrap_or_default();
+        let feedback = rng.name(study.feedbacks);
         let overridden = self.recommended.as_deref() != Some(action);
-        let reason = overridden.then_some("family history");
+        self.tell_step(action, feedback, overridden.then_some("family history"))
+    }
+
+    /// Reports the first step of a shared episode. The reason differs between clients.
+    pub(crate) fn tell_shared(&self, client: u16, rng: &mut Rng) -> KeyedRequest {
+        let study = self.study();
+        let (action, feedback) = (rng.name(study.actions), rng.name(study.feedbacks));
+        let reason = format!("says client {client}");
+        self.tell_step(action, feedback, Some(&reason))
+    }
+
+    fn tell_step(&self, action: &str, feedback: &str, reason: Option<&str>) -> KeyedRequest {
         let step = self.step;
         let mut body = format!(r#"{{"step":{step},"action":"{action}","feedback":"{feedback}""#);
         if let Some(reason) = reason {
             let _ = write!(body, r#","reason":"{reason}""#);
         }
         body.push('}');
-        let key = self.key(
-            Kind::StepRecorded,
-            step,
-            content((action, feedback, reason)),
-        );
-        self.request("POST", ":tell", body, key)
+        let key = self.key("told", step, hash((action, feedback, reason)));
+        (self.request("POST", ":tell", body), key)
     }
 
-    /// Tells the first step of an episode of everybody's: no two clients say the same.
-    pub fn race(&self, client: u16, chance: &mut Chance) -> Request {
-        let study = self.study();
-        let action = chance.one_of(study.actions).copied().unwrap_or_default();
-        let feedback = chance.one_of(study.feedbacks).copied().unwrap_or_default();
-        let reason = format!("says client {client}");
-        let body = format!(
-            r#"{{"step":1,"action":"{action}","feedback":"{feedback}","reason":"{reason}"}}"#
-        );
-        let said = content((action, feedback, Some(reason.as_str())));
-        self.request("POST", ":tell", body, self.key(Kind::StepRecorded, 1, said))
-    }
-
-    /// Stops it.
-    pub fn stop(&self) -> Request {
+    pub(crate) fn stop(&self) -> KeyedRequest {
         let reason = self.recommended.is_some().then_some("went home");
         let step = self.step;
         let body = match reason {
             Some(reason) => format!(r#"{{"step":{step},"reason":"{reason}"}}"#),
             None => format!(r#"{{"step":{step}}}"#),
         };
-        let key = self.key(Kind::Stopped, step, content(reason));
-        self.request("POST", ":stop", body, key)
+        let key = self.key("stopped", step, hash(reason));
+        (self.request("POST", ":stop", body), key)
     }
 
-    /// Gives it up.
-    pub fn abandon(&self) -> Request {
+    pub(crate) fn abandon(&self) -> KeyedRequest {
         let reason = "moved away";
         let body = format!(r#"{{"reason":"{reason}"}}"#);
-        let key = self.key(Kind::Abandoned, 0, content(reason));
-        self.request("POST", ":abandon", body, key)
+        let key = self.key("abandoned", 0, hash(reason));
+        (self.request("POST", ":abandon", body), key)
     }
 
-    /// It has ended: its outcome will come, in one part or two, or never be whole.
-    pub fn end(&mut self, chance: &mut Chance) {
-        self.ended = true;
+    /// Draws the outcome after the last step: complete, in two parts, or with values missing for good.
+    pub(crate) fn draw_outcome(&mut self, rng: &mut Rng) {
         let mut draw = |count: usize| -> Vec<f64> {
-            let values = (0..count).map(|_| chance.below(1000) as f64 / 1000.0);
+            let values = (0..count).map(|_| rng.below(1000) as f64 / 1000.0);
             values.collect()
         };
         let (costs, rewards) = (draw(self.step - 1), draw(self.step));
         let known = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
-        let whole = Part {
+        let complete = Part {
             costs: known(&costs),
             rewards: known(&rewards),
-            last: chance.percent(50),
+            last: rng.percent(50),
         };
-        let mut part = Part {
+        let mut last_reward = Part {
             costs: vec![None; costs.len()],
             rewards: vec![None; rewards.len()],
             last: false,
         };
-        if let (Some(here), Some(there)) = (part.rewards.last_mut(), rewards.last()) {
-            *here = Some(*there);
-        }
+        last_reward.rewards[self.step - 1] = rewards.last().copied();
         self.rewards = rewards;
-        self.parts = match chance.below(10) {
-            // The last reward is all there is, and all there will be.
+        self.parts = match rng.below(10) {
             0 if self.step > 1 => {
-                part.last = true;
-                vec![part]
+                last_reward.last = true;
+                vec![last_reward]
             }
-            1..=4 if self.step > 1 => vec![whole, part],
-            _ => vec![whole],
+            1..=4 if self.step > 1 => vec![complete, last_reward],
+            _ => vec![complete],
         };
     }
 
-    /// The next part of its outcome; none if all of it was given.
-    pub fn outcome(&self) -> Option<Request> {
-        let part = self.parts.last()?;
+    /// Sends the next part of the outcome; `None` if all parts were accepted.
+    pub(crate) fn outcome(&self) -> Option<KeyedRequest> {
+        let Part {
+            costs,
+            rewards,
+            last,
+        } = self.parts.last()?;
         let body = format!(
-            r#"{{"costs":{},"rewards":{},"final":{}}}"#,
-            list(&part.costs),
-            list(&part.rewards),
-            part.last
+            r#"{{"costs":{},"rewards":{},"final":{last}}}"#,
+            list(costs),
+            list(rewards)
         );
-        let said = content((values(&part.costs, &part.rewards), part.last));
-        let key = self.key(Kind::Outcome, 0, said);
-        Some(self.request("PUT", "/outcome", body, key))
+        let key = self.key("outcome", 0, hash((hash_outcome(costs, rewards), *last)));
+        Some((self.request("PUT", "/outcome", body), key))
     }
 
-    /// A part was taken.
-    pub fn given(&mut self) {
+    pub(crate) fn outcome_accepted(&mut self) {
         self.parts.pop();
     }
 
     /// Corrects the last reward.
-    pub fn amend(&self) -> Request {
+    pub(crate) fn amend(&self) -> KeyedRequest {
         let (costs, mut rewards) = (vec![None; self.step - 1], vec![None; self.step]);
-        if let (Some(here), Some(there)) = (rewards.last_mut(), self.rewards.last()) {
-            *here = Some(*there + 1.0 + self.corrections as f64);
-        }
+        let reward = self.rewards.last().copied();
+        rewards[self.step - 1] = reward.map(|reward| reward + 1.0 + self.corrections as f64);
         let reason = "mistyped";
         let body = format!(
             r#"{{"costs":{},"rewards":{},"reason":"{reason}"}}"#,
             list(&costs),
             list(&rewards)
         );
-        let said = content((values(&costs, &rewards), reason));
-        self.request(
-            "POST",
-            "/outcome:amend",
-            body,
-            self.key(Kind::Amended, 0, said),
-        )
+        let content = hash((hash_outcome(&costs, &rewards), reason));
+        let key = self.key("amended", 0, content);
+        (self.request("POST", "/outcome:amend", body), key)
     }
 
-    /// A correction was taken.
-    pub fn amended(&mut self) {
+    pub(crate) fn amendment_accepted(&mut self) {
         self.corrections += 1;
     }
 
-    /// One of the past, whole.
-    pub fn import(&self, chance: &mut Chance) -> Request {
+    /// Imports a complete past episode.
+    pub(crate) fn import(&self, rng: &mut Rng) -> KeyedRequest {
         let study = self.study();
-        let steps = chance.below(study.horizon as u64) as usize;
-        let mut some = |list: &[&'static str]| -> Vec<&'static str> {
-            let names = (0..steps).filter_map(|_| chance.one_of(list).copied());
-            names.collect()
+        let steps = rng.below(study.horizon as u64) as usize;
+        let mut draw = |list: &[&'static str]| -> Vec<&'static str> {
+            (0..steps).map(|_| rng.name(list)).collect()
         };
-        let (actions, feedbacks) = (some(study.actions), some(study.feedbacks));
+        let (actions, feedbacks) = (draw(study.actions), draw(study.feedbacks));
         let costs = vec![Some(0.25); steps];
-        let rewards = vec![Some(chance.below(100) as f64 / 8.0); steps + 1];
-        let names =
-            |names: &[&str]| format!("[\"{}\"]", names.join("\",\"")).replace("[\"\"]", "[]");
+        let rewards = vec![Some(rng.below(100) as f64 / 8.0); steps + 1];
         let body = format!(
-            "{{\"id\":\"{}\",\"actions\":{},\"feedbacks\":{},\"costs\":{},\"rewards\":{}}}\n",
-            name(self.client, self.number),
-            names(&actions),
-            names(&feedbacks),
+            "{{\"id\":\"{}\",\"actions\":{actions:?},\"feedbacks\":{feedbacks:?},\"costs\":{},\"rewards\":{}}}\n",
+            self.id(),
             list(&costs),
             list(&rewards)
         );
-        let said = content((values(&costs, &rewards), &actions, &feedbacks));
-        Request {
-            message: Message {
-                kind: "application/x-ndjson",
-                ..Message::json("POST", format!("/v1/studies/{}:import", study.name), body)
-            },
-            key: self.key(Kind::Imported, 0, said),
-        }
+        let content = hash((hash_outcome(&costs, &rewards), &actions, &feedbacks));
+        let request = Request::ndjson(format!("/v1/studies/{}:import", study.name), body);
+        (request, self.key("imported", 0, content))
     }
 }
 
+/// A JSON list.
 fn list(values: &[Option<f64>]) -> String {
     let texts: Vec<String> = values
         .iter()
@@ -292,16 +242,14 @@ fn list(values: &[Option<f64>]) -> String {
     format!("[{}]", texts.join(","))
 }
 
-/// What a decision recommends; none is `stop`. An error if it is no decision.
-pub fn recommended(decision: &[u8]) -> Result<Option<String>, String> {
+/// The action that a decision recommends; `None` is `stop`. Fails if the text has no action.
+pub(crate) fn recommended(decision: &[u8]) -> Result<Option<String>, String> {
     const FIELD: &str = "\"action\":\"";
     let text = std::str::from_utf8(decision).map_err(|error| error.to_string())?;
-    // The first of them is the advice; those after it are of estimates.
+    // The first action is the recommended one; estimates follow.
     let start = text.find(FIELD).ok_or("it has no action")? + FIELD.len();
     let action = text[start..].split('"').next().unwrap_or_default();
-    Ok(Some(action)
-        .filter(|action| *action != "stop")
-        .map(str::to_owned))
+    Ok((action != "stop").then(|| action.to_owned()))
 }
 
 #[cfg(test)]
@@ -309,26 +257,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_name_the_event_that_they_become() {
-        let mut chance = Chance::new(1);
+    fn requests_carry_the_key_of_their_event() {
+        let mut rng = Rng::new(1);
         let mut episode = Episode::new(0, 3, 4);
-        assert_eq!(episode.open().message.body, r#"{"id":"c3-4"}"#);
-        let tell = episode.tell(&mut chance);
-        assert!(tell.message.body.contains("reason"), "stop was recommended");
-        assert_eq!(tell.key.unwrap().kind, Kind::StepRecorded);
-        assert!(episode.is(&tell.key.unwrap()));
+        assert_eq!(episode.open().0.body, r#"{"id":"c3-4"}"#);
+        let (tell, key) = episode.tell(&mut rng);
+        assert!(tell.body.contains("reason"), "stop was recommended");
+        let key = key.unwrap();
+        assert_eq!(key.kind, "told");
+        assert!(episode.is_of(&key));
         episode.step = 2;
-        episode.end(&mut chance);
-        while let Some(part) = episode.outcome() {
-            assert!(part.message.body.contains("\"costs\":["));
-            episode.given();
+        episode.draw_outcome(&mut rng);
+        while let Some((part, _)) = episode.outcome() {
+            assert!(part.body.contains("\"costs\":["));
+            episode.outcome_accepted();
         }
-        assert!(episode.amend().message.body.contains("[null,"));
-        assert!(episode.import(&mut chance).message.body.ends_with("}\n"));
+        assert!(episode.amend().0.body.contains("[null,"));
+        assert!(episode.import(&mut rng).0.body.ends_with("}\n"));
     }
 
     #[test]
-    fn the_first_action_is_the_recommended_one() {
+    fn the_first_action_of_a_decision_is_the_recommended_one() {
         let text = br#"{"study":"hot","action":"scan","estimate":{"action":"blood"}}"#;
         assert_eq!(recommended(text), Ok(Some("scan".into())));
         assert_eq!(recommended(br#"{"action":"stop"}"#), Ok(None));

@@ -1,26 +1,22 @@
-//! The studies that the load plays: in each of them every action may be taken everywhere, and any feedback may follow.
+//! The studies of the load. Every action is valid in every state, and any feedback may follow.
 
-/// A study as a client needs to know it.
 #[derive(Debug)]
-pub struct Study {
-    /// Its name.
+pub(crate) struct Study {
     pub name: &'static str,
-    /// What it is created from.
+    /// The body of the request that creates it.
     pub body: &'static str,
-    /// Its actions.
     pub actions: &'static [&'static str],
-    /// Its feedbacks.
     pub feedbacks: &'static [&'static str],
-    /// The step at which all that can be done is to stop.
+    /// The step at which only `stop` is possible.
     pub horizon: usize,
-    /// Whether outcomes are corrected in it. Each correction has everything learned anew, so it is a small one.
+    /// Whether outcomes are corrected. A correction rebuilds the learner, so only a small study allows it.
     pub amended: bool,
-    /// How many of a hundred episodes are of it.
+    /// Percentage of episodes.
     pub share: u64,
 }
 
-/// All of them, the hot one first.
-pub static STUDIES: [Study; 4] = [
+/// The first one is the study of the benchmarks.
+pub(crate) static STUDIES: [Study; 4] = [
     Study {
         name: "hot",
         body: r#"{"horizon": 4, "states": 8, "actions": ["blood", "scan"], "feedbacks": ["negative", "positive"],
@@ -75,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_service_takes_them() {
+    fn the_service_accepts_every_study() {
         for study in &STUDIES {
             let read = emab_server::domain::study::Study::read(study.name, study.body.as_bytes());
-            let read = read.unwrap_or_else(|refusal| panic!("{}: {refusal:?}", study.name));
+            let read = read.unwrap_or_else(|error| panic!("{}: {error:?}", study.name));
             assert_eq!(read.spec.horizon(), study.horizon);
         }
         let shares: u64 = STUDIES.iter().map(|study| study.share).sum();

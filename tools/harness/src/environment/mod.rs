@@ -1,0 +1,118 @@
+//! What a scenario runs in: a temporary folder with a store, tokens and a command that starts the service.
+
+pub(crate) mod limited_disk;
+pub(crate) mod service_process;
+
+use std::path::Path;
+
+use emab_server::store::{Address, Store};
+use emab_server::tokens::{Role, TokenFile};
+use emab_testkit::postgres::Server;
+use tempfile::TempDir;
+
+use crate::faults::Fault;
+use crate::http::{BlockingClient, Request};
+use crate::load::studies::STUDIES;
+use service_process::{ServiceCommand, ServiceProcess};
+
+/// A kind of store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StoreKind {
+    /// A SQLite file.
+    Sqlite,
+    /// A database on a temporary PostgreSQL server.
+    Postgres,
+}
+
+/// Dropping it removes the folder and stops the server.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    /// The PostgreSQL server of the store.
+    pub server: Option<Server>,
+    folder: TempDir,
+    address: Address,
+    pub command: ServiceCommand,
+    /// A token with all rights.
+    pub token: String,
+}
+
+impl Environment {
+    /// Creates an environment in a new folder. The service is this program, unless `program` is set.
+    pub(crate) fn new(
+        program: Option<&Path>,
+        store: StoreKind,
+        fault: Option<Fault>,
+    ) -> Result<Environment, String> {
+        Environment::within(temporary_folder()?, program, store, fault)
+    }
+
+    pub(crate) fn within(
+        folder: TempDir,
+        program: Option<&Path>,
+        store: StoreKind,
+        fault: Option<Fault>,
+    ) -> Result<Environment, String> {
+        let program = match program {
+            Some(program) => program.into(),
+            None => std::env::current_exe().map_err(|error| format!("this program: {error}"))?,
+        };
+        let at = |name: &str| folder.path().join(name);
+        let server = match store {
+            StoreKind::Sqlite => None,
+            StoreKind::Postgres => Some(Server::start()?),
+        };
+        let store = match &server {
+            None => format!("sqlite:{}", at("studies.db").display()),
+            Some(server) => server.database("studies")?,
+        };
+        let tokens = at("tokens.json");
+        let created = TokenFile::at(&tokens).new_token("harness", Role::Admin, None);
+        let (_, secret) = created.map_err(|error| error.to_string())?;
+        let after = fault.map_or_else(Vec::new, |it| vec!["--plant".into(), it.to_string()]);
+        Ok(Environment {
+            address: store.parse()?,
+            command: ServiceCommand {
+                program,
+                before: Vec::new(),
+                store,
+                tokens,
+                log: at("service.log"),
+                after,
+                variables: Vec::new(),
+            },
+            token: secret.reveal().into(),
+            server,
+            folder,
+        })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Opens the store for reading beside the service.
+    pub(crate) fn open_store(&self) -> Result<Box<dyn Store>, String> {
+        let opened = self.address.inspect();
+        opened.map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn connect(&self, service: &ServiceProcess) -> Result<BlockingClient, String> {
+        BlockingClient::connect(service.address, &self.token)
+    }
+
+    /// Starts the service and creates the studies of the load.
+    pub(crate) fn start_with_studies(&self) -> Result<ServiceProcess, String> {
+        let service = self.command.start()?;
+        let mut client = self.connect(&service)?;
+        for study in &STUDIES {
+            let target = format!("/v1/studies/{}", study.name);
+            client.send_ok(&Request::json("PUT", target, study.body.into()))?;
+        }
+        Ok(service)
+    }
+}
+
+pub(crate) fn temporary_folder() -> Result<TempDir, String> {
+    let created = tempfile::Builder::new().prefix("emab-harness-").tempdir();
+    created.map_err(|error| format!("temporary folder: {error}"))
+}

@@ -1,0 +1,191 @@
+//! Fault injection: stores with a deliberate fault, to test that the checks find it. The product contains none of this.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use emab_server::domain::decision::Decision;
+use emab_server::domain::episode::EpisodeRecord;
+use emab_server::domain::event::{Event, Record};
+use emab_server::store::{Answer, Backend, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+
+use crate::rng::Rng;
+
+/// How long [`Fault::AckEarly`] delays a commit after the acknowledgement.
+const COMMIT_DELAY: Duration = Duration::from_millis(40);
+
+/// A fault of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Fault {
+    /// Acknowledges writes before they are committed.
+    AckEarly,
+    /// Omits some rows beside the log.
+    ForgetProjection,
+    /// Records a repeated tell again.
+    TellTwice,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = clap::ValueEnum::to_possible_value(self);
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+/// A store whose writer has a fault.
+pub(crate) struct FaultyBackend {
+    pub inner: Arc<dyn Backend>,
+    pub fault: Fault,
+}
+
+impl Backend for FaultyBackend {
+    fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
+        Ok(Box::new(FaultyStore {
+            inner: self.inner.writer()?,
+            fault: self.fault,
+            rng: Rng::new(u64::from(std::process::id())),
+            uncommitted_since: None,
+            study: String::new(),
+            repeated: Vec::new(),
+        }))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
+        self.inner.reader()
+    }
+}
+
+struct FaultyStore {
+    inner: Box<dyn Store>,
+    fault: Fault,
+    rng: Rng,
+    /// When the first write of an acknowledged but uncommitted transaction came.
+    uncommitted_since: Option<Instant>,
+    /// The study that was locked last.
+    study: String,
+    /// Repeated tells of this transaction: the study, and the recorded answer.
+    repeated: Vec<(String, Answer)>,
+}
+
+impl FaultyStore {
+    /// Appends the event of a repeated tell to the log again.
+    fn record_again(&mut self, study: &str, answer: &Answer) -> Result<(), StoreError> {
+        let damaged = |error: &dyn std::fmt::Display| StoreError::Damaged(error.to_string());
+        let Some(mut head) = self.inner.lock(study)? else {
+            return Ok(());
+        };
+        let decision: Decision =
+            serde_json::from_str(&answer.text).map_err(|error| damaged(&error))?;
+        let events = self.inner.events(head.key, decision.advice.as_of, 1)?;
+        let Some(first) = events.first() else {
+            return Ok(());
+        };
+        let again = Event {
+            seq: head.seq + 1,
+            previous: head.hash.clone(),
+            ..first.read().map_err(|error| damaged(&error))?
+        };
+        let record = again.record().map_err(|error| damaged(&error))?;
+        (head.seq, head.hash) = (record.seq, record.hash.clone());
+        let changes = Changes {
+            events: vec![record],
+            ..Changes::default()
+        };
+        self.inner.write(&head, &changes)
+    }
+
+    /// Omits some projections.
+    fn omit_rows(&mut self, changes: &Changes) -> Changes {
+        let mut omitted = |percent| self.rng.percent(percent);
+        let cells = changes.cells.iter().filter(|_| !omitted(12));
+        let cells = cells.copied().collect();
+        // A learned episode is not written again soon, so that the omission stays.
+        let cases = changes.cases.iter();
+        let cases = cases.filter(|case| case.place.is_none() || !omitted(3));
+        Changes {
+            events: changes.events.clone(),
+            answers: changes.answers.clone(),
+            lessons: changes.lessons.clone(),
+            cells,
+            cases: cases.cloned().collect(),
+        }
+    }
+}
+
+/// Methods that pass every call to the real store.
+macro_rules! delegate {
+    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) -> $returns:ty;)*) => {
+        $(fn $name(&mut self $(, $argument: $type)*) -> Result<$returns, StoreError> {
+            self.inner.$name($($argument),*)
+        })*
+    };
+}
+
+impl Store for FaultyStore {
+    fn begin(&mut self) -> Result<(), StoreError> {
+        match self.uncommitted_since {
+            Some(since) if since.elapsed() < COMMIT_DELAY => return Ok(()),
+            Some(_) => self.inner.commit()?,
+            None => {}
+        }
+        self.uncommitted_since = None;
+        self.inner.begin()
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        for (study, answer) in std::mem::take(&mut self.repeated) {
+            self.record_again(&study, &answer)?;
+        }
+        if self.fault == Fault::AckEarly {
+            self.uncommitted_since.get_or_insert_with(Instant::now);
+            return Ok(());
+        }
+        self.inner.commit()
+    }
+
+    fn rollback(&mut self) {
+        self.uncommitted_since = None;
+        self.repeated.clear();
+        self.inner.rollback();
+    }
+
+    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        self.study = name.into();
+        self.inner.lock(name)
+    }
+
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+        if self.fault == Fault::ForgetProjection {
+            let changes = self.omit_rows(changes);
+            return self.inner.write(head, &changes);
+        }
+        self.inner.write(head, changes)
+    }
+
+    fn answer(
+        &mut self,
+        study: i64,
+        episode: &str,
+        step: Option<u32>,
+    ) -> Result<Option<Answer>, StoreError> {
+        let answer = self.inner.answer(study, episode, step)?;
+        // The writer reads an answer only for a repeated request; from step 2 on that is a tell.
+        if let (Fault::TellTwice, Some(answer), Some(2..)) = (self.fault, &answer, step) {
+            self.repeated.push((self.study.clone(), answer.clone()));
+        }
+        Ok(answer)
+    }
+
+    delegate! {
+        fn hold(&mut self) -> ();
+        fn create(&mut self, head: &Head) -> Option<i64>;
+        fn head(&mut self, name: &str) -> Option<Head>;
+        fn heads(&mut self, after: &str, limit: usize) -> Vec<Head>;
+        fn cases(&mut self, study: i64, episodes: &[&str]) -> Vec<EpisodeRecord>;
+        fn cases_after(&mut self, study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
+        fn answers(&mut self, study: i64, episode: &str) -> Vec<Answer>;
+        fn answers_after(&mut self, study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<Answer>;
+        fn events(&mut self, study: i64, after: u64, limit: usize) -> Vec<Record>;
+        fn lessons(&mut self, study: i64, from: u64, limit: usize) -> Vec<LearnedEpisode>;
+        fn cells(&mut self, study: i64, after: Option<(u32, u32, u32)>, limit: usize) -> Vec<Cell>;
+    }
+}

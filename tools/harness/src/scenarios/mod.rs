@@ -1,0 +1,219 @@
+//! Scenarios: the service under load while something fails, and the checks after it.
+
+mod bench;
+mod clock;
+mod crash;
+mod disk_full;
+mod large;
+mod machine;
+mod outage;
+mod soak;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::checks::log::{LogChecker, audit};
+use crate::checks::{Check, Findings};
+use crate::environment::Environment;
+use crate::environment::service_process::ServiceProcess;
+use crate::load::client::{ClientBehaviour, EpisodeClient, RequestCounts};
+use crate::load::generator::LoadGenerator;
+use crate::rng::Rng;
+
+pub use bench::Bench;
+pub use clock::{Clock, library as clock_library};
+pub use crash::Crash;
+pub use disk_full::DiskFull;
+pub use large::Large;
+pub use outage::Outage;
+pub use soak::Soak;
+
+/// Longer than any request may take.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(35);
+
+/// Options of the scenarios that break something.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Common {
+    /// Number of clients.
+    #[arg(long, default_value_t = 24)]
+    pub clients: u16,
+    /// Seed of the clients' requests and of the times of failures.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Another program with the command `serve`, such as `emab`.
+    #[arg(long)]
+    pub program: Option<PathBuf>,
+}
+
+/// The result of a scenario.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What happened, in one or more lines.
+    pub summary: String,
+    /// Kills, stops of the database, or moves of the clock.
+    pub disruptions: u32,
+    /// What the clients did; `None` where a measurement reports it in the summary.
+    pub load: Option<LoadSummary>,
+    /// The checks.
+    pub findings: Findings,
+}
+
+/// What the clients did in a scenario.
+#[derive(Debug)]
+pub struct LoadSummary {
+    /// The duration of the scenario.
+    pub duration: Duration,
+    /// Requests by result.
+    pub requests: RequestCounts,
+    /// Events in the logs at the end.
+    pub events: u64,
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}", self.summary)?;
+        if let Some(load) = &self.load {
+            let counts = load.requests;
+            writeln!(
+                f,
+                "in {:.1} s: {} writes acknowledged, {} other responses, {} requests unanswered, {} deferred, {} events in \
+                 the logs",
+                load.duration.as_secs_f64(),
+                counts.writes,
+                counts.reads,
+                counts.unanswered,
+                counts.deferred,
+                load.events
+            )?;
+        }
+        write!(f, "{}", self.findings)
+    }
+}
+
+/// A running scenario: an environment, clients, and what the checks found so far.
+struct Scenario {
+    environment: Environment,
+    rng: Rng,
+    findings: Findings,
+    generator: LoadGenerator<EpisodeClient>,
+    log: LogChecker,
+    started: Instant,
+}
+
+impl Scenario {
+    fn new(environment: Environment, clients: u16, seed: u64, mix: ClientBehaviour) -> Scenario {
+        let clients = EpisodeClient::create(clients, seed, mix);
+        Scenario {
+            rng: Rng::new(seed),
+            findings: Findings::default(),
+            generator: LoadGenerator::new(&environment.token, clients),
+            log: LogChecker::default(),
+            started: Instant::now(),
+            environment,
+        }
+    }
+
+    fn start_service(&self) -> Result<ServiceProcess, String> {
+        self.environment.command.start()
+    }
+
+    /// A random duration from `least` to `least + range` milliseconds.
+    fn random_time(&mut self, least: u64, range: u64) -> Duration {
+        Duration::from_millis(least + self.rng.below(range))
+    }
+
+    /// Sends requests to the service at these addresses for a time. Requests are in flight on return.
+    fn run_load(&mut self, addresses: &[SocketAddr], time: Duration) -> Result<(), String> {
+        self.generator.run(addresses, Instant::now() + time)
+    }
+
+    fn counts(&mut self) -> RequestCounts {
+        let clients = self.generator.clients();
+        clients.fold(RequestCounts::default(), |sum, it| sum.add(it.counts))
+    }
+
+    /// Sends requests until this many more writes are acknowledged; returns the time that took, `None` after the timeout.
+    fn run_until_written(
+        &mut self,
+        addresses: &[SocketAddr],
+        writes: u64,
+        timeout: Duration,
+    ) -> Result<Option<Duration>, String> {
+        let (started, before) = (Instant::now(), self.counts().writes);
+        while started.elapsed() < timeout {
+            self.run_load(addresses, Duration::from_millis(10))?;
+            if self.counts().writes >= before + writes {
+                return Ok(Some(started.elapsed()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until no request is in flight.
+    fn drain(&mut self) -> Result<(), String> {
+        let missing = self.generator.drain(RESPONSE_TIMEOUT)?;
+        self.findings.check(Check::Response, missing == 0, || {
+            format!("{missing} requests are not answered")
+        });
+        Ok(())
+    }
+
+    /// Waits until no request is in flight, and closes all connections.
+    fn drain_and_disconnect(&mut self) -> Result<(), String> {
+        self.drain()?;
+        self.generator.disconnect();
+        Ok(())
+    }
+
+    /// Compares the log with the ack journals while no request is in flight; with `audit`, also recomputes everything from
+    /// the log.
+    fn check(&mut self, with_audit: bool) -> Result<(), String> {
+        let mut clients: Vec<&mut EpisodeClient> = self.generator.clients().collect();
+        for client in &mut clients {
+            self.findings.append(&mut client.findings);
+        }
+        let mut store = self.environment.open_store()?;
+        let findings = &mut self.findings;
+        let mut checked = self.log.check(&mut *store, &mut clients, findings);
+        if with_audit && checked.is_ok() {
+            checked = audit(&mut *store, findings);
+        }
+        checked.map_err(|error| format!("{error}\n{}", self.environment.command.log_tail()))
+    }
+
+    fn stop(&mut self, service: ServiceProcess) {
+        self.findings.check_result(Check::Service, service.stop());
+    }
+
+    /// Stops the services and checks everything once more.
+    fn finish(&mut self, services: impl IntoIterator<Item = ServiceProcess>) -> Result<(), String> {
+        self.drain_and_disconnect()?;
+        services.into_iter().for_each(|service| self.stop(service));
+        self.check(true)
+    }
+
+    /// Compares all acknowledgements with the log, and returns the report.
+    fn report(mut self, summary: String, disruptions: u32) -> Report {
+        let clients: Vec<&mut EpisodeClient> = self.generator.clients().collect();
+        self.log.check_all(&clients, &mut self.findings);
+        Report {
+            summary,
+            disruptions,
+            load: Some(LoadSummary {
+                duration: self.started.elapsed(),
+                requests: self.counts(),
+                events: self.log.events(),
+            }),
+            findings: self.findings,
+        }
+    }
+}
+
+/// The median and the longest of some times, in milliseconds.
+fn median_and_longest(mut times: Vec<Duration>) -> (u128, u128) {
+    times.sort_unstable();
+    let at = |index: usize| times.get(index).map_or(0, Duration::as_millis);
+    let last = times.len().saturating_sub(1);
+    (at(last / 2), at(last))
+}
