@@ -1,9 +1,8 @@
-"""Writes a class for each learner of the catalogue: `python tools/learners.py > emab/learners.py`."""
+"""Writes a class for each learner of the catalogue, from `emab learners --json` on standard input: see `tools/regenerate`."""
 
 import json
 import keyword
-
-from emab import _emab
+import sys
 
 NAMES = {
     "feedbal": "FeedBAL",
@@ -56,7 +55,7 @@ def wrapped(text: str, indent: str, first: str = "") -> list[str]:
 
 def main() -> None:
     """Print the module."""
-    entries = json.loads(_emab.catalogue())
+    entries = json.load(sys.stdin)
     print(HEAD)
     for entry in entries:
         where = "Spec | Problem | None" if entry["sees"] == "spec" else "Problem | None"

@@ -85,7 +85,7 @@ impl Mixture {
 
 /// `N KL(p̂ || p)` exceeds `log(1/delta)` by at most this, at all times with probability `1 - delta`, for the empirical
 /// law `p̂` of `counts`: the regret of the Krichevsky-Trofimov mixture, `log(prod p̂_j^{n_j}) - log KT(n)`.
-pub(crate) fn law_excess(counts: impl Iterator<Item = u64> + Clone) -> f64 {
+pub(crate) fn kt_regret(counts: impl Iterator<Item = u64> + Clone) -> f64 {
     let (mut n, mut d, mut excess) = (0.0, 0.0, 0.0);
     let half = libm::lgamma(0.5);
     for count in counts {
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn the_law_of_a_coin_by_hand() {
         // KT gives 1/2 to the first toss and 3/4 to the second of the same side: KT(2, 0) = 3/8, and p̂ = (1, 0).
-        assert!((law_excess([2, 0].into_iter()) - (8.0_f64 / 3.0).ln()).abs() < 1e-12);
+        assert!((kt_regret([2, 0].into_iter()) - (8.0_f64 / 3.0).ln()).abs() < 1e-12);
         // KT(1, 1) = 1/2 * 1/4, p̂ = (1/2, 1/2): log((1/4) / (1/8)).
-        assert!((law_excess([1, 1].into_iter()) - 2.0_f64.ln()).abs() < 1e-12);
-        assert_eq!(law_excess([0, 0, 0].into_iter()), 0.0);
+        assert!((kt_regret([1, 1].into_iter()) - 2.0_f64.ln()).abs() < 1e-12);
+        assert_eq!(kt_regret([0, 0, 0].into_iter()), 0.0);
     }
 }

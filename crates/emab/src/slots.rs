@@ -7,33 +7,33 @@ use std::hash::{BuildHasherDefault, Hasher};
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     states: usize,
-    place: Place,
-    met: Vec<u64>,
+    index: SlotIndex,
+    keys: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum SlotIndex {
     /// One entry for every pair there is: a look-up is one load.
     Table(Vec<u32>),
     /// One entry for every pair met.
-    Map(HashMap<u64, u32, BuildHasherDefault<Mix>>),
+    Map(HashMap<u64, u32, BuildHasherDefault<FoldHasher>>),
 }
 
 /// Up to so many pairs a table of all of them is cheaper than a map of those met (4 MiB).
 const TABLE: usize = 1 << 20;
-const UNMET: u32 = u32::MAX;
+const EMPTY: u32 = u32::MAX;
 
 impl Slots {
     pub(crate) fn new(horizon: usize, states: usize) -> Slots {
         let all = horizon.saturating_mul(states);
         Slots {
             states,
-            place: if all <= TABLE {
-                Place::Table(vec![UNMET; all])
+            index: if all <= TABLE {
+                SlotIndex::Table(vec![EMPTY; all])
             } else {
-                Place::Map(HashMap::default())
+                SlotIndex::Map(HashMap::default())
             },
-            met: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
@@ -41,8 +41,8 @@ impl Slots {
     #[inline]
     pub(crate) fn of(&mut self, t: usize, x: usize) -> (usize, bool) {
         let key = (t - 1) as u64 * self.states as u64 + x as u64;
-        if let Place::Table(table) = &self.place
-            && table[key as usize] != UNMET
+        if let SlotIndex::Table(table) = &self.index
+            && table[key as usize] != EMPTY
         {
             return (table[key as usize] as usize, false);
         }
@@ -52,40 +52,43 @@ impl Slots {
     /// The slot of a pair, if it was met.
     pub(crate) fn find(&self, t: usize, x: usize) -> Option<usize> {
         let key = (t - 1) as u64 * self.states as u64 + x as u64;
-        let slot = match &self.place {
-            Place::Table(table) => table.get(key as usize).copied(),
-            Place::Map(map) => map.get(&key).copied(),
+        let slot = match &self.index {
+            SlotIndex::Table(table) => table.get(key as usize).copied(),
+            SlotIndex::Map(map) => map.get(&key).copied(),
         };
-        slot.filter(|&slot| slot != UNMET).map(|slot| slot as usize)
+        slot.filter(|&slot| slot != EMPTY).map(|slot| slot as usize)
     }
 
     fn find_or_add(&mut self, key: u64) -> (usize, bool) {
-        let place = match &mut self.place {
-            Place::Table(table) => &mut table[key as usize],
-            Place::Map(map) => map.entry(key).or_insert(UNMET),
+        let index = match &mut self.index {
+            SlotIndex::Table(table) => &mut table[key as usize],
+            SlotIndex::Map(map) => map.entry(key).or_insert(EMPTY),
         };
-        if *place != UNMET {
-            return (*place as usize, false);
+        if *index != EMPTY {
+            return (*index as usize, false);
         }
-        *place = self.met.len() as u32;
-        self.met.push(key);
-        (self.met.len() - 1, true)
+        *index = self.keys.len() as u32;
+        self.keys.push(key);
+        (self.keys.len() - 1, true)
     }
 
     pub(crate) fn clear(&mut self) {
-        match &mut self.place {
-            Place::Table(table) => self.met.iter().for_each(|&key| table[key as usize] = UNMET),
-            Place::Map(map) => map.clear(),
+        match &mut self.index {
+            SlotIndex::Table(table) => self
+                .keys
+                .iter()
+                .for_each(|&key| table[key as usize] = EMPTY),
+            SlotIndex::Map(map) => map.clear(),
         }
-        self.met.clear();
+        self.keys.clear();
     }
 }
 
 /// A hash for keys that are small numbers and that nobody chooses to collide.
 #[derive(Clone, Default)]
-pub(crate) struct Mix(u64);
+pub(crate) struct FoldHasher(u64);
 
-impl Hasher for Mix {
+impl Hasher for FoldHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -110,7 +113,7 @@ mod tests {
     fn both_places_number_pairs_alike() {
         let mut table = Slots::new(5, 7);
         let mut map = Slots::new(5, 1 << 30);
-        assert!(matches!(map.place, Place::Map(_)));
+        assert!(matches!(map.index, SlotIndex::Map(_)));
         for (t, x) in [(1, 0), (5, 6), (1, 0), (2, 3), (5, 6)] {
             assert_eq!(table.of(t, x), map.of(t, x));
         }

@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn as_printed() {
         let (sigma2, delta, k) = (0.2, 0.01, 200.0);
-        let told = Sigma2::new(sigma2).unwrap();
-        let w = WidthKind::Paper.coefficients(told, told).action;
+        let parameters = Sigma2::new(sigma2).unwrap();
+        let w = WidthKind::Paper.coefficients(parameters, parameters).action;
         let width = Width::new(w, k, Delta::new(delta).unwrap());
         for n in [1.0_f64, 2.0, 17.0, 20_000.0] {
             let printed = ((1.0 + n) / n.powi(2)

@@ -34,11 +34,11 @@ fn under(
     conditions: &Conditions,
     episodes: u64,
 ) -> Result<ConditionedEnvironment, ScenarioError> {
-    let circumstances = Scenario {
+    let scenario = Scenario {
         conditions: conditions.clone(),
         phases: phases.to_vec(),
     };
-    ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)
+    ConditionedEnvironment::new(problem.clone(), &scenario, episodes)
 }
 
 fn names(n: usize) -> Names {
@@ -68,31 +68,31 @@ fn feedbal(problem: &Problem) -> FeedBal {
 }
 
 /// Writes down what it is told, and plays what another says.
-struct Told<L> {
+struct Recorder<L> {
     inner: L,
     begun: usize,
     /// How many episodes had begun when it was told, and of what.
-    told: Vec<(usize, Episode)>,
+    received: Vec<(usize, Episode)>,
 }
 
-impl<L> Told<L> {
-    fn new(inner: L) -> Told<L> {
-        let told = Vec::new();
-        Told {
+impl<L> Recorder<L> {
+    fn new(inner: L) -> Recorder<L> {
+        let received = Vec::new();
+        Recorder {
             inner,
             begun: 0,
-            told,
+            received,
         }
     }
 }
 
-impl<L: Learner> Learner for Told<L> {
+impl<L: Learner> Learner for Recorder<L> {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         self.begun += usize::from(t == 1);
         self.inner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.told.push((self.begun, episode.clone()));
+        self.received.push((self.begun, episode.clone()));
         self.inner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -102,24 +102,24 @@ impl<L: Learner> Learner for Told<L> {
 
 /// What was played, in order, with whether the person left.
 fn play<L: Learner>(
-    world: &mut ConditionedEnvironment,
+    conditioned: &mut ConditionedEnvironment,
     learner: &mut L,
     episodes: u64,
 ) -> Vec<(Episode, bool)> {
     let mut played = Vec::new();
     for _ in 0..episodes {
-        world.play(learner).unwrap();
-        let environment = world.environment();
+        conditioned.play(learner).unwrap();
+        let environment = conditioned.environment();
         played.push((environment.episode().clone(), environment.dropped_out()));
     }
     played
 }
 
-fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, Told<Random>) {
-    let mut world = under(problem, &[], &conditions(texts), episodes).unwrap();
-    world.restart(5, 1);
-    let mut learner = Told::new(Random::new(problem.spec().clone()));
-    let played = play(&mut world, &mut learner, episodes);
+fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, Recorder<Random>) {
+    let mut conditioned = under(problem, &[], &conditions(texts), episodes).unwrap();
+    conditioned.restart(5, 1);
+    let mut learner = Recorder::new(Random::new(problem.spec().clone()));
+    let played = play(&mut conditioned, &mut learner, episodes);
     (
         played.into_iter().map(|(episode, _)| episode).collect(),
         learner,
@@ -131,15 +131,15 @@ fn a_fixed_delay_has_so_many_in_flight() {
     let problem = wait(4, 2);
     let (played, learner) = run(&["delay=3"], &problem, 20);
     // The outcome of episode n is there when n + 4 begins, with n + 3 begun before it.
-    let told: Vec<usize> = learner.told.iter().map(|(begun, _)| *begun).collect();
-    assert_eq!(told, (4..20).collect::<Vec<_>>());
-    for ((_, told), played) in learner.told.iter().zip(&played) {
-        assert_eq!(told, played);
+    let received: Vec<usize> = learner.received.iter().map(|(begun, _)| *begun).collect();
+    assert_eq!(received, (4..20).collect::<Vec<_>>());
+    for ((_, received), played) in learner.received.iter().zip(&played) {
+        assert_eq!(received, played);
     }
     // FeedBAL has seen nothing while the first four begin: it stops at once in each, and goes on in the fifth.
-    let mut world = under(&problem, &[], &conditions(&["delay=3"]), 20).unwrap();
-    world.restart(1, 0);
-    let steps: Vec<usize> = play(&mut world, &mut feedbal(&problem), 5)
+    let mut conditioned = under(&problem, &[], &conditions(&["delay=3"]), 20).unwrap();
+    conditioned.restart(1, 0);
+    let steps: Vec<usize> = play(&mut conditioned, &mut feedbal(&problem), 5)
         .iter()
         .map(|(episode, _)| episode.steps())
         .collect();
@@ -149,11 +149,11 @@ fn a_fixed_delay_has_so_many_in_flight() {
 #[test]
 fn batches_come_together_and_in_order() {
     let (played, learner) = run(&["delay=batches:5"], &wait(4, 2), 23);
-    let told: Vec<usize> = learner.told.iter().map(|(begun, _)| *begun).collect();
+    let received: Vec<usize> = learner.received.iter().map(|(begun, _)| *begun).collect();
     let expected = [5, 10, 15, 20].map(|begun| [begun; 5]);
-    assert_eq!(told, expected.concat());
-    for ((_, told), played) in learner.told.iter().zip(&played) {
-        assert_eq!(told, played);
+    assert_eq!(received, expected.concat());
+    for ((_, received), played) in learner.received.iter().zip(&played) {
+        assert_eq!(received, played);
     }
 }
 
@@ -164,7 +164,7 @@ fn a_geometric_delay_has_its_mean() {
     // Which episode an outcome is of, by its noise.
     let number = |of: &Episode| played.iter().position(|episode| episode == of).unwrap();
     let mut late = Moments::default();
-    for (begun, episode) in learner.told.iter().take(2000) {
+    for (begun, episode) in learner.received.iter().take(2000) {
         late.add((begun - number(episode) - 1) as f64);
     }
     assert!(
@@ -172,18 +172,18 @@ fn a_geometric_delay_has_its_mean() {
         "{}",
         late.mean()
     );
-    assert!(learner.told.len() as u64 > n - 200);
+    assert!(learner.received.len() as u64 > n - 200);
 }
 
 #[test]
 fn lost_outcomes_are_never_told() {
     let n = 10_000;
     let (played, learner) = run(&["lost=0.3"], &wait(3, 2), n);
-    let told = learner.told.len() as f64;
+    let received = learner.received.len() as f64;
     let sd = (n as f64 * 0.3 * 0.7).sqrt();
-    assert!((told - 0.7 * n as f64).abs() < 4.5 * sd, "{told}");
+    assert!((received - 0.7 * n as f64).abs() < 4.5 * sd, "{received}");
     // The others come at once, and as they were.
-    for (begun, episode) in &learner.told {
+    for (begun, episode) in &learner.received {
         assert_eq!(episode, &played[begun - 1]);
     }
 }
@@ -191,21 +191,21 @@ fn lost_outcomes_are_never_told() {
 #[test]
 fn who_leaves_does_not_tell() {
     let problem = wait(5, 1);
-    let mut world = under(&problem, &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
-    world.restart(5, 1);
+    let mut conditioned = under(&problem, &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
+    conditioned.restart(5, 1);
     let policy = Policy::benchmark(problem).unwrap();
-    let mut learner = Told::new(policy);
-    let played = play(&mut world, &mut learner, 1000);
+    let mut learner = Recorder::new(policy);
+    let played = play(&mut conditioned, &mut learner, 1000);
     let (mut steps, mut left) = (0, 0);
-    for ((episode, gone), (_, told)) in played.iter().zip(&learner.told) {
+    for ((episode, gone), (_, received)) in played.iter().zip(&learner.received) {
         assert_eq!(episode.rewards.len(), episode.steps());
-        assert_eq!(told.rewards.is_empty(), *gone);
+        assert_eq!(received.rewards.is_empty(), *gone);
         assert_eq!(
-            (&told.states, &told.actions),
+            (&received.states, &received.actions),
             (&episode.states, &episode.actions)
         );
         assert_eq!(
-            (&told.feedbacks, &told.costs),
+            (&received.feedbacks, &received.costs),
             (&episode.feedbacks, &episode.costs)
         );
         // The benchmark goes on to the end: whoever is not there has left.
@@ -268,14 +268,14 @@ fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
 
 /// Plays with everything in the way, in debug builds with every assertion; the mean gain and regret of each episode.
 fn measured<L: Learner>(
-    world: &mut ConditionedEnvironment,
+    conditioned: &mut ConditionedEnvironment,
     learner: &mut L,
     episodes: u64,
 ) -> (Moments, Moments) {
     let (mut gain, mut regret) = (Moments::default(), Moments::default());
     for _ in 0..episodes {
-        regret.add(world.play(learner).unwrap().total());
-        gain.add(world.environment().episode().gain());
+        regret.add(conditioned.play(learner).unwrap().total());
+        gain.add(conditioned.environment().episode().gain());
     }
     (gain, regret)
 }
@@ -289,10 +289,10 @@ proptest! {
     fn leaving_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64) {
         let problem = Arc::new(tables.problem());
         let stated = conditions(&[&format!("dropout={q}")]);
-        let mut world = under(&problem, &[], &stated, 4000).unwrap();
+        let mut conditioned = under(&problem, &[], &stated, 4000).unwrap();
         let mut truth = Environment::new(spelled_out(&problem, q)).unwrap();
-        let (value, _) = world.benchmark_value(1).unwrap();
-        let optimum = world.optimal_value().unwrap().unwrap();
+        let (value, _) = conditioned.benchmark_value(1).unwrap();
+        let optimum = conditioned.optimal_value().unwrap().unwrap();
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
         prop_assert!(near(value, truth.benchmark_value(1).unwrap().0));
         prop_assert!(near(optimum, truth.optimal_value().unwrap().unwrap()));
@@ -307,13 +307,13 @@ proptest! {
         prop_assert!(near(iterated.values()[mdp.start()], optimum));
         prop_assert!(near(fixed(with_dropout), fixed(spelled_out(&problem, q))));
 
-        world.restart(3, 0);
+        conditioned.restart(3, 0);
         let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
-        let (gain, regret) = measured(&mut world, &mut benchmark, 4000);
+        let (gain, regret) = measured(&mut conditioned, &mut benchmark, 4000);
         prop_assert_eq!(regret.mean(), 0.0);
         prop_assert!((gain.mean() - value).abs() < 4.5 * gain.stderr() + 1e-9);
-        world.restart(4, 0);
-        let (gain, regret) = measured(&mut world, &mut Random::new(problem.spec().clone()), 4000);
+        conditioned.restart(4, 0);
+        let (gain, regret) = measured(&mut conditioned, &mut Random::new(problem.spec().clone()), 4000);
         let error = (gain.stderr().powi(2) + regret.stderr().powi(2)).sqrt();
         prop_assert!((value - gain.mean() - regret.mean()).abs() < 4.5 * error + 1e-9);
     }
@@ -342,14 +342,14 @@ fn fifth(problem: &Problem) -> Policy {
 #[test]
 fn what_is_paired_is_right_with_leaving_too() {
     let problem = tree();
-    let mut world = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
+    let mut conditioned = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
     assert_eq!(
-        world.environment().estimator(),
+        conditioned.environment().estimator(),
         emab::environment::RegretEstimator::Paired
     );
-    let (value, error) = world.benchmark_value(7).unwrap();
-    world.restart(1, 0);
-    let (gain, regret) = measured(&mut world, &mut fifth(&problem), 20_000);
+    let (value, error) = conditioned.benchmark_value(7).unwrap();
+    conditioned.restart(1, 0);
+    let (gain, regret) = measured(&mut conditioned, &mut fifth(&problem), 20_000);
     let error = (error.powi(2) + gain.stderr().powi(2) + regret.stderr().powi(2)).sqrt();
     let off = value - gain.mean() - regret.mean();
     assert!(off.abs() < 4.5 * error, "{off} {error}");
@@ -359,16 +359,16 @@ fn what_is_paired_is_right_with_leaving_too() {
 fn overrides_are_uniform_over_the_rest_and_told() {
     // Three actions and `stop`; at the start `0` is recommended always.
     let problem = wait(3, 3);
-    let mut world = under(&problem, &[], &conditions(&["override=0.4"]), 20_000).unwrap();
-    world.restart(2, 0);
+    let mut conditioned = under(&problem, &[], &conditions(&["override=0.4"]), 20_000).unwrap();
+    conditioned.restart(2, 0);
     let policy = Policy::new(problem.spec(), |t, _x| match t {
         3 => Action::Stop,
         _ => Action::Continue(0),
     });
-    let mut learner = Told::new(policy);
+    let mut learner = Recorder::new(policy);
     let n = 20_000;
     let mut taken = [0_u32; 4];
-    for (episode, _) in play(&mut world, &mut learner, n) {
+    for (episode, _) in play(&mut conditioned, &mut learner, n) {
         taken[episode.actions.first().map_or(3, |a| *a)] += 1;
     }
     let n = n as f64;
@@ -380,12 +380,12 @@ fn overrides_are_uniform_over_the_rest_and_told() {
         assert!(z.abs() < 4.5, "{taken:?}");
     }
     // What was learned from is what was done.
-    for (_, episode) in &learner.told {
+    for (_, episode) in &learner.received {
         assert_eq!(episode.rewards.len(), episode.actions.len() + 1);
     }
     assert!(
         learner
-            .told
+            .received
             .iter()
             .any(|(_, e)| e.actions.first() == Some(&2))
     );
@@ -394,11 +394,11 @@ fn overrides_are_uniform_over_the_rest_and_told() {
 #[test]
 fn feedbal_counts_the_actions_taken() {
     let problem = wait(3, 2);
-    let mut world = under(&problem, &[], &conditions(&["override=0.5"]), 300).unwrap();
-    world.restart(2, 0);
+    let mut conditioned = under(&problem, &[], &conditions(&["override=0.5"]), 300).unwrap();
+    conditioned.restart(2, 0);
     let mut learner = feedbal(&problem);
     let mut counts = [0_u64; 3];
-    for (episode, _) in play(&mut world, &mut learner, 300) {
+    for (episode, _) in play(&mut conditioned, &mut learner, 300) {
         counts[2] += 1;
         if let Some(&a) = episode.actions.first() {
             counts[a] += 1;
@@ -418,16 +418,16 @@ fn the_regret_of_overridden_recommendations() {
     // wherever people go on by themselves.
     let problem = wait(3, 1);
     let stated = conditions(&["override=0.3"]);
-    let mut world = under(&problem, &[], &stated, 20_000).unwrap();
-    world.restart(2, 0);
+    let mut conditioned = under(&problem, &[], &stated, 20_000).unwrap();
+    conditioned.restart(2, 0);
     let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
-    let (gain, regret) = measured(&mut world, &mut benchmark, 2000);
+    let (gain, regret) = measured(&mut conditioned, &mut benchmark, 2000);
     assert_eq!(regret.mean(), 0.0);
-    let (value, _) = world.benchmark_value(1).unwrap();
+    let (value, _) = conditioned.benchmark_value(1).unwrap();
     assert!(gain.mean() < value - 0.2);
-    world.restart(2, 0);
+    conditioned.restart(2, 0);
     let mut stop = Policy::new(problem.spec(), |_t, _x| Action::Stop);
-    let (_, regret) = measured(&mut world, &mut stop, 20_000);
+    let (_, regret) = measured(&mut conditioned, &mut stop, 20_000);
     let mut oracle = Benchmark::new(problem.clone()).unwrap();
     let start = oracle.pairs().start();
     let first = oracle.regret(start, Action::Stop).unwrap();
@@ -447,9 +447,9 @@ fn overridden_recommendations_where_nothing_is_solved() {
     let problem = tree();
     let (texts, n) = (["override=0.2", "dropout=0.05"], 30_000);
     let paired = |seed| {
-        let mut world = under(&problem, &[], &conditions(&texts), n).unwrap();
-        world.restart(seed, 0);
-        measured(&mut world, &mut fifth(&problem), n).1
+        let mut conditioned = under(&problem, &[], &conditions(&texts), n).unwrap();
+        conditioned.restart(seed, 0);
+        measured(&mut conditioned, &mut fifth(&problem), n).1
     };
     // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if people have come so far.
     let with_dropout = Arc::new(problem.with_dropout(Probability::new("dropout", 0.05).unwrap()));
@@ -486,13 +486,13 @@ fn nothing_changes_where_nothing_happens() {
     let mut environment = Environment::new(problem.clone()).unwrap();
     environment.restart(9, 3);
     let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
-    let mut world = under(&problem, &[], &conditions(&texts), 500).unwrap();
-    world.restart(9, 3);
+    let mut conditioned = under(&problem, &[], &conditions(&texts), 500).unwrap();
+    conditioned.restart(9, 3);
     let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));
     for _ in 0..500 {
         let regret = environment.play(&mut one).unwrap();
-        assert_eq!(world.play(&mut two).unwrap(), regret);
-        assert_eq!(world.environment().episode(), environment.episode());
+        assert_eq!(conditioned.play(&mut two).unwrap(), regret);
+        assert_eq!(conditioned.environment().episode(), environment.episode());
     }
     // Nor does a law that is the same again, nor a delay of batches of one.
     let law = ModelPhase {
@@ -537,16 +537,16 @@ fn regret_is_against_the_law_of_the_moment() {
         problem: coin(&spec, 0.2),
     }];
     let drift = Conditions::default().with(["drift=p:0.2@11"]).unwrap();
-    let mut world = under(&coin(&spec, 0.8), &later, &drift, 20).unwrap();
-    let (value, _) = world.benchmark_value(1).unwrap();
+    let mut conditioned = under(&coin(&spec, 0.8), &later, &drift, 20).unwrap();
+    let (value, _) = conditioned.benchmark_value(1).unwrap();
     assert!((value - (0.8 + 0.5) / 2.0).abs() < 1e-15);
-    world.restart(1, 0);
+    conditioned.restart(1, 0);
     let mut go = Policy::new(&spec, |t, _x| match t {
         1 => Action::Continue(0),
         _ => Action::Stop,
     });
     let regrets: Vec<f64> = (0..20)
-        .map(|_| world.play(&mut go).unwrap().total())
+        .map(|_| conditioned.play(&mut go).unwrap().total())
         .collect();
     assert_eq!(regrets[..10], [0.0; 10]);
     assert!(
@@ -555,8 +555,8 @@ fn regret_is_against_the_law_of_the_moment() {
             .all(|regret| (regret - 0.3).abs() < 1e-15)
     );
     // And again from the first law on.
-    world.restart(1, 1);
-    assert_eq!(world.play(&mut go).unwrap().total(), 0.0);
+    conditioned.restart(1, 1);
+    assert_eq!(conditioned.play(&mut go).unwrap().total(), 0.0);
 }
 
 #[test]
@@ -564,8 +564,8 @@ fn laws_that_cannot_follow() {
     let spec = coin_spec();
     let first = coin(&spec, 0.8);
     let new = |phases: &[ModelPhase], texts: &[&str]| {
-        let world = under(&first, phases, &conditions(texts), 20);
-        world.unwrap_err().to_string()
+        let conditioned = under(&first, phases, &conditions(texts), 20);
+        conditioned.unwrap_err().to_string()
     };
     let law = |first, problem| ModelPhase { first, problem };
     assert_eq!(
@@ -591,28 +591,28 @@ fn forgetting_answers_a_sudden_change() {
             problem: coin(&spec, 0.1),
         }],
     );
-    let told = || FeedBalParameters::new(0.25, 0.01).unwrap();
+    let received = || FeedBalParameters::new(0.25, 0.01).unwrap();
     let after = |learner: &mut dyn Learner| {
-        let mut world = under(&first, &later, &Conditions::default(), 6000).unwrap();
+        let mut conditioned = under(&first, &later, &Conditions::default(), 6000).unwrap();
         let mut regret = Moments::default();
         for run in 0..30 {
-            world.restart(1, run);
+            conditioned.restart(1, run);
             learner.reset(Stream::new(1, run, Role::Learner));
             let mut sum = 0.0;
             for episode in 1..=6000 {
-                let lost = world.play(learner).unwrap().total();
+                let lost = conditioned.play(learner).unwrap().total();
                 sum += if episode > 2000 { lost } else { 0.0 };
             }
             regret.add(sum);
         }
         regret
     };
-    let plain = after(&mut FeedBal::new(spec.clone(), told()));
+    let plain = after(&mut FeedBal::new(spec.clone(), received()));
     for memory in [
         Memory::window(500).unwrap(),
         Memory::discount(0.998).unwrap(),
     ] {
-        let answer = after(&mut Forgetting::new(spec.clone(), told(), memory));
+        let answer = after(&mut Forgetting::new(spec.clone(), received(), memory));
         let error = (plain.stderr().powi(2) + answer.stderr().powi(2)).sqrt();
         let gained = plain.mean() - answer.mean();
         assert!(

@@ -209,7 +209,7 @@ fn two_actions(horizon: usize) -> Arc<Spec> {
     Arc::new(Spec::new(horizon, names(1), names(2), names(1)).unwrap())
 }
 
-fn told(actions: &[usize], costs: &[f64], rewards: &[f64]) -> Episode {
+fn received(actions: &[usize], costs: &[f64], rewards: &[f64]) -> Episode {
     Episode {
         states: vec![0; rewards.len()],
         actions: actions.to_vec(),
@@ -238,12 +238,12 @@ fn ucb1_by_hand() {
         assert_eq!(sequence(&mut learner), *arm);
         let mut rewards = vec![5.0; arm.len()];
         rewards.push(gain);
-        learner.learn(&told(arm, &vec![0.0; arm.len()], &rewards));
+        learner.learn(&received(arm, &vec![0.0; arm.len()], &rewards));
     }
     // All counts are 1, so the largest mean wins: 01. Tell it a gain that drops its index below that of 11:
     // (0.9 + g) / 2 + sqrt(2 ln 8 / 2) < 0.6 + sqrt(2 ln 8 / 1) for g = 0.
     assert_eq!(sequence(&mut learner), [0, 1]);
-    learner.learn(&told(&[0, 1], &[0.0, 0.0], &[5.0, 5.0, 0.0]));
+    learner.learn(&received(&[0, 1], &[0.0, 0.0], &[5.0, 5.0, 0.0]));
     assert!(0.45 + (8.0_f64.ln()).sqrt() < 0.6 + (2.0 * 8.0_f64.ln()).sqrt());
     assert_eq!(sequence(&mut learner), [1, 1]);
 }
@@ -253,13 +253,13 @@ fn ucb1v_learns_from_every_prefix() {
     let mut learner = Ucb1::new(two_actions(3), true).unwrap();
     assert_eq!(sequence(&mut learner), []);
     // Somebody plays 10 instead: (), 1 and 10 are known after it, so 0 is the first untried.
-    learner.learn(&told(&[1, 0], &[0.25, 0.5], &[1.0, 2.0, 3.0]));
+    learner.learn(&received(&[1, 0], &[0.25, 0.5], &[1.0, 2.0, 3.0]));
     assert_eq!(sequence(&mut learner), [0]);
-    learner.learn(&told(&[0], &[0.0], &[1.0, 0.0]));
+    learner.learn(&received(&[0], &[0.0], &[1.0, 0.0]));
     assert_eq!(sequence(&mut learner), [0, 0]);
-    learner.learn(&told(&[0, 0], &[0.0, 0.0], &[1.0, 0.0, 0.0]));
-    learner.learn(&told(&[0, 1], &[0.0, 0.0], &[1.0, 0.0, 0.0]));
-    learner.learn(&told(&[1, 1], &[0.25, 0.0], &[1.0, 2.0, 0.0]));
+    learner.learn(&received(&[0, 0], &[0.0, 0.0], &[1.0, 0.0, 0.0]));
+    learner.learn(&received(&[0, 1], &[0.0, 0.0], &[1.0, 0.0, 0.0]));
+    learner.learn(&received(&[1, 1], &[0.25, 0.0], &[1.0, 2.0, 0.0]));
     // Gains: 10 has 3 - 0.75 = 2.25 once; 1 has 1.75 twice; () has 1 five times. 10 is the best at n = 5.
     assert_eq!(sequence(&mut learner), [1, 0]);
 }
@@ -292,7 +292,7 @@ fn ucb1v_over_many_sequences_is_ucb1v() {
             let rewards: Vec<f64> = (0..=chosen.len())
                 .map(|i| ((n * 7919 + i * 104_729) % 11) as f64 / 10.0)
                 .collect();
-            learner.learn(&told(chosen, &vec![0.0; chosen.len()], &rewards));
+            learner.learn(&received(chosen, &vec![0.0; chosen.len()], &rewards));
             for (i, reward) in rewards.iter().enumerate() {
                 let prefix = arms.iter().position(|arm| *arm == chosen[..i]).unwrap();
                 known[prefix].0 += reward;
@@ -348,7 +348,7 @@ fn ties_among_actions_are_drawn_evenly() {
             Action::Stop,
             "`stop` wins the tie it is part of"
         );
-        learner.learn(&told(&[], &[], &[0.0]));
+        learner.learn(&received(&[], &[], &[0.0]));
         let Action::Continue(a) = learner.choose(1, 0) else {
             panic!("three actions were never tried")
         };
@@ -428,13 +428,13 @@ fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
         feedback_spread: None,
         reward_range: Some((2.0, 5.0)),
     };
-    let told = |text: &str, learning: &LearnerDefaults| {
+    let received = |text: &str, learning: &LearnerDefaults| {
         let config = LearnerConfig::parse(text, learning).unwrap();
         config.for_episodes(1000).unwrap().feedbal_parameters()
     };
     let sigmas = |text: &str, learning: &LearnerDefaults| {
-        let told = told(text, learning).unwrap();
-        (told.sigma2_cost.get(), told.sigma2_reward.get())
+        let received = received(text, learning).unwrap();
+        (received.sigma2_cost.get(), received.sigma2_reward.get())
     };
     let none = LearnerDefaults::default();
     assert_eq!(sigmas("feedbal", &file), (0.1, 0.3));
@@ -446,19 +446,24 @@ fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
     );
     assert_eq!(sigmas("feedbal", &none), (0.25, 0.25));
     // D is stated, or the range of the rewards, or there is no sound width.
-    let coefficients = |text, learning| told(text, learning).unwrap().coefficients();
+    let coefficients = |text, learning| received(text, learning).unwrap().coefficients();
     let sound = coefficients("feedbal:width=sound", &file);
     assert!((sound.action - 2.0 * (0.1 + 0.3 + 9.0 / 4.0)).abs() < 1e-12);
     assert!((sound.stop - 0.6).abs() < 1e-12);
     let stated = coefficients("feedbal:width=sound,feedback_spread=1", &file);
     assert!((stated.action - 2.0 * (0.4 + 0.25)).abs() < 1e-12);
-    let error = told("feedbal:width=sound", &none).unwrap_err().to_string();
+    let error = received("feedbal:width=sound", &none)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("reward_range"), "{error}");
     // The printed width has one coefficient: 4 sigma^2, or twice the sum of its parts.
     let paper = coefficients("feedbal:sigma2_cost=0.1,sigma2_reward=0.5", &none);
     assert_eq!((paper.action, paper.stop), (1.2, 1.2));
     // One over the episodes.
-    assert_eq!(told("feedbal:delta=1/n", &file).unwrap().delta.get(), 0.001);
+    assert_eq!(
+        received("feedbal:delta=1/n", &file).unwrap().delta.get(),
+        0.001
+    );
     let once = LearnerConfig::parse("feedbal:delta=1/n", &file).unwrap();
     let error = once.for_episodes(1).unwrap_err().to_string();
     assert!(error.contains("at least 2 episodes"), "{error}");

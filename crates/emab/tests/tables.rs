@@ -98,51 +98,22 @@ fn who_sees_the_rewards_does_too() {
     }
 }
 
-/// Every other learner with the reason, and a case that shows it: none is kept out needlessly.
+/// The classification is not stricter than needed: for every learner that is not said to choose from its tables, a case
+/// shows that it does not.
 #[test]
-fn who_does_not_say_so_could_not() {
-    let others = [
-        // The arm of an episode is chosen at its first step, and played to its end whatever is learned in between.
-        ("ucb1", ChoiceBasis::Plan, "ucb1"),
-        ("ucb1v", ChoiceBasis::Plan, "ucb1v"),
-        // No plan may value a choice more than the one before it, and plans are made when somebody asks.
-        ("ucbvi", ChoiceBasis::Asked, "ucbvi:scale=0.01,sigma2=0.01"),
-        // An epoch begins when a pair is asked about whose count has doubled.
-        ("ucrl2", ChoiceBasis::Asked, "ucrl2:scale=0.1,sigma2=0.01"),
-        // It commits itself when it is asked for the first time after its trials.
-        (
-            "explore-then-commit",
-            ChoiceBasis::Asked,
-            "explore-then-commit:m=1",
-        ),
-        // These draw the action, the process or the means.
-        ("o-reps", ChoiceBasis::Draws, "o-reps"),
-        ("psrl", ChoiceBasis::Draws, "psrl"),
-        ("opsrl", ChoiceBasis::Draws, "opsrl"),
-        ("thompson", ChoiceBasis::Draws, "thompson"),
-        ("random", ChoiceBasis::Draws, "random"),
-        // So do these, unless told never to explore, and then nothing is left of what they are.
-        ("td-lambda", ChoiceBasis::Draws, "td-lambda"),
-        ("epsilon-greedy", ChoiceBasis::Draws, "epsilon-greedy"),
-    ];
-    let sorted = |mut list: Vec<(&'static str, ChoiceBasis)>| {
-        list.sort_by_key(|(name, _)| *name);
-        list
-    };
-    let catalogue = CATALOGUE
+fn other_learners_do_not_choose_from_tables_alone() {
+    let others = CATALOGUE
         .iter()
-        .map(|entry| (entry.name, entry.choice_basis));
-    let catalogue = catalogue.filter(|(_, chooses)| *chooses != ChoiceBasis::Tables);
-    assert_eq!(
-        sorted(catalogue.collect()),
-        sorted(others.iter().map(|&(name, why, _)| (name, why)).collect())
-    );
-    let settings = ["feedbal:ties=random", "q-learning:explore=epsilon"];
-    for text in others.iter().map(|other| other.2).chain(settings) {
-        let broken = (0..200).any(|seed| check(&crossing(), text, 60, seed).is_err());
-        assert!(
-            broken,
-            "{text} might as well be said to choose from its tables"
-        );
+        .filter(|entry| entry.choice_basis != ChoiceBasis::Tables)
+        .map(|entry| match entry.name {
+            // With the published bonus they explore too long for the difference to show.
+            "ucbvi" => "ucbvi:scale=0.01,sigma2=0.01",
+            "ucrl2" => "ucrl2:scale=0.1,sigma2=0.01",
+            "explore-then-commit" => "explore-then-commit:m=1",
+            name => name,
+        });
+    for text in others.chain(["feedbal:ties=random", "q-learning:explore=epsilon"]) {
+        let violated = (0..200).any(|seed| check(&crossing(), text, 60, seed).is_err());
+        assert!(violated, "{text} chooses from its tables alone");
     }
 }

@@ -117,12 +117,12 @@ proptest! {
         bias in prop_oneof![Just(0.0), -0.3_f64..0.3],
     ) {
         let paper = Paper { tables: &p, bias };
-        let mut told = FeedBalParameters::new(sigma2, delta).unwrap();
-        told.stop_bias = bias;
+        let mut received = FeedBalParameters::new(sigma2, delta).unwrap();
+        received.stop_bias = bias;
         if let Some(spread) = spread {
-            told.width = WidthKind::Sound(FeedbackSpread::new(spread).unwrap());
+            received.width = WidthKind::Sound(FeedbackSpread::new(spread).unwrap());
         }
-        let bounds = Bounds::new(Arc::new(p.problem()), &told, episodes).unwrap();
+        let bounds = Bounds::new(Arc::new(p.problem()), &received, episodes).unwrap();
 
         let k = (p.horizon * p.states * (p.actions + 1)) as f64;
         let n = episodes as f64;
@@ -213,8 +213,8 @@ mod resource {
 
     #[test]
     fn the_numbers_of_fact_6() {
-        let told = FeedBalParameters::new(0.2, 0.01).unwrap();
-        let bounds = Bounds::new(resource(), &told, 20_000).unwrap();
+        let received = FeedBalParameters::new(0.2, 0.01).unwrap();
+        let bounds = Bounds::new(resource(), &received, 20_000).unwrap();
         assert!((bounds.theorem1.printed - 947_429.5).abs() < 0.1);
         assert!((bounds.theorem1.derived - 1_379_153.2).abs() < 0.1);
         assert!((bounds.trivial - 32_113.5).abs() < 0.1);

@@ -225,7 +225,7 @@ fn learners_that_choose_by_more_than_they_learned() {
         (
             "thompson",
             "draws",
-            "note: it draws: each choice here is one draw",
+            "note: it draws random numbers: each choice here is one draw",
         ),
         ("feedbal:ties=random", "draws", "note: it draws"),
         ("ucb1", "plan", "this is the plan for its next episode"),

@@ -19,6 +19,7 @@ fn timeless(mut result: Value) -> Value {
 
 #[test]
 fn snapshots() {
+    println!("after an intended change, `tools/regenerate` rewrites the snapshots and the docs");
     trycmd::TestCases::new()
         .default_bin_path(env!("CARGO_BIN_EXE_emab"))
         .case("tests/cmd/*.trycmd")

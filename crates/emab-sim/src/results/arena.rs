@@ -237,7 +237,7 @@ impl ArenaProblem {
                     label: cell.label.clone(),
                     learner: cell.learner.clone(),
                     parameters: cell.parameters.clone(),
-                    sees: sees.description().into(),
+                    sees: sees.recorded_name().into(),
                     regret,
                     regret_optimal: gap.map(|gap| regret.mean + gap),
                     minus_feedbal: minus(reference),

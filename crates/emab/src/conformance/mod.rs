@@ -96,13 +96,13 @@ pub struct ReachSummary {
 pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, PointError> {
     let spec = problem.spec();
     let mut least = (f64::INFINITY, f64::INFINITY);
-    let mut law = vec![0.0; spec.feedbacks().len()];
+    let mut phase = vec![0.0; spec.feedbacks().len()];
     let walked = walk(spec, limit, |t, x, actions, next| {
         least.0 = least.0.min(problem.reward(t, x)?);
         for &a in actions {
-            problem.feedback_distribution(t, x, a, &mut law)?;
+            problem.feedback_distribution(t, x, a, &mut phase)?;
             least.1 = least.1.min(problem.cost(t, x, a)?);
-            for (f, _) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+            for (f, _) in phase.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                 next.insert(spec.next(t, x, a, f)?);
             }
         }
@@ -144,15 +144,20 @@ pub fn check_learner<L: Learner>(
 ) -> Result<(), Violation> {
     for conditions in [Conditions::default(), real_life()] {
         let phases = Vec::new();
-        let circumstances = Scenario { conditions, phases };
-        let mut world = ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)?;
+        let scenario = Scenario { conditions, phases };
+        let mut environment = ConditionedEnvironment::new(problem.clone(), &scenario, episodes)?;
         let mut learner = make();
-        let first = choices(&mut world, &mut learner, episodes, seed)?;
-        let again = choices(&mut world, &mut make(), episodes, seed)?;
+        let first = choices(&mut environment, &mut learner, episodes, seed)?;
+        let again = choices(&mut environment, &mut make(), episodes, seed)?;
         same("the same seed", &first, &again)?;
         // Something else in between, then a reset: nothing of it may remain.
-        choices(&mut world, &mut learner, episodes, seed.wrapping_add(1))?;
-        let reset = choices(&mut world, &mut learner, episodes, seed)?;
+        choices(
+            &mut environment,
+            &mut learner,
+            episodes,
+            seed.wrapping_add(1),
+        )?;
+        let reset = choices(&mut environment, &mut learner, episodes, seed)?;
         same("a reset", &first, &reset)?;
     }
     Ok(())
@@ -196,12 +201,12 @@ fn same(what: &'static str, first: &[Choice], second: &[Choice]) -> Result<(), V
 
 /// Plays the learner from a reset and lists its choices.
 fn choices(
-    world: &mut ConditionedEnvironment,
+    environment: &mut ConditionedEnvironment,
     learner: &mut impl Learner,
     episodes: u64,
     seed: u64,
 ) -> Result<Vec<Choice>, Violation> {
-    world.restart(seed, 0);
+    environment.restart(seed, 0);
     let mut noted = Noted {
         learner,
         episode: 1,
@@ -210,7 +215,7 @@ fn choices(
     noted.reset(Stream::new(seed, 0, Role::Learner));
     for episode in 1..=episodes {
         noted.episode = episode;
-        world
+        environment
             .play(&mut noted)
             .map_err(|error| Violation::Play { episode, error })?;
     }

@@ -86,22 +86,22 @@ pub fn check_tables<L: Learner>(
 
 /// What arrives of the episodes of somebody who does anything, under everything that may stand in between.
 fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episode>, Violation> {
-    let circumstances = Scenario {
+    let scenario = Scenario {
         conditions: real_life(),
         phases: Vec::new(),
     };
-    let mut world = ConditionedEnvironment::new(problem.clone(), &circumstances, episodes)?;
-    world.restart(seed, 0);
-    let mut kept = Kept {
+    let mut environment = ConditionedEnvironment::new(problem.clone(), &scenario, episodes)?;
+    environment.restart(seed, 0);
+    let mut recorder = EpisodeRecorder {
         player: Random::new(problem.spec().clone()),
         episodes: Vec::new(),
     };
-    kept.reset(Stream::new(seed, 0, Role::Learner));
+    recorder.reset(Stream::new(seed, 0, Role::Learner));
     for episode in 1..=episodes {
-        let played = world.play(&mut kept);
+        let played = environment.play(&mut recorder);
         played.map_err(|error| Violation::Play { episode, error })?;
     }
-    Ok(kept.episodes)
+    Ok(recorder.episodes)
 }
 
 /// Makes half of the episodes known in part alone.
@@ -160,12 +160,12 @@ fn same_answers(
 }
 
 /// Writes down what it is told, and does anything.
-struct Kept {
+struct EpisodeRecorder {
     player: Random,
     episodes: Vec<Episode>,
 }
 
-impl Learner for Kept {
+impl Learner for EpisodeRecorder {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         self.player.choose(t, x)
     }

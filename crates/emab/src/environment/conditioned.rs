@@ -87,9 +87,9 @@ pub struct ConditionedEnvironment {
     environment: Environment,
     /// The others; the place of that one is taken by another.
     phases: Vec<(u64, Benchmark)>,
-    now: usize,
+    current: usize,
     /// Episodes begun.
-    begun: u64,
+    started: u64,
     episodes: u64,
     delayed_outcomes: DelayedOutcomes,
 }
@@ -100,13 +100,13 @@ impl ConditionedEnvironment {
     /// Regret is exact where the pairs of all laws together are no more than [`Environment::EXACT_PAIRS`].
     pub fn new(
         problem: Arc<Problem>,
-        circumstances: &Scenario,
+        scenario: &Scenario,
         episodes: u64,
     ) -> Result<ConditionedEnvironment, ScenarioError> {
         let Scenario {
             conditions,
             phases: later,
-        } = circumstances;
+        } = scenario;
         if later.is_empty() && !conditions.drift.is_empty() {
             let drift: Vec<String> = conditions.drift.iter().map(ToString::to_string).collect();
             return Err(ScenarioError::MissingPhases(drift.join(", ")));
@@ -147,8 +147,8 @@ impl ConditionedEnvironment {
         Ok(ConditionedEnvironment {
             environment,
             phases,
-            now: 0,
-            begun: 0,
+            current: 0,
+            started: 0,
             episodes,
             delayed_outcomes: DelayedOutcomes::new(conditions),
         })
@@ -158,23 +158,23 @@ impl ConditionedEnvironment {
     pub fn restart(&mut self, seed: u64, run: u64) {
         self.environment.restart(seed, run);
         self.delayed_outcomes.restart(seed, run);
-        self.begun = 0;
+        self.started = 0;
         self.take_up(0);
     }
 
     /// The law under which the next episode is played: 0 for the problem's own, then those that follow.
     pub fn next_phase(&self) -> usize {
-        let next = self.begun + 1;
-        let later = self.phases[self.now + 1..].iter();
-        self.now + later.take_while(|(first, _)| *first <= next).count()
+        let next = self.started + 1;
+        let later = self.phases[self.current + 1..].iter();
+        self.current + later.take_while(|(first, _)| *first <= next).count()
     }
 
     fn take_up(&mut self, phase: usize) {
-        if phase != self.now {
+        if phase != self.current {
             let oracle = self.environment.oracle();
-            std::mem::swap(oracle, &mut self.phases[self.now].1);
+            std::mem::swap(oracle, &mut self.phases[self.current].1);
             std::mem::swap(oracle, &mut self.phases[phase].1);
-            self.now = phase;
+            self.current = phase;
         }
     }
 
@@ -185,15 +185,15 @@ impl ConditionedEnvironment {
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
         self.take_up(self.next_phase());
-        self.begun += 1;
+        self.started += 1;
         if self.delayed_outcomes.is_immediate() {
             return self.environment.play(learner);
         }
-        self.delayed_outcomes.deliver(self.begun, learner);
+        self.delayed_outcomes.deliver(self.started, learner);
         let regret = self.environment.play_without_learning(learner)?;
         let (episode, left) = (self.environment.episode(), self.environment.dropped_out());
         self.delayed_outcomes
-            .send(self.begun, self.episodes, episode, left);
+            .send(self.started, self.episodes, episode, left);
         Ok(regret)
     }
 
@@ -209,7 +209,7 @@ impl ConditionedEnvironment {
 
     /// The problem of a law, with people who leave if they do.
     pub fn problem(&self, phase: usize) -> &Arc<Problem> {
-        match phase == self.now {
+        match phase == self.current {
             true => self.environment.pairs().problem(),
             false => self.phases[phase].1.pairs().problem(),
         }

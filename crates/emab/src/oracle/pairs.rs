@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::model::Problem;
-use crate::slots::Mix;
+use crate::slots::FoldHasher;
 use crate::spec::PointError;
 
 /// A step-state pair that was met: an index into [`Pairs`].
@@ -54,7 +54,7 @@ pub struct Pairs {
     feedbacks: usize,
     /// The chance that somebody leaves after a step.
     dropout: f64,
-    place: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+    index: HashMap<u64, u32, BuildHasherDefault<FoldHasher>>,
     /// By pair.
     known: Vec<Met>,
     rows: usize,
@@ -95,7 +95,7 @@ impl Pairs {
             feedbacks: spec.feedbacks().len(),
             dropout: problem.dropout().get(),
             problem,
-            place: HashMap::default(),
+            index: HashMap::default(),
             known: Vec::new(),
             rows: 0,
             edge: Vec::new(),
@@ -135,13 +135,13 @@ impl Pairs {
 
     /// The pair `(t, x)`, if it was met.
     pub fn find(&self, t: usize, x: usize) -> Option<Pair> {
-        self.place.get(&self.key(t, x)).copied().map(Pair)
+        self.index.get(&self.key(t, x)).copied().map(Pair)
     }
 
     /// The pair `(t, x)`, met now if it was not before.
     pub fn find_or_add(&mut self, t: usize, x: usize) -> Result<Pair, OracleError> {
         let key = self.key(t, x);
-        if let Some(&pair) = self.place.get(&key) {
+        if let Some(&pair) = self.index.get(&key) {
             return Ok(Pair(pair));
         }
         if self.known.len() >= Self::LIMIT {
@@ -152,7 +152,7 @@ impl Pairs {
         }
         let reward = self.problem.reward(t, x)?;
         let pair = self.known.len() as u32;
-        self.place.insert(key, pair);
+        self.index.insert(key, pair);
         self.known.push(Met {
             t: t as u32,
             x: x as u32,

@@ -136,18 +136,18 @@ impl Bounds {
     /// Evaluates everything.
     pub fn new(
         problem: Arc<Problem>,
-        told: &FeedBalParameters,
+        parameters: &FeedBalParameters,
         episodes: u64,
     ) -> Result<Bounds, OracleError> {
         let spec = problem.spec().clone();
         let name = problem.name().to_owned();
         let variation = Variation::of(&mut Pairs::new(problem.clone())?, Optimal::LIMIT)?;
-        let gaps = Gaps::new(problem, told.stop_bias)?;
+        let gaps = Gaps::new(problem, parameters.stop_bias)?;
         let premises = Premises {
             gaps: &gaps,
-            coefficients: told.coefficients(),
+            coefficients: parameters.coefficients(),
         };
-        let delta = told.delta.get();
+        let delta = parameters.delta.get();
         let place = |triplet: &Triplet| TripletAt::new(&spec, triplet);
         let assumption = |broken: Vec<Triplet>| Assumption {
             holds: broken.is_empty(),
@@ -171,10 +171,10 @@ impl Bounds {
             episodes,
             k: gaps.k(),
             delta,
-            sigma2: told.sigma2_reward.get(),
-            sigma2_cost: told.sigma2_cost.get(),
-            width: told.width.name(),
-            stop_bias: told.stop_bias,
+            sigma2: parameters.sigma2_reward.get(),
+            sigma2_cost: parameters.sigma2_cost.get(),
+            width: parameters.width.name(),
+            stop_bias: parameters.stop_bias,
             coefficients: premises.coefficients,
             needed: variation.needed,
             sound: premises.coefficients.cover(variation.needed),

@@ -101,7 +101,7 @@ struct EpsilonGreedy {
 impl EpsilonGreedy {
     fn new(spec: Arc<Spec>, schedule: Schedule) -> EpsilonGreedy {
         EpsilonGreedy {
-            gains: Gains::of_nothing(spec),
+            gains: Gains::empty(spec),
             schedule,
             stream: Stream::new(0, 0, Role::Learner),
         }

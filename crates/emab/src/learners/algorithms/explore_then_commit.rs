@@ -58,7 +58,7 @@ struct ExploreThenCommit {
 impl ExploreThenCommit {
     fn new(spec: Arc<Spec>, m: u64) -> ExploreThenCommit {
         ExploreThenCommit {
-            gains: Gains::of_nothing(spec),
+            gains: Gains::empty(spec),
             m,
             committed: Vec::new(),
         }

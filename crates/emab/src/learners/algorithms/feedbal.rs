@@ -191,20 +191,20 @@ pub struct FeedBal {
     stop_index: IndexTable,
     slots: Slots,
     /// By slot: one cell for each continuation action, then one for `stop`.
-    cells: Vec<Cell>,
+    arms: Vec<ArmStats>,
     stream: Stream,
 }
 
 /// What is known of one action in one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Cell {
+struct ArmStats {
     count: u64,
     sum: f64,
     /// The upper confidence bound; kept here so that choosing only compares.
     index: f64,
 }
 
-impl Cell {
+impl ArmStats {
     #[inline]
     fn observe(&mut self, value: f64, table: &mut IndexTable) {
         self.count += 1;
@@ -225,7 +225,7 @@ impl FeedBal {
             slots: Slots::new(spec.horizon(), spec.states().len()),
             spec,
             parameters,
-            cells: Vec::new(),
+            arms: Vec::new(),
             stream: Stream::new(0, 0, Role::Learner),
         }
     }
@@ -247,25 +247,25 @@ impl FeedBal {
 
     #[cold]
     fn add_row(&mut self, t: usize, x: usize) {
-        let fresh = |index| Cell {
+        let fresh = |index| ArmStats {
             count: 0,
             sum: 0.0,
             index,
         };
         for a in 0..self.actions {
             // What may not be taken never wins.
-            self.cells.push(fresh(if self.spec.is_allowed(t, x, a) {
+            self.arms.push(fresh(if self.spec.is_allowed(t, x, a) {
                 f64::INFINITY
             } else {
                 f64::NEG_INFINITY
             }));
         }
-        self.cells.push(fresh(f64::INFINITY));
+        self.arms.push(fresh(f64::INFINITY));
     }
 
     /// One of the continuation actions that share the largest index.
     fn draw_tie(&mut self, first: usize, index: f64) -> usize {
-        let row = &self.cells[first..first + self.actions];
+        let row = &self.arms[first..first + self.actions];
         let mut tied = (0..self.actions).filter(|&a| row[a].index == index);
         let count = tied.clone().count();
         let chosen = if count > 1 {
@@ -284,7 +284,7 @@ impl Learner for FeedBal {
             return Action::Stop;
         }
         let first = self.row(t, x);
-        let row = &self.cells[first..first + self.actions + 1];
+        let row = &self.arms[first..first + self.actions + 1];
         let mut best = 0;
         for a in 1..self.actions {
             if row[a].index > row[best].index {
@@ -308,10 +308,10 @@ impl Learner for FeedBal {
             let first = self.row(i + 1, x);
             // Each of the two is an observation by itself: a gain needs its own cost and the next reward, not this one.
             if let Some(reward) = episode.known_reward(i + 1) {
-                self.cells[first + self.actions].observe(reward, &mut self.stop_index);
+                self.arms[first + self.actions].observe(reward, &mut self.stop_index);
             }
             if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
-                self.cells[first + a].observe(gain, &mut self.action_index);
+                self.arms[first + a].observe(gain, &mut self.action_index);
             }
         }
     }
@@ -326,11 +326,11 @@ impl Learner for FeedBal {
                 (self.actions, &mut self.stop_index, bias)
             }
         };
-        let cell = self.cells[first + column];
-        let [reciprocal, width] = table.at(cell.count);
-        let mean = cell.sum * reciprocal;
+        let arm = self.arms[first + column];
+        let [reciprocal, width] = table.at(arm.count);
+        let mean = arm.sum * reciprocal;
         Some(Estimate {
-            count: cell.count,
+            count: arm.count,
             mean,
             width: width - bias,
             index: mean + width,
@@ -339,7 +339,7 @@ impl Learner for FeedBal {
 
     fn reset(&mut self, stream: Stream) {
         self.slots.clear();
-        self.cells.clear();
+        self.arms.clear();
         self.stream = stream;
     }
 }

@@ -20,9 +20,9 @@ use crate::learner::Learner;
 use crate::learners::LearnerError;
 use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
-use crate::learners::support::estimator::{Estimator, Law};
+use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
-use crate::learners::support::trust::{Known, Rule};
+use crate::learners::support::trust::{GainEstimate, Rule};
 use crate::rng::Stream;
 use crate::spec::Action;
 
@@ -64,19 +64,19 @@ fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {
     };
     // What follows an edge is averaged over one function to the end, or over one at each depth.
     let functions = if depth >= horizon { 1 } else { depth };
-    let estimator = Estimator::new(with, Law::Joint, true, functions, f64::INFINITY)?;
-    let pairs = estimator.chart.pairs();
-    let told = TabularParameters::new(with)?;
+    let estimator = GainEstimator::new(with, FeedbackBound::Joint, true, functions, f64::INFINITY)?;
+    let pairs = estimator.graph.pairs();
+    let parameters = TabularParameters::new(with)?;
     Ok(FeedBalLookahead {
         rule: rule(with)?,
         whole: depth >= horizon,
         depth,
-        most: told.most,
-        span: told.span(),
+        most: parameters.most,
+        span: parameters.span(),
         value: vec![Value::default(); pairs],
         shallower: vec![Value::default(); pairs],
         estimator,
-        known: Vec::new(),
+        estimates: Vec::new(),
         stale: true,
     })
 }
@@ -93,7 +93,7 @@ struct Value {
 /// The learner.
 #[derive(Clone, Debug)]
 struct FeedBalLookahead {
-    estimator: Estimator,
+    estimator: GainEstimator,
     rule: Rule,
     depth: usize,
     /// Whether it looks to the end.
@@ -104,14 +104,14 @@ struct FeedBalLookahead {
     value: Vec<Value>,
     /// Room for the same at one step less.
     shallower: Vec<Value>,
-    known: Vec<(usize, Known)>,
+    estimates: Vec<(usize, GainEstimate)>,
     stale: bool,
 }
 
 impl FeedBalLookahead {
     /// Works out what the pairs are worth that a choice may lead to.
     fn look_ahead(&mut self) {
-        let pairs = self.estimator.chart.pairs();
+        let pairs = self.estimator.graph.pairs();
         if self.whole {
             // Later steps first, in place: every value stands on values to the end.
             for pair in (0..pairs).rev() {
@@ -142,7 +142,7 @@ impl FeedBalLookahead {
         if !goes_on {
             return best;
         }
-        for edge in self.estimator.chart.edges(pair) {
+        for edge in self.estimator.graph.edges(pair) {
             let Some((value, _)) = self.edge(edge) else {
                 best.upper = self.most;
                 continue;
@@ -159,14 +159,14 @@ impl FeedBalLookahead {
     /// What an edge is worth by the values of the pairs that may follow, and how often it was followed; none if it
     /// never was, or if nothing is known of where it led.
     fn edge(&mut self, edge: usize) -> Option<(Value, u64)> {
-        let Estimator {
-            chart,
-            evidence,
+        let GainEstimator {
+            graph,
+            counts,
             mixture,
             sigma2_cost,
             ..
         } = &mut self.estimator;
-        let costs = evidence.cost[edge];
+        let costs = counts.cost[edge];
         if costs.count == 0 {
             return None;
         }
@@ -174,17 +174,17 @@ impl FeedBalLookahead {
         let mut sum = Value::default();
         let (mut second, mut errors) = (0.0, 0.0);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        let arrows = chart.arrows(edge);
-        for arrow in arrows.clone() {
-            let next = chart.next(arrow);
+        let transitions = graph.transitions(edge);
+        for transition in transitions.clone() {
+            let next = graph.next(transition);
             let value = self.value[next];
             least = least.min(value.lower);
             most = most.max(value.upper);
-            let p = evidence.followed[arrow] as f64 / n;
+            let p = counts.followed[transition] as f64 / n;
             if p == 0.0 {
                 continue;
             }
-            if evidence.reward[next].count == 0 {
+            if counts.reward[next].count == 0 {
                 return None;
             }
             sum.mean += p * value.mean;
@@ -193,7 +193,7 @@ impl FeedBalLookahead {
             second += p * value.mean * value.mean;
             errors += p * p * value.se * value.se;
         }
-        let spread = if arrows.len() > 1 {
+        let spread = if transitions.len() > 1 {
             (most - least).min(self.span)
         } else {
             0.0
@@ -217,15 +217,15 @@ impl Learner for FeedBalLookahead {
         if std::mem::take(&mut self.stale) {
             self.look_ahead();
         }
-        let Some(pair) = self.estimator.chart.find(t, x) else {
+        let Some(pair) = self.estimator.graph.find(t, x) else {
             return Action::Stop;
         };
         let stop = self.estimator.reward(pair);
-        self.known.clear();
-        for edge in self.estimator.chart.edges(pair) {
-            let known = match self.edge(edge) {
-                None => Known::NOTHING,
-                Some((value, count)) => Known {
+        self.estimates.clear();
+        for edge in self.estimator.graph.edges(pair) {
+            let estimates = match self.edge(edge) {
+                None => GainEstimate::UNOBSERVED,
+                Some((value, count)) => GainEstimate {
                     mean: value.mean,
                     upper: value.upper,
                     width: (value.upper - value.mean).max(value.mean - value.lower),
@@ -233,10 +233,10 @@ impl Learner for FeedBalLookahead {
                     count,
                 },
             };
-            let action = self.estimator.chart.action(edge);
-            self.known.push((action, known.against(stop)));
+            let action = self.estimator.graph.action(edge);
+            self.estimates.push((action, estimates.against(stop)));
         }
-        self.rule.choose(stop, &self.known)
+        self.rule.choose(stop, &self.estimates)
     }
 
     fn learn(&mut self, episode: &Episode) {
@@ -288,7 +288,7 @@ mod tests {
         // Costs 0.1 and 0.2; at step 2, state 1 there is nothing, at step 3, state 0 there is 0.8.
         learner.learn(&after(&[(0, 1), (0, 0)], &[0.1, 0.2], &[0.5, 0.0, 0.8]));
         learner.look_ahead();
-        let pair = learner.estimator.chart.find(2, 1).unwrap();
+        let pair = learner.estimator.graph.find(2, 1).unwrap();
         let (value, count) = learner.edge(0).unwrap();
         assert_eq!(count, 1);
         assert!((learner.value[pair].mean - 0.6).abs() < 1e-12);

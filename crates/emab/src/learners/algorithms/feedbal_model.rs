@@ -32,9 +32,9 @@ use crate::learner::{Estimate, Learner};
 use crate::learners::LearnerError;
 use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::Parameter;
-use crate::learners::support::estimator::{Estimator, Law};
+use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, SIGMA2};
-use crate::learners::support::trust::{Known, Rule};
+use crate::learners::support::trust::{GainEstimate, Rule};
 use crate::parameter::{FeedbackSpread, Sigma2};
 use crate::rng::Stream;
 use crate::spec::Action;
@@ -70,14 +70,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         RHO,
     ],
     build: |with| {
-        let law = with.word(
+        let feedback_bound = with.word(
             "width",
-            &[("joint", Law::Joint), ("bernstein", Law::Bernstein)],
+            &[("joint", FeedbackBound::Joint), ("bernstein", FeedbackBound::Bernstein)],
         )?;
         Ok(BuiltLearner::other(FeedBalModel {
-            estimator: Estimator::new(with, law, true, law.bounds(), with.spread()?.get())?,
+            estimator: GainEstimator::new(with, feedback_bound, true, feedback_bound.bounds(), with.spread()?.get())?,
             rule: rule(with)?,
-            known: Vec::new(),
+            estimates: Vec::new(),
         }))
     },
 };
@@ -134,44 +134,45 @@ pub(crate) fn rule(with: &Build<'_>) -> Result<Rule, LearnerError> {
         trust: with.within("trust", 1.0, 1e6)?,
         explore: with.within("explore", 0.0, 1e6)?,
     };
-    with.word("rule", &[("trust", trust), ("boldest", Rule::Boldest)])
+    with.word("rule", &[("trust", trust), ("boldest", Rule::UpperBound)])
 }
 
 /// `feedbal:width=bernstein`: FeedBAL's own estimates and its own rule, with this width.
 pub(crate) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
     Ok(FeedBalModel {
-        estimator: Estimator::new(
+        estimator: GainEstimator::new(
             with,
-            Law::Bernstein,
+            FeedbackBound::Bernstein,
             false,
-            Law::Bernstein.bounds(),
+            FeedbackBound::Bernstein.bounds(),
             with.spread()?.get(),
         )?,
-        rule: Rule::Boldest,
-        known: Vec::new(),
+        rule: Rule::UpperBound,
+        estimates: Vec::new(),
     })
 }
 
 /// The learner.
 #[derive(Clone, Debug)]
 pub(crate) struct FeedBalModel {
-    estimator: Estimator,
+    estimator: GainEstimator,
     rule: Rule,
-    known: Vec<(usize, Known)>,
+    estimates: Vec<(usize, GainEstimate)>,
 }
 
 impl Learner for FeedBalModel {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        let Some(pair) = self.estimator.chart.find(t, x) else {
+        let Some(pair) = self.estimator.graph.find(t, x) else {
             return Action::Stop;
         };
         let stop = self.estimator.reward(pair);
-        self.known.clear();
-        for edge in self.estimator.chart.edges(pair) {
-            let known = self.estimator.gain(edge).against(stop);
-            self.known.push((self.estimator.chart.action(edge), known));
+        self.estimates.clear();
+        for edge in self.estimator.graph.edges(pair) {
+            let estimates = self.estimator.gain(edge).against(stop);
+            self.estimates
+                .push((self.estimator.graph.action(edge), estimates));
         }
-        self.rule.choose(stop, &self.known)
+        self.rule.choose(stop, &self.estimates)
     }
 
     fn learn(&mut self, episode: &Episode) {
@@ -252,7 +253,7 @@ mod tests {
             let logs = 2.0 * log + (1.0 + n / rho).ln();
             (0.2 * (n + rho) / (n * n) * logs).sqrt()
         };
-        let law = |rho: f64| {
+        let feedback_bound = |rho: f64| {
             let sd = (16.0 / 3.0 + 2.0 / 3.0 * 2.25 - (7.0_f64 / 3.0).powi(2)).sqrt();
             let unsure = width(1.0, rho).powi(2) / 3.0 + 2.0 / 3.0 * width(2.0, rho).powi(2);
             (2.0 * b).sqrt() * (sd + unsure.sqrt()) + 7.0 / 3.0 * 2.0 * b
@@ -262,13 +263,13 @@ mod tests {
         let spreads: f64 = 0.1 * 6.0 / 9.0 + p * p * 0.2 * 4.0 + q * q * 0.2 * 5.0 / 4.0;
         let logs = 2.0 * log + 2.0_f64.ln() + (4.0_f64 / 3.0).ln() + (5.0_f64 / 3.0).ln();
         let estimate = pooled.estimate(1, 0, Action::Continue(0)).unwrap();
-        assert!((estimate.width - (spreads * logs).sqrt() - law(3.0)).abs() < 1e-12);
+        assert!((estimate.width - (spreads * logs).sqrt() - feedback_bound(3.0)).abs() < 1e-12);
         // FeedBAL's own estimate: the mean of 0.9, 1.7 and 3.8, with the noise of both.
         let mut direct = taught(&format!("feedbal:{noise}"));
         let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();
         assert!((estimate.mean - 6.4 / 3.0).abs() < 1e-12);
         let noise = (0.3 * 4.0 / 9.0 * (2.0 * log + 4.0_f64.ln())).sqrt();
-        assert!((estimate.width - noise - law(1.0)).abs() < 1e-12);
+        assert!((estimate.width - noise - feedback_bound(1.0)).abs() < 1e-12);
     }
 
     #[test]
@@ -280,8 +281,8 @@ mod tests {
             learner.learn(&after(&[(0, 0)], &[f64::NAN], &[0.6, 4.0]));
             learner
         };
-        let told = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,delta=0.1";
-        let mut pooled = taught(&format!("feedbal-model:rho=3,{told}"));
+        let parameters = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,delta=0.1";
+        let mut pooled = taught(&format!("feedbal-model:rho=3,{parameters}"));
         let stop = pooled.estimate(1, 0, Action::Stop).unwrap();
         assert_eq!(stop.count, 2);
         assert!((stop.mean - 0.65).abs() < 1e-12);
@@ -293,15 +294,15 @@ mod tests {
         let logs = 2.0 * 110.0_f64.ln() + (5.0_f64 / 3.0).ln() + 2.0 * (4.0_f64 / 3.0).ln();
         assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
         // FeedBAL's own estimate has one gain in it, 1 - 0.1, and so the law has one feedback: KT(0, 1) = 1/2.
-        let mut direct = taught(&format!("feedbal:width=bernstein,{told}"));
+        let mut direct = taught(&format!("feedbal:width=bernstein,{parameters}"));
         let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();
         assert_eq!(estimate.count, 1);
         assert!((estimate.mean - 0.9).abs() < 1e-12);
         let log = 140.0_f64.ln();
         let b = log + 2.0_f64.ln();
         let noise = |proxy: f64| (proxy * 2.0 * (2.0 * log + 2.0_f64.ln())).sqrt();
-        let law = (2.0 * b).sqrt() * noise(0.2) + 7.0 / 3.0 * 2.0 * b;
-        assert!((estimate.width - noise(0.3) - law).abs() < 1e-12);
+        let feedback_bound = (2.0 * b).sqrt() * noise(0.2) + 7.0 / 3.0 * 2.0 * b;
+        assert!((estimate.width - noise(0.3) - feedback_bound).abs() < 1e-12);
         // Its rewards are all that are known, as before.
         assert_eq!(direct.estimate(1, 0, Action::Stop).unwrap().count, 2);
         assert_eq!(direct.estimate(2, 0, Action::Stop).unwrap().count, 1);

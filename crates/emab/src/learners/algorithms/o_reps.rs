@@ -9,7 +9,7 @@
 //! - after episode `k` the loss is estimated by `l̂(x,a) = l(x,a) / q_k(x,a)` where it was seen, and 0 elsewhere;
 //! - `q_{k+1}` minimises `eta <q, l̂> + D(q || q_k)` over all occupancy measures. It is
 //!   `q_k(x,a) exp(v(x) - eta l̂(x,a) - sum_y P(y|x,a) v(y))`, up to a factor per layer, with the `v` that minimises the
-//!   dual: see [`Flow::nearest`], which solves it. `v` is not the value of a soft Bellman recursion, since `D` is that of
+//!   dual: see [`OccupancyGraph::project`], which solves it. `v` is not the value of a soft Bellman recursion, since `D` is that of
 //!   the joint measure and counts a rare state for little;
 //! - `eta = sqrt(L ln(|X||A|/L) / (T |X||A|))` for `T` episodes, and the regret is at most
 //!   `2 sqrt(L |X||A| T ln(|X||A|/L))`, whatever the losses, if they lie in `[0, 1]`.
@@ -35,7 +35,7 @@ use crate::learners::LearnerError;
 use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::registry::parameter::{Parameter, ParameterValue};
 use crate::learners::support::tabular::{
-    Flow, LEAST, MOST, REVEAL, TabularParameters, TransitionGraph,
+    LEAST, MOST, OccupancyGraph, REVEAL, TabularParameters, TransitionGraph,
 };
 use crate::parameter::ParameterError;
 use crate::rng::{Role, Stream};
@@ -62,21 +62,22 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     ],
     build: |with| {
         let problem = with.problem()?;
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
-        let flow = Flow::new(&chart, &problem).map_err(|error| with.oracle(error))?;
-        if flow.all_ways() > MAX_WAYS {
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        let occupancy =
+            OccupancyGraph::new(&graph, &problem).map_err(|error| with.oracle(error))?;
+        if occupancy.choice_count() > MAX_WAYS {
             return Err(LearnerError::DoesNotApply {
                 learner: with.learner,
                 why: format!(
                     "it solves a problem in all actions of all step-state pairs after every episode, and there are {}, \
                      more than {MAX_WAYS}; a coarser state, fewer actions or a shorter horizon helps",
-                    flow.all_ways()
+                    occupancy.choice_count()
                 ),
             });
         }
         Ok(BuiltLearner::other(OReps::new(
-            chart,
-            flow,
+            graph,
+            occupancy,
             TabularParameters::new(with)?,
             eta(with)?,
         )))
@@ -103,9 +104,9 @@ fn eta(with: &Build<'_>) -> Result<Option<f64>, LearnerError> {
 /// The learner.
 #[derive(Clone, Debug)]
 struct OReps {
-    chart: TransitionGraph,
-    flow: Flow,
-    told: TabularParameters,
+    graph: TransitionGraph,
+    occupancy: OccupancyGraph,
+    parameters: TabularParameters,
     /// As it was set; none for the doubling trick.
     fixed: Option<f64>,
     /// `pi_1`, by way.
@@ -123,30 +124,30 @@ struct OReps {
 
 impl OReps {
     fn new(
-        chart: TransitionGraph,
-        flow: Flow,
-        told: TabularParameters,
+        graph: TransitionGraph,
+        occupancy: OccupancyGraph,
+        parameters: TabularParameters,
         fixed: Option<f64>,
     ) -> OReps {
-        let ways = flow.all_ways();
-        let nodes = (0..chart.pairs()).filter_map(|pair| flow.node(pair));
-        let mut even = vec![0.0; ways];
+        let choices = occupancy.choice_count();
+        let nodes = (0..graph.pairs()).filter_map(|pair| occupancy.node(pair));
+        let mut even = vec![0.0; choices];
         for node in nodes {
-            let chance = 1.0 / flow.ways(node).len() as f64;
-            even[flow.ways(node)].fill(chance);
+            let chance = 1.0 / occupancy.choices(node).len() as f64;
+            even[occupancy.choices(node)].fill(chance);
         }
-        let first = flow.nearest(&vec![0.0; ways], &flow.occupancy(&even));
+        let first = occupancy.project(&vec![0.0; choices], &occupancy.occupancy(&even));
         OReps {
-            q: flow.occupancy(&first),
+            q: occupancy.occupancy(&first),
             policy: first.clone(),
             first,
             epoch: 1,
             over: 0,
             stream: Stream::new(0, 0, Role::Learner),
-            log_weight: vec![0.0; ways],
-            chart,
-            flow,
-            told,
+            log_weight: vec![0.0; choices],
+            graph,
+            occupancy,
+            parameters,
             fixed,
         }
     }
@@ -154,36 +155,38 @@ impl OReps {
     /// `eta`.
     fn eta(&self) -> f64 {
         self.fixed.unwrap_or_else(|| {
-            let (layers, _) = self.chart.place(self.chart.pairs() - 1);
-            let (layers, ways) = (layers as f64, self.flow.all_ways() as f64);
-            let divergence = layers * (1.0 + libm::log(ways / layers));
-            (divergence / (self.epoch as f64 * ways)).sqrt()
+            let (layers, _) = self.graph.step_state(self.graph.pairs() - 1);
+            let (layers, choices) = (layers as f64, self.occupancy.choice_count() as f64);
+            let divergence = layers * (1.0 + libm::log(choices / layers));
+            (divergence / (self.epoch as f64 * choices)).sqrt()
         })
     }
 
     /// Shows the losses of an episode that were seen, each with its way and the chance that it would be.
     fn losses(&self, episode: &Episode, mut show: impl FnMut(usize, f64, f64)) {
-        let span = self.told.span();
+        let span = self.parameters.span();
         let unit = if span > 0.0 { 1.0 / span } else { 1.0 };
         for (i, &x) in episode.states.iter().enumerate() {
-            let pair = self.chart.find(i + 1, x);
-            let Some(node) = pair.and_then(|pair| self.flow.node(pair)) else {
+            let pair = self.graph.find(i + 1, x);
+            let Some(node) = pair.and_then(|pair| self.occupancy.node(pair)) else {
                 return;
             };
-            let ways = self.flow.ways(node);
-            let stop = ways.end - 1;
+            let choices = self.occupancy.choices(node);
+            let stop = choices.end - 1;
             if let Some(&reward) = episode.rewards.get(i) {
-                let loss = (self.told.most - reward) * unit;
-                if self.told.reveal {
-                    show(stop, loss, self.q[ways.clone()].iter().sum());
+                let loss = (self.parameters.most - reward) * unit;
+                if self.parameters.reveal {
+                    show(stop, loss, self.q[choices.clone()].iter().sum());
                 } else if i + 1 == episode.states.len() {
                     show(stop, loss, self.q[stop]);
                 }
             }
             if let (Some(&a), Some(&cost)) = (episode.actions.get(i), episode.costs.get(i))
-                && let Some(way) = ways.clone().find(|&way| self.flow.action(way) == Some(a))
+                && let Some(choice) = choices
+                    .clone()
+                    .find(|&choice| self.occupancy.action(choice) == Some(a))
             {
-                show(way, cost * unit, self.q[way]);
+                show(choice, cost * unit, self.q[choice]);
             }
         }
     }
@@ -191,22 +194,25 @@ impl OReps {
     /// Back to `q_1`.
     fn begin(&mut self) {
         self.policy.clone_from(&self.first);
-        self.q = self.flow.occupancy(&self.policy);
+        self.q = self.occupancy.occupancy(&self.policy);
         self.over = 0;
     }
 }
 
 impl Learner for OReps {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        let pair = self.chart.find(t, x);
-        let Some(node) = pair.and_then(|pair| self.flow.node(pair)) else {
+        let pair = self.graph.find(t, x);
+        let Some(node) = pair.and_then(|pair| self.occupancy.node(pair)) else {
             return Action::Stop;
         };
         let mut draw = self.stream.uniform();
-        for way in self.flow.ways(node) {
-            draw -= self.policy[way];
+        for choice in self.occupancy.choices(node) {
+            draw -= self.policy[choice];
             if draw < 0.0 {
-                return self.flow.action(way).map_or(Action::Stop, Action::Continue);
+                return self
+                    .occupancy
+                    .action(choice)
+                    .map_or(Action::Stop, Action::Continue);
             }
         }
         Action::Stop
@@ -221,14 +227,14 @@ impl Learner for OReps {
         for (log, q) in log_weight.iter_mut().zip(&self.q) {
             *log = libm::log(*q);
         }
-        self.losses(episode, |way, loss, chance| {
+        self.losses(episode, |choice, loss, chance| {
             // What it would never do itself says nothing: somebody else chose.
             if chance > 0.0 {
-                log_weight[way] -= (eta * loss / chance).max(-1.0);
+                log_weight[choice] -= (eta * loss / chance).max(-1.0);
             }
         });
-        self.policy = self.flow.nearest(&log_weight, &self.q);
-        self.q = self.flow.occupancy(&self.policy);
+        self.policy = self.occupancy.project(&log_weight, &self.q);
+        self.q = self.occupancy.occupancy(&self.policy);
         self.log_weight = log_weight;
         self.over += 1;
         if self.fixed.is_none() && self.over == self.epoch {
@@ -249,15 +255,23 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
     use crate::learners::{LearnerConfig, LearnerDefaults};
     use crate::model::{Model, Problem};
     use crate::spec::{Names, Spec};
 
     fn learner(problem: &Problem, reveal: bool, eta: Option<f64>) -> OReps {
-        let chart = TransitionGraph::new("o-reps", problem.spec()).unwrap();
-        let flow = Flow::new(&chart, problem).unwrap();
-        OReps::new(chart, flow, TabularParameters { reveal, ..told() }, eta)
+        let graph = TransitionGraph::new("o-reps", problem.spec()).unwrap();
+        let occupancy = OccupancyGraph::new(&graph, problem).unwrap();
+        OReps::new(
+            graph,
+            occupancy,
+            TabularParameters {
+                reveal,
+                ..parameters()
+            },
+            eta,
+        )
     }
 
     /// Stop at once, or go on and stop then; the reward is never looked at.
@@ -327,22 +341,22 @@ mod tests {
         for reveal in [false, true] {
             let problem = patience();
             let learner = learner(&problem, reveal, Some(0.1));
-            let mut mean = vec![0.0; learner.flow.all_ways()];
+            let mut mean = vec![0.0; learner.occupancy.choice_count()];
             for paths in [vec![vec![]], paths(1), paths(2)] {
                 for path in paths {
                     let (mut chance, mut node) = (1.0, 0);
                     for &(a, f) in &path {
-                        let way = learner.flow.ways(node).start + a;
-                        chance *= 0.5 * learner.policy[way];
-                        let t = learner.chart.place(node).0;
-                        node = learner.chart.find(t + 1, f).unwrap();
+                        let choice = learner.occupancy.choices(node).start + a;
+                        chance *= 0.5 * learner.policy[choice];
+                        let t = learner.graph.step_state(node).0;
+                        node = learner.graph.find(t + 1, f).unwrap();
                     }
-                    chance *= learner.policy[learner.flow.ways(node).end - 1];
+                    chance *= learner.policy[learner.occupancy.choices(node).end - 1];
                     let rewards: Vec<f64> = [0.5, 0.1, 0.9][..path.len() + 1].to_vec();
                     let costs: Vec<f64> = [0.2, 0.3][..path.len()].to_vec();
                     let episode = after(&path, &costs, &rewards);
-                    learner.losses(&episode, |way, loss, seen| {
-                        mean[way] += chance * loss / seen
+                    learner.losses(&episode, |choice, loss, seen| {
+                        mean[choice] += chance * loss / seen
                     });
                 }
             }

@@ -48,10 +48,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     parameters: &[SCALE],
     build: |with| {
         let problem = with.problem()?;
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
-        let gain = gains(&chart, &problem)?;
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        let gain = gains(&graph, &problem)?;
         Ok(BuiltLearner::other(Oasm::new(
-            chart,
+            graph,
             gain,
             TabularParameters::new(with)?.scale,
         )))
@@ -62,7 +62,7 @@ const FAILS: usize = 0;
 const WORKS: usize = 1;
 
 /// `ḡ` by edge; an error where the problem is not of the form that this learner is made for.
-fn gains(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, LearnerError> {
+fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, LearnerError> {
     let learner = ENTRY.name;
     let refused = |why: String| LearnerError::DoesNotApply { learner, why };
     let spec = problem.spec();
@@ -72,9 +72,9 @@ fn gains(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
             "its items fail (feedback 0) or work (feedback 1), and there are {feedbacks} feedbacks"
         )));
     }
-    let taken = items(chart, problem)?;
-    let reward = (0..chart.pairs()).map(|pair| {
-        let (t, x) = chart.place(pair);
+    let taken = items(graph, problem)?;
+    let reward = (0..graph.pairs()).map(|pair| {
+        let (t, x) = graph.step_state(pair);
         problem.reward(t, x).map_err(|error| LearnerError::Oracle {
             learner,
             error: OracleError::from(error),
@@ -83,38 +83,42 @@ fn gains(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
     let reward: Vec<f64> = reward.collect::<Result<_, _>>()?;
     let same =
         |one: f64, other: f64| (one - other).abs() <= 1e-9 * (1.0 + one.abs().max(other.abs()));
-    let place = |pair| {
-        let (t, x) = chart.place(pair);
+    let step_state = |pair| {
+        let (t, x) = graph.step_state(pair);
         format!("t = {t}, x = {x}")
     };
 
     let mut worth: HashMap<&[usize], usize> = HashMap::new();
-    for pair in 0..chart.pairs() {
+    for pair in 0..graph.pairs() {
         let first = *worth.entry(&taken[pair]).or_insert(pair);
         if !same(reward[first], reward[pair]) {
             return Err(refused(format!(
                 "the order of the items must not matter, and the reward is {} at {} and {} at {} after the same ones",
                 reward[first],
-                place(first),
+                step_state(first),
                 reward[pair],
-                place(pair)
+                step_state(pair)
             )));
         }
     }
 
-    let mut gain = vec![0.0; chart.all_edges()];
+    let mut gain = vec![0.0; graph.edge_count()];
     // By item: its gain in the pair that is looked at; infinite where it may not be taken.
-    let mut here = vec![f64::INFINITY; chart.actions()];
-    for pair in (0..chart.pairs()).rev() {
-        for edge in chart.edges(pair) {
+    let mut here = vec![f64::INFINITY; graph.actions()];
+    for pair in (0..graph.pairs()).rev() {
+        for edge in graph.edges(pair) {
             let item = || {
                 format!(
                     "`{}` at {}",
-                    spec.actions().name(chart.action(edge)),
-                    place(pair)
+                    spec.actions().name(graph.action(edge)),
+                    step_state(pair)
                 )
             };
-            let after = |f| chart.arrow(edge, f).map(|arrow| chart.next(arrow));
+            let after = |f| {
+                graph
+                    .transition(edge, f)
+                    .map(|transition| graph.next(transition))
+            };
             let before = reward[pair];
             if let Some(failed) = after(FAILS)
                 && !same(reward[failed], before)
@@ -140,24 +144,24 @@ fn gains(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
         }
         // Pairs that follow have higher numbers, so their gains are known by now.
         here.fill(f64::INFINITY);
-        for edge in chart.edges(pair) {
-            here[chart.action(edge)] = gain[edge];
+        for edge in graph.edges(pair) {
+            here[graph.action(edge)] = gain[edge];
         }
-        for next in chart
+        for next in graph
             .edges(pair)
-            .flat_map(|edge| chart.arrows(edge))
-            .map(|arrow| chart.next(arrow))
+            .flat_map(|edge| graph.transitions(edge))
+            .map(|transition| graph.next(transition))
         {
-            for later in chart.edges(next) {
-                let item = chart.action(later);
+            for later in graph.edges(next) {
+                let item = graph.action(later);
                 if gain[later] > here[item] && !same(gain[later], here[item]) {
                     return Err(refused(format!(
                         "the reward is not submodular: `{}` gains {} at {} and more, {}, after another item at {}",
                         spec.actions().name(item),
                         here[item],
-                        place(pair),
+                        step_state(pair),
                         gain[later],
-                        place(next)
+                        step_state(next)
                     )));
                 }
             }
@@ -167,16 +171,16 @@ fn gains(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
 }
 
 /// By pair: the items taken before it with their states, in order; the state must tell them, and none comes twice.
-fn items(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, LearnerError> {
+fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, LearnerError> {
     let learner = ENTRY.name;
-    let mut taken: Vec<Option<Vec<usize>>> = vec![None; chart.pairs()];
+    let mut taken: Vec<Option<Vec<usize>>> = vec![None; graph.pairs()];
     taken[0] = Some(Vec::new());
-    for pair in 0..chart.pairs() {
+    for pair in 0..graph.pairs() {
         // Every pair but the first is the next of an earlier one.
         let known = taken[pair].clone().unwrap_or_default();
-        let (t, x) = chart.place(pair);
-        for edge in chart.edges(pair) {
-            let item = chart.action(edge);
+        let (t, x) = graph.step_state(pair);
+        for edge in graph.edges(pair) {
+            let item = graph.action(edge);
             if known.iter().any(|taken| taken / 2 == item) {
                 let name = problem.spec().actions().name(item);
                 return Err(LearnerError::DoesNotApply {
@@ -188,18 +192,18 @@ fn items(chart: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, 
                 });
             }
             for f in [FAILS, WORKS] {
-                let Some(arrow) = chart.arrow(edge, f) else {
+                let Some(transition) = graph.transition(edge, f) else {
                     continue;
                 };
                 let mut after = known.clone();
                 after.push(2 * item + f);
                 after.sort_unstable();
-                let next = chart.next(arrow);
+                let next = graph.next(transition);
                 match &taken[next] {
                     None => taken[next] = Some(after),
                     Some(other) if *other == after => {}
                     Some(_) => {
-                        let (t, x) = chart.place(next);
+                        let (t, x) = graph.step_state(next);
                         return Err(LearnerError::DoesNotApply {
                             learner,
                             why: format!(
@@ -225,7 +229,7 @@ struct Item {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Oasm {
-    chart: TransitionGraph,
+    graph: TransitionGraph,
     /// By edge.
     gain: Vec<f64>,
     scale: f64,
@@ -234,11 +238,11 @@ struct Oasm {
 }
 
 impl Oasm {
-    fn new(chart: TransitionGraph, gain: Vec<f64>, scale: f64) -> Oasm {
+    fn new(graph: TransitionGraph, gain: Vec<f64>, scale: f64) -> Oasm {
         Oasm {
-            items: vec![Item::default(); chart.actions()],
+            items: vec![Item::default(); graph.actions()],
             episodes: 0,
-            chart,
+            graph,
             gain,
             scale,
         }
@@ -246,7 +250,7 @@ impl Oasm {
 
     /// What an edge could gain: `(p̂ + c) ḡ`.
     fn index(&self, edge: usize) -> f64 {
-        let (gain, Item { seen, worked }) = (self.gain[edge], self.items[self.chart.action(edge)]);
+        let (gain, Item { seen, worked }) = (self.gain[edge], self.items[self.graph.action(edge)]);
         if seen == 0 {
             return f64::INFINITY;
         }
@@ -258,18 +262,18 @@ impl Oasm {
 
 impl Learner for Oasm {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        let Some(pair) = self.chart.find(t, x) else {
+        let Some(pair) = self.graph.find(t, x) else {
             return Action::Stop;
         };
         let mut best = (None, f64::NEG_INFINITY);
-        for edge in self.chart.edges(pair).filter(|&edge| self.gain[edge] > 0.0) {
+        for edge in self.graph.edges(pair).filter(|&edge| self.gain[edge] > 0.0) {
             let index = self.index(edge);
             if index > best.1 {
                 best = (Some(edge), index);
             }
         }
         best.0.map_or(Action::Stop, |edge| {
-            Action::Continue(self.chart.action(edge))
+            Action::Continue(self.graph.action(edge))
         })
     }
 
@@ -331,9 +335,9 @@ mod tests {
     }
 
     fn learner(problem: &Problem) -> Result<Oasm, LearnerError> {
-        let chart = TransitionGraph::new("oasm", problem.spec())?;
-        let gain = gains(&chart, problem)?;
-        Ok(Oasm::new(chart, gain, 1.0))
+        let graph = TransitionGraph::new("oasm", problem.spec())?;
+        let gain = gains(&graph, problem)?;
+        Ok(Oasm::new(graph, gain, 1.0))
     }
 
     fn refusal(problem: &Problem) -> String {
@@ -368,8 +372,8 @@ mod tests {
         }
         assert_eq!(learner.choose(1, 0), Action::Continue(1));
         // Item 1 works: item 0 now gains 1 alone, and item 3 has the largest index.
-        let pair = learner.chart.find(2, 6).unwrap();
-        let edge = learner.chart.edge(pair, 0).unwrap();
+        let pair = learner.graph.find(2, 6).unwrap();
+        let edge = learner.graph.edge(pair, 0).unwrap();
         assert!((learner.index(edge) - by_hand[0] / 5.0).abs() < 1e-12);
         assert_eq!(learner.choose(2, 6), Action::Continue(3));
         assert_eq!(learner.choose(3, 6 + 54), Action::Stop);
@@ -391,28 +395,37 @@ mod tests {
 
     #[test]
     fn it_says_why_it_does_not_apply() {
-        let told = refusal(&patience());
-        assert!(told.contains("may be taken again at t = 2"), "{told}");
-        let told = refusal(&coverage(|t, x| worth(x) - 0.1 * t as f64));
-        assert!(told.contains("leave the reward as it is"), "{told}");
-        let told = refusal(&coverage(|_, x| -worth(x)));
-        assert!(told.contains("must not lower"), "{told}");
+        let parameters = refusal(&patience());
+        assert!(
+            parameters.contains("may be taken again at t = 2"),
+            "{parameters}"
+        );
+        let parameters = refusal(&coverage(|t, x| worth(x) - 0.1 * t as f64));
+        assert!(
+            parameters.contains("leave the reward as it is"),
+            "{parameters}"
+        );
+        let parameters = refusal(&coverage(|_, x| -worth(x)));
+        assert!(parameters.contains("must not lower"), "{parameters}");
         let both = |x| f64::from(u8::from(item(x, 0) == 2 && item(x, 1) == 2));
-        let told = refusal(&coverage(move |_, x| both(x)));
-        assert!(told.contains("not submodular"), "{told}");
-        assert!(told.contains("gains 0 at t = 1, x = 0"), "{told}");
+        let parameters = refusal(&coverage(move |_, x| both(x)));
+        assert!(parameters.contains("not submodular"), "{parameters}");
+        assert!(
+            parameters.contains("gains 0 at t = 1, x = 0"),
+            "{parameters}"
+        );
 
         // Three feedbacks; and a state that forgets which item it was.
         let names = |n| Names::Count(n, "");
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 0.0);
         let three = Spec::new(2, names(1), names(1), names(3)).unwrap();
-        let told = refusal(&Problem::new("three", three, model.clone()));
-        assert!(told.contains("there are 3 feedbacks"), "{told}");
+        let parameters = refusal(&Problem::new("three", three, model.clone()));
+        assert!(parameters.contains("there are 3 feedbacks"), "{parameters}");
         let forgets = Spec::new(2, names(1), names(2), names(2)).unwrap();
-        let told = refusal(&Problem::new("forgets", forgets, model));
+        let parameters = refusal(&Problem::new("forgets", forgets, model));
         assert!(
-            told.contains("t = 2, x = 0 can be reached with different ones"),
-            "{told}"
+            parameters.contains("t = 2, x = 0 can be reached with different ones"),
+            "{parameters}"
         );
     }
 
@@ -434,7 +447,7 @@ mod tests {
             _ => 0.0,
         };
         let model = Model::new(|_t, _x, _a, _f| 0.5, reward);
-        let told = refusal(&Problem::new("order", spec, model));
-        assert!(told.contains("order of the items"), "{told}");
+        let parameters = refusal(&Problem::new("order", spec, model));
+        assert!(parameters.contains("order of the items"), "{parameters}");
     }
 }

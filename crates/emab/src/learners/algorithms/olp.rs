@@ -8,7 +8,7 @@
 //! 3. `h` solves the optimality equations of the estimated process with the actions of `D` alone, and `O(i)` are the
 //!    actions of `D(i)` that attain the maximum there;
 //! 4. every action has the index `U(a) = sup { r(i,a) + sum_j q(j) h(j) : ||q - p̂(.|i,a)||_1 <= sqrt(2 ln t / N(i,a)) }`,
-//!    a linear program, solved by hand in [`best_near`];
+//!    a linear program, solved by hand in [`max_over_l1_ball`];
 //! 5. if every `a` in `O(i)` has `N(i,a) < ln^2(N(i) + 1)`, and so is about to leave `D`, such an `a` is played; else one
 //!    with the largest index.
 //!
@@ -32,7 +32,7 @@ use crate::learner::Learner;
 use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, TabularParameters, TransitionGraph,
-    best_near,
+    max_over_l1_ball,
 };
 use crate::rng::Stream;
 use crate::spec::Action;
@@ -48,9 +48,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     choice_basis: ChoiceBasis::Tables,
     parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
     build: |with| {
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
         Ok(BuiltLearner::other(Olp::new(
-            chart,
+            graph,
             TabularParameters::new(with)?,
         )))
     },
@@ -58,10 +58,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 
 /// What is known, and the process that is estimated by it.
 #[derive(Clone, Debug)]
-struct Known {
-    chart: TransitionGraph,
-    told: TabularParameters,
-    evidence: Counts,
+struct Confidence {
+    graph: TransitionGraph,
+    parameters: TabularParameters,
+    counts: Counts,
 }
 
 /// `ln^2 n`, and 0 of 0.
@@ -70,54 +70,56 @@ fn log_squared(n: u64) -> f64 {
     log * log
 }
 
-impl Known {
+impl Confidence {
     /// `p̂` of the arrows of an edge.
     fn law(&self, edge: usize) -> impl Fn(usize) -> f64 {
-        let arrows = self.chart.arrows(edge).len() as u64;
-        let all = (arrows + self.evidence.count(edge)) as f64;
-        move |arrow| (1 + self.evidence.followed[arrow]) as f64 / all
+        let transitions = self.graph.transitions(edge).len() as u64;
+        let all = (transitions + self.counts.count(edge)) as f64;
+        move |transition| (1 + self.counts.followed[transition]) as f64 / all
     }
 
     /// How wide the mean of so many observations is at a time with this logarithm.
     fn noise(&self, seen: &Sums, log: f64) -> f64 {
-        self.told.scale * (2.0 * self.told.sigma2 * log / seen.count as f64).sqrt()
+        self.parameters.scale * (2.0 * self.parameters.sigma2 * log / seen.count as f64).sqrt()
     }
 
     /// The estimated worth of stopping.
     fn stop(&self, pair: usize) -> f64 {
-        let reward = &self.evidence.reward[pair];
+        let reward = &self.counts.reward[pair];
         match reward.count {
-            0 => self.told.most,
+            0 => self.parameters.most,
             _ => reward.mean(),
         }
     }
 
     /// The estimated worth of an edge, when what may follow it has these values.
     fn go(&self, edge: usize, value: &[f64]) -> f64 {
-        let arrows = self.chart.arrows(edge);
-        if arrows.is_empty() {
+        let transitions = self.graph.transitions(edge);
+        if transitions.is_empty() {
             return f64::NEG_INFINITY;
         }
         let law = self.law(edge);
-        let next = |arrow| law(arrow) * value[self.chart.next(arrow)];
-        arrows.map(next).sum::<f64>() - self.evidence.cost[edge].mean()
+        let next = |transition| law(transition) * value[self.graph.next(transition)];
+        transitions.map(next).sum::<f64>() - self.counts.cost[edge].mean()
     }
 
     /// Shows every action of `D` in a pair with its count and its estimated worth, in order, `stop` first.
     fn tried(&self, pair: usize, value: &[f64], mut show: impl FnMut(Action, u64, f64)) {
-        let (chart, evidence) = (&self.chart, &self.evidence);
-        let enough = log_squared(evidence.visits(chart, pair));
-        let stopped = evidence.reward[pair].count;
-        let counts = chart.edges(pair).map(|edge| evidence.count(edge));
-        let none = counts.chain([stopped]).all(|count| (count as f64) < enough);
+        let (graph, counts) = (&self.graph, &self.counts);
+        let enough = log_squared(counts.visits(graph, pair));
+        let stopped = counts.reward[pair].count;
+        let continued = graph.edges(pair).map(|edge| counts.count(edge));
+        let none = continued
+            .chain([stopped])
+            .all(|count| (count as f64) < enough);
         let shown = |count: u64| none || count as f64 >= enough;
         if shown(stopped) {
             show(Action::Stop, stopped, self.stop(pair));
         }
-        for edge in chart.edges(pair) {
-            let count = evidence.count(edge);
+        for edge in graph.edges(pair) {
+            let count = counts.count(edge);
             if shown(count) {
-                let action = Action::Continue(chart.action(edge));
+                let action = Action::Continue(graph.action(edge));
                 show(action, count, self.go(edge, value));
             }
         }
@@ -125,37 +127,39 @@ impl Known {
 
     /// `U` of `stop`.
     fn index_stop(&self, pair: usize, log: f64) -> f64 {
-        let reward = &self.evidence.reward[pair];
+        let reward = &self.counts.reward[pair];
         match reward.count {
-            0 => self.told.most,
-            _ => (reward.mean() + self.noise(reward, log)).min(self.told.most),
+            0 => self.parameters.most,
+            _ => (reward.mean() + self.noise(reward, log)).min(self.parameters.most),
         }
     }
 
     /// `U` of an edge.
     fn index(&self, edge: usize, log: f64, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
-        let n = self.evidence.count(edge);
+        let n = self.counts.count(edge);
         let radius = match n {
             0 => f64::INFINITY,
-            _ => self.told.scale * (2.0 * log / n as f64).sqrt(),
+            _ => self.parameters.scale * (2.0 * log / n as f64).sqrt(),
         };
-        let cost = &self.evidence.cost[edge];
+        let cost = &self.counts.cost[edge];
         let paid = match cost.count {
             0 => 0.0,
             _ => cost.mean() - self.noise(cost, log),
         };
         outcomes.clear();
-        let arrows = self.chart.arrows(edge);
+        let transitions = self.graph.transitions(edge);
         let law = self.law(edge);
-        outcomes.extend(arrows.map(|arrow| (value[self.chart.next(arrow)], law(arrow))));
-        (best_near(outcomes, radius) - paid).min(self.told.most)
+        outcomes.extend(
+            transitions.map(|transition| (value[self.graph.next(transition)], law(transition))),
+        );
+        (max_over_l1_ball(outcomes, radius) - paid).min(self.parameters.most)
     }
 }
 
 /// The learner.
 #[derive(Clone, Debug)]
 struct Olp {
-    known: Known,
+    confidence: Confidence,
     /// `h`, and of each pair one action of `O`: the first.
     plan: Plan,
     /// Steps of the episodes taken in.
@@ -165,26 +169,28 @@ struct Olp {
 }
 
 impl Olp {
-    fn new(chart: TransitionGraph, told: TabularParameters) -> Olp {
+    fn new(graph: TransitionGraph, parameters: TabularParameters) -> Olp {
         Olp {
-            plan: Plan::new(&chart, told.most),
+            plan: Plan::new(&graph, parameters.most),
             steps: 0,
             stale: true,
             outcomes: Vec::new(),
-            known: Known {
-                evidence: Counts::new(&chart, told.reveal),
-                chart,
-                told,
+            confidence: Confidence {
+                counts: Counts::new(&graph, parameters.reveal),
+                graph,
+                parameters,
             },
         }
     }
 
     /// The optimality equations of the estimated process with `D` alone.
     fn replan(&mut self) {
-        let Olp { known, plan, .. } = self;
-        for pair in (0..known.chart.pairs()).rev() {
+        let Olp {
+            confidence, plan, ..
+        } = self;
+        for pair in (0..confidence.graph.pairs()).rev() {
             let mut best = (Action::Stop, f64::NEG_INFINITY);
-            known.tried(pair, &plan.value, |action, _, worth| {
+            confidence.tried(pair, &plan.value, |action, _, worth| {
                 if worth > best.1 {
                     best = (action, worth);
                 }
@@ -195,10 +201,10 @@ impl Olp {
 
     /// Whether all of `O` is about to leave `D`.
     fn leaves(&self, pair: usize) -> bool {
-        let known = &self.known;
-        let soon = log_squared(known.evidence.visits(&known.chart, pair) + 1);
+        let confidence = &self.confidence;
+        let soon = log_squared(confidence.counts.visits(&confidence.graph, pair) + 1);
         let mut all = true;
-        known.tried(pair, &self.plan.value, |_, n, worth| {
+        confidence.tried(pair, &self.plan.value, |_, n, worth| {
             if worth == self.plan.value[pair] {
                 all &= (n as f64) < soon;
             }
@@ -209,16 +215,16 @@ impl Olp {
     /// The action of the largest index at a time with this logarithm; `stop` wins ties, then the lowest.
     fn optimistic(&mut self, pair: usize, log: f64) -> Action {
         let Olp {
-            known,
+            confidence,
             plan,
             outcomes,
             ..
         } = self;
-        let mut best = (Action::Stop, known.index_stop(pair, log));
-        for edge in known.chart.edges(pair) {
-            let index = known.index(edge, log, &plan.value, outcomes);
+        let mut best = (Action::Stop, confidence.index_stop(pair, log));
+        for edge in confidence.graph.edges(pair) {
+            let index = confidence.index(edge, log, &plan.value, outcomes);
             if index > best.1 {
-                best = (Action::Continue(known.chart.action(edge)), index);
+                best = (Action::Continue(confidence.graph.action(edge)), index);
             }
         }
         best.0
@@ -230,7 +236,7 @@ impl Learner for Olp {
         if std::mem::take(&mut self.stale) {
             self.replan();
         }
-        let Some(pair) = self.known.chart.find(t, x) else {
+        let Some(pair) = self.confidence.graph.find(t, x) else {
             return Action::Stop;
         };
         if self.leaves(pair) {
@@ -240,13 +246,15 @@ impl Learner for Olp {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.known.evidence.learn(&self.known.chart, episode);
+        self.confidence
+            .counts
+            .learn(&self.confidence.graph, episode);
         self.steps += episode.steps() as u64;
         self.stale = true;
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.known.evidence.clear();
+        self.confidence.counts.clear();
         self.steps = 0;
         self.stale = true;
     }
@@ -255,17 +263,17 @@ impl Learner for Olp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
 
     fn learner(scale: f64, reveal: bool) -> Olp {
-        let told = TabularParameters {
+        let parameters = TabularParameters {
             scale,
             reveal,
-            ..told()
+            ..parameters()
         };
         Olp::new(
             TransitionGraph::new("olp", patience().spec()).unwrap(),
-            told,
+            parameters,
         )
     }
 
@@ -276,22 +284,22 @@ mod tests {
         for feedback in [0, 1, 0, 0] {
             learner.learn(&after(&[(0, feedback)], &[0.1], &[0.5, 0.25]));
         }
-        let known = &learner.known;
+        let confidence = &learner.confidence;
         let (value, log) = ([0.0, 0.2, 0.8, 0.0, 0.0], 1.5_f64.ln());
-        assert!((known.law(0)(0) - 4.0 / 6.0).abs() < 1e-15);
+        assert!((confidence.law(0)(0) - 4.0 / 6.0).abs() < 1e-15);
         let estimate = 0.2 * 4.0 / 6.0 + 0.8 * 2.0 / 6.0 - 0.1;
-        assert!((known.go(0, &value) - estimate).abs() < 1e-15);
+        assert!((confidence.go(0, &value) - estimate).abs() < 1e-15);
         let (ball, noise) = ((2.0 * log / 4.0).sqrt(), (0.02 * log / 4.0).sqrt());
         let by_hand = estimate + 0.6 * ball / 2.0 + noise;
-        let index = known.index(0, log, &value, &mut Vec::new());
+        let index = confidence.index(0, log, &value, &mut Vec::new());
         assert!((index - by_hand).abs() < 1e-12, "{index} is not {by_hand}");
-        let stop = known.index_stop(1, log);
+        let stop = confidence.index_stop(1, log);
         assert!((stop - (0.25 + (0.02 * log / 3.0).sqrt())).abs() < 1e-12);
-        assert_eq!(known.stop(0), 1.0, "nobody has stopped there");
-        assert_eq!(known.index_stop(0, log), 1.0);
-        let untried = known.chart.edges(1).start;
+        assert_eq!(confidence.stop(0), 1.0, "nobody has stopped there");
+        assert_eq!(confidence.index_stop(0, log), 1.0);
+        let untried = confidence.graph.edges(1).start;
         let value = [0.0, 0.0, 0.0, 0.3, 0.6];
-        assert_eq!(known.index(untried, log, &value, &mut Vec::new()), 0.6);
+        assert_eq!(confidence.index(untried, log, &value, &mut Vec::new()), 0.6);
     }
 
     #[test]
@@ -303,13 +311,16 @@ mod tests {
         for (visits, kept) in [(2, true), (3, false)] {
             learner.learn(&after(&[(0, 0)], &[0.0], &[0.9, 0.1]));
             assert_eq!(
-                learner.known.evidence.visits(&learner.known.chart, 0),
+                learner
+                    .confidence
+                    .counts
+                    .visits(&learner.confidence.graph, 0),
                 visits
             );
             let mut actions = Vec::new();
             let value = [0.0, 0.1, 0.1, 0.0, 0.0];
             learner
-                .known
+                .confidence
                 .tried(0, &value, |action, _, _| actions.push(action));
             assert_eq!(actions.contains(&Action::Stop), kept);
             assert!(actions.contains(&Action::Continue(0)));

@@ -73,7 +73,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
         // The best of more draws is hardly better, and takes for ever.
         let psi = with.number("samples")?;
         if !(1.0..=10_000.0).contains(&psi) || psi.fract() != 0.0 {
@@ -86,10 +86,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             omega: with.positive("omega")?,
             kappa: with.positive("kappa")?,
         };
-        let told = TabularParameters::new(with)?;
+        let parameters = TabularParameters::new(with)?;
         Ok(BuiltLearner::other(Opsrl::new(
-            chart,
-            told,
+            graph,
+            parameters,
             sampling,
             prior_sd(with)?,
         )))
@@ -108,12 +108,12 @@ struct Sampling {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Opsrl {
-    chart: TransitionGraph,
+    graph: TransitionGraph,
     sampling: Sampling,
     sigma2: f64,
     reward_prior: Normal,
     cost_prior: Normal,
-    evidence: Counts,
+    counts: Counts,
     plan: Plan,
     /// By edge, then by pair for `stop`: how often it had been taken when the epoch began.
     before: Vec<u64>,
@@ -123,42 +123,42 @@ struct Opsrl {
 
 impl Opsrl {
     fn new(
-        chart: TransitionGraph,
-        told: TabularParameters,
+        graph: TransitionGraph,
+        parameters: TabularParameters,
         sampling: Sampling,
         prior_sd: f64,
     ) -> Opsrl {
-        let reward_prior = Normal::of_rewards(&told, prior_sd);
+        let reward_prior = Normal::of_rewards(&parameters, prior_sd);
         Opsrl {
             sampling,
-            sigma2: told.sigma2,
+            sigma2: parameters.sigma2,
             cost_prior: Normal {
                 mean: 0.0,
                 ..reward_prior
             },
             reward_prior,
-            evidence: Counts::new(&chart, told.reveal),
-            plan: Plan::new(&chart, told.most),
-            before: vec![0; chart.all_edges() + chart.pairs()],
+            counts: Counts::new(&graph, parameters.reveal),
+            plan: Plan::new(&graph, parameters.most),
+            before: vec![0; graph.edge_count() + graph.pairs()],
             over: true,
             stream: Stream::new(0, 0, Role::Learner),
-            chart,
+            graph,
         }
     }
 
     /// How often each action was taken, in the order of `before`.
     fn counts<'a>(
-        chart: &'a TransitionGraph,
-        evidence: &'a Counts,
+        graph: &'a TransitionGraph,
+        counts: &'a Counts,
     ) -> impl Iterator<Item = u64> + 'a {
-        let edges = (0..chart.all_edges()).map(|edge| evidence.count(edge));
-        edges.chain(evidence.reward.iter().map(|reward| reward.count))
+        let edges = (0..graph.edge_count()).map(|edge| counts.count(edge));
+        edges.chain(counts.reward.iter().map(|reward| reward.count))
     }
 
     fn begin_epoch(&mut self) {
-        let (chart, evidence, stream) = (&self.chart, &self.evidence, &mut self.stream);
+        let (graph, counts, stream) = (&self.graph, &self.counts, &mut self.stream);
         let (sampling, sigma2) = (self.sampling, self.sigma2);
-        let rewards: Vec<f64> = evidence
+        let rewards: Vec<f64> = counts
             .reward
             .iter()
             .map(|seen| {
@@ -168,23 +168,23 @@ impl Opsrl {
             .collect();
         let mut law = Vec::new();
         self.plan.solve(
-            chart,
+            graph,
             |pair| rewards[pair],
             |edge, value| {
-                let cost = self.cost_prior.given(&evidence.cost[edge], sigma2);
-                let arrows = chart.arrows(edge);
+                let cost = self.cost_prior.given(&counts.cost[edge], sigma2);
+                let transitions = graph.transitions(edge);
                 sampling.best(|| {
-                    sampling.draw(&evidence.followed[arrows.clone()], stream, &mut law);
+                    sampling.draw(&counts.followed[transitions.clone()], stream, &mut law);
                     let ahead: f64 = law
                         .iter()
-                        .zip(arrows.clone())
-                        .map(|(p, arrow)| p * value[chart.next(arrow)])
+                        .zip(transitions.clone())
+                        .map(|(p, transition)| p * value[graph.next(transition)])
                         .sum();
                     ahead - cost.draw(stream)
                 })
             },
         );
-        for (before, now) in self.before.iter_mut().zip(Self::counts(chart, evidence)) {
+        for (before, now) in self.before.iter_mut().zip(Self::counts(graph, counts)) {
             *before = now;
         }
     }
@@ -230,18 +230,18 @@ impl Learner for Opsrl {
         if std::mem::take(&mut self.over) {
             self.begin_epoch();
         }
-        self.plan.at(&self.chart, t, x)
+        self.plan.at(&self.graph, t, x)
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.evidence.learn(&self.chart, episode);
-        self.over |= Self::counts(&self.chart, &self.evidence)
+        self.counts.learn(&self.graph, episode);
+        self.over |= Self::counts(&self.graph, &self.counts)
             .zip(&self.before)
             .any(|(now, &before)| now > before && now >= 2 * before);
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.evidence.clear();
+        self.counts.clear();
         self.before.fill(0);
         self.over = true;
         self.stream = stream;
@@ -251,7 +251,7 @@ impl Learner for Opsrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
 
     const SAMPLING: Sampling = Sampling {
         psi: 10,
@@ -261,8 +261,16 @@ mod tests {
     };
 
     fn learner(sampling: Sampling, reveal: bool) -> Opsrl {
-        let chart = TransitionGraph::new("opsrl", patience().spec()).unwrap();
-        Opsrl::new(chart, TabularParameters { reveal, ..told() }, sampling, 0.5)
+        let graph = TransitionGraph::new("opsrl", patience().spec()).unwrap();
+        Opsrl::new(
+            graph,
+            TabularParameters {
+                reveal,
+                ..parameters()
+            },
+            sampling,
+            0.5,
+        )
     }
 
     #[test]

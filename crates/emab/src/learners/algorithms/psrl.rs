@@ -51,23 +51,25 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
-        let told = TabularParameters::new(with)?;
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        let parameters = TabularParameters::new(with)?;
         let (weight, sd) = (with.positive("prior")?, prior_sd(with)?);
-        Ok(BuiltLearner::other(Psrl::new(chart, told, weight, sd)))
+        Ok(BuiltLearner::other(Psrl::new(
+            graph, parameters, weight, sd,
+        )))
     },
 };
 
 /// The learner.
 #[derive(Clone, Debug)]
 struct Psrl {
-    chart: TransitionGraph,
+    graph: TransitionGraph,
     sigma2: f64,
     /// The weight of an arrow before anything was seen.
     weight: f64,
     reward_prior: Normal,
     cost_prior: Normal,
-    evidence: Counts,
+    counts: Counts,
     process: Process,
     plan: Plan,
     /// Whether some process was drawn since the reset.
@@ -87,54 +89,59 @@ struct Process {
 }
 
 impl Psrl {
-    fn new(chart: TransitionGraph, told: TabularParameters, weight: f64, prior_sd: f64) -> Psrl {
-        let reward_prior = Normal::of_rewards(&told, prior_sd);
+    fn new(
+        graph: TransitionGraph,
+        parameters: TabularParameters,
+        weight: f64,
+        prior_sd: f64,
+    ) -> Psrl {
+        let reward_prior = Normal::of_rewards(&parameters, prior_sd);
         Psrl {
-            sigma2: told.sigma2,
+            sigma2: parameters.sigma2,
             weight,
             cost_prior: Normal {
                 mean: 0.0,
                 ..reward_prior
             },
             reward_prior,
-            evidence: Counts::new(&chart, told.reveal),
+            counts: Counts::new(&graph, parameters.reveal),
             process: Process {
-                law: vec![0.0; chart.all_arrows()],
-                cost: vec![0.0; chart.all_edges()],
-                reward: vec![0.0; chart.pairs()],
+                law: vec![0.0; graph.transition_count()],
+                cost: vec![0.0; graph.edge_count()],
+                reward: vec![0.0; graph.pairs()],
             },
-            plan: Plan::new(&chart, told.most),
+            plan: Plan::new(&graph, parameters.most),
             drawn: false,
             stream: Stream::new(0, 0, Role::Learner),
-            chart,
+            graph,
         }
     }
 
     fn draw(&mut self) {
-        let (seen, process, stream) = (&self.evidence, &mut self.process, &mut self.stream);
+        let (seen, process, stream) = (&self.counts, &mut self.process, &mut self.stream);
         for (reward, sums) in process.reward.iter_mut().zip(&seen.reward) {
             *reward = self.reward_prior.given(sums, self.sigma2).draw(stream);
         }
         let mut law = Vec::new();
-        for edge in 0..self.chart.all_edges() {
+        for edge in 0..self.graph.edge_count() {
             let cost = self.cost_prior.given(&seen.cost[edge], self.sigma2);
             process.cost[edge] = cost.draw(stream);
-            let arrows = self.chart.arrows(edge);
-            let followed = seen.followed[arrows.clone()].iter();
+            let transitions = self.graph.transitions(edge);
+            let followed = seen.followed[transitions.clone()].iter();
             dirichlet(stream, followed.map(|&n| self.weight + n as f64), &mut law);
-            process.law[arrows].copy_from_slice(&law);
+            process.law[transitions].copy_from_slice(&law);
         }
     }
 
     fn solve(&mut self) {
-        let (chart, process) = (&self.chart, &self.process);
+        let (graph, process) = (&self.graph, &self.process);
         self.plan.solve(
-            chart,
+            graph,
             |pair| process.reward[pair],
             |edge, value| {
-                let ahead: f64 = chart
-                    .arrows(edge)
-                    .map(|arrow| process.law[arrow] * value[chart.next(arrow)])
+                let ahead: f64 = graph
+                    .transitions(edge)
+                    .map(|transition| process.law[transition] * value[graph.next(transition)])
                     .sum();
                 ahead - process.cost[edge]
             },
@@ -149,15 +156,15 @@ impl Learner for Psrl {
             self.solve();
             self.drawn = true;
         }
-        self.plan.at(&self.chart, t, x)
+        self.plan.at(&self.graph, t, x)
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.evidence.learn(&self.chart, episode);
+        self.counts.learn(&self.graph, episode);
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.evidence.clear();
+        self.counts.clear();
         self.drawn = false;
         self.stream = stream;
     }
@@ -166,13 +173,16 @@ impl Learner for Psrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
 
     fn learner(reveal: bool) -> Psrl {
-        let told = TabularParameters { reveal, ..told() };
+        let parameters = TabularParameters {
+            reveal,
+            ..parameters()
+        };
         Psrl::new(
             TransitionGraph::new("psrl", patience().spec()).unwrap(),
-            told,
+            parameters,
             1.0,
             0.5,
         )
@@ -245,15 +255,15 @@ mod tests {
         for (value, by_hand) in learner.plan.value.iter().zip(by_hand) {
             assert!((value - by_hand).abs() < 1e-12, "{value} is not {by_hand}");
         }
-        assert_eq!(learner.plan.at(&learner.chart, 1, 0), Action::Continue(0));
-        assert_eq!(learner.plan.at(&learner.chart, 2, 1), Action::Stop);
+        assert_eq!(learner.plan.at(&learner.graph, 1, 0), Action::Continue(0));
+        assert_eq!(learner.plan.at(&learner.graph, 2, 1), Action::Stop);
     }
 
     #[test]
     fn all_revealed_rewards_are_seen_if_asked_for() {
         let mut learner = learner(true);
         learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 0.25]));
-        assert_eq!(learner.evidence.reward[0].count, 1);
+        assert_eq!(learner.counts.reward[0].count, 1);
     }
 
     #[test]

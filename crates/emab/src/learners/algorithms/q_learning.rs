@@ -74,7 +74,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let told = TabularParameters::new(with)?;
+        let parameters = TabularParameters::new(with)?;
         let c = with.within("c", 0.0, 1e9)?;
         let (epsilon, alpha) = (Decay::epsilon(with)?, Decay::alpha(with)?);
         let initial = with.finite("initial")?;
@@ -98,7 +98,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         };
         Ok(BuiltLearner::other(QLearning::new(
             with.spec.clone(),
-            told,
+            parameters,
             explore,
         )))
     },
@@ -119,7 +119,7 @@ enum Explore {
 
 /// What is known of one action in one pair.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct ActionValue {
     count: u64,
     q: f64,
 }
@@ -127,9 +127,9 @@ struct Cell {
 /// The learner.
 #[derive(Clone, Debug)]
 struct QLearning {
-    told: TabularParameters,
+    parameters: TabularParameters,
     explore: Explore,
-    rows: Rows<Cell>,
+    rows: Rows<ActionValue>,
     /// By row: how often the pair was passed.
     visits: Vec<u64>,
     episodes: u64,
@@ -137,15 +137,15 @@ struct QLearning {
 }
 
 impl QLearning {
-    fn new(spec: Arc<Spec>, told: TabularParameters, explore: Explore) -> QLearning {
+    fn new(spec: Arc<Spec>, parameters: TabularParameters, explore: Explore) -> QLearning {
         let q = match explore {
             Explore::Epsilon { initial, .. } => initial,
-            Explore::Ucb { .. } => told.most,
+            Explore::Ucb { .. } => parameters.most,
         };
         QLearning {
-            rows: Rows::new(spec, Cell { count: 0, q }),
+            rows: Rows::new(spec, ActionValue { count: 0, q }),
             visits: Vec::new(),
-            told,
+            parameters,
             explore,
             episodes: 0,
             stream: Stream::new(0, 0, Role::Learner),
@@ -154,7 +154,7 @@ impl QLearning {
 
     /// `iota`.
     fn iota(&self) -> f64 {
-        libm::log(self.rows.spec().k() * self.episodes.max(1) as f64 / self.told.delta)
+        libm::log(self.rows.spec().k() * self.episodes.max(1) as f64 / self.parameters.delta)
     }
 
     /// `max_a Q(x,a)`, clipped where the algorithm says so.
@@ -164,7 +164,7 @@ impl QLearning {
         let q = self.rows.cells[best].q;
         match self.explore {
             Explore::Epsilon { .. } => q,
-            Explore::Ucb { .. } => q.min(self.told.most),
+            Explore::Ucb { .. } => q.min(self.parameters.most),
         }
     }
 
@@ -177,7 +177,7 @@ impl QLearning {
             Explore::Epsilon { alpha, .. } => (alpha.at(cell.count), 0.0),
             Explore::Ucb { c } => {
                 let t = cell.count as f64;
-                let wide = c * (length + self.told.sigma2.sqrt());
+                let wide = c * (length + self.parameters.sigma2.sqrt());
                 ((h + 1.0) / (h + t), wide * (h * iota / t).sqrt())
             }
         };
@@ -214,7 +214,7 @@ impl Learner for QLearning {
             }
             self.visits[number] += 1;
             if let Some(reward) = episode.known_reward(t)
-                && (self.told.reveal || t == steps)
+                && (self.parameters.reveal || t == steps)
             {
                 self.update(self.rows.stop(row), reward, 0.0, iota);
             }
@@ -224,7 +224,7 @@ impl Learner for QLearning {
                 episode.states.get(t),
             ) {
                 let target = self.value(t + 1, next) - cost;
-                self.update(row + a, target, self.told.span(), iota);
+                self.update(row + a, target, self.parameters.span(), iota);
             }
         }
     }
@@ -240,7 +240,7 @@ impl Learner for QLearning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
 
     const EPSILON_GREEDY: Explore = Explore::Epsilon {
         epsilon: Decay {
@@ -257,7 +257,10 @@ mod tests {
     fn learner(explore: Explore, reveal: bool) -> QLearning {
         QLearning::new(
             patience().spec().clone(),
-            TabularParameters { reveal, ..told() },
+            TabularParameters {
+                reveal,
+                ..parameters()
+            },
             explore,
         )
     }

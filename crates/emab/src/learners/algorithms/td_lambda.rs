@@ -76,7 +76,7 @@ struct Settled {
 
 /// What is known of one action in one pair.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct ActionValue {
     count: u64,
     q: f64,
 }
@@ -85,7 +85,7 @@ struct Cell {
 #[derive(Clone, Debug)]
 struct TdLambda {
     settled: Settled,
-    rows: Rows<Cell>,
+    rows: Rows<ActionValue>,
     /// By row: how often the pair was passed.
     visits: Vec<u64>,
     stream: Stream,
@@ -93,7 +93,7 @@ struct TdLambda {
 
 impl TdLambda {
     fn new(spec: Arc<Spec>, settled: Settled, initial: f64) -> TdLambda {
-        let fresh = Cell {
+        let fresh = ActionValue {
             count: 0,
             q: initial,
         };

@@ -53,9 +53,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     build: |with| {
         let spread =
             FeedbackSpread::new(with.number("feedback_spread")?).map_err(|e| with.wrong(e))?;
-        let (told, sd) = (TabularParameters::new(with)?, prior_sd(with)?);
-        let prior = Normal::of_rewards(&told, sd);
-        let learner = Thompson::new(with.spec.clone(), prior, told.sigma2, spread.get());
+        let (parameters, sd) = (TabularParameters::new(with)?, prior_sd(with)?);
+        let prior = Normal::of_rewards(&parameters, sd);
+        let learner = Thompson::new(with.spec.clone(), prior, parameters.sigma2, spread.get());
         Ok(BuiltLearner::other(learner))
     },
 };
@@ -93,7 +93,7 @@ struct Thompson {
 impl Thompson {
     fn new(spec: Arc<Spec>, prior: Normal, sigma2: f64, spread: f64) -> Thompson {
         Thompson {
-            gains: Gains::of_nothing(spec),
+            gains: Gains::empty(spec),
             beliefs: Beliefs {
                 prior,
                 action: 2.0 * sigma2 + spread * spread / 4.0,

@@ -52,10 +52,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
         let bernstein = with.word("bonus", &[("hoeffding", false), ("bernstein", true)])?;
         Ok(BuiltLearner::other(Ucbvi::new(
-            chart,
+            graph,
             TabularParameters::new(with)?,
             bernstein,
         )))
@@ -65,11 +65,11 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Ucbvi {
-    chart: TransitionGraph,
-    told: TabularParameters,
+    graph: TransitionGraph,
+    parameters: TabularParameters,
     bernstein: bool,
     horizon: f64,
-    evidence: Counts,
+    counts: Counts,
     plan: Plan,
     /// By edge: `Q` of the plan before, which the next one may not exceed.
     q: Vec<f64>,
@@ -79,47 +79,47 @@ struct Ucbvi {
 }
 
 impl Ucbvi {
-    fn new(chart: TransitionGraph, told: TabularParameters, bernstein: bool) -> Ucbvi {
-        let last = chart.pairs() - 1;
+    fn new(graph: TransitionGraph, parameters: TabularParameters, bernstein: bool) -> Ucbvi {
+        let last = graph.pairs() - 1;
         Ucbvi {
-            horizon: chart.place(last).0 as f64,
-            evidence: Counts::new(&chart, told.reveal),
-            plan: Plan::new(&chart, told.most),
-            q: vec![told.most; chart.all_edges()],
-            q_stop: vec![told.most; chart.pairs()],
+            horizon: graph.step_state(last).0 as f64,
+            counts: Counts::new(&graph, parameters.reveal),
+            plan: Plan::new(&graph, parameters.most),
+            q: vec![parameters.most; graph.edge_count()],
+            q_stop: vec![parameters.most; graph.pairs()],
             stale: true,
-            chart,
-            told,
+            graph,
+            parameters,
             bernstein,
         }
     }
 
     /// `L`.
     fn log(&self) -> f64 {
-        let chart = &self.chart;
-        let (s, a) = (chart.pairs() as f64, (chart.actions() + 1) as f64);
-        let t = self.horizon * self.evidence.episodes.max(1) as f64;
-        libm::log(5.0 * s * a * t / self.told.delta)
+        let graph = &self.graph;
+        let (s, a) = (graph.pairs() as f64, (graph.actions() + 1) as f64);
+        let t = self.horizon * self.counts.episodes.max(1) as f64;
+        libm::log(5.0 * s * a * t / self.parameters.delta)
     }
 
     /// `b_h(x,a)` of an edge that was followed `n` times.
     fn bonus(&self, edge: usize, n: f64, log: f64, value: &[f64]) -> f64 {
-        let (chart, h) = (&self.chart, self.told.span());
+        let (graph, h) = (&self.graph, self.parameters.span());
         if !self.bernstein {
             return 7.0 * h * log * (1.0 / n).sqrt();
         }
         let (mut mean, mut square, mut unsure) = (0.0, 0.0, 0.0);
-        let (s, a) = (chart.pairs() as f64, (chart.actions() + 1) as f64);
+        let (s, a) = (graph.pairs() as f64, (graph.actions() + 1) as f64);
         let large = 1e4 * self.horizon * h * h * s * s * a * log * log;
-        for arrow in chart.arrows(edge) {
-            let followed = self.evidence.followed[arrow] as f64;
+        for transition in graph.transitions(edge) {
+            let followed = self.counts.followed[transition] as f64;
             if followed == 0.0 {
                 continue;
             }
-            let (p, next) = (followed / n, chart.next(arrow));
+            let (p, next) = (followed / n, graph.next(transition));
             mean += p * value[next];
             square += p * value[next] * value[next];
-            let visits = self.evidence.visits(chart, next).max(1) as f64;
+            let visits = self.counts.visits(graph, next).max(1) as f64;
             unsure += p * (large / visits).min(h * h);
         }
         let variance = (square - mean * mean).max(0.0);
@@ -144,12 +144,12 @@ impl Ucbvi {
             scale,
             sigma2,
             ..
-        } = self.told;
+        } = self.parameters;
         let noise = |n: f64| scale * (2.0 * sigma2 * log / n).sqrt();
         plan.solve(
-            &self.chart,
+            &self.graph,
             |pair| {
-                let reward = &self.evidence.reward[pair];
+                let reward = &self.counts.reward[pair];
                 let q = &mut q_stop[pair];
                 if reward.count > 0 {
                     *q = q.min(reward.mean() + noise(reward.count as f64));
@@ -157,17 +157,18 @@ impl Ucbvi {
                 *q
             },
             |edge, value| {
-                let n = self.evidence.count(edge) as f64;
+                let n = self.counts.count(edge) as f64;
                 if n > 0.0 {
                     let ahead: f64 = self
-                        .chart
-                        .arrows(edge)
-                        .map(|arrow| {
-                            self.evidence.followed[arrow] as f64 / n * value[self.chart.next(arrow)]
+                        .graph
+                        .transitions(edge)
+                        .map(|transition| {
+                            self.counts.followed[transition] as f64 / n
+                                * value[self.graph.next(transition)]
                         })
                         .sum();
                     let bonus = scale * self.bonus(edge, n, log, value);
-                    let worth = ahead - self.evidence.cost[edge].mean() + noise(n) + bonus;
+                    let worth = ahead - self.counts.cost[edge].mean() + noise(n) + bonus;
                     q[edge] = q[edge].min(worth).min(most);
                 }
                 q[edge]
@@ -182,19 +183,19 @@ impl Learner for Ucbvi {
         if std::mem::take(&mut self.stale) {
             self.replan();
         }
-        self.plan.at(&self.chart, t, x)
+        self.plan.at(&self.graph, t, x)
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.evidence.learn(&self.chart, episode);
+        self.counts.learn(&self.graph, episode);
         self.stale = true;
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.evidence.clear();
-        self.q.fill(self.told.most);
-        self.q_stop.fill(self.told.most);
-        self.plan = Plan::new(&self.chart, self.told.most);
+        self.counts.clear();
+        self.q.fill(self.parameters.most);
+        self.q_stop.fill(self.parameters.most);
+        self.plan = Plan::new(&self.graph, self.parameters.most);
         self.stale = true;
     }
 }
@@ -202,18 +203,18 @@ impl Learner for Ucbvi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
 
     fn learner(bernstein: bool, scale: f64, reveal: bool) -> Ucbvi {
         let problem = patience();
-        let told = TabularParameters {
+        let parameters = TabularParameters {
             scale,
             reveal,
-            ..told()
+            ..parameters()
         };
         Ucbvi::new(
             TransitionGraph::new("ucbvi", problem.spec()).unwrap(),
-            told,
+            parameters,
             bernstein,
         )
     }

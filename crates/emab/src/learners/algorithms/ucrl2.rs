@@ -15,7 +15,7 @@
 //! - A state of the process is a step-state pair, `A` counts `stop`, and the process ends: extended value iteration is one
 //!   backward pass and needs no accuracy to stop at. A step at which `stop` is taken counts in `t_k`.
 //! - `S` in the second bound counts what may follow. The paper knows nothing of that, hence all states; here the
-//!   specification tells which pairs can follow an action, so by default (`outcomes=arrows`) it is their number `m`. The
+//!   specification tells which pairs can follow an action, so by default (`outcomes=transitions`) it is their number `m`. The
 //!   proof stays: it needs `2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m)`, which holds for `m >= 2` and at most a
 //!   million pairs, and for `m = 1` there is nothing to estimate. `outcomes=pairs` is the published one.
 //! - Rewards need not be in `[0, 1]`: the first bound is that of a mean with variance proxy 1/4, so with proxy `sigma2` it
@@ -30,7 +30,7 @@ use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, Learne
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::support::tabular::{
     Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
-    best_near,
+    max_over_l1_ball,
 };
 use crate::rng::Stream;
 use crate::spec::Action;
@@ -58,10 +58,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
         let published = with.word("outcomes", &[("arrows", false), ("pairs", true)])?;
         Ok(BuiltLearner::other(Ucrl2::new(
-            chart,
+            graph,
             TabularParameters::new(with)?,
             published,
         )))
@@ -70,11 +70,11 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 
 /// What is known, and what is plausible by it.
 #[derive(Clone, Debug)]
-struct Known {
-    chart: TransitionGraph,
-    told: TabularParameters,
+struct Confidence {
+    graph: TransitionGraph,
+    parameters: TabularParameters,
     published: bool,
-    evidence: Counts,
+    counts: Counts,
 }
 
 /// The radii of the plausible set at some step, for a single observation.
@@ -84,7 +84,7 @@ struct Radii {
     law: f64,
 }
 
-impl Known {
+impl Confidence {
     /// The radii at step `t_k`.
     fn radii(&self, time: u64) -> Radii {
         let TabularParameters {
@@ -92,8 +92,8 @@ impl Known {
             delta,
             scale,
             ..
-        } = self.told;
-        let (s, a) = (self.chart.pairs() as f64, (self.chart.actions() + 1) as f64);
+        } = self.parameters;
+        let (s, a) = (self.graph.pairs() as f64, (self.graph.actions() + 1) as f64);
         let time = time as f64;
         Radii {
             reward: scale * (14.0 * sigma2 * libm::log(2.0 * s * a * time / delta)).sqrt(),
@@ -104,35 +104,35 @@ impl Known {
     /// How often an action was taken in a pair, as far as it was seen what came of it.
     fn count(&self, pair: usize, action: Action) -> u64 {
         match action {
-            Action::Stop => self.evidence.reward[pair].count,
+            Action::Stop => self.counts.reward[pair].count,
             Action::Continue(a) => self
-                .chart
+                .graph
                 .edge(pair, a)
-                .map_or(0, |edge| self.evidence.count(edge)),
+                .map_or(0, |edge| self.counts.count(edge)),
         }
     }
 
     /// The most that stopping in a pair can plausibly be worth.
     fn stop(&self, pair: usize, radii: Radii) -> f64 {
-        let reward = &self.evidence.reward[pair];
+        let reward = &self.counts.reward[pair];
         if reward.count == 0 {
-            return self.told.most;
+            return self.parameters.most;
         }
         let radius = radii.reward / (reward.count as f64).sqrt();
-        (reward.mean() + radius).min(self.told.most)
+        (reward.mean() + radius).min(self.parameters.most)
     }
 
     /// The same of an edge, when what may follow it has these values.
     fn go(&self, edge: usize, radii: Radii, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
-        let (chart, evidence) = (&self.chart, &self.evidence);
-        let n = evidence.count(edge) as f64;
+        let (graph, counts) = (&self.graph, &self.counts);
+        let n = counts.count(edge) as f64;
         outcomes.clear();
-        outcomes.extend(chart.arrows(edge).map(|arrow| {
-            let p = evidence.followed[arrow] as f64 / n.max(1.0);
-            (value[chart.next(arrow)], p)
+        outcomes.extend(graph.transitions(edge).map(|transition| {
+            let p = counts.followed[transition] as f64 / n.max(1.0);
+            (value[graph.next(transition)], p)
         }));
         let s = if self.published {
-            chart.pairs()
+            graph.pairs()
         } else {
             outcomes.len()
         };
@@ -141,19 +141,19 @@ impl Known {
         } else {
             radii.law * (s as f64 / n).sqrt()
         };
-        let cost = &evidence.cost[edge];
+        let cost = &counts.cost[edge];
         let paid = match cost.count {
             0 => 0.0,
             seen => cost.mean() - radii.reward / (seen as f64).sqrt(),
         };
-        (best_near(outcomes, radius) - paid).min(self.told.most)
+        (max_over_l1_ball(outcomes, radius) - paid).min(self.parameters.most)
     }
 }
 
 /// The learner.
 #[derive(Clone, Debug)]
 struct Ucrl2 {
-    known: Known,
+    confidence: Confidence,
     plan: Plan,
     /// Steps of the episodes taken in.
     steps: u64,
@@ -163,16 +163,16 @@ struct Ucrl2 {
 }
 
 impl Ucrl2 {
-    fn new(chart: TransitionGraph, told: TabularParameters, published: bool) -> Ucrl2 {
+    fn new(graph: TransitionGraph, parameters: TabularParameters, published: bool) -> Ucrl2 {
         Ucrl2 {
-            plan: Plan::new(&chart, told.most),
+            plan: Plan::new(&graph, parameters.most),
             steps: 0,
             before: Vec::new(),
             outcomes: Vec::new(),
-            known: Known {
-                evidence: Counts::new(&chart, told.reveal),
-                chart,
-                told,
+            confidence: Confidence {
+                counts: Counts::new(&graph, parameters.reveal),
+                graph,
+                parameters,
                 published,
             },
         }
@@ -183,32 +183,34 @@ impl Ucrl2 {
         let Some(&before) = self.before.get(pair) else {
             return true;
         };
-        self.known.count(pair, self.plan.choice[pair]) >= before + before.max(1)
+        self.confidence.count(pair, self.plan.choice[pair]) >= before + before.max(1)
     }
 
     /// Begins an epoch at step `time`: extended value iteration.
     fn replan(&mut self, time: u64) {
-        let radii = self.known.radii(time);
+        let radii = self.confidence.radii(time);
         let Ucrl2 {
-            known,
+            confidence,
             plan,
             before,
             outcomes,
             ..
         } = self;
         plan.solve(
-            &known.chart,
-            |pair| known.stop(pair, radii),
-            |edge, value| known.go(edge, radii, value, outcomes),
+            &confidence.graph,
+            |pair| confidence.stop(pair, radii),
+            |edge, value| confidence.go(edge, radii, value, outcomes),
         );
         before.clear();
-        before.extend((0..known.chart.pairs()).map(|pair| known.count(pair, plan.choice[pair])));
+        before.extend(
+            (0..confidence.graph.pairs()).map(|pair| confidence.count(pair, plan.choice[pair])),
+        );
     }
 }
 
 impl Learner for Ucrl2 {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        let Some(pair) = self.known.chart.find(t, x) else {
+        let Some(pair) = self.confidence.graph.find(t, x) else {
             return Action::Stop;
         };
         if self.doubled(pair) {
@@ -218,12 +220,14 @@ impl Learner for Ucrl2 {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.known.evidence.learn(&self.known.chart, episode);
+        self.confidence
+            .counts
+            .learn(&self.confidence.graph, episode);
         self.steps += episode.steps() as u64;
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.known.evidence.clear();
+        self.confidence.counts.clear();
         self.steps = 0;
         self.before.clear();
     }
@@ -232,16 +236,16 @@ impl Learner for Ucrl2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, told};
+    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
 
     fn learner(published: bool, scale: f64, reveal: bool) -> Ucrl2 {
-        let told = TabularParameters {
+        let parameters = TabularParameters {
             scale,
             reveal,
-            ..told()
+            ..parameters()
         };
-        let chart = TransitionGraph::new("ucrl2", patience().spec()).unwrap();
-        Ucrl2::new(chart, told, published)
+        let graph = TransitionGraph::new("ucrl2", patience().spec()).unwrap();
+        Ucrl2::new(graph, parameters, published)
     }
 
     #[test]
@@ -254,30 +258,30 @@ mod tests {
                 learner.learn(&after(&[(0, feedback)], &[0.1], &[0.5, 0.25]));
             }
             assert_eq!(learner.steps, 8);
-            let known = &learner.known;
-            let radii = known.radii(9);
+            let confidence = &learner.confidence;
+            let radii = confidence.radii(9);
             let reward = 0.1 * (14.0 * 0.01 * (2.0 * 5.0 * 2.0 * 9.0 / 0.1_f64).ln()).sqrt();
             let law = 0.1 * (14.0 * s * (2.0 * 2.0 * 9.0 / 0.1_f64).ln() / 4.0).sqrt();
             let p = 0.25 + law / 2.0;
             assert!(p < 1.0);
-            let go = known.go(0, radii, &value, &mut Vec::new());
+            let go = confidence.go(0, radii, &value, &mut Vec::new());
             let by_hand = p * 0.8 + (1.0 - p) * 0.2 - (0.1 - reward / 2.0);
             assert!((go - by_hand).abs() < 1e-12, "{go} is not {by_hand}");
-            let stop = known.stop(1, radii);
+            let stop = confidence.stop(1, radii);
             assert!((stop - (0.25 + reward / 3.0_f64.sqrt())).abs() < 1e-12);
-            assert_eq!(known.stop(0, radii), 1.0, "nobody has stopped there");
-            let untried = known.chart.edges(1).start;
+            assert_eq!(confidence.stop(0, radii), 1.0, "nobody has stopped there");
+            let untried = confidence.graph.edges(1).start;
             let value = [0.0, 0.0, 0.0, 0.3, 0.6];
-            assert_eq!(known.go(untried, radii, &value, &mut Vec::new()), 0.6);
+            assert_eq!(confidence.go(untried, radii, &value, &mut Vec::new()), 0.6);
         }
     }
 
     #[test]
     fn the_published_reward_bound_is_that_of_a_quarter() {
         let mut learner = learner(false, 1.0, false);
-        learner.known.told.sigma2 = 0.25;
+        learner.confidence.parameters.sigma2 = 0.25;
         let published = (7.0 * (2.0 * 5.0 * 2.0 * 50.0 / 0.1_f64).ln() / 2.0).sqrt();
-        assert!((learner.known.radii(50).reward - published).abs() < 1e-12);
+        assert!((learner.confidence.radii(50).reward - published).abs() < 1e-12);
     }
 
     #[test]
@@ -313,7 +317,7 @@ mod tests {
                 lengths.push(std::mem::take(&mut length));
                 learner.replan(1);
                 learner.plan.choice[0] = Action::Stop;
-                learner.before[0] = learner.known.count(0, Action::Stop);
+                learner.before[0] = learner.confidence.count(0, Action::Stop);
             }
         }
         assert_eq!(lengths, [1, 1, 2, 4, 8]);

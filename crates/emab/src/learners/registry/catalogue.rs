@@ -55,10 +55,10 @@ impl fmt::Debug for UserDefined {
 /// A learner by name with all its parameters set, ready to be built as often as needed.
 ///
 /// ```
-/// use emab::learners::{LearnerConfig, Learning};
-/// let config = LearnerConfig::parse("feedbal:sigma2=0.05", &Learning::default()).unwrap();
+/// use emab::learners::{LearnerConfig, LearnerDefaults};
+/// let config = LearnerConfig::parse("feedbal:sigma2=0.05", &LearnerDefaults::default()).unwrap();
 /// assert_eq!(config.label(), "feedbal:sigma2=0.05");
-/// let wrong = LearnerConfig::parse("feedball", &Learning::default()).unwrap_err();
+/// let wrong = LearnerConfig::parse("feedball", &LearnerDefaults::default()).unwrap_err();
 /// assert_eq!(wrong.to_string(), "unknown learner `feedball`, did you mean `feedbal`?; `emab learners` lists them");
 /// ```
 #[derive(Clone, Debug)]

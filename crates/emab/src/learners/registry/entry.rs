@@ -1,5 +1,5 @@
-//! One entry of the catalogue: what a learner is called, what can be set, and how it is built. Each stands in the file
-//! of its algorithm.
+//! One entry of the catalogue: the name of a learner, its parameters, its properties and how it is built. The entry is in
+//! the file of the algorithm.
 
 use std::sync::Arc;
 
@@ -13,24 +13,34 @@ use crate::model::Problem;
 use crate::oracle::OracleError;
 use crate::spec::Spec;
 
-/// What a learner gets to see.
+/// What a learner may read besides the specification and the episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// The specification and the episodes.
+    /// Nothing else.
     Spec,
-    /// The specification, the episodes, and the feedback probabilities.
+    /// The feedback distribution.
     #[serde(rename = "law")]
     Feedback,
-    /// The specification, the episodes, and the rewards.
+    /// The expected rewards.
     Rewards,
-    /// The truth.
+    /// The whole model.
     Problem,
 }
 
 impl Access {
-    /// A short description. Arena results record it, so it does not change.
+    /// A short description for tables.
     pub fn description(self) -> &'static str {
+        match self {
+            Access::Spec => "episodes",
+            Access::Feedback => "feedback distribution",
+            Access::Rewards => "rewards",
+            Access::Problem => "model",
+        }
+    }
+
+    /// The text that arena results record; it does not change.
+    pub fn recorded_name(self) -> &'static str {
         match self {
             Access::Spec => "episodes",
             Access::Feedback => "the law",
@@ -40,33 +50,41 @@ impl Access {
     }
 }
 
-/// What a choice rests on, beside the step and the state it is made in and the episodes that were learned from.
+/// What a choice depends on besides the step, the state and the episodes that were learned from.
 ///
-/// A simulation plays one episode after another and need not care. Whoever has many open at once, asks when cases come
-/// and not when the learner expects it, and must be able to say later why something was chosen, needs [`ChoiceBasis::Tables`].
+/// A simulation plays one episode after another, so any learner will do. A service with many open episodes at once, which
+/// must be able to recompute every choice later, needs [`ChoiceBasis::Tables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChoiceBasis {
-    /// Nothing: whoever learned the same episodes in the same order chooses the same, asked before or not.
+    /// Nothing else: the same episodes in the same order give the same choices.
     Tables,
-    /// Draws of its own.
+    /// Random draws of the learner.
     Draws,
-    /// What it decided at the first step of the episode, so that only one can be open at a time.
+    /// A plan made at the first step of the episode, so that only one episode can be open at a time.
     Plan,
-    /// When it was asked before: it makes up its mind at a question, and that stays.
+    /// Earlier calls of `choose`, which change the state of the learner.
     Asked,
 }
 
 impl ChoiceBasis {
-    /// In words, of a learner.
+    /// A short name for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChoiceBasis::Tables => "tables",
+            ChoiceBasis::Draws => "random draws",
+            ChoiceBasis::Plan => "plan of the episode",
+            ChoiceBasis::Asked => "earlier requests",
+        }
+    }
+
+    /// A clause whose subject is the learner, for messages.
     pub fn description(self) -> &'static str {
         match self {
             ChoiceBasis::Tables => "it chooses from its tables alone",
-            ChoiceBasis::Draws => "it draws",
-            ChoiceBasis::Plan => {
-                "it decides at the first step of an episode what to do in all of it"
-            }
-            ChoiceBasis::Asked => "what it chooses depends on when it was asked before",
+            ChoiceBasis::Draws => "it draws random numbers",
+            ChoiceBasis::Plan => "it plans a whole episode at the first step",
+            ChoiceBasis::Asked => "its choices depend on earlier requests",
         }
     }
 }
@@ -77,25 +95,26 @@ pub struct LearnerEntry {
     pub name: &'static str,
     /// Its name in figures and text.
     pub title: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub about: &'static str,
     /// Where it was published.
     pub reference: &'static str,
-    /// What it gets to see.
+    /// What it may read.
     pub access: Access,
-    /// Whether its estimates are promised to stay within their widths, up to its `delta`; what `emab verify` counts.
+    /// Whether its estimates are guaranteed to stay within their widths with probability `1 - delta`; `emab verify` counts
+    /// violations.
     pub has_guarantee: bool,
-    /// What its choices rest on beside what it learned, unless a setting changes that:
+    /// What its choices depend on with default parameters, see
     /// [`LearnerConfig::chooses_from_tables`](super::LearnerConfig::chooses_from_tables).
     pub choice_basis: ChoiceBasis,
-    /// What can be set.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
     pub(crate) build: fn(&Build<'_>) -> Result<BuiltLearner, LearnerError>,
 }
 
 impl std::fmt::Debug for LearnerEntry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Entry({})", self.name)
+        write!(out, "LearnerEntry({})", self.name)
     }
 }
 
@@ -146,7 +165,7 @@ impl<'a> std::ops::Deref for Build<'a> {
 }
 
 impl Build<'_> {
-    /// The error that the truth cannot be worked out.
+    /// The error that the problem cannot be solved.
     pub(crate) fn oracle(&self, error: OracleError) -> LearnerError {
         LearnerError::Oracle {
             learner: self.learner,
@@ -154,7 +173,7 @@ impl Build<'_> {
         }
     }
 
-    /// The truth, which this learner needs.
+    /// The problem with its model; an error where there is no model.
     pub(crate) fn problem(&self) -> Result<Arc<Problem>, LearnerError> {
         self.problem.cloned().ok_or(LearnerError::NeedsModel {
             learner: self.learner,

@@ -141,9 +141,9 @@ impl LearnerError {
     /// What is wrong, for whoever has named the learner already.
     ///
     /// ```
-    /// use emab::learners::{LearnerConfig, Learning};
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
     /// let spec = emab::Spec::new(2, emab::Names::Count(1, ""), emab::Names::Count(1, ""), emab::Names::Count(1, ""));
-    /// let config = LearnerConfig::parse("psrl:prior=0", &Learning::default()).unwrap();
+    /// let config = LearnerConfig::parse("psrl:prior=0", &LearnerDefaults::default()).unwrap();
     /// let error = config.build(&std::sync::Arc::new(spec.unwrap()), None).err().unwrap();
     /// assert_eq!(error.reason(), "`prior` must be more than 0, got 0");
     /// ```

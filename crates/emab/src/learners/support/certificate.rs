@@ -89,11 +89,11 @@ impl LearnerConfig {
     /// something else than was recommended knows no more of the case than its state says.
     ///
     /// ```
-    /// use emab::learners::{LearnerConfig, Learning};
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
     /// use emab::{Names, Spec};
     /// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
     ///     .transition(|_t, _x, _a, f| f as f64);
-    /// let config = |text| LearnerConfig::parse(text, &Learning::default()).unwrap();
+    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     /// let sound = config("feedbal:sigma2=0.1,delta=0.05,width=sound,feedback_spread=1");
     /// assert_eq!(sound.certified(&spec).unwrap().get(), 0.05);
     /// assert_eq!(
@@ -115,8 +115,8 @@ impl LearnerConfig {
         if !names.is_empty() {
             return Err(Withheld::Assumed { learner, names });
         }
-        let told = match self.feedbal_parameters() {
-            Ok(told) => told,
+        let parameters = match self.feedbal_parameters() {
+            Ok(parameters) => parameters,
             // Widths of another form cover the feedback however they are set, if they are told how far it can move.
             Err(LearnerError::NoBounds { .. }) => {
                 settings.spread()?;
@@ -124,8 +124,8 @@ impl LearnerConfig {
             }
             Err(error) => return Err(error.into()),
         };
-        if told.stop_bias != 0.0 {
-            let bias = told.stop_bias;
+        if parameters.stop_bias != 0.0 {
+            let bias = parameters.stop_bias;
             return Err(Withheld::Biased { learner, bias });
         }
         let spread = match moves {
@@ -134,8 +134,8 @@ impl LearnerConfig {
         };
         let covered = spread.is_some_and(|spread| {
             let needed = WidthKind::Sound(spread);
-            let needed = needed.coefficients(told.sigma2_cost, told.sigma2_reward);
-            told.coefficients().cover(needed)
+            let needed = needed.coefficients(parameters.sigma2_cost, parameters.sigma2_reward);
+            parameters.coefficients().cover(needed)
         });
         match covered {
             true => Ok(delta),
@@ -157,8 +157,9 @@ fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
     if spec.feedbacks().len() == 1 {
         return false;
     }
-    let stays =
-        |chart: TransitionGraph| (0..chart.all_edges()).all(|edge| chart.arrows(edge).len() <= 1);
+    let stays = |graph: TransitionGraph| {
+        (0..graph.edge_count()).all(|edge| graph.transitions(edge).len() <= 1)
+    };
     // Where there is too much to look at, they may.
     !TransitionGraph::new(learner, spec).is_ok_and(stays)
 }

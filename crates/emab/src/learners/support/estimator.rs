@@ -7,58 +7,58 @@ use crate::learner::Estimate;
 use crate::learners::LearnerError;
 use crate::learners::registry::entry::Build;
 use crate::learners::support::tabular::{Counts, Sums, TransitionGraph};
-use crate::learners::support::trust::Known;
-use crate::mixture::{Mixture, law_excess};
+use crate::learners::support::trust::GainEstimate;
+use crate::mixture::{Mixture, kt_regret};
 use crate::parameter::{Delta, Sigma2};
 use crate::spec::Action;
 
 /// How the randomness of the feedback enters the width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Law {
+pub(crate) enum FeedbackBound {
     /// By its range, in one bound with everything else.
     Joint,
     /// By its observed variance, in a bound of its own.
     Bernstein,
 }
 
-impl Law {
+impl FeedbackBound {
     /// How many bounds of each edge it takes.
     pub(crate) fn bounds(self) -> usize {
         match self {
             // Everything together, and the cost alone.
-            Law::Joint => 2,
+            FeedbackBound::Joint => 2,
             // The law, the noise, and the cost alone.
-            Law::Bernstein => 3,
+            FeedbackBound::Bernstein => 3,
         }
     }
 }
 
 /// The estimates.
 #[derive(Clone, Debug)]
-pub(crate) struct Estimator {
-    pub(crate) chart: TransitionGraph,
-    pub(crate) evidence: Counts,
+pub(crate) struct GainEstimator {
+    pub(crate) graph: TransitionGraph,
+    pub(crate) counts: Counts,
     pub(crate) sigma2_cost: f64,
     pub(crate) sigma2_reward: f64,
     pub(crate) mixture: Mixture,
     /// How far one feedback can move the next expected reward, as told. Without it, feedback that the specification allows
     /// and the law does not would leave everything open for ever.
-    told_spread: f64,
-    law: Law,
+    max_spread: f64,
+    feedback_bound: FeedbackBound,
     /// By edge: `R_{t+1} - C_t` as it was seen, where rewards are not pooled.
     direct: Option<Vec<Sums>>,
 }
 
-impl Estimator {
+impl GainEstimator {
     /// Pooled estimates, or those of FeedBAL, for a learner that needs so many bounds of each edge.
     pub(crate) fn new(
         with: &Build<'_>,
-        law: Law,
+        feedback_bound: FeedbackBound,
         pooled: bool,
         bounds: usize,
-        told_spread: f64,
-    ) -> Result<Estimator, LearnerError> {
-        let chart = TransitionGraph::new(with.learner, with.spec)?;
+        max_spread: f64,
+    ) -> Result<GainEstimator, LearnerError> {
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
         let wrong = |error| with.wrong(error);
         let sigma2 = |name| Sigma2::named(name, with.number(name)?).map_err(wrong);
         let both = sigma2("sigma2")?;
@@ -72,15 +72,15 @@ impl Estimator {
             None => 1.0,
         };
         // One bound for the reward of each pair, and those of its actions.
-        let bounds = (chart.pairs() + bounds * chart.all_edges()) as f64;
-        Ok(Estimator {
-            evidence: Counts::new(&chart, true),
-            direct: (!pooled).then(|| vec![Sums::default(); chart.all_edges()]),
-            chart,
+        let bounds = (graph.pairs() + bounds * graph.edge_count()) as f64;
+        Ok(GainEstimator {
+            counts: Counts::new(&graph, true),
+            direct: (!pooled).then(|| vec![Sums::default(); graph.edge_count()]),
+            graph,
             sigma2_cost: part("sigma2_cost")?.get(),
             sigma2_reward: part("sigma2_reward")?.get(),
-            told_spread,
-            law,
+            max_spread,
+            feedback_bound,
             mixture: Mixture::new(rho, libm::log(bounds) - libm::log(delta.get())),
         })
     }
@@ -90,12 +90,12 @@ impl Estimator {
         let Some(direct) = &mut self.direct else {
             // A law and rewards that were not seen together are put together by the estimate itself: each takes what it
             // can get.
-            self.evidence.learn(&self.chart, episode);
+            self.counts.learn(&self.graph, episode);
             return;
         };
         // The law that bounds a mean must be that of the observations in it: feedback counts where the gain was seen.
         // Rewards of pairs are bounded by themselves, and count wherever they are known.
-        self.evidence.learn_edges(&self.chart, episode, |edge, t| {
+        self.counts.learn_edges(&self.graph, episode, |edge, t| {
             match episode.known_gain(t) {
                 Some(gain) => {
                     direct[edge].add(gain);
@@ -108,23 +108,23 @@ impl Estimator {
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        self.evidence.clear();
+        self.counts.clear();
         if let Some(direct) = &mut self.direct {
             direct.fill(Sums::default());
         }
     }
 
     /// What is known of the terminal reward of a pair.
-    pub(crate) fn reward(&mut self, pair: usize) -> Known {
-        let sums = self.evidence.reward[pair];
+    pub(crate) fn reward(&mut self, pair: usize) -> GainEstimate {
+        let sums = self.counts.reward[pair];
         if sums.count == 0 {
-            return Known::NOTHING;
+            return GainEstimate::UNOBSERVED;
         }
         let (mean, width) = (
             sums.mean(),
             self.mixture.width(self.sigma2_reward, sums.count),
         );
-        Known {
+        GainEstimate {
             mean,
             width,
             upper: mean + width,
@@ -134,70 +134,71 @@ impl Estimator {
     }
 
     /// What is known of the gain of an edge.
-    pub(crate) fn gain(&mut self, edge: usize) -> Known {
+    pub(crate) fn gain(&mut self, edge: usize) -> GainEstimate {
         let n = match &self.direct {
-            None => self.evidence.cost[edge].count,
+            None => self.counts.cost[edge].count,
             Some(direct) => direct[edge].count,
         };
         if n == 0 {
-            return Known::NOTHING;
+            return GainEstimate::UNOBSERVED;
         }
-        let Some(ahead) = self.ahead(edge) else {
-            return Known::NOTHING;
+        let Some(next_reward) = self.next_reward(edge) else {
+            return GainEstimate::UNOBSERVED;
         };
         let mut of_noise = self.sigma2_cost;
-        let (mut spreads, mut logs) = (ahead.spreads, ahead.logs);
+        let (mut spreads, mut logs) = (next_reward.spreads, next_reward.logs);
         if self.direct.is_some() {
             of_noise += self.sigma2_reward;
             (spreads, logs) = (0.0, 0.0);
         }
-        if self.law == Law::Joint {
-            of_noise += ahead.spread * ahead.spread / 4.0;
+        if self.feedback_bound == FeedbackBound::Joint {
+            of_noise += next_reward.spread * next_reward.spread / 4.0;
         }
         spreads += self.mixture.spread(of_noise, n);
         logs += self.mixture.log_of(n);
         let mut width = self.mixture.bound(spreads, logs);
-        if self.law == Law::Bernstein {
-            width += ahead.law;
+        if self.feedback_bound == FeedbackBound::Bernstein {
+            width += next_reward.feedback_bound;
         }
         let mean = match &self.direct {
-            None => ahead.mean - self.evidence.cost[edge].mean(),
+            None => next_reward.mean - self.counts.cost[edge].mean(),
             Some(direct) => direct[edge].mean(),
         };
         // No feedback can lead to more than the best that may follow.
-        let costs = self.evidence.cost[edge];
-        let at_best = ahead.most - costs.mean() + self.mixture.width(self.sigma2_cost, costs.count);
-        Known {
+        let costs = self.counts.cost[edge];
+        let at_best =
+            next_reward.most - costs.mean() + self.mixture.width(self.sigma2_cost, costs.count);
+        GainEstimate {
             mean,
             width,
             upper: (mean + width).min(at_best),
-            se: (ahead.errors + (self.sigma2_cost + ahead.variance) / n as f64).sqrt(),
+            se: (next_reward.errors + (self.sigma2_cost + next_reward.variance) / n as f64).sqrt(),
             count: n,
         }
     }
 
     /// What is known of the expected reward after an edge; none if a pair it led to has no reward yet (its outcomes
     /// were lost).
-    fn ahead(&mut self, edge: usize) -> Option<Ahead> {
-        let arrows = self.chart.arrows(edge);
-        let n = self.evidence.count(edge) as f64;
-        let mut ahead = Ahead::default();
+    fn next_reward(&mut self, edge: usize) -> Option<NextReward> {
+        let transitions = self.graph.transitions(edge);
+        let n = self.counts.count(edge) as f64;
+        let mut next_reward = NextReward::default();
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut second, mut unsure) = (0.0, 0.0);
         let (mut weights, mut smooth, mut smooth_second) = (0.0, 0.0, 0.0);
         // Squares of what is left after one of the rewards is taken off: those of the rewards themselves would cancel.
-        let origin = arrows.clone().find_map(|arrow| {
-            let sums = self.evidence.reward[self.chart.next(arrow)];
+        let origin = transitions.clone().find_map(|transition| {
+            let sums = self.counts.reward[self.graph.next(transition)];
             (sums.count > 0).then(|| sums.mean())
         });
         let origin = origin.unwrap_or(0.0);
-        for arrow in arrows.clone() {
-            let next = self.chart.next(arrow);
+        for transition in transitions.clone() {
+            let next = self.graph.next(transition);
             let reward = self.reward(next);
-            let followed = self.evidence.followed[arrow] as f64;
+            let followed = self.counts.followed[transition] as f64;
             least = least.min(reward.mean - reward.width);
             most = most.max(reward.mean + reward.width);
-            ahead.logs += self.mixture.log_of(reward.count);
+            next_reward.logs += self.mixture.log_of(reward.count);
             if reward.count == 0 {
                 if followed > 0.0 {
                     return None;
@@ -205,11 +206,11 @@ impl Estimator {
                 continue;
             }
             let p = followed / n;
-            ahead.mean += p * reward.mean;
+            next_reward.mean += p * reward.mean;
             let off = reward.mean - origin;
             second += p * off * off;
-            ahead.spreads += p * p * self.mixture.spread(self.sigma2_reward, reward.count);
-            ahead.errors += p * p * reward.se * reward.se;
+            next_reward.spreads += p * p * self.mixture.spread(self.sigma2_reward, reward.count);
+            next_reward.errors += p * p * reward.se * reward.se;
             unsure += p * reward.width * reward.width;
             // A law smoothed by half a count each has no variance of exactly 0 after a few observations.
             let q = followed + 0.5;
@@ -217,29 +218,30 @@ impl Estimator {
             smooth += q * off;
             smooth_second += q * off * off;
         }
-        ahead.most = most;
-        if arrows.len() > 1 {
-            ahead.spread = (most - least).min(self.told_spread);
+        next_reward.most = most;
+        if transitions.len() > 1 {
+            next_reward.spread = (most - least).min(self.max_spread);
             let center = smooth / weights;
-            ahead.variance = (smooth_second / weights - center * center).max(0.0);
-            if self.law == Law::Bernstein {
-                let counts = self.evidence.followed[arrows].iter().copied();
-                let b = (self.mixture.log() + law_excess(counts)) / n;
-                let center = ahead.mean - origin;
+            next_reward.variance = (smooth_second / weights - center * center).max(0.0);
+            if self.feedback_bound == FeedbackBound::Bernstein {
+                let counts = self.counts.followed[transitions].iter().copied();
+                let b = (self.mixture.log() + kt_regret(counts)) / n;
+                let center = next_reward.mean - origin;
                 let sd = (second - center * center).max(0.0).sqrt() + unsure.sqrt();
-                ahead.law = (2.0 * b).sqrt() * sd + 7.0 / 3.0 * ahead.spread * b;
+                next_reward.feedback_bound =
+                    (2.0 * b).sqrt() * sd + 7.0 / 3.0 * next_reward.spread * b;
             }
         }
-        Some(ahead)
+        Some(next_reward)
     }
 
     /// The same of an action in a pair, as learners tell it.
     pub(crate) fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
-        let pair = self.chart.find(t, x)?;
+        let pair = self.graph.find(t, x)?;
         let known = match action {
             Action::Stop => self.reward(pair),
             Action::Continue(a) => {
-                let edge = self.chart.edge(pair, a)?;
+                let edge = self.graph.edge(pair, a)?;
                 self.gain(edge)
             }
         };
@@ -254,7 +256,7 @@ impl Estimator {
 
 /// What is known of the expected reward after an edge.
 #[derive(Default)]
-struct Ahead {
+struct NextReward {
     /// `sum_j p̂_j r̂_j`.
     mean: f64,
     /// Of the noise in it: what goes into a joint bound.
@@ -267,5 +269,5 @@ struct Ahead {
     variance: f64,
     errors: f64,
     /// The width of the law alone, for `bernstein`.
-    law: f64,
+    feedback_bound: f64,
 }

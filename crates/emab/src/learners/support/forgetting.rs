@@ -37,10 +37,10 @@ use crate::width::{IndexTable, Width};
 /// assert_eq!(Memory::discount(1.0).unwrap_err().to_string(), "`gamma` must lie in (0, 1), got 1");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Memory(Kept);
+pub struct Memory(MemoryKind);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kept {
+enum MemoryKind {
     Window(NonZeroU64),
     Discount(f64),
 }
@@ -48,7 +48,7 @@ enum Kept {
 impl Memory {
     /// Only the last so many episodes count.
     pub fn window(episodes: u64) -> Result<Memory, ParameterError> {
-        let window = NonZeroU64::new(episodes).map(|window| Memory(Kept::Window(window)));
+        let window = NonZeroU64::new(episodes).map(|window| Memory(MemoryKind::Window(window)));
         let rule = "be a whole number of at least 1";
         window.ok_or_else(|| ParameterError::new("window", rule, episodes))
     }
@@ -56,7 +56,7 @@ impl Memory {
     /// Each episode counts `gamma` times as much as the one after it.
     pub fn discount(gamma: f64) -> Result<Memory, ParameterError> {
         if gamma > 0.0 && gamma < 1.0 {
-            Ok(Memory(Kept::Discount(gamma)))
+            Ok(Memory(MemoryKind::Discount(gamma)))
         } else {
             Err(ParameterError::new("gamma", "lie in (0, 1)", gamma))
         }
@@ -93,7 +93,7 @@ pub struct Forgetting {
     stop_width: Width,
     slots: Slots,
     /// By slot: one cell for each continuation action, then one for `stop`.
-    cells: Vec<Cell>,
+    arms: Vec<ArmStats>,
     stream: Stream,
     /// What an observation of the last episode weighs: weights grow in place of all that was seen before shrinking.
     weight: f64,
@@ -104,7 +104,7 @@ pub struct Forgetting {
 
 /// What is known of one action in one pair, in weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Cell {
+struct ArmStats {
     allowed: bool,
     count: f64,
     sum: f64,
@@ -130,7 +130,7 @@ impl Forgetting {
             stop_width: width(coefficients.stop),
             slots: Slots::new(spec.horizon(), spec.states().len()),
             spec,
-            cells: Vec::new(),
+            arms: Vec::new(),
             stream: Stream::new(0, 0, Role::Learner),
             weight: 1.0,
             seen: VecDeque::new(),
@@ -142,69 +142,69 @@ impl Forgetting {
     fn row(&mut self, t: usize, x: usize) -> usize {
         let (slot, new) = self.slots.of(t, x);
         if new {
-            let fresh = |allowed| Cell {
+            let fresh = |allowed| ArmStats {
                 allowed,
                 count: 0.0,
                 sum: 0.0,
             };
             for a in 0..self.actions {
                 let allowed = self.spec.is_allowed(t, x, a);
-                self.cells.push(fresh(allowed));
+                self.arms.push(fresh(allowed));
             }
-            self.cells.push(fresh(true));
+            self.arms.push(fresh(true));
         }
         slot * (self.actions + 1)
     }
 
     /// The index of an action, the last of a row being `stop`.
     fn index(&mut self, first: usize, column: usize) -> f64 {
-        let cell = self.cells[first + column];
-        if !cell.allowed {
+        let arm = self.arms[first + column];
+        if !arm.allowed {
             return f64::NEG_INFINITY; // what may not be taken never wins
         }
         let stop = column == self.actions;
         match self.memory.0 {
             // As FeedBAL has it, to the bit: counts are whole.
-            Kept::Window(_) => {
+            MemoryKind::Window(_) => {
                 let table = match stop {
                     true => &mut self.stop_index,
                     false => &mut self.action_index,
                 };
-                let [reciprocal, width] = table.at(cell.count as u64);
-                cell.sum * reciprocal + width
+                let [reciprocal, width] = table.at(arm.count as u64);
+                arm.sum * reciprocal + width
             }
-            Kept::Discount(_) => {
+            MemoryKind::Discount(_) => {
                 let (width, bias) = match stop {
                     true => (self.stop_width, self.stop_bias),
                     false => (self.action_width, 0.0),
                 };
-                let count = cell.count / self.weight;
+                let count = arm.count / self.weight;
                 if count == 0.0 {
                     return f64::INFINITY;
                 }
-                cell.sum / cell.count + (width.at_weight(count) + bias)
+                arm.sum / arm.count + (width.at_weight(count) + bias)
             }
         }
     }
 
-    fn observe(&mut self, cell: usize, value: f64) {
-        self.cells[cell].count += self.weight;
-        self.cells[cell].sum += self.weight * value;
-        if let Kept::Window(_) = self.memory.0 {
-            self.seen.push_back((cell, value));
+    fn observe(&mut self, arm: usize, value: f64) {
+        self.arms[arm].count += self.weight;
+        self.arms[arm].sum += self.weight * value;
+        if let MemoryKind::Window(_) = self.memory.0 {
+            self.seen.push_back((arm, value));
         }
     }
 
     /// One more episode is over: all before it count for less.
     fn pass_time(&mut self) {
-        let Kept::Discount(gamma) = self.memory.0 else {
+        let MemoryKind::Discount(gamma) = self.memory.0 else {
             return;
         };
         self.weight /= gamma;
         if self.weight > HEAVY {
-            for cell in &mut self.cells {
-                cell.count /= self.weight;
-                cell.sum /= self.weight;
+            for arm in &mut self.arms {
+                arm.count /= self.weight;
+                arm.sum /= self.weight;
             }
             self.weight = 1.0;
         }
@@ -214,13 +214,13 @@ impl Forgetting {
     fn forget(&mut self, window: NonZeroU64) {
         while self.lengths.len() as u64 > window.get() {
             let length = self.lengths.pop_front().unwrap_or(0);
-            for (cell, value) in self.seen.drain(..length) {
-                let cell = &mut self.cells[cell];
-                cell.count -= 1.0;
-                cell.sum -= value;
-                if cell.count == 0.0 {
+            for (arm, value) in self.seen.drain(..length) {
+                let arm = &mut self.arms[arm];
+                arm.count -= 1.0;
+                arm.sum -= value;
+                if arm.count == 0.0 {
                     // What rounding left is nothing that was seen.
-                    cell.sum = 0.0;
+                    arm.sum = 0.0;
                 }
             }
         }
@@ -273,7 +273,7 @@ impl Learner for Forgetting {
                 self.observe(first + a, gain);
             }
         }
-        if let Kept::Window(window) = self.memory.0 {
+        if let MemoryKind::Window(window) = self.memory.0 {
             self.lengths.push_back(self.seen.len() - before);
             self.forget(window);
         }
@@ -281,7 +281,7 @@ impl Learner for Forgetting {
 
     fn reset(&mut self, stream: Stream) {
         self.slots.clear();
-        self.cells.clear();
+        self.arms.clear();
         self.seen.clear();
         self.lengths.clear();
         self.weight = 1.0;
@@ -304,8 +304,8 @@ mod tests {
             Names::Count(2, "a"),
             Names::Count(1, ""),
         );
-        let told = FeedBalParameters::new(0.2, DELTA).unwrap();
-        Forgetting::new(Arc::new(spec.unwrap()), told, memory)
+        let parameters = FeedBalParameters::new(0.2, DELTA).unwrap();
+        Forgetting::new(Arc::new(spec.unwrap()), parameters, memory)
     }
 
     /// Goes on with an action at a cost of 0.5.

@@ -37,7 +37,7 @@ impl Gain {
 
 impl Gains {
     /// Nothing yet.
-    pub(crate) fn of_nothing(spec: Arc<Spec>) -> Gains {
+    pub(crate) fn empty(spec: Arc<Spec>) -> Gains {
         Rows::new(spec, Gain::default())
     }
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn they_are_those_of_algorithm_2() {
-        let mut gains = Gains::of_nothing(crossing().spec().clone());
+        let mut gains = Gains::empty(crossing().spec().clone());
         gains.learn(&after(&[(1, 1), (0, 0)], &[0.25, 0.5], &[1.0, 2.0, 4.0]));
         gains.learn(&after(&[(1, 0)], &[0.75], &[3.0, 5.0]));
         // Nobody knows what came of this one, and of the next only the first reward.

@@ -47,32 +47,32 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Nothing yet.
-    pub(crate) fn new(chart: &TransitionGraph, reveal: bool) -> Counts {
+    pub(crate) fn new(graph: &TransitionGraph, reveal: bool) -> Counts {
         Counts {
             reveal,
-            cost: vec![Sums::default(); chart.all_edges()],
-            followed: vec![0; chart.all_arrows()],
-            reward: vec![Sums::default(); chart.pairs()],
+            cost: vec![Sums::default(); graph.edge_count()],
+            followed: vec![0; graph.transition_count()],
+            reward: vec![Sums::default(); graph.pairs()],
             episodes: 0,
         }
     }
 
     /// Takes in an episode as far as it is known.
-    pub(crate) fn learn(&mut self, chart: &TransitionGraph, episode: &Episode) {
-        self.learn_edges(chart, episode, |_, _| true);
+    pub(crate) fn learn(&mut self, graph: &TransitionGraph, episode: &Episode) {
+        self.learn_edges(graph, episode, |_, _| true);
     }
 
     /// The same, but of the edges only those that count, asked with the step at which it was followed.
     pub(crate) fn learn_edges(
         &mut self,
-        chart: &TransitionGraph,
+        graph: &TransitionGraph,
         episode: &Episode,
         mut counts: impl FnMut(usize, usize) -> bool,
     ) {
         self.episodes += 1;
         let steps = episode.states.len();
         for (i, &x) in episode.states.iter().enumerate() {
-            let Some(pair) = chart.find(i + 1, x) else {
+            let Some(pair) = graph.find(i + 1, x) else {
                 return;
             };
             if let Some(reward) = episode.known_reward(i + 1)
@@ -81,16 +81,17 @@ impl Counts {
                 self.reward[pair].add(reward);
             }
             if let (Some(&a), Some(&f)) = (episode.actions.get(i), episode.feedbacks.get(i))
-                && let Some(edge) = chart.edge(pair, a)
+                && let Some(edge) = graph.edge(pair, a)
             {
                 // Both or neither: costs and feedback of an edge have the same count. Widths rest on that, since they
                 // bound the sum of what both do; so feedback without its cost is left out. A reward needs neither: it
                 // is that of its pair, whatever led there.
-                if let (Some(cost), Some(arrow)) = (episode.known_cost(i + 1), chart.arrow(edge, f))
+                if let (Some(cost), Some(transition)) =
+                    (episode.known_cost(i + 1), graph.transition(edge, f))
                     && counts(edge, i + 1)
                 {
                     self.cost[edge].add(cost);
-                    self.followed[arrow] += 1;
+                    self.followed[transition] += 1;
                 }
             }
         }
@@ -102,8 +103,8 @@ impl Counts {
     }
 
     /// How often a pair was visited.
-    pub(crate) fn visits(&self, chart: &TransitionGraph, pair: usize) -> u64 {
-        let left: u64 = chart.edges(pair).map(|edge| self.count(edge)).sum();
+    pub(crate) fn visits(&self, graph: &TransitionGraph, pair: usize) -> u64 {
+        let left: u64 = graph.edges(pair).map(|edge| self.count(edge)).sum();
         // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
         let stopped = self.reward[pair].count;
         if self.reveal {

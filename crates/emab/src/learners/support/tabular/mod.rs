@@ -6,9 +6,9 @@
 //! pays the terminal reward, and a continuation action pays minus its cost. What a learner does not know is the law
 //! of the feedback, the costs and the rewards.
 
-mod ball;
 mod counts;
-mod flow;
+mod l1_ball;
+mod occupancy;
 mod parameters;
 mod plan;
 mod posterior;
@@ -16,9 +16,9 @@ mod posterior;
 pub(crate) mod testing;
 mod transition_graph;
 
-pub(crate) use ball::best_near;
 pub(crate) use counts::{Counts, Sums};
-pub(crate) use flow::Flow;
+pub(crate) use l1_ball::max_over_l1_ball;
+pub(crate) use occupancy::OccupancyGraph;
 pub(crate) use parameters::{DELTA, LEAST, MOST, REVEAL, SCALE, SIGMA2, TabularParameters};
 pub(crate) use plan::Plan;
 pub(crate) use posterior::{Normal, PRIOR_SD, dirichlet, prior_sd};

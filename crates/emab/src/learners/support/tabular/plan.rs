@@ -12,10 +12,10 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// A plan of this value that stops everywhere.
-    pub(crate) fn new(chart: &TransitionGraph, value: f64) -> Plan {
+    pub(crate) fn new(graph: &TransitionGraph, value: f64) -> Plan {
         Plan {
-            value: vec![value; chart.pairs()],
-            choice: vec![Action::Stop; chart.pairs()],
+            value: vec![value; graph.pairs()],
+            choice: vec![Action::Stop; graph.pairs()],
         }
     }
 
@@ -23,16 +23,16 @@ impl Plan {
     /// may follow it have these values. `stop` wins ties, then the lowest action does, as in the paper.
     pub(crate) fn solve(
         &mut self,
-        chart: &TransitionGraph,
+        graph: &TransitionGraph,
         mut stop: impl FnMut(usize) -> f64,
         mut go: impl FnMut(usize, &[f64]) -> f64,
     ) {
-        for pair in (0..chart.pairs()).rev() {
+        for pair in (0..graph.pairs()).rev() {
             let mut best = (Action::Stop, stop(pair));
-            for edge in chart.edges(pair) {
+            for edge in graph.edges(pair) {
                 let worth = go(edge, &self.value);
                 if worth > best.1 {
-                    best = (Action::Continue(chart.action(edge)), worth);
+                    best = (Action::Continue(graph.action(edge)), worth);
                 }
             }
             (self.choice[pair], self.value[pair]) = best;
@@ -40,8 +40,8 @@ impl Plan {
     }
 
     /// What it does at step `t` in state `x`; where no feedback can lead, it stops.
-    pub(crate) fn at(&self, chart: &TransitionGraph, t: usize, x: usize) -> Action {
-        chart
+    pub(crate) fn at(&self, graph: &TransitionGraph, t: usize, x: usize) -> Action {
+        graph
             .find(t, x)
             .map_or(Action::Stop, |pair| self.choice[pair])
     }

@@ -39,10 +39,10 @@ pub(crate) struct Normal {
 
 impl Normal {
     /// The prior of what lies in the range of the rewards: its middle, give or take.
-    pub(crate) fn of_rewards(told: &TabularParameters, prior_sd: f64) -> Normal {
-        let sd = prior_sd * told.span();
+    pub(crate) fn of_rewards(parameters: &TabularParameters, prior_sd: f64) -> Normal {
+        let sd = prior_sd * parameters.span();
         Normal {
-            mean: told.least + 0.5 * told.span(),
+            mean: parameters.least + 0.5 * parameters.span(),
             variance: sd * sd,
         }
     }
@@ -70,30 +70,33 @@ impl Normal {
     }
 }
 
-/// A draw from the Dirichlet distribution with these weights, all more than 0; the law replaces what was in `law`.
+/// A draw from the Dirichlet distribution with these weights, all more than 0; the law replaces what was in `probabilities`.
 pub(crate) fn dirichlet(
     stream: &mut Stream,
     weights: impl Iterator<Item = f64>,
-    law: &mut Vec<f64>,
+    probabilities: &mut Vec<f64>,
 ) {
-    law.clear();
-    law.extend(weights);
+    probabilities.clear();
+    probabilities.extend(weights);
     // What is certain needs no draw.
-    if let [only] = &mut law[..] {
+    if let [only] = &mut probabilities[..] {
         *only = 1.0;
         return;
     }
     // Gamma variables of small weights are smaller than any `f64`, their logarithms are not.
-    for weight in law.iter_mut() {
+    for weight in probabilities.iter_mut() {
         *weight = log_gamma(stream, *weight);
     }
-    let most = law.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let most = probabilities
+        .iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
-    for share in law.iter_mut() {
+    for share in probabilities.iter_mut() {
         *share = libm::exp(*share - most);
         sum += *share;
     }
-    for share in law.iter_mut() {
+    for share in probabilities.iter_mut() {
         *share /= sum;
     }
 }
@@ -159,15 +162,15 @@ mod tests {
         let weights = [0.5, 1.0, 3.0];
         let total: f64 = weights.iter().sum();
         let n = 200_000;
-        let (mut sums, mut product, mut law) = ([[0.0; 2]; 3], 0.0, Vec::new());
+        let (mut sums, mut product, mut probabilities) = ([[0.0; 2]; 3], 0.0, Vec::new());
         for _ in 0..n {
-            dirichlet(&mut stream, weights.into_iter(), &mut law);
-            assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-            for (sum, p) in sums.iter_mut().zip(&law) {
+            dirichlet(&mut stream, weights.into_iter(), &mut probabilities);
+            assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            for (sum, p) in sums.iter_mut().zip(&probabilities) {
                 sum[0] += p;
                 sum[1] += p * p;
             }
-            product += law[0] * law[2];
+            product += probabilities[0] * probabilities[2];
         }
         let n = f64::from(n);
         for (sum, weight) in sums.iter().zip(weights) {
@@ -186,15 +189,18 @@ mod tests {
     #[test]
     fn tiny_weights_give_a_law_all_the_same() {
         let mut stream = Stream::new(5, 0, Role::Learner);
-        let (mut first, mut law) = (0.0, Vec::new());
+        let (mut first, mut probabilities) = (0.0, Vec::new());
         for _ in 0..4000 {
-            dirichlet(&mut stream, [1e-9, 3e-9].into_iter(), &mut law);
-            assert!(law.iter().all(|p| (0.0..=1.0).contains(p)), "{law:?}");
-            first += law[0];
+            dirichlet(&mut stream, [1e-9, 3e-9].into_iter(), &mut probabilities);
+            assert!(
+                probabilities.iter().all(|p| (0.0..=1.0).contains(p)),
+                "{probabilities:?}"
+            );
+            first += probabilities[0];
         }
         assert!((first / 4000.0 - 0.25).abs() < 4.5 * (0.1875_f64 / 4000.0).sqrt());
-        dirichlet(&mut stream, [7.0].into_iter(), &mut law);
-        assert_eq!(law, [1.0]);
+        dirichlet(&mut stream, [7.0].into_iter(), &mut probabilities);
+        assert_eq!(probabilities, [1.0]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn patience() -> Arc<Problem> {
 }
 
 /// What a learner is told of it.
-pub(crate) fn told() -> TabularParameters {
+pub(crate) fn parameters() -> TabularParameters {
     TabularParameters {
         sigma2: 0.01,
         delta: 0.1,

@@ -10,10 +10,10 @@ use crate::spec::Spec;
 /// pairs that may follow each of them (arrows).
 #[derive(Clone, Debug)]
 pub(crate) struct TransitionGraph {
-    pairs: Vec<Place>,
+    pairs: Vec<PairNode>,
     edges: Vec<Edge>,
     /// By arrow: the pair it leads to. Feedbacks that lead to the same pair share an arrow.
-    arrows: Vec<u32>,
+    transitions: Vec<u32>,
     /// By edge and feedback: the arrow, or NOWHERE.
     by_feedback: Vec<u32>,
     feedbacks: usize,
@@ -22,7 +22,7 @@ pub(crate) struct TransitionGraph {
 }
 
 #[derive(Clone, Debug)]
-struct Place {
+struct PairNode {
     t: u32,
     x: u32,
     edges: Range<u32>,
@@ -31,10 +31,10 @@ struct Place {
 #[derive(Clone, Debug)]
 struct Edge {
     action: u32,
-    arrows: Range<u32>,
+    transitions: Range<u32>,
 }
 
-const NOWHERE: u32 = u32::MAX;
+const UNREACHABLE: u32 = u32::MAX;
 
 impl TransitionGraph {
     /// The most pairs; and ten times as many outcomes (pair, action, feedback).
@@ -52,61 +52,61 @@ impl TransitionGraph {
                 10 * Self::LIMIT
             ),
         };
-        let mut chart = TransitionGraph {
+        let mut graph = TransitionGraph {
             pairs: Vec::new(),
             edges: Vec::new(),
-            arrows: Vec::new(),
+            transitions: Vec::new(),
             by_feedback: Vec::new(),
             feedbacks,
             actions,
             slots: Slots::new(spec.horizon(), spec.states().len()),
         };
-        chart.meet(1, spec.start());
+        graph.find_or_add(1, spec.start());
         let mut pair = 0;
         // Pairs are met step by step, so their numbers rise with the steps.
-        while pair < chart.pairs.len() {
-            let (t, x) = chart.place(pair);
-            let outcomes = chart.by_feedback.len() + actions * feedbacks;
-            if chart.pairs.len() > Self::LIMIT || outcomes > 10 * Self::LIMIT {
+        while pair < graph.pairs.len() {
+            let (t, x) = graph.step_state(pair);
+            let outcomes = graph.by_feedback.len() + actions * feedbacks;
+            if graph.pairs.len() > Self::LIMIT || outcomes > 10 * Self::LIMIT {
                 return Err(too_large());
             }
-            let first = chart.edges.len() as u32;
+            let first = graph.edges.len() as u32;
             for a in (0..actions).filter(|&a| spec.is_allowed(t, x, a)) {
-                chart.add_edge(spec, pair, a);
+                graph.add_edge(spec, pair, a);
             }
-            chart.pairs[pair].edges = first..chart.edges.len() as u32;
+            graph.pairs[pair].edges = first..graph.edges.len() as u32;
             pair += 1;
         }
-        Ok(chart)
+        Ok(graph)
     }
 
     fn add_edge(&mut self, spec: &Spec, pair: usize, a: usize) {
-        let (t, x) = self.place(pair);
-        let first = self.arrows.len();
+        let (t, x) = self.step_state(pair);
+        let first = self.transitions.len();
         for f in 0..self.feedbacks {
             // What never comes needs no sensible transition (contract of the problem file): it leads nowhere.
             let Ok(next) = spec.next(t, x, a, f) else {
-                self.by_feedback.push(NOWHERE);
+                self.by_feedback.push(UNREACHABLE);
                 continue;
             };
-            let next = self.meet(t + 1, next) as u32;
-            let known = self.arrows[first..].iter().position(|&to| to == next);
-            let arrow = known.map_or(self.arrows.len(), |i| first + i);
+            let next = self.find_or_add(t + 1, next) as u32;
+            let known = self.transitions[first..].iter().position(|&to| to == next);
+            let transition = known.map_or(self.transitions.len(), |i| first + i);
             if known.is_none() {
-                self.arrows.push(next);
+                self.transitions.push(next);
             }
-            self.by_feedback.push(arrow as u32);
+            self.by_feedback.push(transition as u32);
         }
         self.edges.push(Edge {
             action: a as u32,
-            arrows: first as u32..self.arrows.len() as u32,
+            transitions: first as u32..self.transitions.len() as u32,
         });
     }
 
-    fn meet(&mut self, t: usize, x: usize) -> usize {
+    fn find_or_add(&mut self, t: usize, x: usize) -> usize {
         let (pair, new) = self.slots.of(t, x);
         if new {
-            self.pairs.push(Place {
+            self.pairs.push(PairNode {
                 t: t as u32,
                 x: x as u32,
                 edges: 0..0,
@@ -121,13 +121,13 @@ impl TransitionGraph {
     }
 
     /// How many edges there are.
-    pub(crate) fn all_edges(&self) -> usize {
+    pub(crate) fn edge_count(&self) -> usize {
         self.edges.len()
     }
 
     /// How many arrows there are.
-    pub(crate) fn all_arrows(&self) -> usize {
-        self.arrows.len()
+    pub(crate) fn transition_count(&self) -> usize {
+        self.transitions.len()
     }
 
     /// How many continuation actions there are.
@@ -141,9 +141,9 @@ impl TransitionGraph {
     }
 
     /// Step and state of a pair.
-    pub(crate) fn place(&self, pair: usize) -> (usize, usize) {
-        let place = &self.pairs[pair];
-        (place.t as usize, place.x as usize)
+    pub(crate) fn step_state(&self, pair: usize) -> (usize, usize) {
+        let step_state = &self.pairs[pair];
+        (step_state.t as usize, step_state.x as usize)
     }
 
     /// The edges of a pair, in the order of its actions.
@@ -163,19 +163,19 @@ impl TransitionGraph {
     }
 
     /// The arrows of an edge.
-    pub(crate) fn arrows(&self, edge: usize) -> Range<usize> {
-        let arrows = &self.edges[edge].arrows;
-        arrows.start as usize..arrows.end as usize
+    pub(crate) fn transitions(&self, edge: usize) -> Range<usize> {
+        let transitions = &self.edges[edge].transitions;
+        transitions.start as usize..transitions.end as usize
     }
 
     /// The pair an arrow leads to.
-    pub(crate) fn next(&self, arrow: usize) -> usize {
-        self.arrows[arrow] as usize
+    pub(crate) fn next(&self, transition: usize) -> usize {
+        self.transitions[transition] as usize
     }
 
     /// The arrow that a feedback follows.
-    pub(crate) fn arrow(&self, edge: usize, feedback: usize) -> Option<usize> {
-        let arrow = *self.by_feedback.get(edge * self.feedbacks + feedback)?;
-        (arrow != NOWHERE).then_some(arrow as usize)
+    pub(crate) fn transition(&self, edge: usize, feedback: usize) -> Option<usize> {
+        let transition = *self.by_feedback.get(edge * self.feedbacks + feedback)?;
+        (transition != UNREACHABLE).then_some(transition as usize)
     }
 }

@@ -1,21 +1,20 @@
-//! Whether a learner, as it is set, chooses from its tables alone.
+//! Whether a learner with its parameters chooses from its tables alone.
 
 use super::entry::{Access, ChoiceBasis};
 use super::settings::listed;
 use crate::learners::{CATALOGUE, LearnerConfig, LearnerError};
 
 impl LearnerConfig {
-    /// An error unless what it chooses in a pair is a function of the episodes it learned, in their order, and of nothing
-    /// else: no draw, no memory of an episode in course, no trace of what it was asked before.
-    /// [`crate::conformance::check_tables`] holds learners to it.
+    /// Fails unless a choice in a pair is a function of the learned episodes in their order, and of nothing else: no
+    /// random draws, no plan of an open episode, no effect of earlier requests. [`crate::conformance::check_tables`] tests it.
     ///
     /// ```
-    /// use emab::learners::{LearnerConfig, Learning};
-    /// let config = |text| LearnerConfig::parse(text, &Learning::default()).unwrap();
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
+    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     /// assert!(config("feedbal").chooses_from_tables().is_ok());
     /// assert_eq!(
     ///     config("feedbal:ties=random").chooses_from_tables().unwrap_err().to_string(),
-    ///     "learner `feedbal` does not choose from what it learned alone: it draws with ties=random; leave `ties` out",
+    ///     "learner `feedbal` does not choose from what it learned alone: it draws random numbers with ties=random; leave `ties` out",
     /// );
     /// ```
     pub fn chooses_from_tables(&self) -> Result<(), LearnerError> {
@@ -44,7 +43,7 @@ impl LearnerConfig {
     }
 }
 
-/// Those that do, as far as they need no truth: who asks has none.
+/// The learners that choose from tables and need no model.
 fn names() -> String {
     let names = CATALOGUE.iter().filter(|entry| {
         let sees_enough = entry.access == Access::Spec;
@@ -58,14 +57,14 @@ mod tests {
     use super::*;
     use crate::learners::LearnerDefaults;
 
-    fn refusal(text: &str) -> Option<String> {
+    fn rejection(text: &str) -> Option<String> {
         let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
-        let refused = config.chooses_from_tables().err();
-        refused.map(|error| error.to_string())
+        let error = config.chooses_from_tables().err();
+        error.map(|error| error.to_string())
     }
 
     #[test]
-    fn who_does_not_is_told_why_and_what_to_do() {
+    fn errors_name_the_reason_and_the_remedy() {
         for text in [
             "feedbal:window=100",
             "feedbal:gamma=0.9,ties=lowest",
@@ -75,26 +74,20 @@ mod tests {
             "olp",
             "q-learning",
         ] {
-            assert_eq!(refusal(text), None);
+            assert_eq!(rejection(text), None);
         }
         let others = "`feedbal`, `feedbal-model`, `feedbal-lookahead`, `olp` and `q-learning` do";
         for (text, why) in [
-            ("psrl", "it draws; "),
-            (
-                "ucb1",
-                "it decides at the first step of an episode what to do in all of it; ",
-            ),
-            (
-                "ucbvi",
-                "what it chooses depends on when it was asked before; ",
-            ),
+            ("psrl", "it draws random numbers; "),
+            ("ucb1", "it plans a whole episode at the first step; "),
+            ("ucbvi", "its choices depend on earlier requests; "),
         ] {
-            let said = refusal(text).unwrap();
+            let said = rejection(text).unwrap();
             assert!(said.ends_with(&format!("{why}{others}")), "{said}");
         }
-        let said = refusal("q-learning:explore=epsilon").unwrap();
+        let said = rejection("q-learning:explore=epsilon").unwrap();
         assert!(
-            said.ends_with("it draws with explore=epsilon; leave `explore` out"),
+            said.ends_with("it draws random numbers with explore=epsilon; leave `explore` out"),
             "{said}"
         );
     }

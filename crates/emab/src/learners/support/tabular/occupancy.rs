@@ -11,11 +11,11 @@ use crate::oracle::OracleError;
 /// An occupancy measure `q` says with what chance an episode takes each way. It is one if what leaves a node is what
 /// enters it, and the start is left with chance 1.
 #[derive(Clone, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct OccupancyGraph {
     /// By pair.
     nodes: Vec<Option<usize>>,
     /// By node: its ways; the last of them is `stop`.
-    ways: Vec<Range<usize>>,
+    choices: Vec<Range<usize>>,
     /// By way: the actions, nothing for `stop`.
     action: Vec<Option<usize>>,
     /// By way: where in `next` it stands.
@@ -31,59 +31,69 @@ const CLOSE: f64 = 1e-12;
 /// Logarithms of weights are kept above this, so that all sums stay finite.
 const LEAST_LOG: f64 = -650.0;
 
-impl Flow {
+impl OccupancyGraph {
     /// The process of this law; the rewards and costs of the problem are not looked at.
-    pub(crate) fn new(chart: &TransitionGraph, problem: &Problem) -> Result<Flow, OracleError> {
+    pub(crate) fn new(
+        graph: &TransitionGraph,
+        problem: &Problem,
+    ) -> Result<OccupancyGraph, OracleError> {
         let spec = problem.spec();
-        let mut reached = vec![false; chart.pairs()];
+        let mut reached = vec![false; graph.pairs()];
         reached[0] = true;
-        let mut flow = Flow {
-            nodes: Vec::with_capacity(chart.pairs()),
-            ways: Vec::new(),
+        let mut occupancy = OccupancyGraph {
+            nodes: Vec::with_capacity(graph.pairs()),
+            choices: Vec::new(),
             action: Vec::new(),
             spans: Vec::new(),
             next: Vec::new(),
         };
-        let mut law = vec![0.0; spec.feedbacks().len()];
+        let mut probabilities = vec![0.0; spec.feedbacks().len()];
         // While pairs are still being met, `next` holds pairs.
-        for pair in 0..chart.pairs() {
-            flow.nodes.push(reached[pair].then_some(flow.ways.len()));
+        for pair in 0..graph.pairs() {
+            occupancy
+                .nodes
+                .push(reached[pair].then_some(occupancy.choices.len()));
             if !reached[pair] {
                 continue;
             }
-            let (t, x) = chart.place(pair);
-            let first = flow.action.len();
-            for edge in chart.edges(pair) {
-                let (a, start) = (chart.action(edge), flow.next.len());
-                problem.feedback_distribution(t, x, a, &mut law)?;
-                for (f, &p) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-                    let Some(arrow) = chart.arrow(edge, f) else {
+            let (t, x) = graph.step_state(pair);
+            let first = occupancy.action.len();
+            for edge in graph.edges(pair) {
+                let (a, start) = (graph.action(edge), occupancy.next.len());
+                problem.feedback_distribution(t, x, a, &mut probabilities)?;
+                for (f, &p) in probabilities.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                    let Some(transition) = graph.transition(edge, f) else {
                         // It has no sensible transition and yet it comes.
                         spec.next(t, x, a, f)?;
                         continue;
                     };
-                    let to = chart.next(arrow);
+                    let to = graph.next(transition);
                     reached[to] = true;
-                    match flow.next[start..].iter_mut().find(|(pair, _)| *pair == to) {
+                    match occupancy.next[start..]
+                        .iter_mut()
+                        .find(|(pair, _)| *pair == to)
+                    {
                         Some((_, sum)) => *sum += p,
-                        None => flow.next.push((to, p)),
+                        None => occupancy.next.push((to, p)),
                     }
                 }
-                flow.action.push(Some(a));
-                flow.spans.push(start..flow.next.len());
+                occupancy.action.push(Some(a));
+                occupancy.spans.push(start..occupancy.next.len());
             }
-            flow.action.push(None);
-            flow.spans.push(flow.next.len()..flow.next.len());
-            flow.ways.push(first..flow.action.len());
+            occupancy.action.push(None);
+            occupancy
+                .spans
+                .push(occupancy.next.len()..occupancy.next.len());
+            occupancy.choices.push(first..occupancy.action.len());
         }
-        for (to, _) in &mut flow.next {
-            *to = flow.nodes[*to].unwrap_or(0);
+        for (to, _) in &mut occupancy.next {
+            *to = occupancy.nodes[*to].unwrap_or(0);
         }
-        Ok(flow)
+        Ok(occupancy)
     }
 
     /// How many ways there are.
-    pub(crate) fn all_ways(&self) -> usize {
+    pub(crate) fn choice_count(&self) -> usize {
         self.action.len()
     }
 
@@ -93,29 +103,29 @@ impl Flow {
     }
 
     /// The ways of a node; the last of them is `stop`.
-    pub(crate) fn ways(&self, node: usize) -> Range<usize> {
-        self.ways[node].clone()
+    pub(crate) fn choices(&self, node: usize) -> Range<usize> {
+        self.choices[node].clone()
     }
 
     /// The continuation action of a way; none of `stop`.
-    pub(crate) fn action(&self, way: usize) -> Option<usize> {
-        self.action[way]
+    pub(crate) fn action(&self, choice: usize) -> Option<usize> {
+        self.action[choice]
     }
 
-    fn next(&self, way: usize) -> &[(usize, f64)] {
-        &self.next[self.spans[way].clone()]
+    fn next(&self, choice: usize) -> &[(usize, f64)] {
+        &self.next[self.spans[choice].clone()]
     }
 
     /// The occupancy measure of a policy, by way.
     pub(crate) fn occupancy(&self, policy: &[f64]) -> Vec<f64> {
-        let mut mass = vec![0.0; self.ways.len()];
+        let mut mass = vec![0.0; self.choices.len()];
         mass[0] = 1.0;
         let mut q = vec![0.0; policy.len()];
-        for (node, ways) in self.ways.iter().enumerate() {
-            for way in ways.clone() {
-                q[way] = mass[node] * policy[way];
-                for &(to, p) in self.next(way) {
-                    mass[to] += p * q[way];
+        for (node, choices) in self.choices.iter().enumerate() {
+            for choice in choices.clone() {
+                q[choice] = mass[node] * policy[choice];
+                for &(to, p) in self.next(choice) {
+                    mass[to] += p * q[choice];
                 }
             }
         }
@@ -128,7 +138,7 @@ impl Flow {
     /// convex `sum_ways w exp(v(x) - sum_y P(y) v(y)) - v(start)`; its gradient is what leaves a node less what enters
     /// it. Newton's method, its linear systems by conjugate gradients, from the `v` under which each node is left with
     /// its mass in `near`, a measure that is not far.
-    pub(crate) fn nearest(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
+    pub(crate) fn project(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
         let log_weight: Vec<f64> = log_weight.iter().map(|log| log.max(LEAST_LOG)).collect();
         let mut v = self.soft_values(&log_weight, near);
         let mut q = vec![0.0; log_weight.len()];
@@ -160,19 +170,21 @@ impl Flow {
     }
 
     /// `ln w - sum_y P(y) v(y)` of a way: but for `v(x)`, the logarithm of `q`.
-    fn ahead(&self, log_weight: &[f64], v: &[f64], way: usize) -> f64 {
-        let next = self.next(way).iter().map(|&(to, p)| p * v[to]);
-        log_weight[way] - next.sum::<f64>()
+    fn log_term(&self, log_weight: &[f64], v: &[f64], choice: usize) -> f64 {
+        let next = self.next(choice).iter().map(|&(to, p)| p * v[to]);
+        log_weight[choice] - next.sum::<f64>()
     }
 
     /// The `v` under which what leaves a node is its mass in `near`, node by node from the end.
     fn soft_values(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
-        let mut v = vec![0.0; self.ways.len()];
-        for (node, ways) in self.ways.iter().enumerate().rev() {
-            let mass: f64 = near[ways.clone()].iter().sum();
-            let ahead = ways.clone().map(|way| self.ahead(log_weight, &v, way));
-            let most = ahead.clone().fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = ahead.map(|log| libm::exp(log - most)).sum();
+        let mut v = vec![0.0; self.choices.len()];
+        for (node, choices) in self.choices.iter().enumerate().rev() {
+            let mass: f64 = near[choices.clone()].iter().sum();
+            let log_term = choices
+                .clone()
+                .map(|choice| self.log_term(log_weight, &v, choice));
+            let most = log_term.clone().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = log_term.map(|log| libm::exp(log - most)).sum();
             v[node] = libm::log(mass).max(LEAST_LOG) - most - libm::log(sum);
         }
         v
@@ -181,10 +193,10 @@ impl Flow {
     /// The dual at `v`; the measure that belongs to it goes to `q`.
     fn dual(&self, log_weight: &[f64], v: &[f64], q: &mut [f64]) -> f64 {
         let mut sum = 0.0;
-        for (node, ways) in self.ways.iter().enumerate() {
-            for way in ways.clone() {
-                q[way] = libm::exp(v[node] + self.ahead(log_weight, v, way));
-                sum += q[way];
+        for (node, choices) in self.choices.iter().enumerate() {
+            for choice in choices.clone() {
+                q[choice] = libm::exp(v[node] + self.log_term(log_weight, v, choice));
+                sum += q[choice];
             }
         }
         sum - v[0]
@@ -192,13 +204,13 @@ impl Flow {
 
     /// What leaves each node less what enters it.
     fn gradient(&self, q: &[f64]) -> Vec<f64> {
-        let mut gradient = vec![0.0; self.ways.len()];
+        let mut gradient = vec![0.0; self.choices.len()];
         gradient[0] = -1.0;
-        for (node, ways) in self.ways.iter().enumerate() {
-            for way in ways.clone() {
-                gradient[node] += q[way];
-                for &(to, p) in self.next(way) {
-                    gradient[to] -= p * q[way];
+        for (node, choices) in self.choices.iter().enumerate() {
+            for choice in choices.clone() {
+                gradient[node] += q[choice];
+                for &(to, p) in self.next(choice) {
+                    gradient[to] -= p * q[choice];
                 }
             }
         }
@@ -208,11 +220,11 @@ impl Flow {
     /// The Hessian, `sum_ways q a a'` with `a = e_x - sum_y P(y) e_y`, times `d`.
     fn hessian(&self, q: &[f64], d: &[f64], out: &mut [f64]) {
         out.fill(0.0);
-        for (node, ways) in self.ways.iter().enumerate() {
-            for way in ways.clone() {
-                let next = self.next(way);
+        for (node, choices) in self.choices.iter().enumerate() {
+            for choice in choices.clone() {
+                let next = self.next(choice);
                 let along = d[node] - next.iter().map(|&(to, p)| p * d[to]).sum::<f64>();
-                let part = q[way] * along;
+                let part = q[choice] * along;
                 out[node] += part;
                 for &(to, p) in next {
                     out[to] -= p * part;
@@ -225,11 +237,11 @@ impl Flow {
     fn newton_step(&self, q: &[f64], gradient: &[f64]) -> Vec<f64> {
         let n = gradient.len();
         let mut diagonal = vec![0.0; n];
-        for (node, ways) in self.ways.iter().enumerate() {
-            for way in ways.clone() {
-                diagonal[node] += q[way];
-                for &(to, p) in self.next(way) {
-                    diagonal[to] += p * p * q[way];
+        for (node, choices) in self.choices.iter().enumerate() {
+            for choice in choices.clone() {
+                diagonal[node] += q[choice];
+                for &(to, p) in self.next(choice) {
+                    diagonal[to] += p * p * q[choice];
                 }
             }
         }
@@ -251,11 +263,11 @@ impl Flow {
         let mut product = vec![0.0; n];
         for _ in 0..(2 * n + 10).min(400) {
             self.hessian(q, &direction, &mut product);
-            let bend = dot(&direction, &product);
-            if size <= enough || bend <= 0.0 || !bend.is_finite() {
+            let curvature = dot(&direction, &product);
+            if size <= enough || curvature <= 0.0 || !curvature.is_finite() {
                 break;
             }
-            let length = size / bend;
+            let length = size / curvature;
             for i in 0..n {
                 step[i] += length * direction[i];
                 residual[i] -= length * product[i];
@@ -273,15 +285,17 @@ impl Flow {
     /// By way: its chance in its node, under the measure of `v`.
     fn policy(&self, log_weight: &[f64], v: &[f64]) -> Vec<f64> {
         let mut policy = vec![0.0; log_weight.len()];
-        for ways in &self.ways {
-            let ahead = ways.clone().map(|way| self.ahead(log_weight, v, way));
-            let most = ahead.clone().fold(f64::NEG_INFINITY, f64::max);
+        for choices in &self.choices {
+            let log_term = choices
+                .clone()
+                .map(|choice| self.log_term(log_weight, v, choice));
+            let most = log_term.clone().fold(f64::NEG_INFINITY, f64::max);
             let mut sum = 0.0;
-            for (way, log) in ways.clone().zip(ahead) {
-                policy[way] = libm::exp(log - most);
-                sum += policy[way];
+            for (choice, log) in choices.clone().zip(log_term) {
+                policy[choice] = libm::exp(log - most);
+                sum += policy[choice];
             }
-            policy[ways.clone()].iter_mut().for_each(|p| *p /= sum);
+            policy[choices.clone()].iter_mut().for_each(|p| *p /= sum);
         }
         policy
     }
@@ -301,23 +315,27 @@ mod tests {
         each.map(|(q, log)| q * (q.ln() - log) - q).sum()
     }
 
-    fn uniform(flow: &Flow) -> Vec<f64> {
-        let each = |ways: &Range<usize>| vec![1.0 / ways.len() as f64; ways.len()];
-        flow.ways.iter().flat_map(each).collect()
+    fn uniform(occupancy: &OccupancyGraph) -> Vec<f64> {
+        let each = |choices: &Range<usize>| vec![1.0 / choices.len() as f64; choices.len()];
+        occupancy.choices.iter().flat_map(each).collect()
     }
 
     /// Five steps, four states, three actions, three feedbacks, a law without pattern and some of it 0.
-    fn tangled() -> Flow {
+    fn tangled() -> OccupancyGraph {
         let names = |n| Names::Count(n, "");
         let spec = Spec::new(5, names(4), names(3), names(3))
             .unwrap()
             .transition(|t, x, a, f| ((t * 5 + x * 3 + a * 2 + f * (x + 1)) % 4) as f64)
             .allowed(|t, x, a, _f| f64::from(u8::from((t + x + a) % 4 != 0)));
-        let law = |t: usize, x: usize, a: usize, f: usize| {
+        let probabilities = |t: usize, x: usize, a: usize, f: usize| {
             [[0.7, 0.3, 0.0], [0.1, 0.2, 0.7], [0.0, 0.01, 0.99]][(t + x + 2 * a) % 3][f]
         };
-        let problem = Problem::new("tangled", spec, Model::new(law, |_t, _x, _a, _f| 0.0));
-        Flow::new(
+        let problem = Problem::new(
+            "tangled",
+            spec,
+            Model::new(probabilities, |_t, _x, _a, _f| 0.0),
+        );
+        OccupancyGraph::new(
             &TransitionGraph::new("test", problem.spec()).unwrap(),
             &problem,
         )
@@ -337,12 +355,12 @@ mod tests {
         .unwrap();
         let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 0.0);
         let problem = Problem::new("choice", spec, model);
-        let flow = Flow::new(
+        let occupancy = OccupancyGraph::new(
             &TransitionGraph::new("test", problem.spec()).unwrap(),
             &problem,
         )
         .unwrap();
-        let policy = flow.nearest(&[0.0; 3], &flow.occupancy(&uniform(&flow)));
+        let policy = occupancy.project(&[0.0; 3], &occupancy.occupancy(&uniform(&occupancy)));
         let golden = (3.0 - 5.0_f64.sqrt()) / 2.0;
         assert!((policy[1] - golden).abs() < 1e-12, "{policy:?}");
         assert_eq!(policy[2], 1.0);
@@ -350,32 +368,32 @@ mod tests {
 
     #[test]
     fn what_leaves_a_node_is_what_entered_it() {
-        for flow in [tangled(), {
+        for occupancy in [tangled(), {
             let problem = patience();
-            Flow::new(
+            OccupancyGraph::new(
                 &TransitionGraph::new("test", problem.spec()).unwrap(),
                 &problem,
             )
             .unwrap()
         }] {
-            let q = flow.occupancy(&uniform(&flow));
-            assert!(flow.gradient(&q).iter().all(|g| g.abs() < 1e-15));
+            let q = occupancy.occupancy(&uniform(&occupancy));
+            assert!(occupancy.gradient(&q).iter().all(|g| g.abs() < 1e-15));
         }
     }
 
     #[test]
     fn the_nearest_measure_is_the_nearest() {
-        let flow = tangled();
+        let occupancy = tangled();
         let mut stream = Stream::new(1, 0, Role::Learner);
-        let near = flow.occupancy(&uniform(&flow));
+        let near = occupancy.occupancy(&uniform(&occupancy));
         for spread in [0.01, 1.0, 5.0, 30.0] {
             // Random weights; a flow of which some ways have almost died out.
             let log_weight: Vec<f64> = near
                 .iter()
                 .map(|q| q.max(1e-200).ln() - spread * stream.uniform() * stream.uniform())
                 .collect();
-            let policy = flow.nearest(&log_weight, &near);
-            let q = flow.occupancy(&policy);
+            let policy = occupancy.project(&log_weight, &near);
+            let q = occupancy.occupancy(&policy);
             let found = divergence(&q, &log_weight);
             // The conditions of optimality: along every policy the derivative is at least 0. With q feasible and the
             // problem convex, that is enough: sum over ways of (u - q) ln(q / w) >= 0 for every feasible u.
@@ -385,15 +403,16 @@ mod tests {
                 .map(|(q, log)| q.max(1e-300).ln() - log)
                 .collect();
             for _ in 0..300 {
-                let mut other = uniform(&flow);
-                for ways in &flow.ways {
-                    let draws: Vec<f64> = ways.clone().map(|_| stream.uniform().powi(4)).collect();
+                let mut other = uniform(&occupancy);
+                for choices in &occupancy.choices {
+                    let draws: Vec<f64> =
+                        choices.clone().map(|_| stream.uniform().powi(4)).collect();
                     let sum: f64 = draws.iter().sum();
-                    for (way, draw) in ways.clone().zip(draws) {
-                        other[way] = draw / sum;
+                    for (choice, draw) in choices.clone().zip(draws) {
+                        other[choice] = draw / sum;
                     }
                 }
-                let u = flow.occupancy(&other);
+                let u = occupancy.occupancy(&other);
                 let along: f64 = (0..u.len()).map(|i| (u[i] - q[i]) * slope[i]).sum();
                 assert!(along > -1e-7, "spread {spread}: {along}");
                 assert!(divergence(&u, &log_weight) >= found - 1e-12);
@@ -403,19 +422,24 @@ mod tests {
 
     /// How far the conditions of optimality are from being met: with `r = ln(q / w)` as cost, everything that is done
     /// in a node must cost the same, what follows under the policy included. What is almost never done does not count.
-    fn uneven(flow: &Flow, policy: &[f64], log_weight: &[f64]) -> f64 {
-        let q = flow.occupancy(policy);
-        let mut value = vec![0.0; flow.ways.len()];
+    fn uneven(occupancy: &OccupancyGraph, policy: &[f64], log_weight: &[f64]) -> f64 {
+        let q = occupancy.occupancy(policy);
+        let mut value = vec![0.0; occupancy.choices.len()];
         let mut worst = 0.0_f64;
-        for (node, ways) in flow.ways.iter().enumerate().rev() {
-            let cost = |way: usize| {
-                let next = flow.next(way).iter().map(|&(to, p)| p * value[to]);
-                q[way].ln() - log_weight[way] + next.sum::<f64>()
+        for (node, choices) in occupancy.choices.iter().enumerate().rev() {
+            let cost = |choice: usize| {
+                let next = occupancy.next(choice).iter().map(|&(to, p)| p * value[to]);
+                q[choice].ln() - log_weight[choice] + next.sum::<f64>()
             };
-            let done = ways.clone().filter(|&way| policy[way] > 0.0);
-            let mean: f64 = done.clone().map(|way| policy[way] * cost(way)).sum();
-            let often = done.filter(|&way| q[way] > 1e-9);
-            worst = often.fold(worst, |worst, way| worst.max((cost(way) - mean).abs()));
+            let done = choices.clone().filter(|&choice| policy[choice] > 0.0);
+            let mean: f64 = done
+                .clone()
+                .map(|choice| policy[choice] * cost(choice))
+                .sum();
+            let often = done.filter(|&choice| q[choice] > 1e-9);
+            worst = often.fold(worst, |worst, choice| {
+                worst.max((cost(choice) - mean).abs())
+            });
             value[node] = mean;
         }
         worst
@@ -424,31 +448,31 @@ mod tests {
     #[test]
     fn step_by_step_it_stays_the_nearest() {
         // Mirror descent as O-REPS does it, with losses that favour some ways and the wild estimates of rare ones.
-        let flow = tangled();
+        let occupancy = tangled();
         for eta in [0.01, 0.1, 0.5] {
             let mut stream = Stream::new(1, 0, Role::Learner);
-            let mut policy = uniform(&flow);
+            let mut policy = uniform(&occupancy);
             for episode in 0..1000 {
-                let q = flow.occupancy(&policy);
+                let q = occupancy.occupancy(&policy);
                 let mut log_weight: Vec<f64> = q.iter().map(|q| q.max(1e-300).ln()).collect();
                 let mut node = Some(0);
                 while let Some(here) = node {
                     let mut draw = stream.uniform();
-                    let chosen = flow.ways(here).find(|&way| {
-                        draw -= policy[way];
+                    let chosen = occupancy.choices(here).find(|&choice| {
+                        draw -= policy[choice];
                         draw < 0.0
                     });
-                    let way = chosen.unwrap_or(flow.ways(here).end - 1);
-                    let loss = stream.uniform() * (way % 3) as f64;
-                    log_weight[way] -= eta * loss / q[way];
+                    let choice = chosen.unwrap_or(occupancy.choices(here).end - 1);
+                    let loss = stream.uniform() * (choice % 3) as f64;
+                    log_weight[choice] -= eta * loss / q[choice];
                     let mut draw = stream.uniform();
-                    node = flow.next(way).iter().find_map(|&(to, p)| {
+                    node = occupancy.next(choice).iter().find_map(|&(to, p)| {
                         draw -= p;
                         (draw < 0.0).then_some(to)
                     });
                 }
-                policy = flow.nearest(&log_weight, &q);
-                let uneven = uneven(&flow, &policy, &log_weight);
+                policy = occupancy.project(&log_weight, &q);
+                let uneven = uneven(&occupancy, &policy, &log_weight);
                 assert!(uneven < 1e-6, "eta {eta}, episode {episode}: {uneven}");
             }
         }
@@ -456,10 +480,10 @@ mod tests {
 
     #[test]
     fn a_measure_is_nearest_to_itself() {
-        let flow = tangled();
-        let q = flow.occupancy(&uniform(&flow));
+        let occupancy = tangled();
+        let q = occupancy.occupancy(&uniform(&occupancy));
         let log: Vec<f64> = q.iter().map(|q| q.max(1e-300).ln()).collect();
-        let again = flow.occupancy(&flow.nearest(&log, &q));
+        let again = occupancy.occupancy(&occupancy.project(&log, &q));
         assert!(q.iter().zip(&again).all(|(q, a)| (q - a).abs() < 1e-12));
     }
 }

@@ -5,7 +5,7 @@
 /// `outcomes` are the pairs `(v(y), p(y))`, which it sorts; of nothing, it is minus infinity. This is the inner
 /// maximisation of extended value iteration (Jaksch, Ortner, Auer 2010, Figure 2), a linear program that is solved by
 /// hand: half the radius goes to the best outcome, and is taken from the worst ones.
-pub(crate) fn best_near(outcomes: &mut [(f64, f64)], radius: f64) -> f64 {
+pub(crate) fn max_over_l1_ball(outcomes: &mut [(f64, f64)], radius: f64) -> f64 {
     outcomes.sort_by(|one, other| other.0.total_cmp(&one.0));
     let Some(((best, p), others)) = outcomes.split_first() else {
         return f64::NEG_INFINITY;
@@ -26,17 +26,17 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let law = [(0.5, 0.3), (1.0, 0.2), (0.0, 0.1), (0.25, 0.4)];
+        let probabilities = [(0.5, 0.3), (1.0, 0.2), (0.0, 0.1), (0.25, 0.4)];
         // 0.15 to the first: all of the worst and 0.05 of the next.
-        let near = best_near(&mut law.clone(), 0.3);
+        let near = max_over_l1_ball(&mut probabilities.clone(), 0.3);
         assert!((near - (0.35 + 0.5 * 0.3 + 0.25 * 0.35)).abs() < 1e-15);
-        let mean: f64 = law.iter().map(|(v, p)| v * p).sum();
-        assert!((best_near(&mut law.clone(), 0.0) - mean).abs() < 1e-15);
+        let mean: f64 = probabilities.iter().map(|(v, p)| v * p).sum();
+        assert!((max_over_l1_ball(&mut probabilities.clone(), 0.0) - mean).abs() < 1e-15);
         for whole in [2.0, 1e9, f64::INFINITY] {
-            assert_eq!(best_near(&mut law.clone(), whole), 1.0);
+            assert_eq!(max_over_l1_ball(&mut probabilities.clone(), whole), 1.0);
         }
-        assert_eq!(best_near(&mut [(0.7, 1.0)], 1.0), 0.7);
-        assert_eq!(best_near(&mut [], 1.0), f64::NEG_INFINITY);
+        assert_eq!(max_over_l1_ball(&mut [(0.7, 1.0)], 1.0), 0.7);
+        assert_eq!(max_over_l1_ball(&mut [], 1.0), f64::NEG_INFINITY);
     }
 
     #[test]
@@ -56,7 +56,7 @@ mod tests {
                 }
             }
             let mut outcomes = [0, 1, 2].map(|y| (values[y], p[y]));
-            let found = best_near(&mut outcomes, radius);
+            let found = max_over_l1_ball(&mut outcomes, radius);
             assert!((found - best).abs() < 1e-12, "{radius}: {found}, {best}");
         }
     }
