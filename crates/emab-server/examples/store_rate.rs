@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use emab_server::domain::event::{Record, sha256};
 use emab_server::store::sqlite::Sqlite;
-use emab_server::store::{Answer, Cell, Changes, Head, LearnedEpisode, Store};
+use emab_server::store::{Changes, GainSum, Head, LearnedEpisode, Store, StoredDecision};
 
 /// How many episodes are open at once.
 const OPEN: usize = 5_000;
@@ -116,7 +116,7 @@ fn both(
                 let mut reads = 0_u64;
                 while !done.load(Ordering::Relaxed) {
                     let id = id((reads * 7919 % (asked / 10 + 1)) as usize);
-                    black_box(reader.answer(study, &id, None).ok());
+                    black_box(reader.decision(study, &id, None).ok());
                     reads += 1;
                 }
                 reads
@@ -184,7 +184,7 @@ impl Load {
 
     fn ask(&mut self, store: &mut dyn Store, read: u64) -> Result<(), Box<dyn Error>> {
         let place = self.draw(self.open.len());
-        let found = store.answer(self.head.key, &self.open[place].id, None)?;
+        let found = store.decision(self.head.key, &self.open[place].id, None)?;
         black_box(found.ok_or_else(|| format!("read {read}: no decision"))?);
         Ok(())
     }
@@ -220,29 +220,29 @@ impl Load {
         let ends = self
             .open
             .get(place)
-            .is_some_and(|case| case.step() == STEPS);
+            .is_some_and(|record| record.step() == STEPS);
         if ends {
-            let case = &mut self.open[place];
-            case.end = Some(End {
+            let record = &mut self.open[place];
+            record.end = Some(End {
                 abandoned: false,
                 overridden: false,
                 reason: None,
             });
-            case.outcome = Outcome {
+            record.outcome = Outcome {
                 costs: vec![Some(0.125); STEPS - 1],
                 rewards: vec![Some(0.1 + 0.2); STEPS],
                 last: true,
             };
-            case.place = Some(self.head.learned);
-            changes.cases.push(case.clone());
-            changes.lessons.push(LearnedEpisode {
-                place: self.head.learned,
+            record.position = Some(self.head.learned);
+            changes.episodes.push(record.clone());
+            changes.learned_episodes.push(LearnedEpisode {
+                position: self.head.learned,
                 bytes: vec![7; 16 * STEPS],
             });
             for t in 1..=STEPS as u32 {
                 let (x, a) = (self.draw(100) as u32, self.draw(4) as u32);
                 let count = self.head.learned;
-                changes.cells.push(Cell {
+                changes.gain_sums.push(GainSum {
                     t,
                     x,
                     a,
@@ -253,14 +253,14 @@ impl Load {
             self.head.learned += 1;
         }
         if ends || place >= self.open.len() {
-            let case = EpisodeRecord {
+            let record = EpisodeRecord {
                 id: id(self.opened),
                 states: Vec::new(),
                 steps: Vec::new(),
                 recommended: Some(1),
                 end: None,
                 outcome: Outcome::default(),
-                place: None,
+                position: None,
                 opened: seq,
                 touched: seq,
                 given: Vec::new(),
@@ -268,26 +268,26 @@ impl Load {
             };
             self.opened += 1;
             match self.open.get_mut(place) {
-                Some(old) => *old = case,
-                None => self.open.push(case),
+                Some(old) => *old = record,
+                None => self.open.push(record),
             }
         }
         let place = place.min(self.open.len() - 1);
-        let case = &mut self.open[place];
-        if !case.states.is_empty() {
-            case.steps.push(Step {
+        let record = &mut self.open[place];
+        if !record.states.is_empty() {
+            record.steps.push(Step {
                 action: 1,
                 feedback: 2,
                 overridden: false,
                 reason: None,
             });
         }
-        case.states.push(case.states.len());
-        case.touched = seq;
+        record.states.push(record.states.len());
+        record.touched = seq;
         let decision = format!(
             r#"{{"study":"rate","episode":"{}","step":{},"action":"a{}","estimate":{{"mean":0.{seq},"lower":0.1{seq},"upper":0.9{seq}}},"second":{{"action":"stop","mean":0.2{seq},"lower":0.1{seq},"upper":0.4{seq}}},"certificate":0.3{seq},"explored":false,"as_of":{seq},"spec_hash":"{}","previous":"{}"}}"#,
-            case.id,
-            case.step(),
+            record.id,
+            record.step(),
             seq % 4,
             self.head.spec_hash,
             self.head.hash
@@ -295,15 +295,15 @@ impl Load {
         let text = format!(
             r#"{{"seq":{seq},"at":"2026-01-01T00:00:00.000000Z","by":"token-12345678","previous":"{}","kind":"told","data":{{"episode":"{}","step":{},"action":"a1","feedback":"f2","override":false,"decision":{decision}}}}}"#,
             self.head.hash,
-            case.id,
-            case.step()
+            record.id,
+            record.step()
         );
-        changes.answers.push(Answer {
-            episode: case.id.clone(),
-            step: case.step() as u32,
+        changes.decisions.push(StoredDecision {
+            episode: record.id.clone(),
+            step: record.step() as u32,
             text: decision,
         });
-        changes.cases.push(case.clone());
+        changes.episodes.push(record.clone());
         let record = Record::new(seq, text);
         self.head.hash = record.hash.clone();
         changes.events.push(record);

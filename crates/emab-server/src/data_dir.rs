@@ -1,27 +1,25 @@
-//! Where the service keeps what is its own, when nobody says otherwise.
+//! The default data directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// There is no telling where.
+/// No data directory is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "none of EMAB_DATA, XDG_DATA_HOME and HOME says where data are kept; set EMAB_DATA to a folder"
-)]
+#[error("none of EMAB_DATA, XDG_DATA_HOME and HOME is set; set EMAB_DATA to a folder")]
 pub struct NoFolder;
 
-/// `$EMAB_DATA`, or `$XDG_DATA_HOME/emab`, or `~/.local/share/emab`. It need not be there.
+/// `$EMAB_DATA`, or `$XDG_DATA_HOME/emab`, or `~/.local/share/emab`. It need not exist.
 pub fn data_folder() -> Result<PathBuf, NoFolder> {
     folder_of(|name| std::env::var_os(name))
 }
 
-/// The token file in it.
+/// The default token file.
 pub fn token_file() -> Result<PathBuf, NoFolder> {
     data_folder().map(|folder| folder.join("tokens.json"))
 }
 
 fn folder_of(var: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, NoFolder> {
-    // Empty is as good as not set, says the specification of the XDG folders, and so is a relative one.
+    // Empty and relative values count as not set, as the XDG specification requires.
     let given = |name| {
         var(name)
             .filter(|value| !value.is_empty())
@@ -41,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_that_is_set_counts() {
+    fn uses_the_first_variable_that_is_set() {
         let of = |set: &[(&str, &str)]| {
             folder_of(|name| {
                 let found = set.iter().find(|(key, _)| *key == name);

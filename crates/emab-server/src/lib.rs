@@ -1,18 +1,33 @@
-//! The decision service: people in the loop, nothing lost.
+//! The decision service: recommendations for real cases, with an append-only log.
 //!
-//! A study is a specification and a learner. Episodes of it are opened, asked about, told about and ended by requests;
-//! each that changes something becomes an [`event`], and the log of events is the truth. What the service answers
-//! from (episodes, decisions, learned episodes, counts and sums) are projections of that log, written in the same
-//! transaction.
+//! A study is a specification and a learner. Requests open episodes of it, ask for decisions, report steps and end episodes. Each
+//! request that changes something becomes an event in the log of its study. Episodes, decisions, learned episodes and gain sums are
+//! projections of that log, written in the same transaction.
 //!
-//! request → [`command`] → [`board`] (the rules, pure) → event → [`store`] → decision → answer
+//! The layers, each of which uses only those before it:
+//!
+//! 1. `domain`: commands, events, rules and decisions; pure.
+//! 2. [`store`]: SQLite and PostgreSQL.
+//! 3. `app`: writer thread, reader pool, replay, [`audit`], import and export.
+//! 4. `http`: routes, authentication (with [`tokens`]), errors, OpenAPI.
+//! 5. `transport`: listener, TLS, connection limits.
+//! 6. [`serve`]: runs the service.
 #![forbid(unsafe_code)]
 
-pub mod app;
+mod clock;
 pub mod data_dir;
-pub mod domain;
-pub mod http;
 pub mod serve;
 pub mod store;
 pub mod tokens;
+
+pub use app::audit;
+
+// Not part of the public API: used by the tests and by `tools/harness`.
+#[doc(hidden)]
+pub mod app;
+#[doc(hidden)]
+pub mod domain;
+#[doc(hidden)]
+pub mod http;
+#[doc(hidden)]
 pub mod transport;

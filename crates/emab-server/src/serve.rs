@@ -1,4 +1,4 @@
-//! The service from its options to its end.
+//! Runs the service: opens the listener, the tokens and the writer, and stops them in order.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,59 +15,59 @@ use crate::store::{Backend, StoreError};
 use crate::tokens::{Secret, TokenError, TokenFile, Tokens};
 use crate::transport::{Limits, ListenError, Tls, check_address, serve as listen};
 
-/// How the service is run.
+/// Options of the service.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens; port 0 is any that is free.
+    /// The address to listen on; port 0 is any free port.
     pub listen: SocketAddr,
-    /// The file of its tokens.
+    /// The token file.
     pub tokens: PathBuf,
-    /// Whether that file was named, and not only taken because nothing else was said.
+    /// Whether the token file was named explicitly.
     pub tokens_named: bool,
     /// Certificate chain and key, in PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Whether a proxy in front of it does the encryption.
+    /// Whether a proxy provides TLS.
     pub behind_proxy: bool,
-    /// Calls a second for each token; 0 is no limit.
+    /// Requests per second for each token; 0 is no limit.
     pub rate: u32,
 }
 
-/// Why it does not run.
+/// Why the service does not run.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The tokens.
+    /// The token file failed.
     #[error(transparent)]
     Tokens(#[from] TokenError),
-    /// The address or the certificate.
+    /// The address is not allowed, or the certificate is invalid.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The address is taken, or not ours.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {error}")]
     Bind {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         error: std::io::Error,
     },
-    /// No threads or signals to be had.
+    /// Threads or signals are not available.
     #[error("cannot start: {0}")]
     Start(std::io::Error),
 }
 
-/// What is told once it listens.
+/// The running service.
 pub struct Ready {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
-    /// Whether it speaks TLS.
+    /// Whether it uses TLS.
     pub tls: bool,
-    /// The first admin's token, at the first start: the only time it can be shown.
+    /// The secret of the first admin, at the first start only.
     pub first: Option<Secret>,
 }
 
-/// Runs the service over a store until it is told to stop (SIGINT or SIGTERM).
+/// Runs the service on a store until SIGINT or SIGTERM; calls `ready` once it listens.
 pub fn serve(
     backend: std::sync::Arc<dyn Backend>,
     options: &Options,
@@ -99,7 +99,7 @@ pub fn serve(
         let address = listener.local_addr().map_err(taken)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
-        // Not before it is sure that it can be shown.
+        // After everything that can fail, so that the secret is shown.
         let first = TokenFile::at(&options.tokens).create_first_admin()?;
         let tokens = Tokens::watch(&options.tokens)?;
         let parts = App::new(
@@ -114,7 +114,7 @@ pub fn serve(
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            tracing::info!("stopping: requests in course are finished");
+            tracing::info!("stopping: running requests are finished");
             parts.end_streams();
         };
         ready(&Ready {
@@ -125,7 +125,7 @@ pub fn serve(
         listen(listener, tls, app, Limits::default(), metrics, stop).await;
         Ok(())
     });
-    // What was taken is written before we go.
+    // Queued commands are written before the end.
     service.finish();
     runtime.shutdown_timeout(Duration::from_secs(5));
     served

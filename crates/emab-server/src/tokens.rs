@@ -1,6 +1,7 @@
-//! Bearer tokens: who may come in, in which role, to which studies.
+//! Bearer tokens: role and studies of each caller.
 //!
-//! A secret has 256 random bits and is shown once. The file holds its SHA-256, so that whoever reads the file cannot come in.
+//! A secret has 256 random bits and is shown once. The token file contains its SHA-256 only. Requests are authenticated in
+//! `http::auth`.
 
 mod file;
 mod role;
@@ -11,153 +12,107 @@ mod watch;
 use std::io;
 use std::path::PathBuf;
 
-use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
-
 pub use file::TokenFile;
 pub use role::{Permission, Role};
 pub use secret::Secret;
 pub use token::Token;
 pub use watch::Tokens;
 
-/// Why nothing could be done with a token file.
+/// An error of a token file.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// There is none.
-    #[error("there is no token file {path}; `emab token new NAME --role ROLE --tokens FILE` makes one", path = path.display())]
+    /// The file does not exist.
+    #[error("there is no token file {path}; `emab token new NAME --role ROLE --tokens FILE` creates one", path = path.display())]
     Missing {
-        /// Where it should be.
+        /// The file.
         path: PathBuf,
     },
-    /// The system does not let us read it.
+    /// It cannot be read.
     #[error("the token file {path} cannot be read: {error}", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The system does not let us write it.
+    /// It cannot be written.
     #[error("the token file {path} cannot be written: {error}", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// It is not what a token file is.
-    #[error("the token file {path} is broken: {what}; it was left as it is", path = path.display())]
+    /// It is not a valid token file.
+    #[error("the token file {path} is invalid: {what}; it was not changed", path = path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault and its place.
         what: String,
     },
-    /// Others may write it, and so make tokens.
-    #[error("the token file {path} may be written by others (mode {mode:o}); `chmod 600` takes that from them", path = path.display())]
+    /// Other users may write it, and so create tokens.
+    #[error("the token file {path} can be written by other users (mode {mode:o}); run `chmod 600` on it", path = path.display())]
     Writable {
         /// The file.
         path: PathBuf,
         /// Its mode.
         mode: u32,
     },
-    /// Somebody else has been writing it for too long.
-    #[error("another process holds {path}; try again when it has ended", path = path.display())]
+    /// Another process holds the lock for too long.
+    #[error("another process holds {path}; retry when it has ended", path = path.display())]
     Busy {
         /// The lock.
         path: PathBuf,
     },
-    /// A value breaks a rule.
+    /// A value violates a rule.
     #[error("{0}")]
     Rule(String),
-    /// There is no such role.
-    #[error("`{0}` is no role; there are admin, operator, viewer and blinded")]
+    /// Not a role.
+    #[error("`{0}` is not a role; the roles are admin, operator, viewer and blinded")]
     Role(String),
-    /// A token of this name works already.
-    #[error(
-        "there is a token named `{name}` already (id {id}); choose another name, or revoke it first"
-    )]
+    /// An active token has this name.
+    #[error("a token named `{name}` exists (id {id}); choose another name, or revoke it first")]
     Taken {
         /// The name.
         name: String,
-        /// The token that has it.
+        /// The id of the token.
         id: String,
     },
-    /// There is no such token.
+    /// Not a token of the file.
     #[error("`{what}` is neither the id nor the name of a token in {path}; `emab token list` shows them", path = path.display())]
     Unknown {
-        /// What was asked for.
+        /// The id or name.
         what: String,
         /// The file.
         path: PathBuf,
     },
     /// Several tokens have the name.
-    #[error("several tokens are named `{name}`; take the id of one: {ids}")]
+    #[error("several tokens are named `{name}`; use an id: {ids}")]
     Ambiguous {
         /// The name.
         name: String,
-        /// The ids of those that have it.
+        /// Their ids.
         ids: String,
     },
-    /// The system gives no random numbers.
-    #[error("no random numbers to be had: {0}")]
+    /// The system provides no random numbers.
+    #[error("no random numbers are available: {0}")]
     Random(String),
 }
 
-/// Why a secret does not let its bearer in. Clients are told only that it does not; the log may say which.
+/// Why a secret is rejected. Clients do not see which case it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    /// It is none of ours: `emab_` and 64 hexadecimal digits.
+    /// It is not `emab_` and 64 hexadecimal digits.
     #[error("malformed token")]
     Malformed,
-    /// Nobody has it.
+    /// No token has it.
     #[error("unknown token")]
     Unknown,
-    /// Somebody had it.
+    /// Its token was revoked.
     #[error("token {id} was revoked")]
     Revoked {
         /// The token's id.
         id: String,
     },
-}
-
-/// The secret in `Authorization: Bearer …`; none if it is not there, or there more than once.
-pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut all = headers.get_all(AUTHORIZATION).iter();
-    let (Some(only), None) = (all.next(), all.next()) else {
-        return None;
-    };
-    let (scheme, secret) = only.to_str().ok()?.split_once(' ')?;
-    let secret = secret.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty()).then_some(secret)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_bearer_is_read_and_nothing_else() {
-        let read = |values: &[&[u8]]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(AUTHORIZATION, value[..].try_into().unwrap());
-            }
-            bearer(&headers).map(str::to_owned)
-        };
-        assert_eq!(read(&[b"Bearer abc"]).as_deref(), Some("abc"));
-        assert_eq!(read(&[b"bearer  abc "]).as_deref(), Some("abc"));
-        let none: [&[&[u8]]; 7] = [
-            &[],
-            &[b"abc"],
-            &[b"Basic abc"],
-            &[b"Bearer"],
-            &[b"Bearer "],
-            &[b"Bearer \xff"],
-            &[b"Bearer abc", b"Bearer abc"],
-        ];
-        for values in none {
-            assert_eq!(read(values), None, "{values:?}");
-        }
-    }
 }

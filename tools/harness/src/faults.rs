@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use emab_server::domain::decision::Decision;
 use emab_server::domain::episode::EpisodeRecord;
 use emab_server::domain::event::{Event, Record};
-use emab_server::store::{Answer, Backend, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+use emab_server::store::{
+    Backend, Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision,
+};
 
 use crate::rng::Rng;
 
@@ -63,18 +65,18 @@ struct FaultyStore {
     /// The study that was locked last.
     study: String,
     /// Repeated tells of this transaction: the study, and the recorded answer.
-    repeated: Vec<(String, Answer)>,
+    repeated: Vec<(String, StoredDecision)>,
 }
 
 impl FaultyStore {
     /// Appends the event of a repeated tell to the log again.
-    fn record_again(&mut self, study: &str, answer: &Answer) -> Result<(), StoreError> {
+    fn record_again(&mut self, study: &str, decision: &StoredDecision) -> Result<(), StoreError> {
         let damaged = |error: &dyn std::fmt::Display| StoreError::Damaged(error.to_string());
         let Some(mut head) = self.inner.lock(study)? else {
             return Ok(());
         };
         let decision: Decision =
-            serde_json::from_str(&answer.text).map_err(|error| damaged(&error))?;
+            serde_json::from_str(&decision.text).map_err(|error| damaged(&error))?;
         let events = self.inner.events(head.key, decision.advice.as_of, 1)?;
         let Some(first) = events.first() else {
             return Ok(());
@@ -96,17 +98,17 @@ impl FaultyStore {
     /// Omits some projections.
     fn omit_rows(&mut self, changes: &Changes) -> Changes {
         let mut omitted = |percent| self.rng.percent(percent);
-        let cells = changes.cells.iter().filter(|_| !omitted(12));
-        let cells = cells.copied().collect();
+        let gain_sums = changes.gain_sums.iter().filter(|_| !omitted(12));
+        let gain_sums = gain_sums.copied().collect();
         // A learned episode is not written again soon, so that the omission stays.
-        let cases = changes.cases.iter();
-        let cases = cases.filter(|case| case.place.is_none() || !omitted(3));
+        let episodes = changes.episodes.iter();
+        let episodes = episodes.filter(|episode| episode.position.is_none() || !omitted(3));
         Changes {
             events: changes.events.clone(),
-            answers: changes.answers.clone(),
-            lessons: changes.lessons.clone(),
-            cells,
-            cases: cases.cloned().collect(),
+            decisions: changes.decisions.clone(),
+            learned_episodes: changes.learned_episodes.clone(),
+            gain_sums,
+            episodes: episodes.cloned().collect(),
         }
     }
 }
@@ -132,8 +134,8 @@ impl Store for FaultyStore {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        for (study, answer) in std::mem::take(&mut self.repeated) {
-            self.record_again(&study, &answer)?;
+        for (study, decision) in std::mem::take(&mut self.repeated) {
+            self.record_again(&study, &decision)?;
         }
         if self.fault == Fault::AckEarly {
             self.uncommitted_since.get_or_insert_with(Instant::now);
@@ -161,31 +163,31 @@ impl Store for FaultyStore {
         self.inner.write(head, changes)
     }
 
-    fn answer(
+    fn decision(
         &mut self,
         study: i64,
         episode: &str,
         step: Option<u32>,
-    ) -> Result<Option<Answer>, StoreError> {
-        let answer = self.inner.answer(study, episode, step)?;
+    ) -> Result<Option<StoredDecision>, StoreError> {
+        let decision = self.inner.decision(study, episode, step)?;
         // The writer reads an answer only for a repeated request; from step 2 on that is a tell.
-        if let (Fault::TellTwice, Some(answer), Some(2..)) = (self.fault, &answer, step) {
-            self.repeated.push((self.study.clone(), answer.clone()));
+        if let (Fault::TellTwice, Some(decision), Some(2..)) = (self.fault, &decision, step) {
+            self.repeated.push((self.study.clone(), decision.clone()));
         }
-        Ok(answer)
+        Ok(decision)
     }
 
     delegate! {
-        fn hold(&mut self) -> ();
+        fn begin_snapshot(&mut self) -> ();
         fn create(&mut self, head: &Head) -> Option<i64>;
         fn head(&mut self, name: &str) -> Option<Head>;
         fn heads(&mut self, after: &str, limit: usize) -> Vec<Head>;
-        fn cases(&mut self, study: i64, episodes: &[&str]) -> Vec<EpisodeRecord>;
-        fn cases_after(&mut self, study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
-        fn answers(&mut self, study: i64, episode: &str) -> Vec<Answer>;
-        fn answers_after(&mut self, study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<Answer>;
+        fn episodes(&mut self, study: i64, episodes: &[&str]) -> Vec<EpisodeRecord>;
+        fn episodes_after(&mut self, study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
+        fn decisions(&mut self, study: i64, episode: &str) -> Vec<StoredDecision>;
+        fn decisions_after(&mut self, study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<StoredDecision>;
         fn events(&mut self, study: i64, after: u64, limit: usize) -> Vec<Record>;
-        fn lessons(&mut self, study: i64, from: u64, limit: usize) -> Vec<LearnedEpisode>;
-        fn cells(&mut self, study: i64, after: Option<(u32, u32, u32)>, limit: usize) -> Vec<Cell>;
+        fn learned_episodes(&mut self, study: i64, from: u64, limit: usize) -> Vec<LearnedEpisode>;
+        fn gain_sums(&mut self, study: i64, after: Option<(u32, u32, u32)>, limit: usize) -> Vec<GainSum>;
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use emab_server::app::audit::{Options, Report, audit_export_with, audit_study_with};
+use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
 use emab_server::store::{Address, Head, Store, StoreError};
 use emab_sim::quoted;
 use serde_json::json;
@@ -107,7 +107,7 @@ fn source(place: &str) -> Result<Source, CommandError> {
 fn of_export(export: Export, args: &Audit) -> Result<Report, CommandError> {
     let options = Options {
         expect: args.expect.as_deref(),
-        watch: None,
+        progress: None,
     };
     let report = audit_export_with(export.reader, options);
     export.bar.finish_and_clear();
@@ -131,7 +131,7 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError
     let failed = |error: StoreError| CommandError::Work(error.to_string());
     let mut store = address.inspect().map_err(failed)?;
     // Whoever serves it may write meanwhile.
-    store.hold().map_err(failed)?;
+    store.begin_snapshot().map_err(failed)?;
     let heads = match &args.study {
         None => all(&mut *store).map_err(failed)?,
         Some(name) => match store.head(name).map_err(failed)? {
@@ -157,7 +157,7 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError
         let mut watch = |events| bar.set_position(before + events);
         let options = Options {
             expect: args.expect.as_deref(),
-            watch: Some(&mut watch),
+            progress: Some(&mut watch),
         };
         reports.push(audit_study_with(&mut *store, head, options).map_err(failed)?);
         before += head.seq;

@@ -32,7 +32,7 @@ fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
         Ask::Open(Some("p1".into())),
         Ask::Abandon("p1".into(), Abandon { reason }),
     ] {
-        work.carry_out(&ask, "t1").unwrap();
+        work.execute(&ask, "t1").unwrap();
     }
     work.write().unwrap();
     store.commit().unwrap();
@@ -142,7 +142,7 @@ fn an_export_is_audited_from_a_file_or_a_pipe() {
     assert_eq!(code, Some(1));
     assert!(out.contains("study clinic: 1 finding"), "{out}");
     assert!(
-        out.contains("\n  ! event 3: its hash is not that of its line"),
+        out.contains("\n  ! event 3: its hash does not match its line"),
         "{out}"
     );
     assert_eq!(err, "error: the audit found something\n");

@@ -1,15 +1,13 @@
-//! Audit: whether a store or an export is what the service wrote, found out from nothing but itself.
+//! Audits: checks a store or an export against its own log.
 //!
-//! Every event's hash, the chain of them and their numbers are checked; every decision is computed again from the log
-//! and compared byte by byte; and of a store everything that it keeps beside the log (head, episodes, decisions,
-//! learned episodes, counts and sums) is compared with what the log leads to, both ways: what is missing, and what is
-//! too many. Where the log itself breaks, what comes after it can be checked for its chain only, and the rows beside it
-//! not at all: there is nothing left to compare them with. [`Report::recomputed`] says how far it held.
+//! An audit checks the hash and number of every event and the chain. It recomputes every decision and compares it byte by byte.
+//! In a store it also compares every projection (head, episodes, decisions, learned episodes, gain sums) with what the log leads
+//! to, and reports missing and extra rows. After a break in the log only the chain can be checked, and projections cannot;
+//! [`Report::recomputed`] is the last event before the break.
 //!
-//! What this cannot find: somebody who writes the *whole* log anew from some event on, with this very program, decisions
-//! and all, has made another log that is as sound as the first. Against that something must be kept where they cannot
-//! reach: the hash of the last event, noted from time to time, or any decision that somebody was given, since it names
-//! the hash of the event before it (`previous`). [`Options::expect`] looks for such a hash.
+//! An audit cannot detect a log that was rewritten completely from some event on, with valid decisions and hashes. To detect
+//! that, keep a hash in another place: the hash of the last event, or any decision, which contains the hash of the event before
+//! it (`previous`). [`Options::expect`] looks for such a hash.
 
 mod differences;
 mod export;
@@ -19,77 +17,78 @@ mod walk;
 use serde::Serialize;
 
 use crate::app::state_hash;
-use crate::store::{Head, Store, StoreError};
+use crate::domain::head::Head;
+use crate::store::{Store, StoreError};
 
 pub use export::{audit_export, audit_export_with};
 
 use walk::Walk;
 
-/// The most findings that are kept: who finds a hundred need not read a million.
-const KEPT: usize = 100;
-/// How many events or rows are read at once.
+/// The largest number of findings in a report.
+const MAX_FINDINGS: usize = 100;
+/// The number of events or rows in one read.
 const PAGE: usize = 1_000;
 
-/// Something that is not as it must be.
+/// A fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where: `event 17`, `episode p3`, `decision 2 of episode p3`, `learned episode 4`, `count of (2, 5, 0)`, `head`.
+    /// The place: `event 17`, `episode p3`, `decision 2 of episode p3`, `learned episode 4`, `count of (2, 5, 0)`, `head`.
     pub place: String,
-    /// What is wrong there.
+    /// The fault.
     pub what: String,
 }
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The study; none in an export whose first event cannot be read.
+    /// The study; none for an export whose first event cannot be read.
     pub study: Option<String>,
-    /// Events that were read.
+    /// The number of events.
     pub events: u64,
-    /// The last event up to which everything was recomputed.
+    /// The last event that was recomputed.
     pub recomputed: u64,
-    /// Decisions that were recomputed.
+    /// The number of recomputed decisions.
     pub decisions: u64,
-    /// Episodes that the log leads to.
+    /// The number of episodes.
     pub episodes: u64,
-    /// How many of them were learned from.
+    /// The number of learned episodes.
     pub learned: u64,
-    /// SHA-256 of the last event: worth noting elsewhere.
+    /// The hash of the last event, to be kept in another place.
     pub head_hash: String,
-    /// The hash of the state that the log leads to, see [`state_hash`]; none where it breaks.
+    /// The hash of the state that the log leads to, see [`state_hash`]; none if the log is broken.
     pub state_hash: Option<String>,
-    /// The number of the event that has the expected hash, if one was expected and found.
+    /// The number of the event with the expected hash.
     pub expected: Option<u64>,
-    /// What is wrong.
+    /// The faults.
     pub findings: Vec<Finding>,
-    /// How many more findings there were.
+    /// The number of findings beyond those listed.
     pub more: u64,
 }
 
 impl Report {
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
-/// What else an audit is asked to do.
+/// Options of an audit.
 #[derive(Default)]
 pub struct Options<'a> {
-    /// A hash noted earlier that one of the events must have, in lower case.
+    /// A hash that one of the events must have, in lower case.
     pub expect: Option<&'a str>,
-    /// Is told how many events have been read.
-    pub watch: Option<&'a mut dyn FnMut(u64)>,
+    /// Called with the number of events read so far.
+    pub progress: Option<&'a mut dyn FnMut(u64)>,
 }
 
-/// Audits one study of a store. Where somebody may be writing, it has to be [held](Store::hold) before the head is read.
+/// Audits one study of a store. While a service may be writing, begin a [snapshot](Store::begin_snapshot) before the head is read.
 ///
-/// What cannot be read is a finding; an error is a store that cannot be reached.
+/// A row that cannot be read is a finding; an error means that the store cannot be reached.
 pub fn audit_study(store: &mut dyn Store, head: Head) -> Result<Report, StoreError> {
     audit_study_with(store, &head, Options::default())
 }
 
-/// The same, with options.
+/// Audits one study of a store, with options.
 pub fn audit_study_with(
     store: &mut dyn Store,
     head: &Head,
@@ -99,7 +98,7 @@ pub fn audit_study_with(
     let (mut after, mut limit) = (0, PAGE);
     loop {
         let page = match store.events(head.key, after, limit) {
-            // One by one, to find out which.
+            // One by one, to find the unreadable event.
             Err(StoreError::Damaged(_)) if limit > 1 => {
                 limit = 1;
                 continue;
@@ -117,8 +116,8 @@ pub fn audit_study_with(
         let Some(last) = page.last() else { break };
         after = last.seq;
         page.iter().for_each(|record| walk.take(record));
-        if let Some(watch) = &mut options.watch {
-            watch(walk.events);
+        if let Some(progress) = &mut options.progress {
+            progress(walk.events);
         }
     }
     walk.end_at(head);
@@ -136,7 +135,7 @@ fn report(mut walk: Walk<'_>) -> Report {
         .is_whole()
         .then(|| state_hash::of_replay(&mut walk.replay).ok())
         .flatten();
-    let head = walk.replay.board.as_ref().map(|board| &board.head);
+    let head = walk.replay.state.as_ref().map(|state| &state.head);
     Report {
         study: head.map(|head| head.name.clone()),
         events: walk.events,
@@ -152,7 +151,7 @@ fn report(mut walk: Walk<'_>) -> Report {
     }
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 struct Findings {
     kept: Vec<Finding>,
@@ -165,7 +164,7 @@ impl Findings {
     }
 
     fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        if self.kept.len() >= KEPT {
+        if self.kept.len() >= MAX_FINDINGS {
             self.more += 1;
             return;
         }

@@ -1,25 +1,104 @@
-//! Why something was not done: it cannot be, or the store failed.
+//! Errors of the application layer.
 
-use crate::domain::error::ApiError;
+use crate::domain::rejection::Rejection;
 use crate::store::StoreError;
 
-/// Why a command was not carried out.
+/// Why a command was not executed, or a read failed.
 #[derive(Debug)]
 pub enum CommandError {
-    /// It cannot be.
-    Refused(ApiError),
-    /// The store failed: nothing of the transaction stands.
+    /// It was rejected.
+    Rejected(Rejection),
+    /// The store failed; the transaction is rolled back.
     Store(StoreError),
 }
 
-impl From<ApiError> for CommandError {
-    fn from(refusal: ApiError) -> CommandError {
-        CommandError::Refused(refusal)
+impl From<Rejection> for CommandError {
+    fn from(rejection: Rejection) -> CommandError {
+        CommandError::Rejected(rejection)
     }
 }
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> CommandError {
         CommandError::Store(error)
+    }
+}
+
+/// Why the service does not answer a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServiceError {
+    /// The request was rejected.
+    Rejected(Rejection),
+    /// The store cannot be used, the queue is full, or the service is stopping.
+    Unavailable {
+        /// The cause.
+        detail: String,
+        /// Seconds after which the same request may succeed.
+        retry_after: u64,
+    },
+    /// Too many long requests are running.
+    Busy {
+        /// Which ones.
+        detail: String,
+        /// Seconds after which the same request may succeed.
+        retry_after: u64,
+    },
+}
+
+impl ServiceError {
+    /// The service cannot be used for some seconds.
+    pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> ServiceError {
+        ServiceError::Unavailable {
+            detail: detail.into(),
+            retry_after,
+        }
+    }
+
+    /// The service is stopping.
+    pub fn stopping() -> ServiceError {
+        ServiceError::unavailable("the service is stopping", 5)
+    }
+
+    /// Too many requests of a kind are running.
+    pub fn busy(detail: &str, retry_after: u64) -> ServiceError {
+        ServiceError::Busy {
+            detail: detail.into(),
+            retry_after,
+        }
+    }
+
+    /// A read failed in the store.
+    pub fn read_failed(error: &StoreError) -> ServiceError {
+        match error {
+            StoreError::Unavailable(_) | StoreError::Retry(_) | StoreError::Full(_) => {
+                ServiceError::unavailable("the store cannot be reached", 1)
+            }
+            StoreError::Damaged(_) => ServiceError::unavailable(
+                "the store is damaged; see the log of the service, and run `emab audit`",
+                60,
+            ),
+        }
+    }
+
+    /// A write failed in the store. Whether a failed commit reached the disk is not known.
+    pub fn write_failed(error: &StoreError) -> ServiceError {
+        let again =
+            "the request may or may not have been recorded: repeat it, repeating is harmless";
+        match error {
+            StoreError::Full(_) => ServiceError::unavailable(
+                format!("the store is full, only reads work; {again}"),
+                30,
+            ),
+            StoreError::Damaged(_) => ServiceError::read_failed(error),
+            StoreError::Unavailable(_) | StoreError::Retry(_) => {
+                ServiceError::unavailable(format!("the store cannot be reached; {again}"), 1)
+            }
+        }
+    }
+}
+
+impl From<Rejection> for ServiceError {
+    fn from(rejection: Rejection) -> ServiceError {
+        ServiceError::Rejected(rejection)
     }
 }

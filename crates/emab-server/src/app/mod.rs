@@ -1,10 +1,18 @@
-//! The application: the writer thread, the reader pool, and what is recomputed from the log (replay, audit).
+//! The application layer: the writer thread, the reader pool, and what is recomputed from the log.
+//!
+//! - [`service`]: entry point of the layer; queues commands for the writer and runs reads on a pool of connections.
+//! - [`writer`]: the writer thread, with group commit. A full disk or a lost store is handled there.
+//! - [`executor`]: turns commands into events, inside a transaction.
+//! - [`load`]: loads the state of a study from the store.
+//! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
+//! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
-pub mod clock;
 pub mod error;
 pub mod executor;
-pub mod learning;
+pub mod export;
+pub mod import;
+pub mod load;
 pub mod metrics;
 pub mod replay;
 pub mod service;

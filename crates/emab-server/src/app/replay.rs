@@ -1,4 +1,4 @@
-//! Going through a log from its beginning, recomputing everything: what time travel, audit and import of a study rest on.
+//! Replays a log from its first event and recomputes everything. Estimates at a past event, audits and dry runs use it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,145 +8,133 @@ use crate::domain::episode::EpisodeRecord;
 use crate::domain::event::{Event, EventKind, Opened, Record, Shadow, StepRecorded};
 use crate::domain::learned_episode::{pack, unpack};
 use crate::domain::learners::StudyLearners;
+use crate::domain::rejection::Rejection;
 use crate::domain::state::StudyState;
 use crate::domain::study::Study;
 
-/// A log as far as it was read.
+/// The error for an event whose hash does not match.
+pub const CHANGED: &str = "its hash does not match its line: one of them was changed";
+
+/// A log up to some event.
 #[derive(Default)]
 pub struct Replay {
     /// The study after the last event; none before the first.
-    pub board: Option<StudyState>,
+    pub state: Option<StudyState>,
     /// All episodes.
-    pub cases: HashMap<String, EpisodeRecord>,
-    /// What was learned, by place.
-    pub lessons: Vec<Vec<u8>>,
+    pub episodes: HashMap<String, EpisodeRecord>,
+    /// The learned episodes, by position.
+    pub learned: Vec<Vec<u8>>,
 }
 
-/// A decision that is not what the log leads to.
+/// A recorded decision that differs from the recomputed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
     /// The event that records it.
     pub seq: u64,
-    /// As recorded.
+    /// The recorded text.
     pub recorded: String,
-    /// As recomputed.
+    /// The recomputed text.
     pub recomputed: String,
 }
 
 impl Replay {
-    /// Takes in the next event of a log: its hash, its place in the chain, and whether it can follow what was there; an
-    /// error says what is wrong with it. A decision in it is recomputed, and given back where it differs.
+    /// Checks the hash of the next event and applies it. A decision in it is recomputed, and returned if it differs.
     pub fn feed(&mut self, record: &Record) -> Result<Option<Mismatch>, String> {
         if !record.is_intact() {
-            return Err("its hash is not that of its line: it was changed".into());
+            return Err(CHANGED.into());
         }
         let event = record.read().map_err(|error| error.to_string())?;
         self.follow(&event, &record.hash)
     }
 
-    /// The same for an event whose line is known to have this hash.
+    /// Applies an event whose line has this hash, and recomputes its decision.
     pub fn follow(&mut self, event: &Event, hash: &str) -> Result<Option<Mismatch>, String> {
         self.begin(event)?;
         let mismatch = match self.recompute(event)? {
-            Some((decision, shadows)) => differs(event, &decision, &shadows)?,
+            Some((decision, shadows)) => mismatch(event, &decision, &shadows)?,
             None => None,
         };
         self.pass(event, hash)?;
         Ok(mismatch)
     }
 
-    /// The same without recomputing its decision: for whoever only wants to know what was known then.
+    /// Applies an event without recomputing its decision.
     pub fn pass(&mut self, event: &Event, hash: &str) -> Result<(), String> {
         self.begin(event)?;
-        let Some(board) = &mut self.board else {
-            return Err("nothing was created before it".into());
+        let Some(state) = &mut self.state else {
+            return Err("the study was not created before it".into());
         };
-        let case = event.what.episode().and_then(|id| self.cases.get(id));
-        let advance = board.advance(event, hash, case.cloned())?;
-        if let Some((place, episode)) = advance.lesson {
+        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
+        let advance = state
+            .advance(event, hash, episode.cloned())
+            .map_err(detail)?;
+        if let Some((position, episode)) = advance.learned {
             let bytes = pack(&episode);
-            match self.lessons.get_mut(place as usize) {
-                Some(there) => *there = bytes,
-                None => self.lessons.push(bytes),
+            match self.learned.get_mut(position as usize) {
+                Some(known) => *known = bytes,
+                None => self.learned.push(bytes),
             }
         }
-        if let Some(case) = advance.case {
-            self.cases.insert(case.id.clone(), case);
+        if let Some(episode) = advance.episode {
+            self.episodes.insert(episode.id.clone(), episode);
         }
         Ok(())
     }
 
     fn begin(&mut self, event: &Event) -> Result<(), String> {
-        if let (None, EventKind::Created(created)) = (&self.board, &event.what) {
+        if let (None, EventKind::Created(created)) = (&self.state, &event.kind) {
             let study = Study::from_canonical(&created.study, created.spec.get());
-            let study = study.map_err(|refusal| refusal.detail)?;
-            let board = StudyState::new(Arc::new(study)).map_err(|refusal| refusal.detail)?;
-            self.board = Some(board);
+            let study = Arc::new(study.map_err(detail)?);
+            self.state = Some(StudyState::new(study).map_err(detail)?);
         }
         Ok(())
     }
 
-    /// The decision that an event should record, if it is one that records a decision.
+    /// The decision that an event should record, if it records one.
     pub fn recompute(&mut self, event: &Event) -> Result<Option<(Decision, Vec<Shadow>)>, String> {
-        let case = event.what.episode().and_then(|id| self.cases.get(id));
-        let Some(board) = &self.board else {
+        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
+        let Some(state) = &self.state else {
             return Ok(None);
         };
-        let Some((id, t, x)) = board.asked(&event.what, case)? else {
+        let point = state.decision_point(&event.kind, episode);
+        let Some((id, t, x)) = point.map_err(detail)? else {
             return Ok(None);
         };
         self.refresh()?;
-        Ok(self.board.as_mut().map(|board| board.decide(id, t, x)))
+        Ok(self.state.as_mut().map(|state| state.decide(id, t, x)))
     }
 
-    /// Teaches the mind anew if what it was taught has changed.
+    /// Rebuilds the learners if a learned episode was corrected.
     pub fn refresh(&mut self) -> Result<(), String> {
-        let Some(board) = self.board.as_mut().filter(|board| board.stale) else {
+        let Some(state) = self.state.as_mut().filter(|state| state.stale) else {
             return Ok(());
         };
-        board.mind = StudyLearners::new(&board.study).map_err(|refusal| refusal.detail)?;
-        for bytes in &self.lessons {
-            board.mind.learn(&unpack(bytes).unwrap_or_default());
+        state.learners = StudyLearners::new(&state.study).map_err(detail)?;
+        for bytes in &self.learned {
+            state.learners.learn(&unpack(bytes).unwrap_or_default());
         }
-        board.stale = false;
+        state.stale = false;
         Ok(())
     }
 
-    /// The decisions of all episodes as their events record them, for an audit that has the log at hand.
-    pub fn decision_of(event: &Event) -> Option<(&str, u32, &str)> {
-        match &event.what {
-            EventKind::Opened(Opened {
-                episode, decision, ..
-            }) => Some((episode, 1, decision.get())),
-            EventKind::StepRecorded(StepRecorded {
-                episode,
-                step,
-                decision,
-                ..
-            }) => {
-                let step = u32::try_from(*step).ok()?.checked_add(1)?;
-                Some((episode, step, decision.get()))
-            }
-            _ => None,
-        }
-    }
-
     /// The episodes, in the order of their names.
-    pub fn cases_in_order(&self) -> BTreeMap<&str, &EpisodeRecord> {
-        self.cases
-            .iter()
-            .map(|(id, case)| (id.as_str(), case))
-            .collect()
+    pub fn episodes_in_order(&self) -> BTreeMap<&str, &EpisodeRecord> {
+        let episodes = self.episodes.iter();
+        episodes.map(|(id, episode)| (&**id, episode)).collect()
     }
 }
 
-/// The decision that an event records, and the one it should record, where they are not the same.
-pub fn differs(
+fn detail(rejection: Rejection) -> String {
+    rejection.detail
+}
+
+/// Compares the decision that an event records with the recomputed one, and the choices of the shadow learners.
+pub fn mismatch(
     event: &Event,
     decision: &Decision,
     shadows: &[Shadow],
 ) -> Result<Option<Mismatch>, String> {
-    let (recorded, logged) = match &event.what {
+    let (recorded, logged) = match &event.kind {
         EventKind::Opened(Opened {
             decision, shadow, ..
         })

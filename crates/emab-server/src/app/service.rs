@@ -1,4 +1,4 @@
-//! The service without its HTTP: commands go to the one who writes, questions to a few who read.
+//! The service without HTTP: commands go to the writer thread, reads to a pool of reader connections.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -7,81 +7,89 @@ use std::thread::JoinHandle;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::app::error::CommandError;
+use crate::app::error::{CommandError, ServiceError};
+use crate::app::load::{head, load_state};
 use crate::app::metrics::Metrics;
-use crate::app::replay::Replay;
-use crate::app::writer::{GroupCommitWriter, Job, load_state, refuse_read};
+use crate::app::replay::{CHANGED, Replay};
+use crate::app::writer::{GroupCommitWriter, Job};
 use crate::domain::command::{Command, Reply};
-use crate::domain::error::ApiError;
+use crate::domain::decision::Decision;
+use crate::domain::head::Head;
+use crate::domain::rejection::Rejection;
 use crate::domain::state::StudyState;
 use crate::domain::study::Study;
-use crate::store::{Backend, Head, Store, StoreError};
+use crate::store::{Backend, Store, StoreError};
 
-/// Commands that wait for the writer, at most.
+/// The largest number of queued commands.
 const QUEUE: usize = 1_024;
-/// Connections that read.
+/// The number of reader connections.
 const READERS: usize = 4;
-/// What goes through a whole study, at the same time, at most: some readers are left for the short questions.
-const LOOKS: usize = 2;
-/// Studies whose minds are kept at hand for reading.
-const VIEWS: usize = 16;
-/// Studies that are kept at hand as they were read.
+/// The largest number of reads of a whole study at a time; the other readers serve short requests.
+const LONG_READS: usize = 2;
+/// The largest number of study states that are cached for reading.
+const STATES: usize = 16;
+/// The largest number of cached specifications.
 const STUDIES: usize = 1_024;
-/// How many events are read at once.
+/// The number of events in one read.
 pub const PAGE: usize = 1_000;
 
 /// The service.
 pub struct Service {
     jobs: Mutex<Option<SyncSender<Job>>>,
     metrics: Metrics,
-    clerk: Mutex<Option<JoinHandle<()>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
     backend: Arc<dyn Backend>,
     readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
-    reading: Arc<Semaphore>,
-    looking: Arc<Semaphore>,
-    views: Mutex<HashMap<String, StudyState>>,
+    reads: Arc<Semaphore>,
+    long_reads: Arc<Semaphore>,
+    states: Mutex<HashMap<String, StudyState>>,
     studies: Mutex<HashMap<String, Arc<Study>>>,
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is inside is whole whenever the lock is let go of.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The data are consistent whenever the lock is released, also by a panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Service {
-    /// Starts the writer over a store.
+    /// Starts the writer thread.
     pub fn start(backend: Arc<dyn Backend>, metrics: Metrics) -> Result<Arc<Service>, StoreError> {
         let (sender, jobs) = sync_channel(QUEUE);
-        let clerk = GroupCommitWriter::new(backend.writer()?, metrics.clone());
+        let writer = GroupCommitWriter::new(backend.writer()?, metrics.clone());
         let thread = std::thread::Builder::new()
-            .name("clerk".into())
-            .spawn(move || clerk.run(&jobs))
-            .map_err(|error| StoreError::Gone(format!("no thread to write with: {error}")))?;
+            .name("writer".into())
+            .spawn(move || writer.run(&jobs))
+            .map_err(|error| StoreError::Unavailable(format!("no thread for writing: {error}")))?;
         Ok(Arc::new(Service {
             jobs: Mutex::new(Some(sender)),
             metrics,
-            clerk: Mutex::new(Some(thread)),
+            writer: Mutex::new(Some(thread)),
             readers: Arc::default(),
             backend,
-            reading: Arc::new(Semaphore::new(READERS)),
-            looking: Arc::new(Semaphore::new(LOOKS)),
-            views: Mutex::default(),
+            reads: Arc::new(Semaphore::new(READERS)),
+            long_reads: Arc::new(Semaphore::new(LONG_READS)),
+            states: Mutex::default(),
             studies: Mutex::default(),
         }))
     }
 
-    /// Takes no more commands, and waits until those that were taken are answered.
+    /// Accepts no more commands, and waits until the queued ones are answered.
     pub fn finish(&self) {
-        held(&self.jobs).take();
-        if let Some(thread) = held(&self.clerk).take()
+        locked(&self.jobs).take();
+        if let Some(thread) = locked(&self.writer).take()
             && thread.join().is_err()
         {
-            tracing::error!("the writer had panicked");
+            tracing::error!("the writer thread panicked");
         }
     }
 
-    /// Has a command carried out; answers once it is on disk.
-    pub async fn submit(&self, study: &str, command: Command, by: &str) -> Result<Reply, ApiError> {
+    /// Queues a command; returns its reply once it is on disk.
+    pub async fn submit(
+        &self,
+        study: &str,
+        command: Command,
+        by: &str,
+    ) -> Result<Reply, ServiceError> {
         command.check_length()?;
         let (reply, answer) = oneshot::channel();
         let job = Job {
@@ -90,83 +98,82 @@ impl Service {
             by: by.into(),
             reply,
         };
-        let stopping = || ApiError::unavailable("the service is stopping").retry(5);
-        match held(&self.jobs).as_ref() {
-            None => return Err(stopping()),
+        match locked(&self.jobs).as_ref() {
+            None => return Err(ServiceError::stopping()),
             Some(jobs) => jobs.try_send(job).map_err(|error| match error {
                 TrySendError::Full(_) => {
-                    ApiError::unavailable(format!("{QUEUE} requests are waiting to be written"))
-                        .retry(1)
+                    ServiceError::unavailable(format!("{QUEUE} requests are queued for writing"), 1)
                 }
-                TrySendError::Disconnected(_) => stopping(),
+                TrySendError::Disconnected(_) => ServiceError::stopping(),
             })?,
         }
         self.metrics.waiting(1);
-        answer.await.unwrap_or_else(|_| Err(stopping()))
+        answer
+            .await
+            .unwrap_or_else(|_| Err(ServiceError::stopping()))
     }
 
-    /// Asks the store something, on a thread that may wait for it.
-    pub async fn read<T, F>(&self, ask: F) -> Result<T, ApiError>
+    /// Runs a read on a blocking thread with a reader connection.
+    pub async fn read<T, F>(&self, read: F) -> Result<T, ServiceError>
     where
         T: Send + 'static,
         F: FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     {
-        let stopping = |_| ApiError::unavailable("the service is stopping").retry(5);
-        let permit = self.reading.clone().acquire_owned();
-        let permit = permit.await.map_err(stopping)?;
+        let permit = self.reads.clone().acquire_owned().await;
+        let permit = permit.map_err(|_| ServiceError::stopping())?;
         let (pool, backend) = (self.readers.clone(), self.backend.clone());
-        let asked = tokio::task::spawn_blocking(move || {
-            // Whoever asked may be gone, and the work is done all the same: it is the work that is counted.
+        let running = tokio::task::spawn_blocking(move || {
+            // Held to the end of the read, even if the request is dropped before.
             let _permit = permit;
-            let idle = held(&pool).pop();
+            let idle = locked(&pool).pop();
             let mut store = match idle {
                 Some(store) => store,
                 None => backend.reader()?,
             };
-            let answer = ask(&mut *store);
-            held(&pool).push(store);
+            let answer = read(&mut *store);
+            locked(&pool).push(store);
             answer
         });
-        match asked.await {
+        match running.await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(CommandError::Refused(refusal))) => Err(refusal),
+            Ok(Err(CommandError::Rejected(rejection))) => Err(rejection.into()),
             Ok(Err(CommandError::Store(error))) => {
-                tracing::warn!(%error, "reading failed");
-                Err(refuse_read(&error))
+                tracing::warn!(%error, "a read failed");
+                Err(ServiceError::read_failed(&error))
             }
-            Err(_) => Err(ApiError::internal("reading failed")),
+            Err(_) => Err(Rejection::internal("the read failed").into()),
         }
     }
 
-    /// Asks the store several things about one and the same moment.
-    pub async fn read_still<T, F>(&self, ask: F) -> Result<T, ApiError>
+    /// Runs several reads on one snapshot of the store.
+    pub async fn read_snapshot<T, F>(&self, read: F) -> Result<T, ServiceError>
     where
         T: Send + 'static,
         F: FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     {
         self.read(move |store| {
-            store.hold()?;
-            let answer = ask(store);
+            store.begin_snapshot()?;
+            let answer = read(store);
             store.rollback();
             answer
         })
         .await
     }
 
-    /// The study, which must be there.
-    pub async fn head(&self, study: &str) -> Result<Head, ApiError> {
+    /// The head of a study; fails if there is no such study.
+    pub async fn head(&self, study: &str) -> Result<Head, ServiceError> {
         let name = study.to_owned();
         self.read(move |store| head(store, &name)).await
     }
 
-    /// What a study was created from, read once: it never changes.
-    pub fn study(&self, head: &Head) -> Result<Arc<Study>, ApiError> {
-        let known = held(&self.studies).get(&head.name).cloned();
+    /// The parsed specification of a study, from a cache.
+    pub fn study(&self, head: &Head) -> Result<Arc<Study>, Rejection> {
+        let known = locked(&self.studies).get(&head.name).cloned();
         if let Some(study) = known.filter(|study| study.hash == head.spec_hash) {
             return Ok(study);
         }
         let study = Arc::new(Study::from_canonical(&head.name, &head.spec)?);
-        let mut studies = held(&self.studies);
+        let mut studies = locked(&self.studies);
         if studies.len() >= STUDIES {
             studies.clear();
         }
@@ -174,49 +181,53 @@ impl Service {
         Ok(study)
     }
 
-    /// Asks what a study knows now.
-    pub async fn now<T, F>(self: &Arc<Self>, study: &str, ask: F) -> Result<T, ApiError>
+    /// Reads the current state of a study.
+    pub async fn current_state<T, F>(
+        self: &Arc<Self>,
+        study: &str,
+        read: F,
+    ) -> Result<T, ServiceError>
     where
         T: Send + 'static,
         F: FnOnce(&mut StudyState) -> T + Send + 'static,
     {
-        let look = self.look()?;
+        let permit = self.long_read()?;
         let (name, service) = (study.to_owned(), self.clone());
-        self.read_still(move |store| {
-            let _look = look;
+        self.read_snapshot(move |store| {
+            let _permit = permit;
             let head = head(store, &name)?;
-            let known = held(&service.views).remove(&name);
-            let mut board = load_state(known, head, store)?;
-            let answer = ask(&mut board);
-            let mut views = held(&service.views);
-            if views.len() >= VIEWS
-                && let Some(other) = views.keys().next().cloned()
+            let cached = locked(&service.states).remove(&name);
+            let mut state = load_state(cached, head, store)?;
+            let answer = read(&mut state);
+            let mut states = locked(&service.states);
+            if states.len() >= STATES
+                && let Some(other) = states.keys().next().cloned()
             {
-                views.remove(&other);
+                states.remove(&other);
             }
-            views.insert(name, board);
+            states.insert(name, state);
             Ok(answer)
         })
         .await
     }
 
-    /// Leave to go through a whole study.
-    fn look(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        let busy = |_| ApiError::too_many("other studies are being gone through").retry(2);
-        self.looking.clone().try_acquire_owned().map_err(busy)
+    /// A permit to read a whole study; fails if all are taken.
+    fn long_read(&self) -> Result<OwnedSemaphorePermit, ServiceError> {
+        let permit = self.long_reads.clone().try_acquire_owned();
+        permit.map_err(|_| ServiceError::busy("too many studies are being read in full", 2))
     }
 
-    /// Goes through the log of a study up to an event and asks what was known then. Only a few at a time.
-    pub async fn then<T, F>(&self, study: &str, seq: u64, ask: F) -> Result<T, ApiError>
+    /// Replays the log of a study up to an event, and reads the state at it.
+    pub async fn past_state<T, F>(&self, study: &str, seq: u64, read: F) -> Result<T, ServiceError>
     where
         T: Send + 'static,
         F: FnOnce(&mut Replay, &mut dyn Store, &Head) -> Result<T, CommandError> + Send + 'static,
     {
-        let look = self.look()?;
+        let permit = self.long_read()?;
         let name = study.to_owned();
-        // What is in the log stays as it is: nothing need be held still.
+        // The log is append-only: no snapshot is needed.
         self.read(move |store| {
-            let _look = look;
+            let _permit = permit;
             let head = head(store, &name)?;
             let mut replay = Replay::default();
             let mut at = 0;
@@ -227,7 +238,7 @@ impl Service {
                 for record in &page {
                     let passed = match record.read() {
                         Ok(event) if record.is_intact() => replay.pass(&event, &record.hash),
-                        Ok(_) => Err("its hash is not that of its line: it was changed".into()),
+                        Ok(_) => Err(CHANGED.into()),
                         Err(error) => Err(error.to_string()),
                     };
                     passed.map_err(|what| {
@@ -236,24 +247,46 @@ impl Service {
                 }
             }
             replay.refresh().map_err(StoreError::Damaged)?;
-            ask(&mut replay, store, &head)
+            read(&mut replay, store, &head)
         })
         .await
     }
-}
 
-/// The key of the study, which must be there.
-pub fn key(store: &mut dyn Store, study: &str) -> Result<i64, CommandError> {
-    let key = store.key(study)?;
-    Ok(key.ok_or_else(|| no_study(study))?)
-}
-
-/// The study, which must be there.
-pub fn head(store: &mut dyn Store, study: &str) -> Result<Head, CommandError> {
-    let head = store.head(study)?;
-    Ok(head.ok_or_else(|| no_study(study))?)
-}
-
-fn no_study(study: &str) -> ApiError {
-    ApiError::not_found(format!("there is no study `{study}`"))
+    /// The recorded decision for a step, and the decision recomputed from the log; none if there is no such decision.
+    pub async fn replay_decision(
+        &self,
+        study: &str,
+        episode: &str,
+        step: u32,
+    ) -> Result<Option<(String, String)>, ServiceError> {
+        let (name, id) = (study.to_owned(), episode.to_owned());
+        let recorded = self.read(move |store| {
+            let head = head(store, &name)?;
+            Ok(store.decision(head.key, &id, Some(step))?)
+        });
+        let Some(recorded) = recorded.await?.map(|decision| decision.text) else {
+            return Ok(None);
+        };
+        let internal = |error: serde_json::Error| Rejection::internal(error.to_string());
+        let decision: Decision = serde_json::from_str(&recorded).map_err(internal)?;
+        let as_of = decision.advice.as_of;
+        let id = episode.to_owned();
+        let recomputed = self.past_state(study, as_of, move |replay, store, head| {
+            let damaged = |what: &str| StoreError::Damaged(format!("event {}: {what}", as_of + 1));
+            let next = store.events(head.key, as_of, 1)?;
+            let record = next.first().ok_or_else(|| damaged("missing"))?;
+            let event = record.read();
+            let event = event.map_err(|error| damaged(&error.to_string()))?;
+            if event
+                .decision()
+                .is_none_or(|(of, at, _)| of != id || at != step)
+            {
+                return Err(damaged("it does not record this decision").into());
+            }
+            let made = replay.recompute(&event).map_err(|what| damaged(&what))?;
+            let (decision, _) = made.ok_or_else(|| damaged("it records no decision"))?;
+            Ok(serde_json::to_string(&decision).map_err(internal)?)
+        });
+        Ok(Some((recorded, recomputed.await?)))
+    }
 }

@@ -1,4 +1,4 @@
-//! One hash of all that a study's state is: equal for equal states, whatever store they are in.
+//! A hash of the state of a study: equal for equal states, in any store.
 
 use std::fmt::Write;
 
@@ -6,24 +6,26 @@ use sha2::{Digest, Sha256};
 
 use crate::app::replay::Replay;
 use crate::domain::episode::EpisodeRecord;
-use crate::store::{Cell, Head, Store, StoreError};
+use crate::domain::head::Head;
+use crate::domain::learners::GainSum;
+use crate::store::{Store, StoreError};
 
-/// How many rows are read at once.
+/// The number of rows in one read.
 const PAGE: usize = 1_000;
 
-/// The state of a study in a store. Where somebody may be writing, it has to be [held](Store::hold) first.
+/// The state of a study in a store. While a service may be writing, begin a [snapshot](Store::begin_snapshot) first.
 pub fn of_store(store: &mut dyn Store, head: &Head) -> Result<String, StoreError> {
     let mut state = State::new(head);
     let mut after = None;
     loop {
-        let page = store.cells(head.key, after, PAGE)?;
+        let page = store.gain_sums(head.key, after, PAGE)?;
         let Some(last) = page.last() else { break };
         after = Some((last.t, last.x, last.a));
-        page.iter().for_each(|cell| state.cell(cell));
+        page.iter().for_each(|gains| state.gain_sum(gains));
     }
     let mut after = String::new();
     loop {
-        let page = store.cases_after(head.key, &after, false, PAGE)?;
+        let page = store.episodes_after(head.key, &after, false, PAGE)?;
         let Some(last) = page.last() else { break };
         if last.id <= after {
             let id = &last.id;
@@ -31,33 +33,33 @@ pub fn of_store(store: &mut dyn Store, head: &Head) -> Result<String, StoreError
             return Err(StoreError::Damaged(what));
         }
         after.clone_from(&last.id);
-        page.iter().for_each(|case| state.case(case));
+        page.iter().for_each(|episode| state.episode(episode));
     }
     Ok(state.finish())
 }
 
-/// The state that a log leads to; an error where it does not even begin.
+/// The state that a log leads to; fails if the log is empty.
 pub fn of_replay(replay: &mut Replay) -> Result<String, String> {
     replay.refresh()?;
-    let board = replay.board.as_ref().ok_or("nothing was created")?;
-    let mut state = State::new(&board.head);
-    for cell in board.mind.cells() {
-        state.cell(&cell);
+    let replayed = replay.state.as_ref().ok_or("nothing was created")?;
+    let mut state = State::new(&replayed.head);
+    for gains in replayed.learners.gain_sums() {
+        state.gain_sum(&gains);
     }
-    for case in replay.cases_in_order().values() {
-        state.case(case);
+    for episode in replay.episodes_in_order().values() {
+        state.episode(episode);
     }
     Ok(state.finish())
 }
 
-/// A state on its way into the hash, one line for each part of it.
+/// Hashes a state, one line for each part.
 struct State {
     hash: Sha256,
     line: String,
 }
 
 impl State {
-    /// Everything of the head but its key, which is the store's.
+    /// Hashes the head without its key, which differs between stores.
     fn new(head: &Head) -> State {
         let mut state = State {
             hash: Sha256::new(),
@@ -75,18 +77,18 @@ impl State {
     }
 
     /// In the order of (t, x, a).
-    fn cell(&mut self, cell: &Cell) {
-        let Cell { t, x, a, count, .. } = cell;
-        let bits = cell.sum.to_bits();
+    fn gain_sum(&mut self, gains: &GainSum) {
+        let GainSum { t, x, a, count, .. } = gains;
+        let bits = gains.sum.to_bits();
         self.put(format_args!("count {t} {x} {a} {count} {bits:016x}\n"));
     }
 
     /// In the order of names.
-    fn case(&mut self, case: &EpisodeRecord) {
-        let EpisodeRecord { id, touched, .. } = case;
+    fn episode(&mut self, episode: &EpisodeRecord) {
+        let EpisodeRecord { id, touched, .. } = episode;
         self.put(format_args!("episode {} {id} {touched} ", id.len()));
-        match case.place {
-            Some(place) => self.put(format_args!("{place}\n")),
+        match episode.position {
+            Some(position) => self.put(format_args!("{position}\n")),
             None => self.put(format_args!("-\n")),
         }
     }

@@ -1,7 +1,10 @@
-//! The one who writes: takes what is asked for in groups, and puts each group into the store with one commit.
+//! The writer thread: commits queued commands in batches (group commit).
 //!
-//! While one group is on its way to the disk the next one gathers, so that many requests share one fsync. Nobody is
-//! answered before the commit has returned.
+//! While one batch is committed the next one queues, so that many requests share one fsync. The fsync is in
+//! [`Store::commit`]; a reply is sent only after the commit has returned.
+//!
+//! If the store fails (disk full, connection lost), the batch is rolled back, cached states are dropped, and every request of the
+//! batch gets a 503 with `Retry-After` ([`ServiceError::write_failed`]). Reads use other connections and continue.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,364 +14,302 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::app::error::CommandError;
+use crate::app::error::{CommandError, ServiceError};
 use crate::app::executor::CommandExecutor;
-use crate::app::learning::{apply_new, rebuild};
+use crate::app::load::{load_state, no_study};
 use crate::app::metrics::Metrics;
+use crate::app::replay::CHANGED;
 use crate::domain::command::{Command, Reply};
-use crate::domain::error::ApiError;
 use crate::domain::event::{Event, EventKind, Record};
+use crate::domain::rejection::Rejection;
 use crate::domain::state::StudyState;
 use crate::domain::study::Study;
-use crate::store::{Head, Store, StoreError};
+use crate::store::{Store, StoreError};
 
-/// The most commands in a group.
-const MOST: usize = 256;
-/// The most studies whose minds are kept at hand.
-const BOARDS: usize = 256;
-/// How often a group is tried again when another copy's transaction is in the way.
-const TRIES: u32 = 30;
+/// The largest number of commands in a batch.
+const MAX_BATCH: usize = 256;
+/// The largest number of cached study states.
+const MAX_STATES: usize = 256;
+/// How often a batch is retried while another copy of the service holds a lock.
+const MAX_TRIES: u32 = 30;
 
-/// A command, for whom, and where its answer goes.
+/// A queued command.
 pub struct Job {
     /// The study.
     pub study: String,
-    /// What to do.
+    /// The command.
     pub command: Command,
-    /// The token that asked, by its id.
+    /// The id of the token that sent it.
     pub by: String,
-    /// Where the answer goes.
-    pub reply: oneshot::Sender<Result<Reply, ApiError>>,
+    /// Receives the reply.
+    pub reply: oneshot::Sender<Result<Reply, ServiceError>>,
 }
 
-/// The writer and what it has at hand.
+/// The writer and its cached states.
 pub struct GroupCommitWriter {
     store: Box<dyn Store>,
-    boards: HashMap<String, (StudyState, u64)>,
-    groups: u64,
+    /// The state of each recently used study, with the batch that used it last.
+    states: HashMap<String, (StudyState, u64)>,
+    batches: u64,
     metrics: Metrics,
 }
 
-type Results = Vec<Result<Reply, ApiError>>;
+type Results = Vec<Result<Reply, Rejection>>;
 
 impl GroupCommitWriter {
-    /// A writer over a connection of its own.
+    /// A writer on its own connection.
     pub fn new(store: Box<dyn Store>, metrics: Metrics) -> GroupCommitWriter {
         GroupCommitWriter {
             store,
-            boards: HashMap::new(),
-            groups: 0,
+            states: HashMap::new(),
+            batches: 0,
             metrics,
         }
     }
 
-    /// Works until nobody is left who could ask.
+    /// Executes jobs until every sender is dropped.
     pub fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(first) = jobs.recv() {
-            let mut group = vec![first];
-            // After a correction the learner is taught anew, which may take a while: at most once in a group.
-            while group.len() < MOST
+            let mut batch = vec![first];
+            // A correction rebuilds the learners, which can be slow: at most one in a batch.
+            while batch.len() < MAX_BATCH
                 && !matches!(
-                    group.last().map(|job| &job.command),
+                    batch.last().map(|job| &job.command),
                     Some(Command::Amend(..))
                 )
                 && let Ok(job) = jobs.try_recv()
             {
-                group.push(job);
+                batch.push(job);
             }
-            self.metrics.waiting(-(group.len() as i64));
-            self.serve(group);
+            self.metrics.waiting(-(batch.len() as i64));
+            self.execute(batch);
         }
     }
 
-    /// Carries out a group and answers it.
-    fn serve(&mut self, mut group: Vec<Job>) {
+    /// Executes a batch and sends its replies.
+    fn execute(&mut self, mut batch: Vec<Job>) {
         let mut tries = 0;
         loop {
-            self.groups += 1;
-            let attempt = catch_unwind(AssertUnwindSafe(|| self.transact(&group)));
+            self.batches += 1;
+            let attempt = catch_unwind(AssertUnwindSafe(|| self.transact(&batch)));
             let error = match attempt {
                 Ok(Ok(results)) => {
-                    for (job, result) in group.into_iter().zip(results) {
-                        // Whoever asked may be gone.
-                        let _ = job.reply.send(result);
+                    for (job, result) in batch.into_iter().zip(results) {
+                        // The receiver may be gone.
+                        let _ = job.reply.send(result.map_err(ServiceError::Rejected));
                     }
-                    return self.make_room();
+                    return self.evict_states();
                 }
                 Ok(Err(error)) => Some(error),
                 Err(_) => None,
             };
             self.store.rollback();
-            // What was advanced in memory does not stand.
-            for job in &group {
-                self.boards.remove(&job.study);
+            // The states in memory are ahead of the store now.
+            for job in &batch {
+                self.states.remove(&job.study);
             }
             tries += 1;
             match &error {
-                Some(StoreError::Again(_)) if tries < TRIES => {
+                Some(StoreError::Retry(_)) if tries < MAX_TRIES => {
                     std::thread::sleep(Duration::from_millis(u64::from(tries.min(20))));
-                    if several(&group) {
-                        // One of the studies is held by another copy: the others shall not wait for it.
-                        for jobs in by_study(group) {
-                            self.serve(jobs);
+                    if batch.iter().any(|job| job.study != batch[0].study) {
+                        // Another copy holds one of the studies; the others must not wait for it.
+                        for jobs in by_study(batch) {
+                            self.execute(jobs);
                         }
                         return;
                     }
                     continue;
                 }
                 Some(error) => {
-                    tracing::warn!(%error, requests = group.len(), "the store failed");
+                    tracing::warn!(%error, requests = batch.len(), "the store failed");
                     self.metrics.store_error();
                 }
-                None => tracing::error!(requests = group.len(), "a command panicked"),
+                None => tracing::error!(requests = batch.len(), "a command panicked"),
             }
-            let alone = group.len() == 1;
-            if !alone && matches!(error, None | Some(StoreError::Damaged(_))) {
-                // One of them is at fault: the others shall not suffer for it.
-                for job in group.drain(..) {
-                    self.serve(vec![job]);
+            if batch.len() > 1 && matches!(error, None | Some(StoreError::Damaged(_))) {
+                // One of the commands is at fault; the others are executed without it.
+                for job in batch.drain(..) {
+                    self.execute(vec![job]);
                 }
                 return;
             }
-            let refusal = refuse(error.as_ref());
-            for job in group {
-                let _ = job.reply.send(Err(refusal.clone()));
+            let failure = match &error {
+                Some(error) => ServiceError::write_failed(error),
+                None => {
+                    Rejection::internal("the request failed; nothing of it was recorded").into()
+                }
+            };
+            for job in batch {
+                let _ = job.reply.send(Err(failure.clone()));
             }
             return;
         }
     }
 
-    fn transact(&mut self, group: &[Job]) -> Result<Results, StoreError> {
-        let now = humantime::format_rfc3339_micros(crate::app::clock::now()).to_string();
-        // Studies in the order of their names: two copies that lock several never wait for each other.
+    /// Executes a batch in one transaction.
+    fn transact(&mut self, batch: &[Job]) -> Result<Results, StoreError> {
+        let now = humantime::format_rfc3339_micros(crate::clock::now()).to_string();
+        // In the order of names: two copies that lock several studies do not deadlock.
         let mut by_study: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (i, job) in group.iter().enumerate() {
+        for (i, job) in batch.iter().enumerate() {
             by_study.entry(&job.study).or_default().push(i);
         }
-        let mut results: Vec<Option<Result<Reply, ApiError>>> = Vec::new();
-        results.resize_with(group.len(), || None);
+        let failed = || Err(Rejection::internal("the request was not executed"));
+        let mut results: Results = batch.iter().map(|_| failed()).collect();
         self.store.begin()?;
         let mut events = 0;
         for (name, jobs) in by_study {
-            events += self.study(name, &jobs, group, &now, &mut results)?;
+            events += self.execute_study(name, &jobs, batch, &now, &mut results)?;
         }
         let begun = Instant::now();
         self.store.commit()?;
-        let done = |result: &&Option<Result<Reply, ApiError>>| matches!(result, Some(Ok(reply)) if reply.new);
-        let writes = results.iter().filter(done).count();
+        let is_write =
+            |result: &&Result<Reply, Rejection>| matches!(result, Ok(reply) if reply.new);
+        let writes = results.iter().filter(is_write).count();
         self.metrics.commit(writes as u64, events, begun.elapsed());
-        let lost = || Err(ApiError::internal("the request was not carried out"));
-        Ok(results
-            .into_iter()
-            .map(|result| result.unwrap_or_else(lost))
-            .collect())
+        Ok(results)
     }
 
-    /// Carries out what concerns one study; the number of its new events.
-    fn study(
+    /// Executes the jobs of one study; returns the number of new events.
+    fn execute_study(
         &mut self,
         name: &str,
         jobs: &[usize],
-        group: &[Job],
+        batch: &[Job],
         now: &str,
-        results: &mut [Option<Result<Reply, ApiError>>],
+        results: &mut Results,
     ) -> Result<u64, StoreError> {
         let mut jobs = jobs.iter().copied().peekable();
-        let mut board = match self.store.lock(name)? {
+        let mut state = match self.store.lock(name)? {
             Some(head) => {
-                let known = self.boards.remove(name).map(|(board, _)| board);
-                match load_state(known, head, &mut *self.store) {
-                    Ok(board) => board,
+                let cached = self.states.remove(name).map(|(state, _)| state);
+                match load_state(cached, head, &mut *self.store) {
+                    Ok(state) => state,
                     Err(CommandError::Store(error)) => return Err(error),
-                    Err(CommandError::Refused(refusal)) => {
+                    Err(CommandError::Rejected(rejection)) => {
                         for i in jobs {
-                            results[i] = Some(Err(refusal.clone()));
+                            results[i] = Err(rejection.clone());
                         }
                         return Ok(0);
                     }
                 }
             }
-            // Nothing can be done before it is created.
+            // Until a job creates the study, jobs are rejected.
             None => loop {
                 let Some(&i) = jobs.peek() else { return Ok(0) };
-                match creation(name, &group[i].command) {
+                match creation(name, &batch[i].command) {
                     Ok(study) => break self.create(study)?,
-                    Err(refusal) => {
-                        results[i] = Some(Err(refusal));
+                    Err(rejection) => {
+                        results[i] = Err(rejection);
                         jobs.next();
                     }
                 }
             },
         };
         let jobs: Vec<usize> = jobs.collect();
-        let ids: BTreeSet<&str> = jobs
-            .iter()
-            .flat_map(|&i| group[i].command.episodes())
-            .collect();
+        let ids = jobs.iter().flat_map(|&i| batch[i].command.episodes());
+        let ids: BTreeSet<&str> = ids.collect();
         let ids: Vec<&str> = ids.into_iter().collect();
-        let cases = if ids.is_empty() {
-            Vec::new()
-        } else {
-            self.store.cases(board.head.key, &ids)?
+        let episodes = match &ids[..] {
+            [] => Vec::new(),
+            ids => self.store.episodes(state.head.key, ids)?,
         };
-        let before = board.head.seq;
-        let mut work = CommandExecutor::new(&mut board, &mut *self.store, now, cases);
+        let before = state.head.seq;
+        let mut executor = CommandExecutor::new(&mut state, &mut *self.store, now, episodes);
         for i in jobs {
-            let job = &group[i];
-            results[i] = Some(match work.carry_out(&job.command, &job.by) {
+            let job = &batch[i];
+            results[i] = match executor.execute(&job.command, &job.by) {
                 Ok(reply) => Ok(reply),
-                Err(CommandError::Refused(refusal)) => Err(refusal),
+                Err(CommandError::Rejected(rejection)) => Err(rejection),
                 Err(CommandError::Store(error)) => return Err(error),
-            });
+            };
         }
-        match work.write() {
-            Ok(()) => {}
-            Err(CommandError::Store(error)) => return Err(error),
-            Err(CommandError::Refused(refusal)) => return Err(StoreError::Damaged(refusal.detail)),
-        }
-        let events = board.head.seq - before;
-        self.boards.insert(name.into(), (board, self.groups));
+        executor.write().map_err(|error| match error {
+            CommandError::Store(error) => error,
+            CommandError::Rejected(rejection) => StoreError::Damaged(rejection.detail),
+        })?;
+        let events = state.head.seq - before;
+        self.states.insert(name.into(), (state, self.batches));
         Ok(events)
     }
 
     fn create(&mut self, study: Arc<Study>) -> Result<StudyState, StoreError> {
-        let mut board =
-            StudyState::new(study).map_err(|refusal| StoreError::Damaged(refusal.detail))?;
-        let key = self.store.create(&board.head)?;
-        let taken = || StoreError::Again("another copy created the study".into());
-        board.head.key = key.ok_or_else(taken)?;
-        Ok(board)
+        let state = StudyState::new(study);
+        let mut state = state.map_err(|rejection| StoreError::Damaged(rejection.detail))?;
+        let key = self.store.create(&state.head)?;
+        let taken = || StoreError::Retry("another copy created the study".into());
+        state.head.key = key.ok_or_else(taken)?;
+        Ok(state)
     }
 
-    /// Lets go of the studies that were not asked about for longest.
-    fn make_room(&mut self) {
-        while self.boards.len() > BOARDS {
-            let oldest = self.boards.iter().min_by_key(|(_, (_, used))| *used);
+    /// Drops the least recently used states.
+    fn evict_states(&mut self) {
+        while self.states.len() > MAX_STATES {
+            let oldest = self.states.iter().min_by_key(|(_, (_, used))| *used);
             let Some(name) = oldest.map(|(name, _)| name.clone()) else {
                 return;
             };
-            self.boards.remove(&name);
+            self.states.remove(&name);
         }
     }
 }
 
-fn several(group: &[Job]) -> bool {
-    group.iter().any(|job| job.study != group[0].study)
-}
-
-fn by_study(group: Vec<Job>) -> Vec<Vec<Job>> {
+fn by_study(batch: Vec<Job>) -> Vec<Vec<Job>> {
     let mut studies: BTreeMap<String, Vec<Job>> = BTreeMap::new();
-    for job in group {
+    for job in batch {
         studies.entry(job.study.clone()).or_default().push(job);
     }
     studies.into_values().collect()
 }
 
-/// The board of a study as its head says, from the one known before if there is one.
-pub fn load_state(
-    known: Option<StudyState>,
-    head: Head,
-    store: &mut dyn Store,
-) -> Result<StudyState, CommandError> {
-    let none = BTreeMap::new();
-    let mut board = match known {
-        Some(board) => board,
-        None => StudyState::new(Arc::new(Study::from_canonical(&head.name, &head.spec)?))?,
-    };
-    if board.head.hash == head.hash && !board.stale {
-        board.head = head;
-        return Ok(board);
-    }
-    // A database that was restored may have lost what we have learned from.
-    let log = store.events(head.key, board.head.seq.saturating_sub(1), 1)?;
-    let same = log
-        .first()
-        .is_some_and(|event| event.hash == board.head.hash);
-    let changed = head.relearned > board.head.seq || !same || board.stale;
-    board.head = head;
-    if changed {
-        rebuild(&mut board, store, &none)?;
-    } else {
-        apply_new(&mut board, store, &none)?;
-    }
-    Ok(board)
-}
-
-/// The study that a command creates, if that is what it does.
-fn creation(name: &str, command: &Command) -> Result<Arc<Study>, ApiError> {
+/// The study that a command creates; rejects any other command.
+fn creation(name: &str, command: &Command) -> Result<Arc<Study>, Rejection> {
     match command {
         Command::Create(study) => Ok(study.clone()),
         Command::Restore(records) => {
-            let first = records
-                .first()
-                .ok_or_else(|| ApiError::impossible("there is no event to begin with"))?;
-            let event = first
-                .read()
-                .map_err(|error| ApiError::impossible(error.to_string()))?;
-            match &event.what {
-                EventKind::Created(created) if created.study == name => {
-                    let study = Study::from_canonical(name, created.spec.get());
-                    // What is wrong in it is not our fault: somebody sent it.
-                    let study = Arc::new(study.map_err(|refusal| sent(first, refusal))?);
-                    begins(&study, first, &event)?;
-                    Ok(study)
-                }
-                EventKind::Created(created) => Err(ApiError::impossible(format!(
-                    "these are the events of study `{}`, not of `{name}`",
-                    created.study
-                ))),
-                _ => Err(ApiError::impossible(format!(
-                    "study `{name}` is not there, and the first event does not create it"
-                ))),
-            }
+            let first = records.first();
+            let first = first.ok_or_else(|| Rejection::not_possible("there is no first event"))?;
+            restored(name, first)
         }
-        _ => Err(ApiError::not_found(format!("there is no study `{name}`"))),
+        _ => Err(no_study(name)),
     }
 }
 
-fn sent(record: &Record, refusal: ApiError) -> ApiError {
-    ApiError::impossible(format!("event {}: {}", record.seq, refusal.detail))
-}
-
-/// Whether a log can begin so: a study without its first event must not be left behind.
-fn begins(study: &Arc<Study>, first: &Record, event: &Event) -> Result<(), ApiError> {
-    let wrong = |what: &str| ApiError::conflict(format!("event {}: {what}", event.seq));
+/// The study that the first event of an export creates. It must be applicable: a study without events must not be left behind.
+fn restored(name: &str, first: &Record) -> Result<Arc<Study>, Rejection> {
+    let (event, created) = created_by(name, first)?;
+    // The export is input: a fault in it is not an internal error.
+    let input = |rejection: Rejection| {
+        Rejection::not_possible(format!("event {}: {}", first.seq, rejection.detail))
+    };
+    let study = Arc::new(Study::from_canonical(name, &created).map_err(input)?);
+    let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", event.seq));
     if !first.is_intact() {
-        return Err(wrong("its hash is not that of its line: it was changed"));
+        return Err(wrong(CHANGED));
     }
-    let board = StudyState::new(study.clone());
-    let mut board = board.map_err(|refusal| sent(first, refusal))?;
-    let advanced = board.advance(event, &first.hash, None);
-    advanced.map(drop).map_err(|misfit| wrong(&misfit))
+    let mut state = StudyState::new(study.clone()).map_err(input)?;
+    let advanced = state.advance(&event, &first.hash, None);
+    advanced.map_err(|rejection| wrong(&rejection.detail))?;
+    Ok(study)
 }
 
-fn refuse(error: Option<&StoreError>) -> ApiError {
-    // A commit that failed may yet have reached the disk; only the store itself can say, when it is asked again.
-    let again = "it may or may not have been recorded: send it again, the same request is harmless";
-    match error {
-        None => {
-            ApiError::internal("the request could not be carried out; nothing of it was recorded")
+/// The first event of an exported study, and the specification in it; fails if the event does not create this study.
+pub fn created_by(study: &str, first: &Record) -> Result<(Event, String), Rejection> {
+    let event = first
+        .read()
+        .map_err(|error| Rejection::not_possible(error.to_string()))?;
+    match &event.kind {
+        EventKind::Created(created) if created.study == study => {
+            let spec = created.spec.get().to_owned();
+            Ok((event, spec))
         }
-        Some(StoreError::Full(_)) => {
-            ApiError::unavailable(format!("the store is full, and reading goes on; {again}"))
-                .retry(30)
-        }
-        Some(error @ StoreError::Damaged(_)) => refuse_read(error),
-        Some(StoreError::Gone(_) | StoreError::Again(_)) => {
-            ApiError::unavailable(format!("the store cannot be reached; {again}")).retry(1)
-        }
-    }
-}
-
-/// The refusal of a reading that failed.
-pub fn refuse_read(error: &StoreError) -> ApiError {
-    match error {
-        StoreError::Gone(_) | StoreError::Again(_) | StoreError::Full(_) => {
-            ApiError::unavailable("the store cannot be reached").retry(1)
-        }
-        StoreError::Damaged(_) => {
-            ApiError::unavailable("the store is damaged; see the service's log, and `emab audit`")
-                .retry(60)
-        }
+        EventKind::Created(created) => Err(Rejection::not_possible(format!(
+            "these are the events of study `{}`, not of `{study}`",
+            created.study
+        ))),
+        _ => Err(Rejection::not_possible(format!(
+            "there is no study `{study}`, and the first event does not create it"
+        ))),
     }
 }

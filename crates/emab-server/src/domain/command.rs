@@ -1,4 +1,4 @@
-//! What a request asks a study to do, and what it is answered.
+//! Commands: what a request asks a study to do, and the reply.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::domain::episode::EpisodeRecord;
-use crate::domain::error::ApiError;
-use crate::domain::event::Record;
-use crate::domain::given::required_reason;
+use crate::domain::event::{EventKind, Imported, Record};
+use crate::domain::head::Head;
 use crate::domain::json::{LenientU64, Name};
+use crate::domain::rejection::Rejection;
 use crate::domain::study::{MAX_STEPS, Study, is_name};
-use crate::store::Head;
+use crate::domain::validate;
 
-/// What was done and seen at a step.
+/// The action and feedback of a step.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tell {
@@ -22,9 +22,9 @@ pub struct Tell {
     pub step: LenientU64,
     /// The action that was taken, by name or index.
     pub action: Name,
-    /// The feedback that was seen, by name or index.
+    /// The feedback that was observed, by name or index.
     pub feedback: Name,
-    /// Why another action was taken than the recommended one; then required.
+    /// The reason; required if the action is not the recommended one.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
 }
@@ -36,91 +36,127 @@ pub struct Stop {
     /// The step, from 1.
     #[schema(value_type = u64, minimum = 1)]
     pub step: LenientU64,
-    /// Why it was stopped where going on was recommended; then required.
+    /// The reason; required if an action was recommended.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
 }
 
-/// The end of an episode that cannot be gone on with.
+/// The end of an episode that cannot be continued.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Abandon {
-    /// Why.
+    /// The reason.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: String,
 }
 
-/// An outcome, or a part of one: `null` is what is not known yet.
+/// An outcome, or a part of one; `null` is a value that is not known yet.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Reveal {
-    /// The cost of every step but the last; left out is not known.
+pub struct GiveOutcome {
+    /// The cost of every step but the last; all unknown if left out.
     pub costs: Option<Vec<Option<f64>>>,
-    /// The terminal reward of every step; left out is not known.
+    /// The terminal reward of every step; all unknown if left out.
     pub rewards: Option<Vec<Option<f64>>>,
-    /// Whether nothing more will come.
+    /// Whether the outcome is final: no further values will come.
     #[serde(default, rename = "final")]
     pub last: bool,
 }
 
-/// A correction of an outcome: `null` is what stays as it was.
+/// A correction of an outcome; `null` is an unchanged value.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Amend {
-    /// The cost of every step but the last; left out stays as it was.
+    /// The cost of every step but the last; unchanged if left out.
     pub costs: Option<Vec<Option<f64>>>,
-    /// The terminal reward of every step; left out stays as it was.
+    /// The terminal reward of every step; unchanged if left out.
     pub rewards: Option<Vec<Option<f64>>>,
-    /// Why.
+    /// The reason.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: String,
 }
 
-/// An episode of the past, whole.
+/// A past episode.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Past {
-    /// Its name.
+pub struct PastEpisode {
+    /// The name.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub id: String,
     /// The actions that were taken before `stop`, by name or index.
     pub actions: Vec<Name>,
     /// The feedback to each of them, by name or index.
     pub feedbacks: Vec<Name>,
-    /// The cost of each of them; `null` is what is not known.
+    /// The cost of each of them; `null` is an unknown value.
     pub costs: Vec<Option<f64>>,
-    /// The terminal reward of every step: one more; `null` is what is not known.
+    /// The terminal reward of every step, one more than actions; `null` is an unknown value.
     pub rewards: Vec<Option<f64>>,
 }
 
-/// What a request asks for.
+impl PastEpisode {
+    /// The event that imports it; none if the same episode was imported before.
+    pub fn imported(
+        &self,
+        study: &Study,
+        existing: Option<&EpisodeRecord>,
+    ) -> Result<Option<Imported>, Rejection> {
+        validate::episode_name(&self.id)?;
+        let (states, steps) = validate::past_steps(study, &self.actions, &self.feedbacks)?;
+        let outcome = validate::outcome(states.len(), Some(&self.costs), Some(&self.rewards))?;
+        let (actions, feedbacks) = (study.spec.actions(), study.spec.feedbacks());
+        let imported = Imported {
+            episode: self.id.clone(),
+            actions: steps
+                .iter()
+                .map(|(a, _)| actions.name(*a).into_owned())
+                .collect(),
+            feedbacks: steps
+                .iter()
+                .map(|(_, f)| feedbacks.name(*f).into_owned())
+                .collect(),
+            costs: outcome.costs,
+            rewards: outcome.rewards,
+        };
+        let Some(episode) = existing else {
+            return Ok(Some(imported));
+        };
+        // Compared with the import itself: the outcome may have been corrected since.
+        let fingerprint = EventKind::Imported(imported).fingerprint();
+        let fingerprint = fingerprint.map_err(|error| Rejection::internal(error.to_string()))?;
+        if episode.imported && episode.given.first() == Some(&fingerprint) {
+            return Ok(None);
+        }
+        Err(validate::name_taken(&self.id))
+    }
+}
+
+/// A command.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Create the study.
     Create(Arc<Study>),
-    /// Take no new episodes.
+    /// Close the study to new episodes.
     Close,
-    /// Open an episode, with this name or one that is made up.
+    /// Open an episode with this name, or with a generated one.
     Open(Option<String>),
-    /// A step of this episode was told.
+    /// Record a step of an episode.
     Tell(String, Tell),
-    /// This episode was stopped.
+    /// Stop an episode.
     Stop(String, Stop),
-    /// This episode was given up.
+    /// Abandon an episode.
     Abandon(String, Abandon),
-    /// Something of the outcome of this episode became known.
-    Reveal(String, Reveal),
-    /// The outcome of this episode is corrected.
+    /// Give the outcome of an episode, or a part of it.
+    GiveOutcome(String, GiveOutcome),
+    /// Correct the outcome of an episode.
     Amend(String, Amend),
-    /// Past episodes, with the number of the line that each came from.
-    Import(Vec<(u64, Past)>),
-    /// Events of an exported study.
+    /// Import past episodes, each with the number of its line.
+    Import(Vec<(u64, PastEpisode)>),
+    /// Restore the events of an exported study.
     Restore(Vec<Record>),
 }
 
 impl Command {
-    /// The episodes that must be at hand to carry it out. What cannot be a name is not looked for: a store that cannot even
-    /// ask for it would fail all that stands in the same group.
+    /// The episodes that the command needs. Invalid names are left out: a store that cannot query one would fail the batch.
     pub fn episodes(&self) -> Vec<&str> {
         let mut names = self.names();
         names.retain(|name| is_name(name));
@@ -134,37 +170,37 @@ impl Command {
             | Command::Tell(id, _)
             | Command::Stop(id, _)
             | Command::Abandon(id, _)
-            | Command::Reveal(id, _)
+            | Command::GiveOutcome(id, _)
             | Command::Amend(id, _) => vec![id],
             Command::Import(list) => list.iter().map(|(_, past)| past.id.as_str()).collect(),
-            // Known only once they are read.
+            // Loaded as the events are read.
             Command::Restore(_) => Vec::new(),
         }
     }
 }
 
 impl Command {
-    /// Refuses what is longer than any study allows, before it waits in the queue.
-    pub fn check_length(&self) -> Result<(), ApiError> {
+    /// Rejects lists and reasons that are too long for any study, before the command is queued.
+    pub fn check_length(&self) -> Result<(), Rejection> {
         let values = |field: &str, list: Option<&Vec<Option<f64>>>| match list {
-            Some(list) if list.len() > MAX_STEPS => Err(ApiError::impossible(format!(
-                "`{field}` has {} values, and no episode more than {MAX_STEPS} steps",
+            Some(list) if list.len() > MAX_STEPS => Err(Rejection::not_possible(format!(
+                "`{field}` has {} values, and an episode has at most {MAX_STEPS} steps",
                 list.len()
             ))
             .at(format!("/{field}"))),
             _ => Ok(()),
         };
         let reason = |reason: Option<&String>| match reason {
-            Some(reason) => required_reason(reason).map(drop),
+            Some(reason) => validate::reason(reason),
             None => Ok(()),
         };
         match self {
             Command::Tell(_, tell) => reason(tell.reason.as_ref()),
             Command::Stop(_, stop) => reason(stop.reason.as_ref()),
             Command::Abandon(_, abandon) => reason(Some(&abandon.reason)),
-            Command::Reveal(_, reveal) => {
-                values("costs", reveal.costs.as_ref())?;
-                values("rewards", reveal.rewards.as_ref())
+            Command::GiveOutcome(_, given) => {
+                values("costs", given.costs.as_ref())?;
+                values("rewards", given.rewards.as_ref())
             }
             Command::Amend(_, amend) => {
                 values("costs", amend.costs.as_ref())?;
@@ -176,29 +212,29 @@ impl Command {
     }
 }
 
-/// What is answered to a command that was carried out.
+/// The reply to an accepted command.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// Whether it changed anything; the same again does not.
+    /// Whether it changed anything; a repeated command does not.
     pub new: bool,
-    /// What it says.
-    pub body: Body,
+    /// The content.
+    pub body: ReplyBody,
 }
 
-/// What an answer says.
+/// The content of a reply.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum ReplyBody {
     /// A decision, byte for byte.
     Decision(String),
-    /// The episode as it now is, and the study it is of.
-    EpisodeRecord(Box<EpisodeRecord>, Arc<Study>),
-    /// The study as it now is.
+    /// The episode after the command, and its study.
+    Episode(Box<EpisodeRecord>, Arc<Study>),
+    /// The study after the command.
     Study(Box<Head>),
-    /// How many lines were taken, and how many had been there before.
-    Taken {
-        /// New ones.
+    /// The number of imported lines.
+    Imported {
+        /// New lines.
         new: u64,
-        /// Those that were there.
+        /// Lines that were imported before.
         repeated: u64,
     },
 }

@@ -1,19 +1,32 @@
-//! A decision: what is recommended at one step, how sure that is, and what it was made from.
+//! Decisions: the recommendation for one step, its certificate (Corollary 1 of the paper) and what it was computed from.
+//!
+//! [`Decision::make`] is the only place where the service decides.
 
 use emab::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::head::Head;
 use crate::domain::learners::{Candidate, StudyLearners};
 use crate::domain::study::Study;
-use crate::store::Head;
 
-/// An action with the estimate of its gain and its confidence limits; `null` where it was never observed.
+/// A decision as it was answered, byte for byte.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredDecision {
+    /// The episode.
+    pub episode: String,
+    /// The step.
+    pub step: u32,
+    /// The decision as JSON.
+    pub text: String,
+}
+
+/// An action with the estimate of its gain and its confidence limits; `null` if it was never observed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Estimate {
     /// The action by name, or `stop`.
     pub action: String,
-    /// How often its gain was observed in this step and state.
+    /// The number of observations in this step and state.
     pub count: u64,
     /// The sample mean of its gain.
     pub mean: Option<f64>,
@@ -23,26 +36,26 @@ pub struct Estimate {
     pub upper: Option<f64>,
 }
 
-/// What is recommended at one step of an episode.
+/// The recommendation for one step of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Decision {
-    /// What is recommended, and where that comes from.
+    /// The recommendation and its provenance.
     #[serde(flatten)]
     pub advice: Advice,
-    /// What is known of the recommended action; `null` from a learner that keeps no estimates.
+    /// The estimate of the recommended action; `null` if the learner keeps no estimates.
     pub estimate: Option<Estimate>,
-    /// The next best, by what actions are compared by; `null` where there is no other.
+    /// The action with the next largest index; `null` if there is no other.
     pub runner_up: Option<Estimate>,
     /// With probability at least 1 − delta, for all decisions of the study at once, the recommended action is within
-    /// this much of the best one-step gain (Corollary 1 of the paper); `null` where that cannot be said.
+    /// this much of the best one-step gain (Corollary 1 of the paper); `null` if it is withheld.
     pub certificate: Option<f64>,
-    /// Why there is no certificate.
+    /// Why the certificate is withheld.
     pub withheld: Option<String>,
-    /// Whether it is recommended in order to learn: its mean is not the largest, or it was never observed.
+    /// Whether it is recommended for exploration: its mean is not the largest, or it was never observed.
     pub explored: Option<bool>,
 }
 
-/// What is recommended, without anything to compare it by: all that a `blinded` token is shown.
+/// The recommendation without estimates: all that a `blinded` token is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Advice {
     /// The study.
@@ -53,9 +66,9 @@ pub struct Advice {
     pub step: usize,
     /// The state, by name.
     pub state: String,
-    /// The action that is recommended, by name, or `stop`.
+    /// The recommended action, by name, or `stop`.
     pub action: String,
-    /// The sequence number of the last event that it knows of.
+    /// The sequence number of the last event before the decision.
     pub as_of: u64,
     /// The hash of the study's specification.
     pub spec_hash: String,
@@ -64,30 +77,30 @@ pub struct Advice {
 }
 
 impl Decision {
-    /// The decision of a step, from what is known at the head of the log.
+    /// The decision for step `t` in state `x` of an episode, from the log up to `head`.
     pub fn make(
         study: &Study,
         head: &Head,
-        mind: &mut StudyLearners,
+        learners: &mut StudyLearners,
         episode: &str,
         t: usize,
         x: usize,
     ) -> Decision {
         let spec = &study.spec;
-        let action = mind.choose(t, x);
+        let action = learners.choose(t, x);
         let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
         let all = allowed.map(Action::Continue).chain([Action::Stop]);
         let candidates: Vec<Candidate> = all
-            .filter_map(|action| mind.candidate(t, x, action))
+            .filter_map(|action| learners.candidate(t, x, action))
             .collect();
         let chosen = candidates.iter().find(|c| c.action == action).copied();
         let runner_up = candidates
             .iter()
             .filter(|c| c.action != action)
-            // Of equals the first: `max_by` would take the last.
+            // Of equal indices the first; `max_by` takes the last.
             .rev()
             .max_by(|a, b| a.index.total_cmp(&b.index));
-        let shortfall = mind.shortfall(spec, t, x, action);
+        let shortfall = learners.shortfall(spec, t, x, action);
         let certificate = certificate(study, head, chosen.as_ref(), shortfall);
         let estimate = |c: &Candidate| {
             let known = |value: f64| Some(value).filter(|v| c.count > 0 && v.is_finite());
@@ -122,11 +135,12 @@ impl Decision {
     }
 }
 
-/// How far the chosen action can be from the best one, or why that cannot be said.
+/// How far the chosen action can be below the best one, or why the certificate is withheld.
 ///
-/// FeedBAL plays the largest upper confidence bound, so where all bounds hold, what it plays is within the two widths
-/// around its own estimate. For a learner that plays another action than that of the largest bound, what it falls short of
-/// that bound counts as well.
+/// FeedBAL chooses the largest upper confidence bound. While all bounds hold, its choice is within two widths of the best
+/// action. For a learner that chooses another action, the shortfall below the largest bound counts as well.
+///
+/// The texts are recorded in the log and recomputed: they must not change.
 fn certificate(
     study: &Study,
     head: &Head,

@@ -1,33 +1,33 @@
-//! One episode of a study: what was recommended, done and seen, how it ended, and what is known of its outcome.
+//! One episode of a study: recommendations, steps, end and outcome.
 
 use emab::Episode;
 use serde::{Deserialize, Serialize};
 
-/// Where an episode stands.
+/// The status of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Steps may be told.
+    /// Steps can be recorded.
     Open,
-    /// Ended by `stop`; its outcome is to come, in whole or in part.
+    /// Ended by `stop`; its outcome is incomplete.
     Stopped,
-    /// Given up; its outcome may still come.
+    /// Ended by `abandon`; its outcome can still be given.
     Abandoned,
-    /// Ended, and learned from.
+    /// Ended, and learned.
     Learned,
 }
 
-/// One step that was told.
+/// One recorded step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The action that was taken.
     pub action: usize,
-    /// The feedback that was seen.
+    /// The feedback that was observed.
     pub feedback: usize,
-    /// Whether another action had been recommended.
+    /// Whether another action was recommended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overridden: bool,
-    /// Why, if so.
+    /// The reason of an override.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -35,77 +35,86 @@ pub struct Step {
 /// How an episode ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Whether it was given up, and not stopped.
+    /// Whether it was abandoned rather than stopped.
     pub abandoned: bool,
-    /// Whether it was stopped against the recommendation.
+    /// Whether it was stopped although an action was recommended.
     pub overridden: bool,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What is known of an outcome; `null` is what is not known.
+/// The known part of an outcome; `null` is an unknown value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The cost of every step but the last.
     pub costs: Vec<Option<f64>>,
     /// The terminal reward of every step.
     pub rewards: Vec<Option<f64>>,
-    /// Whether it was said that nothing more will come.
+    /// Whether it was declared final: no further values will come.
     #[serde(rename = "final")]
     pub last: bool,
 }
 
 impl Outcome {
     /// Whether every value is known.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.costs.iter().chain(&self.rewards).all(Option::is_some)
+    }
+
+    /// Replaces values by those that are given.
+    pub fn merge(&mut self, given: &Outcome) {
+        let known = self.costs.iter_mut().chain(&mut self.rewards);
+        for (known, given) in known.zip(given.costs.iter().chain(&given.rewards)) {
+            *known = given.or(*known);
+        }
     }
 }
 
-/// An episode.
+/// An episode as the service keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeRecord {
     /// Its name.
     pub id: String,
     /// The state of every step, from the first to the current one.
     pub states: Vec<usize>,
-    /// The steps that were told: one less than states.
+    /// The recorded steps: one fewer than states.
     pub steps: Vec<Step>,
-    /// What is recommended at the current step; none is `stop`.
+    /// The recommended action at the current step; none is `stop`.
     pub recommended: Option<usize>,
-    /// How it ended, if it did.
+    /// How it ended, if it has.
     pub end: Option<End>,
-    /// What is known of its outcome.
+    /// The known part of its outcome.
     pub outcome: Outcome,
-    /// Its place in the order of learning, once it has been learned from.
-    pub place: Option<u64>,
+    /// Its position in the learning order, once it is learned.
+    #[serde(rename = "place")]
+    pub position: Option<u64>,
     /// The sequence number of the event that opened it.
     pub opened: u64,
     /// The sequence number of the last event about it.
     pub touched: u64,
-    /// What was given of its outcome, each time, in short: to recognise it when it comes again.
+    /// Fingerprints of the outcomes and corrections it received, to recognise a repeated one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
-    /// Whether it was taken in whole from the past.
+    /// Whether it was imported as a past episode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
 }
 
 impl EpisodeRecord {
-    /// The step where it is, from 1.
+    /// The current step, from 1.
     pub fn step(&self) -> usize {
         self.states.len()
     }
 
-    /// The state where it is.
+    /// The current state.
     pub fn state(&self) -> usize {
         self.states.last().copied().unwrap_or(0)
     }
 
-    /// Where it stands.
+    /// The status.
     pub fn status(&self) -> Status {
-        match (&self.end, self.place) {
+        match (&self.end, self.position) {
             (None, _) => Status::Open,
             (Some(_), Some(_)) => Status::Learned,
             (Some(end), None) if end.abandoned => Status::Abandoned,
@@ -113,22 +122,30 @@ impl EpisodeRecord {
         }
     }
 
-    /// Whether its outcome is missing for good: in part, by what was said, or in whole, because it was given up.
+    /// Ends it at the current step, with an unknown outcome.
+    pub fn finish(&mut self, end: End) {
+        self.end = Some(end);
+        self.recommended = None;
+        self.outcome.costs = vec![None; self.step() - 1];
+        self.outcome.rewards = vec![None; self.step()];
+    }
+
+    /// Whether values of its outcome are missing for good: it was declared final, or the episode was abandoned.
     pub fn is_missing(&self) -> bool {
         match &self.end {
             None => false,
-            Some(end) => (end.abandoned || self.outcome.last) && !self.outcome.is_whole(),
+            Some(end) => (end.abandoned || self.outcome.last) && !self.outcome.is_complete(),
         }
     }
 
-    /// Whether it is to be learned from: its outcome is whole, or what there is of it is said to be all.
+    /// Whether it can be learned: its outcome is complete or final.
     pub fn is_settled(&self) -> bool {
         self.end.is_some()
-            && (self.outcome.last || self.outcome.is_whole())
+            && (self.outcome.last || self.outcome.is_complete())
             && !self.outcome.rewards.is_empty()
     }
 
-    /// As a learner takes it in: what is not known is NaN.
+    /// The episode as learners take it; an unknown value is NaN.
     pub fn episode(&self) -> Episode {
         let known = |values: &[Option<f64>]| {
             let values = values.iter().map(|value| value.unwrap_or(f64::NAN));

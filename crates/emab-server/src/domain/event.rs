@@ -1,20 +1,20 @@
-//! Events: what happened in a study, in order, each with the hash of the one before it.
+//! Events: the log of a study, a hash chain.
 //!
-//! An event is one line of JSON. Its hash is the SHA-256 of that line, and the line holds the hash of the line before,
-//! so that no byte of the past can change unnoticed. In files and answers the line ends with its own hash.
+//! An event is one line of JSON. Its hash is the SHA-256 of that line, and the line contains the hash of the line before it,
+//! so that any change of an earlier byte is detected. In exports and responses the line ends with its own hash.
 
 pub use emab_problem::sha256_hex as sha256;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// The hash before the first event.
+/// The `previous` hash of the first event.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// An event as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its sequence number in the study, from 1, without gaps.
+    /// The sequence number in the study, from 1, without gaps.
     pub seq: u64,
     /// The line, without its own hash.
     pub text: String,
@@ -22,25 +22,25 @@ pub struct Record {
     pub hash: String,
 }
 
-/// A line that cannot be read as an event.
+/// A line that is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("not an event: {0}")]
 pub struct NotAnEvent(pub String);
 
 impl Record {
-    /// The event of this line.
+    /// The event with this line.
     pub fn new(seq: u64, text: String) -> Record {
         let hash = sha256(text.as_bytes());
         Record { seq, text, hash }
     }
 
-    /// The line with its hash at the end, as it is exported.
+    /// The line with its hash at the end, as in an export.
     pub fn line(&self) -> String {
         let open = self.text.strip_suffix('}').unwrap_or(&self.text);
         format!("{open},\"hash\":\"{}\"}}", self.hash)
     }
 
-    /// Reads an exported line; the hash in it is taken as it stands, [`Record::is_intact`] checks it.
+    /// Reads an exported line without checking its hash; [`Record::is_intact`] does.
     ///
     /// ```
     /// use emab_server::domain::event::Record;
@@ -74,12 +74,12 @@ impl Record {
         })
     }
 
-    /// Whether the hash is that of the line.
+    /// Whether the hash matches the line.
     pub fn is_intact(&self) -> bool {
         sha256(self.text.as_bytes()) == self.hash
     }
 
-    /// What it says. A line that says the same in other bytes, or says more, is not one of ours.
+    /// Parses the line. A line with the same values in other bytes, or with more fields, is rejected.
     pub fn read(&self) -> Result<Event, NotAnEvent> {
         let wrong = |error: serde_json::Error| NotAnEvent(error.to_string());
         let envelope: Envelope<'_> = serde_json::from_str(&self.text).map_err(wrong)?;
@@ -88,7 +88,7 @@ impl Record {
             at: envelope.at.into_owned(),
             by: envelope.by.into_owned(),
             previous: envelope.previous.into_owned(),
-            what: EventKind::read(&envelope.kind, envelope.data).map_err(wrong)?,
+            kind: EventKind::read(&envelope.kind, envelope.data).map_err(wrong)?,
         };
         if event.text().map_err(wrong)? == self.text {
             Ok(event)
@@ -100,7 +100,7 @@ impl Record {
     }
 }
 
-/// What every event has, around what is its own.
+/// The fields that all events share, around their data.
 #[derive(Serialize, Deserialize)]
 struct Envelope<'a> {
     seq: u64,
@@ -116,35 +116,47 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-/// An event, read.
+/// A parsed event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Its sequence number.
+    /// The sequence number.
     pub seq: u64,
-    /// When, by the clock of the machine that wrote it (RFC 3339); the order is that of `seq`, whatever the clock did.
+    /// The time by the clock of the machine that wrote it (RFC 3339). The order of events is that of `seq`.
     pub at: String,
-    /// The token that asked for it, by its id.
+    /// The id of the token that requested it.
     pub by: String,
     /// The hash of the event before it.
     pub previous: String,
     /// What happened.
-    pub what: EventKind,
+    pub kind: EventKind,
 }
 
 impl Event {
-    /// As it is stored.
+    /// The event as it is stored.
     pub fn record(&self) -> Result<Record, serde_json::Error> {
         Ok(Record::new(self.seq, self.text()?))
     }
 
+    /// The decision that it records: the episode, the step and the JSON text.
+    pub fn decision(&self) -> Option<(&str, u32, &str)> {
+        match &self.kind {
+            EventKind::Opened(opened) => Some((&opened.episode, 1, opened.decision.get())),
+            EventKind::StepRecorded(recorded) => {
+                let step = u32::try_from(recorded.step).ok()?.checked_add(1)?;
+                Some((&recorded.episode, step, recorded.decision.get()))
+            }
+            _ => None,
+        }
+    }
+
     fn text(&self) -> Result<String, serde_json::Error> {
-        let data = self.what.data()?;
+        let data = self.kind.data()?;
         serde_json::to_string(&Envelope {
             seq: self.seq,
             at: self.at.as_str().into(),
             by: self.by.as_str().into(),
             previous: self.previous.as_str().into(),
-            kind: self.what.kind().into(),
+            kind: self.kind.name().into(),
             data: &data,
         })
     }
@@ -159,8 +171,8 @@ macro_rules! kinds {
         }
 
         impl EventKind {
-            /// The name of its kind.
-            pub fn kind(&self) -> &'static str {
+            /// The name of the kind in the log.
+            pub fn name(&self) -> &'static str {
                 match self {
                     $(EventKind::$name(_) => $kind,)*
                 }
@@ -187,19 +199,19 @@ kinds! {
     Created "created",
     /// An episode was opened.
     Opened "opened",
-    /// A step was told.
+    /// A step was recorded.
     StepRecorded "told",
     /// An episode was stopped.
     Stopped "stopped",
-    /// An episode was given up.
+    /// An episode was abandoned.
     Abandoned "abandoned",
     /// An outcome, or a part of one, was given.
-    Revealed "outcome",
+    OutcomeGiven "outcome",
     /// An outcome was corrected.
     Amended "amended",
-    /// A past episode was taken in whole.
+    /// A past episode was imported.
     Imported "imported",
-    /// The study takes no more episodes.
+    /// The study was closed to new episodes.
     Closed "closed",
 }
 
@@ -208,16 +220,16 @@ kinds! {
 pub struct Created {
     /// The study's name.
     pub study: String,
-    /// What it was created from, as canonical JSON.
+    /// The specification, as canonical JSON.
     pub spec: Box<RawValue>,
-    /// SHA-256 of that.
+    /// SHA-256 of the specification.
     pub spec_hash: String,
 }
 
-/// What a learner that is only listened to would have recommended.
+/// The choice of a shadow learner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shadow {
-    /// The learner as the study names it.
+    /// The learner, as the study names it.
     pub learner: String,
     /// An action by name, or `stop`.
     pub action: String,
@@ -230,12 +242,12 @@ pub struct Opened {
     pub episode: String,
     /// The first decision, as it was answered.
     pub decision: Box<RawValue>,
-    /// What the shadow learners would have recommended.
+    /// The choices of the shadow learners.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadow: Vec<Shadow>,
 }
 
-/// A step was told.
+/// A step was recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StepRecorded {
     /// The episode.
@@ -244,17 +256,17 @@ pub struct StepRecorded {
     pub step: usize,
     /// The action that was taken, by name.
     pub action: String,
-    /// The feedback that was seen, by name.
+    /// The feedback that was observed, by name.
     pub feedback: String,
-    /// Whether another action had been recommended.
+    /// Whether another action was recommended.
     #[serde(rename = "override")]
     pub overridden: bool,
-    /// Why, if so.
+    /// The reason of an override.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The decision of the next step, as it was answered.
+    /// The decision for the next step, as it was answered.
     pub decision: Box<RawValue>,
-    /// What the shadow learners would have recommended there.
+    /// The choices of the shadow learners there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadow: Vec<Shadow>,
 }
@@ -264,62 +276,62 @@ pub struct StepRecorded {
 pub struct Stopped {
     /// The episode.
     pub episode: String,
-    /// The step at which.
+    /// The step at which it ended.
     pub step: usize,
-    /// Whether an action had been recommended.
+    /// Whether an action was recommended.
     #[serde(rename = "override")]
     pub overridden: bool,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// An episode was given up.
+/// An episode was abandoned.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Abandoned {
     /// The episode.
     pub episode: String,
-    /// The step at which.
+    /// The step at which it ended.
     pub step: usize,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// An outcome, or a part of one, was given: `null` is what is not known.
+/// An outcome, or a part of one, was given; `null` is an unknown value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Revealed {
+pub struct OutcomeGiven {
     /// The episode.
     pub episode: String,
-    /// As given; the cost of every step but the last.
+    /// The given costs, one for every step but the last.
     pub costs: Vec<Option<f64>>,
-    /// As given; the terminal reward of every step.
+    /// The given terminal rewards, one for every step.
     pub rewards: Vec<Option<f64>>,
-    /// Whether nothing more will come.
+    /// Whether it was declared final.
     #[serde(rename = "final")]
     pub last: bool,
 }
 
-/// An outcome was corrected: `null` is what stays as it was.
+/// An outcome was corrected; `null` is an unchanged value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Amended {
     /// The episode.
     pub episode: String,
-    /// As given.
+    /// The corrected costs.
     pub costs: Vec<Option<f64>>,
-    /// As given.
+    /// The corrected terminal rewards.
     pub rewards: Vec<Option<f64>>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A past episode was taken in whole.
+/// A past episode was imported.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Imported {
     /// The episode.
     pub episode: String,
     /// The actions that were taken, by name.
     pub actions: Vec<String>,
-    /// The feedbacks that were seen, by name.
+    /// The feedbacks that were observed, by name.
     pub feedbacks: Vec<String>,
     /// The costs.
     pub costs: Vec<Option<f64>>,
@@ -327,19 +339,19 @@ pub struct Imported {
     pub rewards: Vec<Option<f64>>,
 }
 
-/// The study takes no more episodes.
+/// The study was closed to new episodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Closed {}
 
 impl EventKind {
-    /// What it gives, in short: the same again has the same. For what a retry could otherwise undo.
+    /// A short hash of its data, to recognise a repeated request that would otherwise undo a later correction.
     pub fn fingerprint(&self) -> Result<String, serde_json::Error> {
         let mut hash = sha256(self.data()?.get().as_bytes());
         hash.truncate(32);
         Ok(hash)
     }
 
-    /// The episode it is about, if it is about one.
+    /// The episode of the event, if it has one.
     pub fn episode(&self) -> Option<&str> {
         match self {
             EventKind::Created(_) | EventKind::Closed(_) => None,
@@ -347,7 +359,7 @@ impl EventKind {
             | EventKind::StepRecorded(StepRecorded { episode, .. })
             | EventKind::Stopped(Stopped { episode, .. })
             | EventKind::Abandoned(Abandoned { episode, .. })
-            | EventKind::Revealed(Revealed { episode, .. })
+            | EventKind::OutcomeGiven(OutcomeGiven { episode, .. })
             | EventKind::Amended(Amended { episode, .. })
             | EventKind::Imported(Imported { episode, .. }) => Some(episode),
         }

@@ -1,4 +1,4 @@
-//! Reading JSON from strangers: nothing is trusted to be short, whole, unique or flat.
+//! Strict parsing of JSON input: no duplicate keys, no deep nesting, errors with a JSON pointer.
 
 use std::fmt;
 
@@ -6,38 +6,39 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::domain::error::ApiError;
 pub use emab_log::json::{LenientU64, Name, truncate as short};
 
-/// Reads a body; what is wrong is named by its JSON pointer.
-pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Fields that are given twice are refused by the types; in what they hold, by `Strict`.
+use crate::domain::rejection::Rejection;
+
+/// Parses a JSON text; an error has the JSON pointer of the fault.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
+    // The types reject duplicate fields, `Strict` rejects duplicate keys inside values.
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let pointer = pointer_of(error.path());
-        ApiError::malformed(error.into_inner().to_string()).at(pointer)
+        Rejection::malformed(error.into_inner().to_string()).at(pointer)
     })?;
     text.end()
-        .map_err(|error| ApiError::malformed(error.to_string()).at(""))?;
+        .map_err(|error| Rejection::malformed(error.to_string()).at(""))?;
     Ok(value)
 }
 
-/// Reads a body that is an object. Without this a list of its values in their order would be one, too.
-pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+/// Parses a JSON object. Serde would also accept an array of the field values.
+pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
     if bytes.trim_ascii_start().first() == Some(&b'{') {
         return read(bytes);
     }
-    // What is no JSON at all is told so.
+    // Text that is not JSON gets its own error.
     let Strict(value) = read(bytes)?;
-    Err(ApiError::malformed(format!(
+    Err(Rejection::malformed(format!(
         "expected a JSON object, got {}",
         short(&value.to_string())
     ))
     .at(""))
 }
 
-/// The same where `null` says nothing.
-pub fn object_or_null<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, ApiError> {
+/// Parses a JSON object or `null`.
+pub fn object_or_null<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, Rejection> {
     if bytes.trim_ascii() == b"null" {
         return Ok(None);
     }
@@ -119,7 +120,7 @@ impl<'de> Deserialize<'de> for Strict {
     }
 }
 
-/// The JSON pointer of what stands at this byte of a JSON text; the text must be JSON.
+/// The JSON pointer of the value at a byte of a valid JSON text.
 ///
 /// ```
 /// use emab_server::domain::json::pointer_at;
@@ -135,7 +136,7 @@ pub fn pointer_at(text: &str, byte: usize) -> String {
     }
     let bytes = text.as_bytes();
     let (mut levels, mut at) = (Vec::new(), 0);
-    // A key that begins there is meant; a list or an object that does is meant as a whole.
+    // A key at this byte selects its value; a list or an object at this byte selects itself.
     while at < bytes.len() && (at < byte || (at == byte && bytes[at] == b'"')) {
         match bytes[at] {
             b'[' => levels.push(Level::List(0)),
@@ -180,27 +181,34 @@ pub fn pointer_at(text: &str, byte: usize) -> String {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
+    use crate::domain::rejection::RejectionKind;
 
     #[test]
-    fn nothing_twice() {
+    fn rejects_a_duplicate_key() {
         let wrong = read::<Strict>(br#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
-        assert_eq!((wrong.status, wrong.pointer.as_deref()), (400, Some("/a")));
+        assert_eq!(
+            (wrong.kind, wrong.pointer.as_deref()),
+            (RejectionKind::Malformed, Some("/a"))
+        );
         assert!(wrong.detail.contains("`b` is given twice"), "{wrong:?}");
     }
 
     #[test]
-    fn not_deep() {
+    fn rejects_deep_nesting() {
         let deep = "[".repeat(100_000);
-        assert_eq!(read::<Strict>(deep.as_bytes()).unwrap_err().status, 400);
+        assert_eq!(
+            read::<Strict>(deep.as_bytes()).unwrap_err().kind,
+            RejectionKind::Malformed
+        );
     }
 
     #[test]
-    fn whole() {
+    fn accepts_only_whole_numbers_and_names() {
         assert_eq!(read::<LenientU64>(b"2.0").unwrap(), LenientU64(2));
         for wrong in ["2.5", "-1", "1e300", "\"2\"", "null", "NaN", "1e999", "2 3"] {
             assert_eq!(
-                read::<LenientU64>(wrong.as_bytes()).unwrap_err().status,
-                400,
+                read::<LenientU64>(wrong.as_bytes()).unwrap_err().kind,
+                RejectionKind::Malformed,
                 "{wrong}"
             );
         }

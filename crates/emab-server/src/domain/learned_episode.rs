@@ -1,8 +1,17 @@
-//! An episode as it was learned, packed for the store: what a learner is taught again from.
+//! Learned episodes, packed for the store. Learners are rebuilt from them.
 
 use emab::Episode;
 
-/// Packs it: the number of steps, then states, actions and feedbacks, then costs and rewards with all their bits.
+/// A learned episode as the store keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnedEpisode {
+    /// Its position in the learning order, from 0.
+    pub position: u64,
+    /// The episode, as [`pack`] writes it.
+    pub bytes: Vec<u8>,
+}
+
+/// Packs an episode: the number of steps, then states, actions and feedbacks, then costs and rewards with all their bits.
 pub fn pack(episode: &Episode) -> Vec<u8> {
     let steps = episode.states.len();
     let mut bytes = Vec::with_capacity(4 + 28 * steps);
@@ -17,7 +26,7 @@ pub fn pack(episode: &Episode) -> Vec<u8> {
     bytes
 }
 
-/// Unpacks it; none if these are not the bytes of an episode.
+/// Unpacks an episode; none if the bytes are not those of an episode.
 ///
 /// ```
 /// use emab::Episode;
@@ -31,36 +40,23 @@ pub fn pack(episode: &Episode) -> Vec<u8> {
 /// assert_eq!(unpack(&[1, 2, 3]), None);
 /// ```
 pub fn unpack(bytes: &[u8]) -> Option<Episode> {
-    let (first, mut rest) = bytes.split_first_chunk::<4>()?;
+    let (first, rest) = bytes.split_first_chunk::<4>()?;
     let steps = u32::from_le_bytes(*first) as usize;
-    let told = steps.checked_sub(1)?;
-    if rest.len() != 4 * (steps + 2 * told) + 8 * (told + steps) {
+    let actions = steps.checked_sub(1)?;
+    let (indices, values) = rest.split_at_checked(4 * (steps + 2 * actions))?;
+    if values.len() != 8 * (actions + steps) {
         return None;
     }
-    let mut whole = |count: usize| {
-        let mut list = Vec::with_capacity(count);
-        for _ in 0..count {
-            let (value, after) = rest.split_first_chunk::<4>()?;
-            list.push(u32::from_le_bytes(*value) as usize);
-            rest = after;
-        }
-        Some(list)
-    };
-    let (states, actions, feedbacks) = (whole(steps)?, whole(told)?, whole(told)?);
-    let mut real = |count: usize| {
-        let mut list = Vec::with_capacity(count);
-        for _ in 0..count {
-            let (value, after) = rest.split_first_chunk::<8>()?;
-            list.push(f64::from_bits(u64::from_le_bytes(*value)));
-            rest = after;
-        }
-        Some(list)
-    };
+    let (indices, values) = (indices.as_chunks::<4>().0, values.as_chunks::<8>().0);
+    let mut indices = indices.iter().map(|it| u32::from_le_bytes(*it) as usize);
+    let mut values = values
+        .iter()
+        .map(|it| f64::from_bits(u64::from_le_bytes(*it)));
     Some(Episode {
-        states,
-        actions,
-        feedbacks,
-        costs: real(told)?,
-        rewards: real(steps)?,
+        states: indices.by_ref().take(steps).collect(),
+        actions: indices.by_ref().take(actions).collect(),
+        feedbacks: indices.collect(),
+        costs: values.by_ref().take(actions).collect(),
+        rewards: values.collect(),
     })
 }

@@ -1,39 +1,53 @@
-//! What a study has learned: its learner, its shadow learners, and the counts and sums of every gain that was observed.
+//! The learners of a study, and the count and sum of every observed gain.
 
 use std::collections::{BTreeSet, HashMap};
 
 use emab::learners::shortfall;
 use emab::{Action, Episode, Learner, Spec};
 
-use crate::domain::error::ApiError;
+use crate::domain::rejection::Rejection;
 use crate::domain::study::Study;
-use crate::store::Cell;
 
-/// A step, a state and an action, in this order; the number of continuation actions stands for `stop`.
+/// A step, a state and an action; the number of continuation actions stands for `stop`.
 pub type TripletKey = (u32, u32, u32);
 
-/// The learners of a study and what they were taught.
+/// The sufficient statistics of the gain of one action in one step and state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GainSum {
+    /// Step, from 1.
+    pub t: u32,
+    /// State.
+    pub x: u32,
+    /// Action; the number of continuation actions stands for `stop`.
+    pub a: u32,
+    /// The number of observations.
+    pub count: u64,
+    /// The sum of the observations, added in the learning order. Stored with all its bits.
+    pub sum: f64,
+}
+
+/// The learners of a study and what they have learned.
 pub struct StudyLearners {
     learner: Box<dyn Learner + Send>,
     shadows: Vec<Box<dyn Learner + Send>>,
-    tally: HashMap<TripletKey, (u64, f64)>,
+    gains: HashMap<TripletKey, (u64, f64)>,
     actions: u32,
-    /// How many episodes they were taught.
-    pub taught: u64,
+    /// The number of learned episodes.
+    pub learned: u64,
 }
 
-/// What the learner knows of one action where it was asked.
+/// What the learner has estimated for one action in one step and state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
     /// The action.
     pub action: Action,
-    /// How often it was observed.
+    /// The number of observations.
     pub count: u64,
     /// The estimate of its gain.
     pub mean: f64,
-    /// How far that may be off.
+    /// The confidence width of the estimate.
     pub width: f64,
-    /// What it is compared by.
+    /// The index that actions are compared by.
     pub index: f64,
 }
 
@@ -50,68 +64,68 @@ impl Candidate {
 }
 
 impl StudyLearners {
-    /// One that knows nothing.
-    pub fn new(study: &Study) -> Result<StudyLearners, ApiError> {
+    /// Learners that have learned nothing.
+    pub fn new(study: &Study) -> Result<StudyLearners, Rejection> {
         let build = |config: &emab::learners::LearnerConfig| {
             let built = config.build(&study.spec, None);
-            built.map_err(|error| ApiError::internal(error.to_string()))
+            built.map_err(|error| Rejection::internal(error.to_string()))
         };
         Ok(StudyLearners {
             learner: build(&study.learner)?,
             shadows: study.shadows.iter().map(build).collect::<Result<_, _>>()?,
-            tally: HashMap::new(),
+            gains: HashMap::new(),
             actions: study.spec.actions().len() as u32,
-            taught: 0,
+            learned: 0,
         })
     }
 
-    /// Takes in an episode.
+    /// Learns an episode.
     pub fn learn(&mut self, episode: &Episode) {
         self.learner.learn(episode);
         for shadow in &mut self.shadows {
             shadow.learn(episode);
         }
-        for (place, value) in observations(episode, self.actions) {
-            let (count, sum) = self.tally.entry(place).or_insert((0, 0.0));
+        for (key, value) in observations(episode, self.actions) {
+            let (count, sum) = self.gains.entry(key).or_insert((0, 0.0));
             *count += 1;
             *sum += value;
         }
-        self.taught += 1;
+        self.learned += 1;
     }
 
-    /// What is recommended in a step and state.
+    /// The recommended action in a step and state.
     pub fn choose(&mut self, t: usize, x: usize) -> Action {
         self.learner.choose(t, x)
     }
 
-    /// What the shadow learners would recommend there.
-    pub fn shadows(&mut self, t: usize, x: usize) -> Vec<Action> {
+    /// The choices of the shadow learners there.
+    pub fn shadow_choices(&mut self, t: usize, x: usize) -> Vec<Action> {
         let shadows = self.shadows.iter_mut();
         shadows.map(|shadow| shadow.choose(t, x)).collect()
     }
 
-    /// What is known of an action there; none if the learner keeps no estimates.
+    /// The estimate of an action there; none if the learner keeps no estimates.
     pub fn candidate(&mut self, t: usize, x: usize, action: Action) -> Option<Candidate> {
-        let known = self.learner.estimate(t, x, action)?;
+        let estimate = self.learner.estimate(t, x, action)?;
         Some(Candidate {
             action,
-            count: known.count,
-            mean: known.mean,
-            width: known.width,
-            index: known.index,
+            count: estimate.count,
+            mean: estimate.mean,
+            width: estimate.width,
+            index: estimate.index,
         })
     }
 
-    /// How far an action can fall short of the best one there, while all widths hold; none if that cannot be said.
+    /// How far an action can be below the best one there while all widths hold; none if the learner gives no bound.
     pub fn shortfall(&mut self, spec: &Spec, t: usize, x: usize, action: Action) -> Option<f64> {
         shortfall(&mut self.learner, spec, t, x, action)
     }
 
-    /// What was counted at a place.
-    pub fn cell(&self, place: TripletKey) -> Cell {
-        let (count, sum) = self.tally.get(&place).copied().unwrap_or((0, 0.0));
-        let (t, x, a) = place;
-        Cell {
+    /// The observed gains of one key.
+    pub fn gain_sum(&self, key: TripletKey) -> GainSum {
+        let (count, sum) = self.gains.get(&key).copied().unwrap_or((0, 0.0));
+        let (t, x, a) = key;
+        GainSum {
             t,
             x,
             a,
@@ -120,15 +134,15 @@ impl StudyLearners {
         }
     }
 
-    /// Everything that was counted, in order.
-    pub fn cells(&self) -> Vec<Cell> {
-        let mut places: Vec<TripletKey> = self.tally.keys().copied().collect();
-        places.sort_unstable();
-        places.into_iter().map(|place| self.cell(place)).collect()
+    /// All observed gains, in the order of their keys.
+    pub fn gain_sums(&self) -> Vec<GainSum> {
+        let mut keys: Vec<TripletKey> = self.gains.keys().copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().map(|key| self.gain_sum(key)).collect()
     }
 
-    /// The places that an episode can have been counted at, whatever is known of its outcome.
-    pub fn places(&self, episode: &Episode) -> BTreeSet<TripletKey> {
+    /// The keys that an episode can contribute to, whichever values of its outcome are known.
+    pub fn keys(&self, episode: &Episode) -> BTreeSet<TripletKey> {
         let states = episode.states.iter().enumerate();
         let stops = states.map(|(i, &x)| (i as u32 + 1, x as u32, self.actions));
         let taken = episode.states.iter().zip(&episode.actions).enumerate();
@@ -137,8 +151,8 @@ impl StudyLearners {
     }
 }
 
-/// The gains that an episode lets one observe: the terminal reward of every step that it passed, and the next one's less
-/// the cost for every action taken, where both are known (Section 3 of the paper).
+/// The gains that an episode lets one observe (Section 3 of the paper): the terminal reward of every step, and for every action
+/// the next terminal reward less the cost, where both are known.
 fn observations(episode: &Episode, stop: u32) -> impl Iterator<Item = (TripletKey, f64)> {
     let rewards = episode.states.iter().zip(&episode.rewards).enumerate();
     let stops = rewards.map(move |(i, (&x, &reward))| ((i as u32 + 1, x as u32, stop), reward));
@@ -147,6 +161,6 @@ fn observations(episode: &Episode, stop: u32) -> impl Iterator<Item = (TripletKe
         let gain = episode.rewards.get(i + 1)? - episode.costs.get(i)?;
         Some(((i as u32 + 1, x as u32, a as u32), gain))
     });
-    // What is not known is NaN.
+    // An unknown value is NaN.
     stops.chain(gains).filter(|(_, value)| !value.is_nan())
 }

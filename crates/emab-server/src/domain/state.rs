@@ -1,57 +1,58 @@
-//! The rules of a study, as one pure step: an event and the episode it is about, in; the episode as it then is, out.
+//! The state of a study, and [`StudyState::advance`], which applies one event to it.
 //!
-//! The live service, a replay and an import all go through [`StudyState::advance`], so that what is recomputed is what happened.
+//! The live service, a replay, an import and an audit all advance the same way, so that what is recomputed equals what was
+//! recorded. The rules that an event must satisfy are in [`crate::domain::validate`].
 
-use emab::Episode;
+use std::sync::Arc;
+
+use emab::{Action, Episode};
 
 use crate::domain::decision::Decision;
 use crate::domain::episode::{End, EpisodeRecord, Outcome, Step};
-use crate::domain::error::ApiError;
-use crate::domain::event::{Event, EventKind, Opened, Shadow};
+use crate::domain::event::{Event, EventKind, Shadow};
+use crate::domain::head::Head;
 use crate::domain::json::Name;
 use crate::domain::learners::StudyLearners;
+use crate::domain::rejection::Rejection;
 use crate::domain::study::Study;
-use crate::store::Head;
+use crate::domain::validate;
 
-/// A study as it stands after some event.
+/// A study after some event of its log.
 pub struct StudyState {
-    /// What it is.
-    pub study: std::sync::Arc<Study>,
-    /// Where its log is.
+    /// The specification.
+    pub study: Arc<Study>,
+    /// The end of the log, and the counters.
     pub head: Head,
-    /// What it has learned.
-    pub mind: StudyLearners,
-    /// Whether what had been learned was changed: the mind has to be taught anew before it is asked.
+    /// The learners.
+    pub learners: StudyLearners,
+    /// Whether a learned episode was corrected: the learners have to be rebuilt before they are asked again.
     pub stale: bool,
 }
 
-/// What an event did.
+/// What an event changed.
 #[derive(Debug, Default)]
 pub struct Advance {
-    /// The episode that it is about, as it now is.
-    pub case: Option<EpisodeRecord>,
-    /// The episode that was learned, with its place.
-    pub lesson: Option<(u64, Episode)>,
+    /// The episode of the event, after it.
+    pub episode: Option<EpisodeRecord>,
+    /// The episode that was learned, with its position in the learning order.
+    pub learned: Option<(u64, Episode)>,
 }
-
-/// An event that cannot follow what was there.
-pub type InvalidEvent = String;
 
 impl StudyState {
     /// A study before its first event.
-    pub fn new(study: std::sync::Arc<Study>) -> Result<StudyState, ApiError> {
+    pub fn new(study: Arc<Study>) -> Result<StudyState, Rejection> {
         Ok(StudyState {
-            mind: StudyLearners::new(&study)?,
+            learners: StudyLearners::new(&study)?,
             head: Head::new(&study.name, &study.canonical),
             study,
             stale: false,
         })
     }
 
-    /// The decision of a step of an episode, and what the shadow learners would have said.
+    /// The decision for a step of an episode, and the choices of the shadow learners.
     pub fn decide(&mut self, episode: &str, t: usize, x: usize) -> (Decision, Vec<Shadow>) {
-        let decision = Decision::make(&self.study, &self.head, &mut self.mind, episode, t, x);
-        let actions = self.mind.shadows(t, x);
+        let decision = Decision::make(&self.study, &self.head, &mut self.learners, episode, t, x);
+        let actions = self.learners.shadow_choices(t, x);
         let named = self.study.shadows.iter().zip(actions);
         let shadows = named.map(|(config, action)| Shadow {
             learner: config.label().into(),
@@ -60,257 +61,264 @@ impl StudyState {
         (decision, shadows.collect())
     }
 
-    /// The episode, step and state that the decision in an event is about, if there is one in it.
-    pub fn asked<'a>(
+    /// The episode, step and state of the decision that an event records; none if it records no decision.
+    pub fn decision_point<'a>(
         &self,
-        what: &'a EventKind,
-        case: Option<&EpisodeRecord>,
-    ) -> Result<Option<(&'a str, usize, usize)>, InvalidEvent> {
-        match what {
+        kind: &'a EventKind,
+        episode: Option<&EpisodeRecord>,
+    ) -> Result<Option<(&'a str, usize, usize)>, Rejection> {
+        match kind {
             EventKind::Opened(opened) => Ok(Some((&opened.episode, 1, self.study.spec.start()))),
-            EventKind::StepRecorded(told) => {
-                let missing = || format!("there is no episode `{}` before it", told.episode);
-                let case = case.ok_or_else(missing)?;
-                let (action, feedback) = self.names(&told.action, &told.feedback)?;
-                let next = step(&self.study, case, action, feedback).map_err(detail)?;
-                Ok(Some((&told.episode, case.step() + 1, next)))
+            EventKind::StepRecorded(step) => {
+                let episode = known(kind, episode)?;
+                let valid = self.valid_step(episode, step)?;
+                Ok(Some((&step.episode, episode.step() + 1, valid.next)))
             }
             _ => Ok(None),
         }
     }
 
-    fn names(&self, action: &str, feedback: &str) -> Result<(usize, usize), InvalidEvent> {
+    fn valid_step(
+        &self,
+        episode: &EpisodeRecord,
+        step: &crate::domain::event::StepRecorded,
+    ) -> Result<validate::ValidStep, Rejection> {
         let name = |text: &str| Name::Text(text.into());
-        let action = self.study.action(&name(action)).map_err(detail)?;
-        let feedback = self.study.feedback(&name(feedback)).map_err(detail)?;
-        Ok((action, feedback))
+        let (action, feedback) = (name(&step.action), name(&step.feedback));
+        validate::step(&self.study, episode, step.step as u64, &action, &feedback)
     }
 
-    /// Takes in the next event, with the hash of its line and the episode it is about as it was before.
+    /// Applies the next event. Takes the hash of its line and its episode as it was before; changes nothing if it fails.
     pub fn advance(
         &mut self,
         event: &Event,
         hash: &str,
-        case: Option<EpisodeRecord>,
-    ) -> Result<Advance, InvalidEvent> {
+        episode: Option<EpisodeRecord>,
+    ) -> Result<Advance, Rejection> {
         if event.seq != self.head.seq + 1 {
-            return Err(format!(
+            return Err(Rejection::conflict(format!(
                 "it has number {}, after {}",
                 event.seq, self.head.seq
-            ));
+            )));
         }
         if event.previous != self.head.hash {
-            return Err("it does not name the hash of the event before it".into());
+            return Err(Rejection::conflict(
+                "its `previous` is not the hash of the event before it",
+            ));
         }
-        crate::domain::validate::check(&self.study, &self.head, case.as_ref(), &event.what)?;
-        let was_open = case.as_ref().is_some_and(|case| case.end.is_none());
-        let was_missing = case.as_ref().is_some_and(EpisodeRecord::is_missing);
-        let was_there = case.is_some();
-        let mut case = self.case_after(&event.what, case)?;
-        let mut lesson = None;
-        if let Some(case) = &mut case {
-            if !was_there {
-                case.opened = event.seq;
+        let was_open = episode.as_ref().is_some_and(|it| it.end.is_none());
+        let was_missing = episode.as_ref().is_some_and(EpisodeRecord::is_missing);
+        let is_new = episode.is_none();
+        let mut episode = self.apply(&event.kind, episode)?;
+        let mut learned = None;
+        if let Some(episode) = &mut episode {
+            if is_new {
+                episode.opened = event.seq;
                 self.head.episodes += 1;
             }
-            case.touched = event.seq;
-            if changes_outcome(&event.what) {
-                let given = event.what.fingerprint();
-                case.given.push(given.map_err(|error| error.to_string())?);
+            episode.touched = event.seq;
+            if changes_outcome(&event.kind) {
+                let fingerprint = event.kind.fingerprint();
+                let broken = |error: serde_json::Error| Rejection::internal(error.to_string());
+                episode.given.push(fingerprint.map_err(broken)?);
+                if episode.is_settled() {
+                    learned = Some(self.learn(episode, event.seq));
+                }
             }
-            if case.is_settled() && changes_outcome(&event.what) {
-                lesson = Some(self.place(case, event.seq));
-            }
-            self.head.open = self.head.open + u64::from(case.end.is_none()) - u64::from(was_open);
-            self.head.missing =
-                self.head.missing + u64::from(case.is_missing()) - u64::from(was_missing);
+            let head = &mut self.head;
+            head.open = head.open + u64::from(episode.end.is_none()) - u64::from(was_open);
+            head.missing = head.missing + u64::from(episode.is_missing()) - u64::from(was_missing);
         }
-        if matches!(event.what, EventKind::Closed(_)) {
+        if matches!(event.kind, EventKind::Closed(_)) {
             self.head.closed = true;
         }
         self.head.seq = event.seq;
         self.head.hash = hash.into();
-        Ok(Advance { case, lesson })
+        Ok(Advance { episode, learned })
     }
 
-    /// Learns from a settled episode: at the end of the order, or at the place that it has.
-    fn place(&mut self, case: &mut EpisodeRecord, seq: u64) -> (u64, Episode) {
-        let episode = case.episode();
-        let place = match case.place {
-            Some(place) => {
+    /// Learns a settled episode: at the end of the learning order, or at the position that it has.
+    fn learn(&mut self, episode: &mut EpisodeRecord, seq: u64) -> (u64, Episode) {
+        let values = episode.episode();
+        let position = match episode.position {
+            Some(position) => {
                 self.head.relearned = seq;
                 self.stale = true;
-                place
+                position
             }
             None => {
-                let place = self.head.learned;
+                let position = self.head.learned;
                 self.head.learned += 1;
                 if !self.stale {
-                    self.mind.learn(&episode);
+                    self.learners.learn(&values);
                 }
-                place
+                position
             }
         };
-        case.place = Some(place);
-        (place, episode)
+        episode.position = Some(position);
+        (position, values)
     }
 
-    /// The episode after an event.
-    fn case_after(
+    /// Validates an event and returns its episode after it.
+    fn apply(
         &self,
-        what: &EventKind,
-        case: Option<EpisodeRecord>,
-    ) -> Result<Option<EpisodeRecord>, InvalidEvent> {
-        let spec = &self.study.spec;
-        let episode = what.episode();
-        let there = || match &case {
-            Some(case) => Ok(case.clone()),
-            None => Err(format!(
-                "there is no episode `{}` before it",
-                episode.unwrap_or("")
-            )),
+        kind: &EventKind,
+        episode: Option<EpisodeRecord>,
+    ) -> Result<Option<EpisodeRecord>, Rejection> {
+        let study = &*self.study;
+        if let EventKind::Created(created) = kind {
+            validate::creation(study, &self.head, created)?;
+            return Ok(None);
+        }
+        validate::created(&self.head)?;
+        let new = |id: &str| {
+            validate::not_closed(&self.head)?;
+            validate::episode_name(id)?;
+            match episode {
+                Some(_) => Err(validate::name_taken(id)),
+                None => Ok(new_episode(id, study.spec.start())),
+            }
         };
-        match what {
-            EventKind::Created(created) => {
-                if self.head.seq != 0 || created.spec_hash != self.study.hash {
-                    return Err("it creates what was created before".into());
-                }
-                return Ok(None);
+        let there = || known(kind, episode.as_ref()).cloned();
+        Ok(Some(match kind {
+            EventKind::Created(_) => return Ok(None),
+            EventKind::Closed(_) if self.head.closed => {
+                return Err(Rejection::conflict("the study was closed before"));
             }
             EventKind::Closed(_) => return Ok(None),
-            EventKind::Opened(_) | EventKind::Imported(_) if case.is_some() => {
-                return Err(format!(
-                    "episode `{}` is there before it",
-                    episode.unwrap_or("")
-                ));
-            }
-            _ if self.head.seq == 0 => return Err("nothing was created before it".into()),
-            _ => {}
-        }
-        let case = match what {
-            EventKind::Created(_) | EventKind::Closed(_) => return Ok(None),
             EventKind::Opened(opened) => EpisodeRecord {
-                recommended: self.recommended(opened)?,
-                ..new_case(&opened.episode, spec.start())
+                recommended: self.recommended(opened.decision.get())?,
+                ..new(&opened.episode)?
             },
-            EventKind::StepRecorded(told) => {
-                let mut case = there()?;
-                let (action, feedback) = self.names(&told.action, &told.feedback)?;
-                if case.end.is_some() || told.step != case.step() {
-                    return Err(format!(
-                        "it tells step {} of an episode elsewhere",
-                        told.step
-                    ));
-                }
-                let next = step(&self.study, &case, action, feedback).map_err(detail)?;
-                case.states.push(next);
-                case.steps.push(Step {
-                    action,
-                    feedback,
-                    overridden: told.overridden,
-                    reason: told.reason.clone(),
+            EventKind::StepRecorded(step) => {
+                let mut episode = there()?;
+                let valid = self.valid_step(&episode, step)?;
+                validate::override_flag(valid.overridden, step.overridden)?;
+                let (taken, reason) = (Action::Continue(valid.action), step.reason.as_deref());
+                validate::reason_of_override(study, &episode, taken, reason)?;
+                episode.states.push(valid.next);
+                episode.steps.push(Step {
+                    action: valid.action,
+                    feedback: valid.feedback,
+                    overridden: step.overridden,
+                    reason: step.reason.clone(),
                 });
-                let decision = told.decision.get();
-                case.recommended = self.action_of(decision)?;
-                case
+                episode.recommended = self.recommended(step.decision.get())?;
+                episode
             }
-            EventKind::Stopped(stopped) => ended(
-                there()?,
-                stopped.step,
-                End {
+            EventKind::Stopped(stopped) => {
+                let mut episode = there()?;
+                validate::is_open(&episode)?;
+                validate::current_step(&episode, stopped.step as u64)?;
+                validate::override_flag(episode.recommended.is_some(), stopped.overridden)?;
+                let reason = stopped.reason.as_deref();
+                validate::reason_of_override(study, &episode, Action::Stop, reason)?;
+                episode.finish(End {
                     abandoned: false,
                     overridden: stopped.overridden,
                     reason: stopped.reason.clone(),
-                },
-            )?,
-            EventKind::Abandoned(abandoned) => ended(
-                there()?,
-                abandoned.step,
-                End {
+                });
+                episode
+            }
+            EventKind::Abandoned(abandoned) => {
+                let mut episode = there()?;
+                validate::is_open(&episode)?;
+                validate::current_step(&episode, abandoned.step as u64)?;
+                validate::reason(&abandoned.reason)?;
+                episode.finish(End {
                     abandoned: true,
                     overridden: false,
                     reason: Some(abandoned.reason.clone()),
-                },
-            )?,
-            EventKind::Revealed(revealed) => {
-                let mut case = there()?;
-                merge(&mut case.outcome.costs, &revealed.costs)?;
-                merge(&mut case.outcome.rewards, &revealed.rewards)?;
-                case.outcome.last |= revealed.last;
-                case
+                });
+                episode
             }
-            EventKind::Amended(amended) => {
-                let mut case = there()?;
-                merge(&mut case.outcome.costs, &amended.costs)?;
-                merge(&mut case.outcome.rewards, &amended.rewards)?;
-                case
+            EventKind::OutcomeGiven(given) => {
+                let mut episode = there()?;
+                validate::has_ended(&episode)?;
+                let outcome =
+                    validate::recorded_outcome(episode.step(), &given.costs, &given.rewards)?;
+                validate::adds_to(&episode.outcome, &outcome)?;
+                episode.outcome.merge(&outcome);
+                episode.outcome.last |= given.last;
+                episode
+            }
+            EventKind::Amended(given) => {
+                let mut episode = there()?;
+                validate::has_ended(&episode)?;
+                let outcome =
+                    validate::recorded_outcome(episode.step(), &given.costs, &given.rewards)?;
+                validate::reason(&given.reason)?;
+                episode.outcome.merge(&outcome);
+                episode
             }
             EventKind::Imported(past) => {
-                let mut case = new_case(&past.episode, spec.start());
-                for (action, feedback) in past.actions.iter().zip(&past.feedbacks) {
-                    let (action, feedback) = self.names(action, feedback)?;
-                    let next = step(&self.study, &case, action, feedback).map_err(detail)?;
-                    case.states.push(next);
-                    case.steps.push(Step {
-                        action,
-                        feedback,
-                        overridden: false,
-                        reason: None,
-                    });
-                }
-                case.imported = true;
-                let at = case.step();
-                let mut case = ended(
-                    case,
-                    at,
-                    End {
-                        abandoned: false,
-                        overridden: false,
-                        reason: None,
-                    },
-                )?;
-                merge(&mut case.outcome.costs, &past.costs)?;
-                merge(&mut case.outcome.rewards, &past.rewards)?;
-                case.outcome.last = true;
-                case
+                let names = |list: &[String]| -> Vec<Name> {
+                    list.iter().map(|name| Name::Text(name.clone())).collect()
+                };
+                let mut episode = new(&past.episode)?;
+                let (actions, feedbacks) = (names(&past.actions), names(&past.feedbacks));
+                let (states, steps) = validate::past_steps(study, &actions, &feedbacks)?;
+                let outcome = validate::recorded_outcome(states.len(), &past.costs, &past.rewards)?;
+                episode.states = states;
+                let steps = steps.into_iter().map(|(action, feedback)| Step {
+                    action,
+                    feedback,
+                    overridden: false,
+                    reason: None,
+                });
+                episode.steps = steps.collect();
+                episode.imported = true;
+                episode.finish(End {
+                    abandoned: false,
+                    overridden: false,
+                    reason: None,
+                });
+                episode.outcome = Outcome {
+                    last: true,
+                    ..outcome
+                };
+                episode
             }
-        };
-        Ok(Some(case))
+        }))
     }
 
-    fn recommended(&self, opened: &Opened) -> Result<Option<usize>, InvalidEvent> {
-        self.action_of(opened.decision.get())
-    }
-
-    /// What a decision recommends; none is `stop`.
-    fn action_of(&self, decision: &str) -> Result<Option<usize>, InvalidEvent> {
+    /// The action that a recorded decision recommends; none is `stop`.
+    fn recommended(&self, decision: &str) -> Result<Option<usize>, Rejection> {
         #[derive(serde::Deserialize)]
-        struct Action<'a> {
+        struct Recommended<'a> {
             #[serde(borrow)]
             action: std::borrow::Cow<'a, str>,
         }
-        let Action { action } =
-            serde_json::from_str(decision).map_err(|error| format!("its decision: {error}"))?;
+        let Recommended { action } = serde_json::from_str(decision)
+            .map_err(|error| Rejection::malformed(format!("its decision: {error}")))?;
         if action == "stop" {
             return Ok(None);
         }
-        let name = Name::Text(action.into_owned());
-        self.study.action(&name).map(Some).map_err(detail)
+        self.study
+            .action(&Name::Text(action.into_owned()))
+            .map(Some)
     }
 }
 
-fn detail(refusal: ApiError) -> InvalidEvent {
-    refusal.detail
+/// The episode of an event, which must exist.
+fn known<'a>(
+    kind: &EventKind,
+    episode: Option<&'a EpisodeRecord>,
+) -> Result<&'a EpisodeRecord, Rejection> {
+    episode.ok_or_else(|| {
+        let id = kind.episode().unwrap_or("");
+        Rejection::not_found(format!("there is no episode `{id}` before it"))
+    })
 }
 
-fn changes_outcome(what: &EventKind) -> bool {
+fn changes_outcome(kind: &EventKind) -> bool {
     matches!(
-        what,
-        EventKind::Revealed(_) | EventKind::Amended(_) | EventKind::Imported(_)
+        kind,
+        EventKind::OutcomeGiven(_) | EventKind::Amended(_) | EventKind::Imported(_)
     )
 }
 
-fn new_case(id: &str, start: usize) -> EpisodeRecord {
+fn new_episode(id: &str, start: usize) -> EpisodeRecord {
     EpisodeRecord {
         id: id.into(),
         states: vec![start],
@@ -318,75 +326,10 @@ fn new_case(id: &str, start: usize) -> EpisodeRecord {
         recommended: None,
         end: None,
         outcome: Outcome::default(),
-        place: None,
+        position: None,
         opened: 0,
         touched: 0,
         given: Vec::new(),
         imported: false,
     }
-}
-
-fn ended(mut case: EpisodeRecord, step: usize, end: End) -> Result<EpisodeRecord, InvalidEvent> {
-    if case.end.is_some() || step != case.step() {
-        return Err(format!("it ends an episode elsewhere than at step {step}"));
-    }
-    case.end = Some(end);
-    case.recommended = None;
-    case.outcome.costs = vec![None; step - 1];
-    case.outcome.rewards = vec![None; step];
-    Ok(case)
-}
-
-/// Puts what is given over what was there.
-fn merge(known: &mut [Option<f64>], given: &[Option<f64>]) -> Result<(), InvalidEvent> {
-    if known.len() != given.len() {
-        return Err(format!(
-            "it gives {} values for {}",
-            given.len(),
-            known.len()
-        ));
-    }
-    for (known, given) in known.iter_mut().zip(given) {
-        *known = given.or(*known);
-    }
-    Ok(())
-}
-
-/// The state that a step of an episode leads to, where that action may be taken.
-pub fn step(
-    study: &Study,
-    case: &EpisodeRecord,
-    action: usize,
-    feedback: usize,
-) -> Result<usize, ApiError> {
-    next(study, case.step(), case.state(), action, feedback)
-}
-
-/// The same from a step and a state.
-pub fn next(
-    study: &Study,
-    t: usize,
-    x: usize,
-    action: usize,
-    feedback: usize,
-) -> Result<usize, ApiError> {
-    let spec = &study.spec;
-    if t >= spec.horizon() {
-        return Err(ApiError::impossible(format!(
-            "step {t} is the last of this study: all that can be done there is to stop"
-        ))
-        .at("/step"));
-    }
-    let wrong =
-        |error: emab::spec::PointError| ApiError::impossible(error.to_string()).at("/action");
-    if !spec.check_allowed(t, x, action).map_err(wrong)? {
-        return Err(ApiError::impossible(format!(
-            "`{}` may not be taken at step {t} in state `{}`",
-            spec.actions().name(action),
-            spec.states().name(x)
-        ))
-        .at("/action"));
-    }
-    let next = spec.next(t, x, action, feedback);
-    next.map_err(|error| ApiError::impossible(error.to_string()).at("/feedback"))
 }

@@ -1,4 +1,4 @@
-//! A study: what a problem file says without its `model`, and the learner that recommends. It never changes.
+//! A study: a problem file without `model`, and the learner that recommends. It is immutable.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use emab_problem::{Format, ProblemFile};
 pub use emab_problem::{NAME_RULE, is_name};
 use serde_json::{Map, Value, json};
 
-use crate::domain::error::ApiError;
 use crate::domain::event::sha256;
 use crate::domain::json::{Name, Strict, pointer_at, short};
+use crate::domain::rejection::Rejection;
 
-/// The longest episode that is served: each of its steps is somebody's work.
+/// The largest horizon of a live study.
 pub const MAX_STEPS: usize = 10_000;
-/// How many step-state pairs are looked at when a study is created.
+/// The number of step-state pairs that are checked when a study is created.
 pub(crate) const CHECKED_PAIRS: usize = 100_000;
-/// The most shadow learners.
+/// The largest number of shadow learners.
 const MAX_SHADOWS: usize = 16;
 
 /// A study.
 #[derive(Debug)]
 pub struct Study {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What learners may know.
+    /// The specification that learners see.
     pub spec: Arc<Spec>,
-    /// What it was created from, as canonical JSON.
+    /// The specification, as canonical JSON.
     pub canonical: String,
-    /// SHA-256 of that.
+    /// SHA-256 of the canonical JSON.
     pub hash: String,
     /// The learner that recommends.
     pub learner: LearnerConfig,
-    /// Learners that are asked and logged, and never shown.
+    /// Learners whose choices are recorded and not shown.
     pub shadows: Vec<LearnerConfig>,
-    /// Whether outcomes that stay missing are said to be missing at random.
+    /// Whether missing outcomes are declared missing at random.
     pub missing_at_random: bool,
-    /// Why no decision of it can have a certificate, if so.
+    /// Why its decisions have no certificate, if they have none.
     pub unsound: Option<String>,
     actions: HashMap<String, usize>,
     feedbacks: HashMap<String, usize>,
 }
 
 impl Study {
-    /// Reads what a study is created from.
+    /// Parses and checks the body of a request that creates a study.
     ///
     /// ```
     /// let body = br#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbacks": ["negative", "positive"],
@@ -53,17 +53,17 @@ impl Study {
     /// let study = emab_server::domain::study::Study::read("clinic", body).unwrap();
     /// assert_eq!(study.spec.horizon(), 3);
     /// ```
-    pub fn read(name: &str, body: &[u8]) -> Result<Study, ApiError> {
+    pub fn read(name: &str, body: &[u8]) -> Result<Study, Rejection> {
         let Strict(value) = crate::domain::json::read(body)?;
         let Value::Object(fields) = value else {
-            return Err(ApiError::malformed(
+            return Err(Rejection::malformed(
                 "a study is a JSON object: a problem without `model`, and `learner`",
             )
             .at(""));
         };
         let (study, file, source) = Study::from_fields(name, fields)?;
         let checked = file.check(CHECKED_PAIRS);
-        checked.map_err(|error| wrong(&error, &source))?;
+        checked.map_err(|error| problem_error(&error, &source))?;
         let shadows = study.shadows.iter().enumerate();
         let shadows = shadows.map(|(i, config)| (format!("/shadow/{i}"), config));
         for (pointer, config) in [("/learner".into(), &study.learner)]
@@ -71,7 +71,7 @@ impl Study {
             .chain(shadows)
         {
             let built = config.build(&study.spec, None);
-            built.map_err(|error| ApiError::impossible(error.to_string()).at(pointer))?;
+            built.map_err(|error| Rejection::not_possible(error.to_string()).at(pointer))?;
         }
         Ok(study)
     }
@@ -79,46 +79,40 @@ impl Study {
     fn from_fields(
         name: &str,
         mut fields: Map<String, Value>,
-    ) -> Result<(Study, ProblemFile, String), ApiError> {
+    ) -> Result<(Study, ProblemFile, String), Rejection> {
         if !is_name(name) {
-            return Err(ApiError::impossible(format!(
+            return Err(Rejection::not_possible(format!(
                 "`{}` cannot be the name of a study: {NAME_RULE}",
                 short(name)
             )));
         }
         for (field, why) in [
-            (
-                "model",
-                "a live study has no `model`: the truth is what it is about to learn",
-            ),
-            (
-                "conditions",
-                "`conditions` are for simulations; in a live study they happen",
-            ),
+            ("model", "a live study has no `model`: the model is unknown"),
+            ("conditions", "`conditions` apply to simulations only"),
         ] {
             if fields.contains_key(field) {
-                return Err(ApiError::impossible(why).at(format!("/{field}")));
+                return Err(Rejection::not_possible(why).at(format!("/{field}")));
             }
         }
         let text = |field: &str, value: Value| match value {
             Value::String(text) => Ok(text),
-            other => Err(ApiError::malformed(format!(
+            other => Err(Rejection::malformed(format!(
                 "`{field}` is a text such as \"feedbal:width=sound\", got {}",
                 short(&other.to_string())
             ))),
         };
         let learner = fields.remove("learner").ok_or_else(|| {
-            ApiError::malformed(
-                "`learner` is missing: who recommends, such as \"feedbal:width=sound\"",
+            Rejection::malformed(
+                "`learner` is missing: name a learner, such as \"feedbal:width=sound\"",
             )
             .at("")
         })?;
-        let learner = text("learner", learner).map_err(|refusal| refusal.at("/learner"))?;
+        let learner = text("learner", learner).map_err(|rejection| rejection.at("/learner"))?;
         let shadows = match fields.remove("shadow") {
             None => Vec::new(),
             Some(Value::Array(list)) if list.len() <= MAX_SHADOWS => list,
             Some(_) => {
-                return Err(ApiError::malformed(format!(
+                return Err(Rejection::malformed(format!(
                     "`shadow` is a list of at most {MAX_SHADOWS} learners"
                 ))
                 .at("/shadow"));
@@ -128,17 +122,17 @@ impl Study {
             None => false,
             Some(Value::Bool(value)) => value,
             Some(_) => {
-                return Err(ApiError::malformed("`missing_at_random` is true or false")
+                return Err(Rejection::malformed("`missing_at_random` is true or false")
                     .at("/missing_at_random"));
             }
         };
         fields.entry("name").or_insert_with(|| name.into());
         let source = Value::Object(fields).to_string();
         let file = ProblemFile::parse_as(Format::Json, name, &source)
-            .map_err(|error| wrong(&error, &source))?;
+            .map_err(|error| problem_error(&error, &source))?;
         let spec = file.spec().clone();
         if spec.horizon() > MAX_STEPS {
-            return Err(ApiError::impossible(format!(
+            return Err(Rejection::not_possible(format!(
                 "`horizon` must be at most {MAX_STEPS} in a live study, got {}",
                 spec.horizon()
             ))
@@ -152,7 +146,7 @@ impl Study {
                 Ok(config)
             };
             read().map_err(|error: emab::learners::LearnerError| {
-                ApiError::impossible(error.to_string()).at(pointer)
+                Rejection::not_possible(error.to_string()).at(pointer)
             })
         };
         let learner = config(&learner, "/learner".into())?;
@@ -161,13 +155,13 @@ impl Study {
             .enumerate()
             .map(|(i, value)| {
                 let pointer = format!("/shadow/{i}");
-                let text = text("shadow", value).map_err(|refusal| refusal.at(&*pointer))?;
+                let text = text("shadow", value).map_err(|rejection| rejection.at(&*pointer))?;
                 config(&text, pointer)
             })
             .collect::<Result<_, _>>()?;
 
         let problem: Value = serde_json::from_str(file.canonical())
-            .map_err(|error| ApiError::internal(error.to_string()))?;
+            .map_err(|error| Rejection::internal(error.to_string()))?;
         let labels: Vec<&str> = shadows.iter().map(LearnerConfig::label).collect();
         let canonical = json!({
             "learner": learner.label(),
@@ -196,9 +190,9 @@ impl Study {
         Ok((study, file, source))
     }
 
-    /// The study of a canonical text, as it is stored.
-    pub fn from_canonical(name: &str, canonical: &str) -> Result<Study, ApiError> {
-        let broken = |what: String| ApiError::internal(format!("study `{name}`: {what}"));
+    /// Parses the canonical JSON of a stored study.
+    pub fn from_canonical(name: &str, canonical: &str) -> Result<Study, Rejection> {
+        let broken = |what: String| Rejection::internal(format!("study `{name}`: {what}"));
         let mut fields: Map<String, Value> =
             serde_json::from_str(canonical).map_err(|error| broken(error.to_string()))?;
         let Some(Value::Object(mut problem)) = fields.remove("problem") else {
@@ -209,37 +203,36 @@ impl Study {
         if study.canonical == canonical {
             Ok(study)
         } else {
-            Err(broken(
-                "its specification is not what it was written as".into(),
-            ))
+            Err(broken("its specification is not in canonical form".into()))
         }
     }
 
-    /// The index of a continuation action.
-    pub fn action(&self, name: &Name) -> Result<usize, ApiError> {
+    /// The index of a continuation action; fails if the study has no such action.
+    pub fn action(&self, name: &Name) -> Result<usize, Rejection> {
         if matches!(name, Name::Text(text) if text == "stop") {
-            return Err(ApiError::impossible(
-                "`stop` is not told: it ends the episode, by POST …:stop",
+            return Err(Rejection::not_possible(
+                "`stop` is not a continuation action; end the episode with POST …:stop",
             )
             .at("/action"));
         }
         find(name, &self.actions, self.spec.actions(), "action")
     }
 
-    /// The index of a feedback.
-    pub fn feedback(&self, name: &Name) -> Result<usize, ApiError> {
+    /// The index of a feedback; fails if the study has no such feedback.
+    pub fn feedback(&self, name: &Name) -> Result<usize, Rejection> {
         find(name, &self.feedbacks, self.spec.feedbacks(), "feedback")
     }
 }
 
-/// A mistake in the problem, with its place in this text.
-fn wrong(error: &emab_problem::ReadError, source: &str) -> ApiError {
+/// An error in the problem, with its JSON pointer in the source.
+fn problem_error(error: &emab_problem::ReadError, source: &str) -> Rejection {
     let place = error.span.as_ref().map(|span| span.start);
-    ApiError::impossible(words(error)).at(place.map_or(String::new(), |at| pointer_at(source, at)))
+    Rejection::not_possible(describe(error))
+        .at(place.map_or(String::new(), |at| pointer_at(source, at)))
 }
 
-/// A mistake in a problem, in a line.
-pub(crate) fn words(error: &emab_problem::ReadError) -> String {
+/// The message, label and help of a problem error in one line.
+pub(crate) fn describe(error: &emab_problem::ReadError) -> String {
     let mut detail = error.message.clone();
     for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
         if !more.is_empty() {
@@ -254,7 +247,7 @@ fn find(
     known: &HashMap<String, usize>,
     names: &emab::Names,
     what: &str,
-) -> Result<usize, ApiError> {
+) -> Result<usize, Rejection> {
     let found = match name {
         Name::Index(index) => usize::try_from(*index)
             .ok()
@@ -266,8 +259,8 @@ fn find(
             .map(|i| format!("`{}`", names.name(i)))
             .collect();
         let more = if names.len() > few.len() { ", …" } else { "" };
-        ApiError::impossible(format!(
-            "there is no {what} {name} in this study; it has {}{more}",
+        Rejection::not_possible(format!(
+            "this study has no {what} {name}; it has {}{more}",
             few.join(", ")
         ))
         .at(format!("/{what}"))

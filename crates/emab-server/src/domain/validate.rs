@@ -1,117 +1,346 @@
-//! What an event must satisfy to be one that this service recorded, beyond fitting the steps of its episode.
+//! The rules of a study, one function each.
 //!
-//! [`crate::app::executor`] refuses requests by the same rules before they become events. Here they are held against a log that
-//! comes from elsewhere, or was written anew by somebody.
+//! [`crate::domain::state`] applies them to every event, whether a command has just produced it or a log, an import or an audit
+//! supplies it. [`crate::app::executor`] calls the same functions first where a command needs their result (the next state, the
+//! resolved names) before there is an event.
 
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::error::ApiError;
-use crate::domain::event::EventKind;
-use crate::domain::given::{reason_for, required_reason, values};
-use crate::domain::json::Name;
-use crate::domain::state::InvalidEvent;
+use emab::Action;
+
+use crate::domain::episode::{EpisodeRecord, Outcome};
+use crate::domain::event::Created;
+use crate::domain::head::Head;
+use crate::domain::json::{Name, short};
+use crate::domain::rejection::Rejection;
 use crate::domain::study::{NAME_RULE, Study, is_name};
-use crate::store::Head;
 
-/// Checks an event against the study and the episode as they are before it.
-pub fn check(
-    study: &Study,
-    head: &Head,
-    case: Option<&EpisodeRecord>,
-    what: &EventKind,
-) -> Result<(), InvalidEvent> {
-    match what {
-        EventKind::Created(created) if created.study != study.name => {
-            return Err(format!("it creates study `{}`", created.study));
-        }
-        EventKind::Opened(_) | EventKind::Imported(_) if head.closed => {
-            return Err("it adds an episode after the study was closed".into());
-        }
-        EventKind::Opened(_) | EventKind::Imported(_) if !is_name(what.episode().unwrap_or("")) => {
-            return Err(format!("its episode's name is none: {NAME_RULE}"));
-        }
-        EventKind::Closed(_) if head.closed => return Err("the study was closed before".into()),
-        EventKind::Imported(past) => {
-            if past.actions.len() != past.feedbacks.len() {
-                return Err("its actions and feedbacks are not as many".into());
-            }
-            known("costs", &past.costs)?;
-            known("rewards", &past.rewards)?;
-        }
-        _ => {}
+/// The longest reason, in characters.
+pub const MAX_REASON: usize = 2_000;
+/// The largest absolute value of a cost or reward: sums over many episodes must stay finite.
+const MAX_VALUE: f64 = 1e100;
+
+/// The `created` event is the first one, and creates this study.
+pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rejection> {
+    if created.study != study.name {
+        return Err(Rejection::conflict(format!(
+            "it creates study `{}`",
+            created.study
+        )));
     }
-    let Some(case) = case else { return Ok(()) };
-    match what {
-        EventKind::StepRecorded(told) => {
-            let action = study.action(&Name::Text(told.action.clone()));
-            let action = action.map_err(detail)?;
-            let overridden = case.recommended != Some(action);
-            override_is(overridden, told.overridden, told.reason.as_deref())
-        }
-        EventKind::Stopped(stopped) => {
-            let overridden = case.recommended.is_some();
-            override_is(overridden, stopped.overridden, stopped.reason.as_deref())
-        }
-        EventKind::Abandoned(abandoned) => {
-            required_reason(&abandoned.reason).map(drop).map_err(detail)
-        }
-        EventKind::Revealed(given) => {
-            known("costs", &given.costs)?;
-            known("rewards", &given.rewards)?;
-            if case.end.is_none() {
-                return Err("its episode has not ended".into());
-            }
-            let outcome = &case.outcome;
-            let before = outcome.costs.iter().chain(&outcome.rewards);
-            let now = given.costs.iter().chain(&given.rewards);
-            for (before, now) in before.zip(now) {
-                let Some(now) = now else { continue };
-                match before {
-                    Some(before) if before != now => {
-                        return Err(format!("it gives {now} where {before} was given before"));
-                    }
-                    None if outcome.last => {
-                        return Err("the outcome was said to be final before".into());
-                    }
-                    _ => {}
-                }
-            }
-            Ok(())
-        }
-        EventKind::Amended(given) => {
-            known("costs", &given.costs)?;
-            known("rewards", &given.rewards)?;
-            if case.end.is_none() {
-                return Err("its episode has not ended".into());
-            }
-            required_reason(&given.reason).map(drop).map_err(detail)
-        }
+    if head.seq != 0 || created.spec_hash != study.hash {
+        return Err(Rejection::conflict("the study was created before"));
+    }
+    Ok(())
+}
+
+/// The study was created.
+pub fn created(head: &Head) -> Result<(), Rejection> {
+    match head.seq {
+        0 => Err(Rejection::conflict("the study was not created before it")),
         _ => Ok(()),
     }
 }
 
-fn detail(refusal: ApiError) -> InvalidEvent {
-    refusal.detail
+/// The study accepts new episodes.
+pub fn not_closed(head: &Head) -> Result<(), Rejection> {
+    if head.closed {
+        return Err(Rejection::conflict(format!(
+            "study `{}` is closed; it accepts no new episodes",
+            head.name
+        )));
+    }
+    Ok(())
 }
 
-fn known(field: &str, given: &[Option<f64>]) -> Result<(), InvalidEvent> {
-    let checked = values(field, given, given.len()).map_err(detail)?;
-    let bits = |value: &Option<f64>| value.map(f64::to_bits);
-    if checked.iter().map(bits).eq(given.iter().map(bits)) {
-        Ok(())
+/// The name of a new episode is well-formed.
+pub fn episode_name(id: &str) -> Result<(), Rejection> {
+    if is_name(id) {
+        return Ok(());
+    }
+    Err(Rejection::not_possible(format!(
+        "`{}` is not a valid episode name: {NAME_RULE}",
+        short(id)
+    ))
+    .at("/id"))
+}
+
+/// The rejection of an episode whose name is taken.
+pub fn name_taken(id: &str) -> Rejection {
+    Rejection::conflict(format!("another episode has the name `{id}`")).at("/id")
+}
+
+/// The episode has not ended.
+pub fn is_open(episode: &EpisodeRecord) -> Result<(), Rejection> {
+    let Some(end) = &episode.end else {
+        return Ok(());
+    };
+    let how = if end.abandoned {
+        "abandoned"
     } else {
-        Err(format!("-0 is among its `{field}`"))
+        "stopped"
+    };
+    Err(Rejection::conflict(format!(
+        "episode `{}` has ended: it was {how} at step {}",
+        episode.id,
+        episode.step()
+    ))
+    .current(episode.step()))
+}
+
+/// The step is the current one.
+pub fn current_step(episode: &EpisodeRecord, step: u64) -> Result<(), Rejection> {
+    let current = episode.step();
+    if step == current as u64 {
+        return Ok(());
+    }
+    Err(Rejection::wrong_step(format!(
+        "the request is for step {step}, and episode `{}` is at step {current}",
+        episode.id
+    ))
+    .at("/step")
+    .current(current))
+}
+
+/// A step that is possible.
+pub struct ValidStep {
+    /// The action.
+    pub action: usize,
+    /// The feedback.
+    pub feedback: usize,
+    /// The state that it leads to.
+    pub next: usize,
+    /// Whether another action was recommended.
+    pub overridden: bool,
+}
+
+/// The next step of an open episode is possible. A missing reason is left to [`reason_of_override`].
+pub fn step(
+    study: &Study,
+    episode: &EpisodeRecord,
+    step: u64,
+    action: &Name,
+    feedback: &Name,
+) -> Result<ValidStep, Rejection> {
+    is_open(episode)?;
+    current_step(episode, step)?;
+    let action = study.action(action)?;
+    let feedback = study.feedback(feedback)?;
+    Ok(ValidStep {
+        action,
+        feedback,
+        next: next_state(study, episode.step(), episode.state(), action, feedback)?,
+        overridden: episode.recommended != Some(action),
+    })
+}
+
+/// The state that an allowed action and its feedback lead to, before the horizon.
+fn next_state(
+    study: &Study,
+    t: usize,
+    x: usize,
+    action: usize,
+    feedback: usize,
+) -> Result<usize, Rejection> {
+    let spec = &study.spec;
+    if t >= spec.horizon() {
+        return Err(Rejection::not_possible(format!(
+            "step {t} is the last step of this study; the only action there is `stop`"
+        ))
+        .at("/step"));
+    }
+    let wrong =
+        |error: emab::spec::PointError| Rejection::not_possible(error.to_string()).at("/action");
+    if !spec.check_allowed(t, x, action).map_err(wrong)? {
+        return Err(Rejection::not_possible(format!(
+            "`{}` is not allowed at step {t} in state `{}`",
+            spec.actions().name(action),
+            spec.states().name(x)
+        ))
+        .at("/action"));
+    }
+    let next = spec.next(t, x, action, feedback);
+    next.map_err(|error| Rejection::not_possible(error.to_string()).at("/feedback"))
+}
+
+/// A reason has between 1 and [`MAX_REASON`] characters.
+pub fn reason(reason: &str) -> Result<(), Rejection> {
+    if reason.trim().is_empty() || reason.chars().count() > MAX_REASON {
+        return Err(Rejection::not_possible(format!(
+            "a `reason` has 1 to {MAX_REASON} characters, this one has {}",
+            reason.trim().chars().count()
+        ))
+        .at("/reason"));
+    }
+    Ok(())
+}
+
+/// An action other than the recommended one has a reason.
+pub fn reason_of_override(
+    study: &Study,
+    episode: &EpisodeRecord,
+    taken: Action,
+    given: Option<&str>,
+) -> Result<(), Rejection> {
+    let recommended = episode.recommended.map_or(Action::Stop, Action::Continue);
+    match given {
+        Some(given) => reason(given),
+        None if taken == recommended => Ok(()),
+        None => Err(Rejection::not_possible(format!(
+            "`{}` was recommended and `{}` was taken: an override needs a `reason`",
+            study.spec.action_name(recommended),
+            study.spec.action_name(taken)
+        ))
+        .at("/reason")),
     }
 }
 
-fn override_is(overridden: bool, said: bool, reason: Option<&str>) -> Result<(), InvalidEvent> {
-    if overridden != said {
-        let not = if overridden { "" } else { "not " };
-        return Err(format!(
-            "it says `override`: {said}, and what was recommended was {not}overridden"
-        ));
+/// An event states correctly whether the recommendation was overridden.
+pub fn override_flag(overridden: bool, stated: bool) -> Result<(), Rejection> {
+    if overridden == stated {
+        return Ok(());
     }
-    let why = || "what was recommended was overridden".to_string();
-    reason_for(reason, overridden, why)
-        .map(drop)
-        .map_err(detail)
+    let not = if overridden { "" } else { "not " };
+    Err(Rejection::conflict(format!(
+        "it has `override`: {stated}, and the recommendation was {not}overridden"
+    )))
+}
+
+/// The episode has ended, so that its outcome can be given.
+pub fn has_ended(episode: &EpisodeRecord) -> Result<(), Rejection> {
+    if episode.end.is_some() {
+        return Ok(());
+    }
+    let step = episode.step();
+    Err(Rejection::conflict(format!(
+        "episode `{}` has not ended, it is at step {step}: its outcome is accepted after POST …:stop",
+        episode.id
+    ))
+    .current(step))
+}
+
+/// The costs and rewards of an episode of this many steps, with -0 replaced by 0. A list that is left out has no known value.
+pub fn outcome(
+    steps: usize,
+    costs: Option<&[Option<f64>]>,
+    rewards: Option<&[Option<f64>]>,
+) -> Result<Outcome, Rejection> {
+    let list = |field, given: Option<&[_]>, expected| match given {
+        None => Ok(vec![None; expected]),
+        Some(given) => values(field, given, expected),
+    };
+    Ok(Outcome {
+        costs: list("costs", costs, steps - 1)?,
+        rewards: list("rewards", rewards, steps)?,
+        last: false,
+    })
+}
+
+/// Finite values, one for each action or step.
+fn values(
+    field: &str,
+    given: &[Option<f64>],
+    expected: usize,
+) -> Result<Vec<Option<f64>>, Rejection> {
+    if given.len() != expected {
+        let rule = match field {
+            "costs" => "one for each action taken",
+            _ => "one for each step, including the last",
+        };
+        return Err(Rejection::not_possible(format!(
+            "`{field}` has {} values, expected {expected}: {rule}",
+            given.len()
+        ))
+        .at(format!("/{field}")));
+    }
+    let value = |(i, value): (usize, &Option<f64>)| match value {
+        Some(value) if value.is_nan() || value.abs() > MAX_VALUE => {
+            Err(Rejection::not_possible(format!(
+                "{} is too large: the absolute value must be at most 1e100",
+                emab::spec::format_number(*value)
+            ))
+            .at(format!("/{field}/{i}")))
+        }
+        Some(value) => Ok(Some(value + 0.0)),
+        None => Ok(None),
+    };
+    given.iter().enumerate().map(value).collect()
+}
+
+/// The outcome in an event is as [`outcome`] returns it: without -0.
+pub fn recorded_outcome(
+    steps: usize,
+    costs: &[Option<f64>],
+    rewards: &[Option<f64>],
+) -> Result<Outcome, Rejection> {
+    let outcome = outcome(steps, Some(costs), Some(rewards))?;
+    let bits = |value: &Option<f64>| value.map(f64::to_bits);
+    let written = outcome.costs.iter().chain(&outcome.rewards).map(bits);
+    if written.eq(costs.iter().chain(rewards).map(bits)) {
+        return Ok(outcome);
+    }
+    Err(Rejection::conflict("-0 is among its values"))
+}
+
+/// An outcome adds to the known one: it changes no value, and adds none after the final ones.
+pub fn adds_to(known: &Outcome, given: &Outcome) -> Result<(), Rejection> {
+    for (field, known_values, given) in [
+        ("costs", &known.costs, &given.costs),
+        ("rewards", &known.rewards, &given.rewards),
+    ] {
+        for (i, (known_value, given)) in known_values.iter().zip(given).enumerate() {
+            let Some(given) = given else { continue };
+            let detail = match known_value {
+                Some(known_value) if known_value == given => continue,
+                None if !known.last => continue,
+                // Without the known value: a blinded caller must not learn it.
+                Some(_) => format!(
+                    "{given} differs from the value that was given before; send a correction to POST …/outcome:amend, \
+                     with its reason"
+                ),
+                None => "the outcome is final; send later values to POST …/outcome:amend, with the reason".into(),
+            };
+            return Err(Rejection::conflict(detail).at(format!("/{field}/{i}")));
+        }
+    }
+    Ok(())
+}
+
+/// The steps of a past episode are possible; returns its states, and the action and feedback of each step.
+pub fn past_steps(
+    study: &Study,
+    actions: &[Name],
+    feedbacks: &[Name],
+) -> Result<(Vec<usize>, Vec<(usize, usize)>), Rejection> {
+    if actions.len() != feedbacks.len() {
+        return Err(Rejection::not_possible(format!(
+            "{} actions and {} feedbacks: each action has one feedback",
+            actions.len(),
+            feedbacks.len()
+        ))
+        .at("/feedbacks"));
+    }
+    let horizon = study.spec.horizon();
+    let (mut states, mut steps) = (vec![study.spec.start()], Vec::new());
+    for (i, (action, feedback)) in actions.iter().zip(feedbacks).enumerate() {
+        let inside = |rejection: Rejection| {
+            let list = match rejection.pointer.as_deref() {
+                Some("/feedback") => "feedbacks",
+                _ => "actions",
+            };
+            rejection.at(format!("/{list}/{i}"))
+        };
+        let action = study.action(action).map_err(inside)?;
+        let feedback = study.feedback(feedback).map_err(inside)?;
+        if i + 1 >= horizon {
+            return Err(Rejection::not_possible(format!(
+                "{} actions: at most {} are possible before the horizon",
+                actions.len(),
+                horizon - 1
+            ))
+            .at("/actions"));
+        }
+        let next = next_state(study, i + 1, states[i], action, feedback).map_err(inside)?;
+        states.push(next);
+        steps.push((action, feedback));
+    }
+    Ok((states, steps))
 }

@@ -1,71 +1,73 @@
-//! Who calls, and whether they may.
+//! Authentication and authorization. Every request is authenticated here, by the extractor [`Caller`]; handlers then call
+//! [`Caller::may`] or [`Caller::may_in`]. Rate limits apply to each token, and to failed attempts from each network.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 
 use super::App;
-use crate::domain::error::ApiError;
-use crate::http::rate_limit::network;
-use crate::tokens::{Permission, Token, bearer};
-use crate::transport::Peer;
+use super::error::ApiError;
+use crate::domain::json::short;
+use crate::tokens::{Permission, Token};
 
-/// Whoever showed a valid token.
+/// The address of the client, set by the transport as a request extension. Behind a proxy it is the address of the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
+/// A caller with a valid token.
 pub struct Caller(Arc<Token>);
 
 impl Caller {
-    /// Their token, by its id.
+    /// The id of the token.
     pub fn id(&self) -> &str {
         self.0.id()
     }
 
-    /// Whether they must not compare.
+    /// Whether the caller must not see estimates.
     pub fn is_blinded(&self) -> bool {
         !self.has(Permission::Compare)
     }
 
-    /// Whether they may do this anywhere.
+    /// Whether the role has a permission.
     pub fn has(&self, permission: Permission) -> bool {
         self.0.role().may(permission)
     }
 
-    /// The studies that their token is for; none for all.
+    /// The studies that the token is bound to; none for all.
     pub fn studies(&self) -> Option<&[String]> {
         self.0.studies()
     }
 
-    /// Their token, for whoever has to ask later whether it still works.
+    /// The token, for later checks that it is still valid.
     pub fn token(&self) -> Arc<Token> {
         self.0.clone()
     }
 
-    /// Whether their token is for this study, too.
-    fn sees(&self, study: &str) -> bool {
-        self.0.may_see(study)
-    }
-
-    /// Lets them go on if they may do this at all.
+    /// Fails if the token lacks a permission.
     pub fn may(&self, permission: Permission) -> Result<(), ApiError> {
-        // A token of some studies may not see what is about all of them.
+        // A token bound to some studies must not see data about all of them.
         if self.0.may(permission, None) {
             return Ok(());
         }
         let role = self.0.role();
         Err(ApiError::forbidden(format!(
-            "a token of role `{role}` may not do this; `emab token new` makes others"
+            "a token of role `{role}` does not permit this; `emab token new` creates another one"
         )))
     }
 
-    /// Lets them go on if they may do this in a study.
+    /// Fails if the token lacks a permission in a study.
     pub fn may_in(&self, permission: Permission, study: &str) -> Result<(), ApiError> {
         self.may(permission)?;
-        if self.sees(study) {
+        if self.0.may_see(study) {
             return Ok(());
         }
         Err(ApiError::forbidden(format!(
-            "this token is not for study `{}`",
-            crate::domain::json::short(study)
+            "this token is not valid for study `{}`",
+            short(study)
         )))
     }
 }
@@ -74,25 +76,86 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Caller, ApiError> {
-        let slow = |seconds: u64| {
+        let limited = |seconds: u64| {
             app.metrics.rate_limited();
             ApiError::too_many("too many requests").retry(seconds)
         };
         let denied = |detail: &str| {
             app.metrics.refused_token();
-            // Whoever guesses is slowed down.
+            // Guessing is slowed down.
             if let Some(Peer(peer)) = parts.extensions.get() {
-                app.rates.failures.check(network(*peer)).map_err(slow)?;
+                app.rates.failures.check(network(*peer)).map_err(limited)?;
             }
             Err(ApiError::unauthorized(detail))
         };
         let Some(secret) = bearer(&parts.headers) else {
-            return denied("send `Authorization: Bearer TOKEN`; `emab token new` makes a token");
+            return denied("send `Authorization: Bearer TOKEN`; `emab token new` creates a token");
         };
         let Ok(token) = app.tokens.check(secret) else {
-            return denied("this token is not known, or was revoked");
+            return denied("this token is unknown or was revoked");
         };
-        app.rates.calls.check(token.id().to_owned()).map_err(slow)?;
+        let checked = app.rates.calls.check(token.id().to_owned());
+        checked.map_err(limited)?;
         Ok(Caller(token))
+    }
+}
+
+/// The secret in `Authorization: Bearer …`; none if the header is missing or repeated.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    let (Some(only), None) = (all.next(), all.next()) else {
+        return None;
+    };
+    let (scheme, secret) = only.to_str().ok()?.split_once(' ')?;
+    let secret = secret.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty()).then_some(secret)
+}
+
+/// The address of a peer for rate limits: an IPv4 address, or the /64 network of an IPv6 address, since one client has 2^64.
+fn network(peer: SocketAddr) -> IpAddr {
+    match peer.ip().to_canonical() {
+        IpAddr::V6(address) => {
+            let prefix = address.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(Ipv6Addr::from_bits(prefix))
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_exactly_one_bearer_token() {
+        let read = |values: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(AUTHORIZATION, value[..].try_into().unwrap());
+            }
+            bearer(&headers).map(str::to_owned)
+        };
+        assert_eq!(read(&[b"Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(read(&[b"bearer  abc "]).as_deref(), Some("abc"));
+        let none: [&[&[u8]]; 7] = [
+            &[],
+            &[b"abc"],
+            &[b"Basic abc"],
+            &[b"Bearer"],
+            &[b"Bearer "],
+            &[b"Bearer \xff"],
+            &[b"Bearer abc", b"Bearer abc"],
+        ];
+        for values in none {
+            assert_eq!(read(values), None, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn limits_ipv6_peers_by_their_network() {
+        let of = |text: &str| network(text.parse().unwrap()).to_string();
+        assert_eq!(of("10.1.2.3:4"), "10.1.2.3");
+        assert_eq!(of("[::ffff:10.1.2.3]:4"), "10.1.2.3");
+        assert_eq!(of("[2001:db8:1:2:3:4:5:6]:7"), "2001:db8:1:2::");
     }
 }

@@ -1,33 +1,45 @@
-//! Reading what a request brings: bounded, typed, and refused with the place of the fault.
+//! Request bodies: bounded in size, checked for their content type, and parsed with the pointer of any fault.
+
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::domain::error::ApiError;
-use crate::transport::BodyError;
+use super::error::ApiError;
+use crate::domain::json::{object, object_or_null, short};
 
-/// The largest body of most calls.
-pub const MOST: usize = 1 << 20;
-/// The largest specification of a study.
-pub const MOST_STUDY: usize = 16 << 20;
+/// The largest body of most calls, in bytes.
+pub const MAX_BODY: usize = 1 << 20;
+/// The largest specification of a study, in bytes.
+pub const MAX_STUDY: usize = 16 << 20;
+
+/// The body arrived too slowly. The transport ends the body with this error, and the response is 408.
+#[derive(Debug, thiserror::Error)]
+#[error("the body arrives too slowly: {received} bytes after {} s of waiting", waited.as_secs())]
+pub struct SlowBody {
+    /// The number of received bytes.
+    pub received: u64,
+    /// The time spent waiting for them.
+    pub waited: Duration,
+}
 
 /// The bytes of a JSON body; empty if there is none.
-pub async fn bytes(headers: &HeaderMap, body: Body, most: usize) -> Result<bytes::Bytes, ApiError> {
-    let too_large = || ApiError::too_large(format!("a body of this call has at most {most} bytes"));
+pub async fn bytes(headers: &HeaderMap, body: Body, max: usize) -> Result<bytes::Bytes, ApiError> {
+    let too_large =
+        || ApiError::too_large(format!("the body of this call has at most {max} bytes"));
     let announced = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > most as u64) {
+    if announced.is_some_and(|length| length > max as u64) {
         return Err(too_large());
     }
-    let collected = Limited::new(body, most).collect().await;
-    let bytes = match collected {
+    let bytes = match Limited::new(body, max).collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-        Err(error) => return Err(broken_off(&*error)),
+        Err(error) => return Err(incomplete(&*error)),
     };
     if !bytes.is_empty() {
         is_json(headers)?;
@@ -35,39 +47,39 @@ pub async fn bytes(headers: &HeaderMap, body: Body, most: usize) -> Result<bytes
     Ok(bytes)
 }
 
-/// The refusal of a body that did not come whole.
-pub fn broken_off(error: &(dyn std::error::Error + 'static)) -> ApiError {
+/// The error for a body that did not arrive completely.
+pub fn incomplete(error: &(dyn std::error::Error + 'static)) -> ApiError {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if let Some(slow @ BodyError::TooSlow { .. }) = error.downcast_ref() {
+        if let Some(slow) = error.downcast_ref::<SlowBody>() {
             return ApiError::too_slow(slow.to_string());
         }
         cause = error.source();
     }
-    ApiError::malformed("the body broke off")
+    ApiError::malformed("the body is incomplete")
 }
 
-/// A JSON body.
+/// Parses a JSON body.
 pub async fn json<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
-    most: usize,
+    max: usize,
 ) -> Result<T, ApiError> {
-    let bytes = bytes(headers, body, most).await?;
+    let bytes = bytes(headers, body, max).await?;
     if bytes.is_empty() {
         return Err(ApiError::malformed("the body is empty; this call takes a JSON object").at(""));
     }
-    crate::domain::json::object(&bytes)
+    Ok(object(&bytes)?)
 }
 
-/// No body, or one that says nothing: `null` or `{}`, as some clients send it.
+/// Accepts no body, `null` or `{}`.
 pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), ApiError> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Nothing {}
-    let bytes = bytes(headers, body, MOST).await?;
+    let bytes = bytes(headers, body, MAX_BODY).await?;
     if !bytes.is_empty() {
-        crate::domain::json::object_or_null::<Nothing>(&bytes)?;
+        object_or_null::<Nothing>(&bytes)?;
     }
     Ok(())
 }
@@ -78,12 +90,12 @@ fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(ApiError::media_type(format!(
-        "the body is said to be `{}`; this call takes `application/json`",
-        crate::domain::json::short(&kind)
+        "the content type is `{}`; this call takes `application/json`",
+        short(&kind)
     )))
 }
 
-/// The media type without its parameters.
+/// The content type without parameters.
 pub fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE);
     let text = value.and_then(|value| value.to_str().ok()).unwrap_or("");

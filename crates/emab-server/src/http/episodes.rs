@@ -1,45 +1,44 @@
-//! Calls about episodes.
+//! Calls on episodes.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answer, json};
 use super::auth::Caller;
-use super::body::{self, MOST};
+use super::body::{self, MAX_BODY};
+use super::error::ApiError;
 use super::path::Path;
 use super::query::{self, NoQuery};
+use super::response::{self, ApiResult, json};
 use super::view::{EpisodeList, EpisodeView, ReplayView};
-use super::{App, studies::Part};
-use crate::app::replay::Replay;
-use crate::app::service::{head, key};
-use crate::domain::command::{Abandon, Amend, Body as Said, Command, Reveal, Stop, Tell};
+use super::{App, studies::Page};
+use crate::app::load::{head, key};
+use crate::domain::command::{Abandon, Amend, Command, GiveOutcome, ReplyBody, Stop, Tell};
 use crate::domain::decision::Decision;
-use crate::domain::error::ApiError;
-use crate::store::StoreError;
+use crate::domain::json::{object_or_null, short};
+use crate::domain::rejection::Rejection;
 use crate::tokens::Permission;
 
 /// An episode to open.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// Its name. Give one: then asking again is harmless. Left out, one is made up.
+    /// The name. With a name the request can be repeated safely; without one, a name is generated.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     id: Option<String>,
 }
 
 /// Open an episode
 ///
-/// Answers with its first decision. With a name that is there, the same again: 200 and the decision that was given then.
+/// Answers with the first decision. If the episode exists, answers 200 with the decision that was given then.
 #[utoipa::path(post, operation_id = "openEpisode", path = "/v1/studies/{study}/episodes", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name")),
+    params(("study" = String, Path)),
     request_body(content = Option<Open>, example = json!({"id": "patient-1"})),
     responses((status = 201, description = "Opened", body = Decision),
-        (status = 200, description = "It was there", body = Decision)))]
+        (status = 200, description = "The episode exists", body = Decision)))]
 pub async fn open(
     State(app): State<App>,
     caller: Caller,
@@ -47,121 +46,120 @@ pub async fn open(
     _: NoQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::Act, &study)?;
-    let bytes = body::bytes(&headers, body, MOST).await?;
+    let bytes = body::bytes(&headers, body, MAX_BODY).await?;
     let Open { id } = if bytes.is_empty() {
         Open::default()
     } else {
-        crate::domain::json::object_or_null::<Open>(&bytes)?.unwrap_or_default()
+        object_or_null::<Open>(&bytes)?.unwrap_or_default()
     };
     let command = Command::Open(id);
     let reply = app.service.submit(&study, command, caller.id()).await?;
-    let Said::Decision(text) = reply.body else {
-        return Err(ApiError::internal("another answer was expected"));
+    let ReplyBody::Decision(text) = reply.body else {
+        return Err(ApiError::internal("unexpected reply"));
     };
-    let status = if reply.new {
-        StatusCode::CREATED
-    } else {
-        StatusCode::OK
+    let status = match reply.new {
+        true => StatusCode::CREATED,
+        false => StatusCode::OK,
     };
-    let episode = answer::read_decision(&text)?.advice.episode;
-    let mut response = answer::decision(status, text, caller.is_blinded())?;
-    let place = format!("/v1/studies/{study}/episodes/{episode}");
-    if let Ok(place) = HeaderValue::from_str(&place) {
-        response.headers_mut().insert(header::LOCATION, place);
+    let episode = response::read_decision(&text)?.advice.episode;
+    let mut response = response::decision(status, text, caller.is_blinded())?;
+    let location = format!("/v1/studies/{study}/episodes/{episode}");
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(header::LOCATION, location);
     }
     Ok(response)
 }
 
-/// Which episodes.
+/// Which episodes to list.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// Only those that are open.
+pub struct EpisodeFilter {
+    /// Only open episodes.
     #[serde(default)]
     open: bool,
-    /// Begin after this name.
+    /// Start after this name.
     #[serde(default)]
     #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     after: String,
-    /// At most so many, up to 1000.
+    /// The largest number of episodes, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
     limit: Option<query::Number>,
 }
 
-/// The episodes of a study
+/// List the episodes of a study
 ///
 /// In the order of their names, without their steps.
 #[utoipa::path(get, operation_id = "listEpisodes", path = "/v1/studies/{study}/episodes", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), Which),
+    params(("study" = String, Path), EpisodeFilter),
     responses((status = 200, description = "The episodes", body = EpisodeList)))]
 pub async fn list(
     State(app): State<App>,
     caller: Caller,
     Path(study): Path<String>,
-    which: query::Query<Which>,
-) -> Answer {
+    filter: query::Query<EpisodeFilter>,
+) -> ApiResult {
     caller.may_in(Permission::ReadEpisode, &study)?;
-    let Which { open, after, limit } = which.0;
-    let part = Part { after, limit };
-    let (limit, after) = (part.limit()?, part.after()?.to_owned());
+    let EpisodeFilter { open, after, limit } = filter.0;
+    let page = Page { after, limit };
+    let (limit, after) = (page.limit()?, page.after()?.to_owned());
     let blinded = caller.is_blinded();
     let service = app.service.clone();
     let list = app.service.read(move |store| {
         let head = head(store, &study)?;
         let study = service.study(&head)?;
-        let cases = store.cases_after(head.key, &after, open, limit)?;
-        let next = (cases.len() == limit).then(|| cases.last().map(|case| case.id.clone()));
-        let episodes = cases
-            .iter()
-            .map(|case| EpisodeView::brief(&study, case, blinded));
+        let episodes = store.episodes_after(head.key, &after, open, limit)?;
+        let last = episodes.last().filter(|_| episodes.len() == limit);
+        let next = last.map(|episode| episode.id.clone());
+        let views = episodes.iter();
+        let views = views.map(|episode| EpisodeView::brief(&study, episode, blinded));
         Ok(EpisodeList {
-            episodes: episodes.collect(),
-            next: next.flatten(),
+            episodes: views.collect(),
+            next,
         })
     });
     json(StatusCode::OK, &list.await?)
 }
 
-fn no_episode(study: &str, episode: &str) -> ApiError {
-    ApiError::not_found(format!(
+fn no_episode(study: &str, episode: &str) -> Rejection {
+    Rejection::not_found(format!(
         "study `{study}` has no episode `{}`",
-        crate::domain::json::short(episode)
+        short(episode)
     ))
 }
 
 /// Read an episode
 ///
-/// All of it: states, decisions, feedbacks, outcome, status.
+/// With its states, decisions, feedbacks, outcome and status.
 #[utoipa::path(get, operation_id = "readEpisode", path = "/v1/studies/{study}/episodes/{episode}", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
+    params(("study" = String, Path), ("episode" = String, Path)),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
 pub async fn read(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::ReadEpisode, &study)?;
     let (blinded, service) = (caller.is_blinded(), app.service.clone());
-    let view = app.service.read_still(move |store| {
+    let view = app.service.read_snapshot(move |store| {
         let head = head(store, &study)?;
-        let cases = store.cases(head.key, &[&episode])?;
-        let case = cases.first().ok_or_else(|| no_episode(&study, &episode))?;
-        let answers = store.answers(head.key, &episode)?;
+        let found = store.episodes(head.key, &[&episode])?;
+        let record = found.first().ok_or_else(|| no_episode(&study, &episode))?;
+        let decisions = store.decisions(head.key, &episode)?;
         let study = service.study(&head)?;
-        Ok(EpisodeView::whole(&study, case, answers, blinded)?)
+        Ok(EpisodeView::full(&study, record, decisions, blinded)?)
     });
     json(StatusCode::OK, &view.await?)
 }
 
-/// Ask for the decision of the current step
+/// Read the decision for the current step
 ///
-/// The same bytes however often it is asked: the decision was made when the step began.
+/// Repeated requests get the same bytes.
 #[utoipa::path(post, operation_id = "askEpisode", path = "/v1/studies/{study}/episodes/{episode}:ask", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
+    params(("study" = String, Path), ("episode" = String, Path)),
     responses((status = 200, description = "The decision", body = Decision)))]
 pub async fn ask(
     State(app): State<App>,
@@ -170,26 +168,26 @@ pub async fn ask(
     _: NoQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::Act, &study)?;
     body::none(&headers, body).await?;
-    let asked = app.service.read(move |store| {
+    let decision = app.service.read(move |store| {
         let key = key(store, &study)?;
-        match store.answer(key, &episode, None)? {
-            Some(answer) => Ok(answer.text),
-            None => match store.cases(key, &[&episode])?.first() {
+        match store.decision(key, &episode, None)? {
+            Some(decision) => Ok(decision.text),
+            None => match store.episodes(key, &[&episode])?.first() {
                 None => Err(no_episode(&study, &episode).into()),
-                Some(_) => Err(ApiError::conflict(format!(
-                    "episode `{episode}` was imported: nothing was recommended in it"
+                Some(_) => Err(Rejection::conflict(format!(
+                    "episode `{episode}` was imported; it has no decisions"
                 ))
                 .into()),
             },
         }
     });
-    answer::decision(StatusCode::OK, asked.await?, caller.is_blinded())
+    response::decision(StatusCode::OK, decision.await?, caller.is_blinded())
 }
 
-/// Lets a caller act on an episode: who may, then what was sent, then the command.
+/// Executes a command on an episode: checks the permission, parses the body, submits.
 async fn act<T: DeserializeOwned>(
     app: &App,
     caller: &Caller,
@@ -197,31 +195,31 @@ async fn act<T: DeserializeOwned>(
     study: &str,
     request: Request,
     command: impl FnOnce(T) -> Command,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(permission, study)?;
     let (parts, body) = request.into_parts();
-    let given = body::json(&parts.headers, body, MOST).await?;
+    let given = body::json(&parts.headers, body, MAX_BODY).await?;
     let command = command(given);
     let reply = app.service.submit(study, command, caller.id()).await?;
     match reply.body {
-        Said::Decision(text) => answer::decision(StatusCode::OK, text, caller.is_blinded()),
-        Said::EpisodeRecord(case, study) => json(
-            StatusCode::OK,
-            &EpisodeView::brief(&study, &case, caller.is_blinded()),
-        ),
-        Said::Study(_) | Said::Taken { .. } => {
-            Err(ApiError::internal("another answer was expected"))
+        ReplyBody::Decision(text) => response::decision(StatusCode::OK, text, caller.is_blinded()),
+        ReplyBody::Episode(episode, study) => {
+            let view = EpisodeView::brief(&study, &episode, caller.is_blinded());
+            json(StatusCode::OK, &view)
+        }
+        ReplyBody::Study(_) | ReplyBody::Imported { .. } => {
+            Err(ApiError::internal("unexpected reply"))
         }
     }
 }
 
-/// Tell what was done and seen
+/// Report a step
 ///
-/// Answers with the next decision. `action` may differ from the recommendation: an override, which needs a `reason`. The
-/// same again is answered as it was; another payload for a step that was told is refused, and so is any other step than the
-/// current one.
+/// The body has the action that was taken and the feedback that was observed. Answers with the next decision. An `action` other
+/// than the recommended one is an override and needs a `reason`. A repeated request gets the same answer; another action or
+/// feedback for a recorded step, or any step but the current one, is rejected with 409.
 #[utoipa::path(post, operation_id = "tellEpisode", path = "/v1/studies/{study}/episodes/{episode}:tell", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
+    params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Tell, example = json!({"step": 1, "action": "test", "feedback": "negative", "reason": "family history"})),
     responses((status = 200, description = "The next decision", body = Decision)))]
 pub async fn tell(
@@ -230,16 +228,16 @@ pub async fn tell(
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
     request: Request,
-) -> Answer {
+) -> ApiResult {
     let command = |given: Tell| Command::Tell(episode, given);
     act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Stop an episode
 ///
-/// A stop against the recommendation is an override and needs a `reason`.
+/// If an action is recommended, stopping is an override and needs a `reason`.
 #[utoipa::path(post, operation_id = "stopEpisode", path = "/v1/studies/{study}/episodes/{episode}:stop", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
+    params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Stop, example = json!({"step": 2})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
 pub async fn stop(
@@ -248,16 +246,16 @@ pub async fn stop(
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
     request: Request,
-) -> Answer {
+) -> ApiResult {
     let command = |given: Stop| Command::Stop(episode, given);
     act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
-/// Give an episode up
+/// Abandon an episode
 ///
-/// It ends where it is. Its outcome may still come; until then it counts as missing.
+/// The episode ends at its current step. Its outcome can still be given; until then it counts as missing.
 #[utoipa::path(post, operation_id = "abandonEpisode", path = "/v1/studies/{study}/episodes/{episode}:abandon", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
+    params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Abandon, example = json!({"reason": "moved away"})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
 pub async fn abandon(
@@ -266,36 +264,36 @@ pub async fn abandon(
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
     request: Request,
-) -> Answer {
+) -> ApiResult {
     let command = |given: Abandon| Command::Abandon(episode, given);
     act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Give the outcome, or a part of it
 ///
-/// `null` is what is not known yet. An outcome is learned from once it is whole, or `final`. The same again changes
-/// nothing; a value that was given and is now another is a correction and goes to `:amend`.
+/// `null` is a value that is not known yet. The episode is learned once its outcome is complete or `final`. A repeated request
+/// changes nothing; a changed value is rejected and must be sent to `:amend`.
 #[utoipa::path(put, operation_id = "giveOutcome", path = "/v1/studies/{study}/episodes/{episode}/outcome", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
-    request_body(content = Reveal, example = json!({"costs": [0.1], "rewards": [0.0, 1.0], "final": true})),
+    params(("study" = String, Path), ("episode" = String, Path)),
+    request_body(content = GiveOutcome, example = json!({"costs": [0.1], "rewards": [0.0, 1.0], "final": true})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
-pub async fn reveal(
+pub async fn give_outcome(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
     request: Request,
-) -> Answer {
-    let command = |given: Reveal| Command::Reveal(episode, given);
+) -> ApiResult {
+    let command = |given: GiveOutcome| Command::GiveOutcome(episode, given);
     act(&app, &caller, Permission::Act, &study, request, command).await
 }
 
 /// Correct an outcome
 ///
-/// `null` is what stays as it was. What had been learned is taken back and the corrected outcome put in its place; both
-/// stay in the log.
+/// `null` is an unchanged value. The learner is rebuilt as if the corrected outcome had been given first; both outcomes stay in
+/// the log.
 #[utoipa::path(post, operation_id = "amendOutcome", path = "/v1/studies/{study}/episodes/{episode}/outcome:amend", tag = "episodes",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name")),
+    params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Amend, example = json!({"rewards": [null, 0.5], "reason": "mistyped"})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
 pub async fn amend(
@@ -304,91 +302,34 @@ pub async fn amend(
     Path((study, episode)): Path<(String, String)>,
     _: NoQuery,
     request: Request,
-) -> Answer {
+) -> ApiResult {
     let command = |given: Amend| Command::Amend(episode, given);
     act(&app, &caller, Permission::Amend, &study, request, command).await
 }
 
 /// Recompute a decision from the log
 ///
-/// Goes through the log up to the decision, makes it again and compares, byte for byte.
+/// Replays the log up to the decision, recomputes the decision and compares it byte for byte with the recorded one.
 #[utoipa::path(get, operation_id = "replayDecision", path = "/v1/studies/{study}/episodes/{episode}/decisions/{step}:replay", tag = "audit",
-    params(("study" = String, Path, description = "The study's name"), ("episode" = String, Path, description = "The episode's name"),
-        ("step" = u64, Path, description = "The step, from 1", minimum = 1)),
+    params(("study" = String, Path), ("episode" = String, Path), ("step" = u64, Path, minimum = 1)),
     responses((status = 200, description = "Both decisions", body = ReplayView)))]
 pub async fn replay(
     State(app): State<App>,
     caller: Caller,
     Path((study, episode, step)): Path<(String, String, String)>,
     _: NoQuery,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::Log, &study)?;
-    let missing = ApiError::not_found(format!(
-        "episode `{}` of study `{}` has no decision `{}`",
-        crate::domain::json::short(&episode),
-        crate::domain::json::short(&study),
-        crate::domain::json::short(&step)
-    ));
-    let Ok(step) = step.parse::<u32>() else {
-        return Err(missing);
+    let missing = || {
+        ApiError::not_found(format!(
+            "episode `{}` of study `{}` has no decision `{}`",
+            short(&episode),
+            short(&study),
+            short(&step)
+        ))
     };
-    let (name, id) = (study.clone(), episode.clone());
-    let recorded = app.service.read(move |store| {
-        let head = head(store, &name)?;
-        Ok(store.answer(head.key, &id, Some(step))?)
-    });
-    let recorded = recorded.await?.ok_or(missing)?.text;
-    let as_of = answer::read_decision(&recorded)?.advice.as_of;
-    let view = app.service.then(&study, as_of, move |replay, store, head| {
-        let damaged = |what: String| StoreError::Damaged(format!("event {}: {what}", as_of + 1));
-        let next = store.events(head.key, as_of, 1)?;
-        let record = next
-            .first()
-            .ok_or_else(|| damaged("it is missing".into()))?;
-        let event = record.read().map_err(|error| damaged(error.to_string()))?;
-        let logged = Replay::decision_of(&event);
-        if logged.is_none_or(|(id, at, _)| id != episode || at != step) {
-            return Err(damaged("it does not record this decision".into()).into());
-        }
-        let made = replay.recompute(&event).map_err(damaged)?;
-        let (decision, _) = made.ok_or_else(|| damaged("it records no decision".into()))?;
-        let broken = |error: serde_json::Error| ApiError::internal(error.to_string());
-        let recomputed = serde_json::value::to_raw_value(&decision).map_err(broken)?;
-        let recorded = serde_json::value::RawValue::from_string(recorded).map_err(broken)?;
-        Ok(ReplayView {
-            equal: recorded.get() == recomputed.get(),
-            differs: differing(recorded.get(), recomputed.get()),
-            recorded,
-            recomputed,
-        })
-    });
-    json(StatusCode::OK, &view.await?)
-}
-
-/// The fields in which two decisions differ.
-fn differing(one: &str, other: &str) -> Vec<String> {
-    let read = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let mut pointers = Vec::new();
-    walk(&read(one), &read(other), String::new(), &mut pointers);
-    pointers
-}
-
-fn walk(one: &Value, other: &Value, at: String, pointers: &mut Vec<String>) {
-    match (one, other) {
-        (Value::Object(a), Value::Object(b)) => {
-            let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-            for key in keys {
-                let (a, b) = (a.get(key), b.get(key));
-                let at = format!("{at}/{key}");
-                walk(
-                    a.unwrap_or(&Value::Null),
-                    b.unwrap_or(&Value::Null),
-                    at,
-                    pointers,
-                );
-            }
-        }
-        (a, b) if a != b => pointers.push(at),
-        _ => {}
-    }
+    let at: u32 = step.parse().map_err(|_| missing())?;
+    let replayed = app.service.replay_decision(&study, &episode, at).await?;
+    let (recorded, recomputed) = replayed.ok_or_else(missing)?;
+    json(StatusCode::OK, &ReplayView::new(recorded, recomputed)?)
 }

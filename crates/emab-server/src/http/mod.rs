@@ -1,17 +1,23 @@
-//! The calls of the service over HTTP: who may, what is asked, what is answered. No rule of a study stands here.
+//! The HTTP API: routes, authentication, request and response types, OpenAPI. It contains no rules of a study.
+//!
+//! - [`auth`]: every request is authenticated by the extractor [`auth::Caller`].
+//! - [`error`]: maps rejections and failures to statuses and problem types.
+//! - Limits: body sizes in [`body`], the request timeout below, rates in [`rate_limit`], connections in [`crate::transport`].
 
-mod answer;
 mod auth;
 mod body;
 mod docs_page;
 mod episodes;
+pub mod error;
+mod events;
 mod import;
-mod log;
+mod lines;
 mod openapi;
 mod operations;
 mod path;
 mod query;
 pub mod rate_limit;
+mod response;
 mod studies;
 pub mod view;
 
@@ -34,52 +40,55 @@ use utoipa_axum::routes;
 
 use crate::app::metrics::Metrics;
 use crate::app::service::Service;
-use crate::domain::error::ApiError;
-use crate::http::rate_limit::Rate;
 use crate::tokens::Tokens;
 
+use error::ApiError;
+use rate_limit::RateLimiter;
+
+pub use auth::Peer;
+pub use body::SlowBody;
 pub use openapi::document;
 
-/// How long a request may take, but for those that stream.
+/// The time limit of a request; streamed bodies have their own.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What every call has at hand.
+/// The state that every handler shares.
 #[derive(Clone)]
 pub struct App {
     /// The service.
     pub service: Arc<Service>,
-    /// Who may call.
+    /// The valid tokens.
     pub tokens: Tokens,
-    /// How often.
+    /// The rate limits.
     pub rates: Arc<Rates>,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
-    /// Event streams that may be open.
+    /// Permits for open event streams.
     streams: Arc<Semaphore>,
-    /// Imports that may be under way.
+    /// Permits for running imports.
     imports: Arc<Semaphore>,
 }
 
-/// How often somebody may call.
+/// The rate limits.
 pub struct Rates {
-    /// By token.
-    pub calls: Rate<String>,
-    /// Failed authentications, by peer.
-    pub failures: Rate<IpAddr>,
+    /// Requests of each token.
+    pub calls: RateLimiter<String>,
+    /// Failed authentications from each network.
+    pub failures: RateLimiter<IpAddr>,
 }
 
 impl Rates {
-    /// So many calls a second for each token; 0 is no limit.
+    /// Limits each token to this many requests per second; 0 is no limit.
     pub fn new(per_second: u32) -> Rates {
         Rates {
-            calls: Rate::new(per_second, per_second),
-            failures: Rate::new(10, 20),
+            calls: RateLimiter::new(per_second, per_second),
+            failures: RateLimiter::new(10, 20),
         }
     }
 }
 
 impl App {
-    /// The parts together.
+    /// The shared state.
     pub fn new(service: Arc<Service>, tokens: Tokens, rates: Rates, metrics: Metrics) -> App {
         App {
             service,
@@ -91,22 +100,22 @@ impl App {
         }
     }
 
-    /// Ends all streams of events: whoever listens would keep the service from stopping.
+    /// Ends all event streams, which would keep the service from stopping.
     pub fn end_streams(&self) {
         self.streams.close();
     }
 }
 
-/// Calls, with their documentation: each function says both once.
+/// Routes with their documentation.
 #[derive(Default)]
-struct Calls {
+struct Routes {
     router: Router<App>,
     paths: Paths,
     schemas: Vec<(String, RefOr<Schema>)>,
 }
 
-impl Calls {
-    fn with(mut self, (schemas, paths, methods): UtoipaMethodRouter<App>) -> Calls {
+impl Routes {
+    fn with(mut self, (schemas, paths, methods): UtoipaMethodRouter<App>) -> Routes {
         for path in paths.paths.keys() {
             self.router = self.router.route(&inner_path(path), methods.clone());
         }
@@ -123,8 +132,8 @@ impl Calls {
     }
 }
 
-fn calls() -> Calls {
-    Calls::default()
+fn api_routes() -> Routes {
+    Routes::default()
         .with(routes!(studies::list))
         .with(routes!(studies::create))
         .with(routes!(studies::read))
@@ -137,11 +146,11 @@ fn calls() -> Calls {
         .with(routes!(episodes::tell))
         .with(routes!(episodes::stop))
         .with(routes!(episodes::abandon))
-        .with(routes!(episodes::reveal))
+        .with(routes!(episodes::give_outcome))
         .with(routes!(episodes::amend))
         .with(routes!(episodes::replay))
-        .with(routes!(log::events))
-        .with(routes!(log::export))
+        .with(routes!(events::events))
+        .with(routes!(events::export))
         .with(routes!(import::import))
         .with(routes!(operations::livez))
         .with(routes!(operations::readyz))
@@ -150,30 +159,30 @@ fn calls() -> Calls {
         .with(routes!(operations::docs))
 }
 
-/// The service as a router, to be served by [`crate::transport`] or called in tests without a socket.
+/// The router. [`crate::transport`] serves it; tests call it without a socket.
 pub fn app(app: App) -> Router {
-    let inner = calls()
+    let inner = api_routes()
         .router
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(app.clone(), watch))
         .with_state(app);
-    // Routes are found before layers are run, so the path is rewritten around the router.
+    // Layers run after routing, so the path is rewritten around the router.
     Router::new().fallback_service(MapRequest::new(inner, |mut request: Request<Body>| {
         split_verb(&mut request);
         request
     }))
 }
 
-/// `…/{episode}:ask` as the router has it: it takes no text after a parameter.
+/// The router's form of `…/{episode}:ask`: it allows no text after a parameter.
 fn inner_path(path: &str) -> String {
     path.replace(':', "/~")
 }
 
-/// Brings the verb of `…/p1:ask` into a segment of its own; names have no colon in them.
+/// Moves the verb of `…/p1:ask` into its own segment; names contain no colon.
 fn split_verb(request: &mut Request<Body>) {
     let path = request.uri().path();
-    // Nobody else writes it so: a call has one address.
+    // A call has one address only.
     if path.contains("/~") {
         let nowhere = axum::http::Uri::from_static("/~");
         *request.uri_mut() = nowhere;
@@ -193,13 +202,13 @@ fn split_verb(request: &mut Request<Body>) {
     }
 }
 
-/// Bounds the time of a request, counts it and logs it.
+/// Limits the time of a request, counts it and logs it.
 async fn watch(State(app): State<App>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map(|path| path.as_str().replace("/~", ":"));
-    // An import takes as long as its sender does; it has limits of its own.
+    // An import takes as long as its body; it has its own limits.
     let limit = if route
         .as_deref()
         .is_some_and(|route| route.ends_with(":import"))
@@ -210,7 +219,7 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     };
     let late = || {
         ApiError::unavailable(
-            "it took too long; it may or may not have been recorded: the same request is harmless",
+            "the request took too long; it may or may not have been recorded: repeat it, repeating is harmless",
         )
         .retry(1)
         .into_response()
@@ -218,7 +227,8 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     let answer = tokio::time::timeout(limit, next.run(request));
     let answer = answer.await.unwrap_or_else(|_| late());
     let (status, took) = (answer.status(), begun.elapsed());
-    app.metrics.request(route.as_deref(), &method, status, took);
+    app.metrics
+        .request(route.as_deref(), method.as_str(), status.as_u16(), took);
     let ms = took.as_millis() as u64;
     if status.is_server_error() {
         tracing::warn!(%method, route, status = status.as_u16(), ms, "request");
@@ -229,9 +239,9 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
 }
 
 async fn no_such_path() -> ApiError {
-    ApiError::not_found("there is nothing at this address; GET /docs lists what there is")
+    ApiError::not_found("no such path; GET /docs lists the calls")
 }
 
 async fn no_such_method() -> ApiError {
-    ApiError::method("this address has no such method; GET /docs lists what there is")
+    ApiError::method("this path does not support the method; GET /docs lists the calls")
 }

@@ -1,18 +1,18 @@
-//! The OpenAPI document: what each call says of itself, and what holds for all of them.
+//! The OpenAPI document: the documentation of each handler, completed with what all calls share.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::schema::Components;
 use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::domain::error::{ApiError, KINDS};
+use super::error::{ApiError, KINDS};
 use crate::domain::json::LenientU64;
 use crate::domain::study::MAX_STEPS;
 
 /// The rule of [`crate::domain::study::is_name`] as a regular expression.
 pub const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
 
-/// The OpenAPI document of the service, made from its calls.
+/// The OpenAPI document of the service.
 ///
 /// ```
 /// let document = emab_server::http::document();
@@ -20,36 +20,34 @@ pub const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
 /// assert_eq!(ask["operationId"], "askEpisode");
 /// ```
 pub fn document() -> Value {
-    let calls = super::calls();
+    let routes = super::api_routes();
     let info = InfoBuilder::new()
         .title("emab decision service")
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(include_str!("api.md")))
         .build();
-    let mut openapi = OpenApi::new(info, calls.paths);
+    let mut openapi = OpenApi::new(info, routes.paths);
     let mut components = Components::new();
-    components.schemas.extend(calls.schemas);
-    let refusal = (ApiError::name().into(), ApiError::schema());
-    components.schemas.extend([refusal]);
+    components.schemas.extend(routes.schemas);
+    let error = (ApiError::name().into(), ApiError::schema());
+    components.schemas.extend([error]);
     openapi.components = Some(components);
-    // It holds nothing that JSON does not.
     let mut document = serde_json::to_value(openapi).unwrap_or_default();
     document["security"] = json!([{"token": []}]);
-    // In the order in which people meet them.
     document["tags"] = json!([
-        {"name": "studies", "description": "What is recommended about, by whom, and what is known."},
+        {"name": "studies", "description": "Specification, learner and estimates."},
         {"name": "episodes", "description": "One case, from its first decision to its outcome."},
-        {"name": "audit", "description": "The log: read, followed, replayed, taken out and in."},
-        {"name": "operate", "description": "For operators and tools."},
+        {"name": "audit", "description": "The log: read, stream, replay, export and import."},
+        {"name": "operate", "description": "Health checks, metrics and documentation."},
     ]);
     document["components"]["securitySchemes"] = json!({"token": {
-        "type": "http", "scheme": "bearer", "description": "A token made by `emab token new`"}});
+        "type": "http", "scheme": "bearer", "description": "A token created by `emab token new`"}});
     schemas(&mut document["components"]["schemas"]);
     for (path, item) in entries(&mut document["paths"]) {
         for (method, operation) in entries(item) {
             parameters(operation);
             body(operation);
-            refusals(path, method, operation);
+            errors(path, method, operation);
         }
     }
     document
@@ -59,10 +57,10 @@ fn entries(value: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
     value.as_object_mut().into_iter().flatten()
 }
 
-/// What the types do not say of themselves, and the body of a new study.
+/// Adds what the types do not express, and the schema of a new study.
 fn schemas(schemas: &mut Value) {
     bound(schemas);
-    for name in ["Reveal", "Amend", "Past"] {
+    for name in ["GiveOutcome", "Amend", "PastEpisode"] {
         for list in ["costs", "rewards"] {
             let values = &mut schemas[name]["properties"][list]["items"];
             values["minimum"] = json!(-1e100);
@@ -72,7 +70,7 @@ fn schemas(schemas: &mut Value) {
     let mut problem: Value = serde_json::from_str(emab_problem::SCHEMA).unwrap_or_default();
     rename(&mut problem);
     for (name, schema) in problem["$defs"].take().as_object().into_iter().flatten() {
-        // The others are of a truth, and of simulations.
+        // The others belong to models and simulations.
         if ["name", "names", "states", "quantity", "mask"].contains(&&**name) {
             schemas[component(name)] = schema.clone();
         }
@@ -83,19 +81,18 @@ fn schemas(schemas: &mut Value) {
         properties.remove("conditions");
     }
     properties["horizon"]["maximum"] = json!(MAX_STEPS);
-    let learner = "as on the command line, such as `feedbal:width=sound`";
-    properties["learner"] =
-        json!({"type": "string", "description": format!("Who recommends, {learner}.")});
+    properties["learner"] = json!({"type": "string",
+        "description": "The learner that recommends, as on the command line, such as `feedbal:width=sound`."});
     properties["shadow"] = json!({"type": "array", "items": {"type": "string"}, "maxItems": 16,
-        "description": "Learners that are asked and logged, and never shown."});
+        "description": "Learners whose choices are recorded and not shown."});
     properties["missing_at_random"] = json!({"type": "boolean", "default": false,
-        "description": "Whether outcomes that stay missing may be taken to be missing at random."});
+        "description": "Whether missing outcomes are missing at random."});
     let mut required = problem["required"].take();
     if let Some(required) = required.as_array_mut() {
         required.push("learner".into());
     }
     schemas["NewStudy"] = json!({"type": "object", "additionalProperties": false, "required": required,
-        "properties": properties, "description": "A problem file as JSON without `model`, and who recommends."});
+        "properties": properties, "description": "A problem file as JSON without `model`, with `learner`."});
 }
 
 fn component(name: &str) -> String {
@@ -103,7 +100,7 @@ fn component(name: &str) -> String {
     format!("Problem{}{rest}", first.to_uppercase())
 }
 
-/// Definitions of the problem file's schema are components here.
+/// Turns references to definitions of the problem schema into references to components.
 fn rename(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -121,7 +118,7 @@ fn rename(value: &mut Value) {
     }
 }
 
-/// Gives whole numbers their largest.
+/// Sets the maximum of integers.
 fn bound(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -136,23 +133,24 @@ fn bound(value: &mut Value) {
     }
 }
 
-/// What names in an address look like.
+/// Completes path parameters.
 fn parameters(operation: &mut Value) {
     let parameters = operation["parameters"].as_array_mut();
     for parameter in parameters.into_iter().flatten() {
         bound(parameter);
-        let example = match parameter["name"].as_str() {
-            Some("study") => json!("clinic"),
-            Some("episode") => json!("patient-1"),
-            Some("step") => json!(1),
+        let (example, description) = match parameter["name"].as_str() {
+            Some("study") => (json!("clinic"), "The name of the study"),
+            Some("episode") => (json!("patient-1"), "The name of the episode"),
+            Some("step") => (json!(1), "The step, from 1"),
             _ => continue,
         };
         parameter["example"] = example;
+        parameter["description"] = json!(description);
         if parameter["schema"]["type"] == "string" {
             parameter["schema"]["pattern"] = json!(NAME);
         }
     }
-    // Left behind by looking.
+    // Indexing has inserted a null.
     if operation["parameters"].is_null()
         && let Some(operation) = operation.as_object_mut()
     {
@@ -160,7 +158,7 @@ fn parameters(operation: &mut Value) {
     }
 }
 
-/// A body is needed, unless it may be `null`.
+/// A body is required unless it may be `null`.
 fn body(operation: &mut Value) {
     let Some(body) = operation.get_mut("requestBody") else {
         return;
@@ -170,9 +168,9 @@ fn body(operation: &mut Value) {
     body["required"] = json!(!nullable);
 }
 
-/// How a call can be refused.
-fn refusals(path: &str, method: &str, operation: &mut Value) {
-    // Those that need no token do no more than read.
+/// Adds the error responses of a call.
+fn errors(path: &str, method: &str, operation: &mut Value) {
+    // Calls without a token only read.
     let open = operation.get("security").is_some();
     let writes = method != "get";
     let mut statuses: Vec<u16> = Vec::new();
@@ -203,7 +201,7 @@ fn refusals(path: &str, method: &str, operation: &mut Value) {
         }
         let mut headers = Map::new();
         if [429, 503].contains(&status) {
-            let seconds = json!({"description": "Seconds to wait before trying again",
+            let seconds = json!({"description": "Seconds to wait before a retry",
                 "schema": {"type": "integer", "minimum": 0}});
             headers.insert("Retry-After".into(), seconds);
         }

@@ -1,4 +1,4 @@
-//! Calls for operators and tools.
+//! Calls for operation: health checks, metrics, documentation.
 
 use std::sync::LazyLock;
 
@@ -7,52 +7,52 @@ use axum::http::{HeaderValue, StatusCode, header};
 use serde_json::json as object;
 
 use super::App;
-use super::answer::{Answer, json, typed};
 use super::auth::Caller;
+use super::docs_page;
+use super::error::ApiError;
+use super::response::{ApiResult, json, typed};
 use crate::app::metrics::CONTENT_TYPE;
-use crate::domain::error::ApiError;
-use crate::http::docs_page;
 use crate::tokens::Permission;
 
-/// Whether the process is up
+/// Check that the process runs
 #[utoipa::path(get, operation_id = "live", path = "/livez", tag = "operate", security(()),
-    responses((status = 200, description = "It is", body = serde_json::Value)))]
-pub async fn livez() -> Answer {
+    responses((status = 200, description = "The process runs", body = serde_json::Value)))]
+pub async fn livez() -> ApiResult {
     json(StatusCode::OK, &object!({"status": "alive"}))
 }
 
-/// Whether the store can be read
+/// Check that the store can be read
 #[utoipa::path(get, operation_id = "ready", path = "/readyz", tag = "operate", security(()),
-    responses((status = 200, description = "It can", body = serde_json::Value)))]
-pub async fn readyz(State(app): State<App>) -> Answer {
-    let asked = app.service.read(|store| Ok(store.head("")?));
-    let patience = std::time::Duration::from_secs(5);
-    let answered = tokio::time::timeout(patience, asked).await;
+    responses((status = 200, description = "The store can be read", body = serde_json::Value)))]
+pub async fn readyz(State(app): State<App>) -> ApiResult {
+    let read = app.service.read(|store| Ok(store.head("")?));
+    let limit = std::time::Duration::from_secs(5);
+    let answered = tokio::time::timeout(limit, read).await;
     let late = |_| ApiError::unavailable("the store does not answer").retry(1);
     answered.map_err(late)??;
     json(StatusCode::OK, &object!({"status": "ready"}))
 }
 
-/// What is counted, for Prometheus
+/// Read the metrics
 #[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "operate",
     responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text")))]
-pub async fn metrics(State(app): State<App>, caller: Caller) -> Answer {
+pub async fn metrics(State(app): State<App>, caller: Caller) -> ApiResult {
     caller.may(Permission::Metrics)?;
     Ok(typed(StatusCode::OK, CONTENT_TYPE, app.metrics.encode()))
 }
 
-/// This document
+/// Read the OpenAPI document
 #[utoipa::path(get, operation_id = "openapi", path = "/openapi.json", tag = "operate", security(()),
     responses((status = 200, description = "OpenAPI 3.1", body = serde_json::Value)))]
-pub async fn openapi() -> Answer {
+pub async fn openapi() -> ApiResult {
     static TEXT: LazyLock<String> = LazyLock::new(|| super::document().to_string());
     Ok(typed(StatusCode::OK, "application/json", TEXT.as_str()))
 }
 
-/// This document, for people
+/// Read the documentation page
 #[utoipa::path(get, operation_id = "docs", path = "/docs", tag = "operate", security(()),
-    responses((status = 200, description = "A page that needs nothing from outside", body = String, content_type = "text/html")))]
-pub async fn docs() -> Answer {
+    responses((status = 200, description = "A self-contained HTML page", body = String, content_type = "text/html")))]
+pub async fn docs() -> ApiResult {
     static PAGE: LazyLock<String> = LazyLock::new(|| docs_page::page(&super::document()));
     let mut page = typed(StatusCode::OK, "text/html; charset=utf-8", PAGE.as_str());
     let policy = HeaderValue::from_static(docs_page::POLICY);

@@ -1,14 +1,14 @@
-//! The part of an address before `?`.
+//! Path parameters.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use crate::domain::error::ApiError;
+use super::error::ApiError;
 use crate::domain::json::short;
 use crate::domain::study::{NAME_RULE, is_name};
 
-/// Names in an address. What cannot be a name is nowhere, and is not looked for: stores differ in what they can look for.
+/// Names in a path. An invalid name is answered with 404 without asking the store: stores differ in what they can look up.
 pub struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -29,7 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// A name that is about to be given: whether it can be one is for the study to say.
+/// The name of a new study, which the study itself checks.
 pub struct NewName(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for NewName {
@@ -44,5 +44,5 @@ impl<S: Send + Sync> FromRequestParts<S> for NewName {
 
 async fn raw<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, ApiError> {
     let params = RawPathParams::from_request_parts(parts, state).await;
-    params.map_err(|_| ApiError::malformed("the address is not UTF-8 behind its percent signs"))
+    params.map_err(|_| ApiError::malformed("the percent-decoded path is not UTF-8"))
 }

@@ -1,14 +1,14 @@
-//! The part of an address after `?`.
+//! Query parameters.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
-use crate::domain::error::ApiError;
-use crate::domain::json::LenientU64;
+use super::error::ApiError;
+use crate::domain::json::{LenientU64, short};
 
-/// Parameters of a call; what cannot be read is refused like a body that cannot.
+/// The query parameters of a call.
 pub struct Query<T>(pub T);
 
 impl<T> std::ops::Deref for Query<T> {
@@ -29,7 +29,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// No parameters: one that is given all the same is a mistake that nobody should have to look for.
+/// No parameters; any parameter is rejected.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
@@ -37,7 +37,7 @@ pub struct Nothing {}
 /// For calls without parameters.
 pub type NoQuery = Query<Nothing>;
 
-/// A whole number in an address; `2.0` is one.
+/// A non-negative integer in a query; `2.0` is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number(pub u64);
 
@@ -48,13 +48,13 @@ impl<'de> Deserialize<'de> for Number {
         whole.map(|LenientU64(value)| Number(value)).ok_or_else(|| {
             D::Error::custom(format!(
                 "expected a whole number from 0 on, got `{}`",
-                crate::domain::json::short(&text)
+                short(&text)
             ))
         })
     }
 }
 
-/// A number that has to lie in a range.
+/// A number in a range, or the default; fails outside the range.
 pub fn within(
     name: &str,
     given: Option<Number>,

@@ -1,25 +1,24 @@
-//! So much a second and no more, for each token or each peer, in bounded memory.
+//! Token-bucket rate limiter with one bucket per key, in bounded memory.
 //!
-//! A bucket is one instant, the one at which it will be full again (the generic cell rate algorithm): a call moves it
-//! on, and is refused if it lies too far ahead. A full bucket is worth forgetting.
+//! A bucket is stored as the instant at which it is full again (generic cell rate algorithm). A request moves the instant
+//! forward, and is rejected if it is too far ahead. Full buckets are dropped.
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Some 100 bytes each.
-const BUCKETS: usize = 65_536;
-/// Looking for full buckets takes a walk through all of them.
+/// The largest number of buckets, about 100 bytes each.
+const MAX_BUCKETS: usize = 65_536;
+/// The shortest time between two searches for full buckets, which visit all.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// A limit for each key, such as a token's id or [`network`] of a peer.
+/// A rate limit for each key, such as a token id or a network.
 #[derive(Debug)]
-pub struct Rate<K> {
-    /// What one call costs; none when there is no limit.
+pub struct RateLimiter<K> {
+    /// The cost of a request; none without a limit.
     cost: Option<Duration>,
-    /// How far ahead an instant may lie.
+    /// How far ahead an instant may be.
     slack: Duration,
     buckets: Mutex<Buckets<K>>,
 }
@@ -28,20 +27,20 @@ pub struct Rate<K> {
 struct Buckets<K> {
     full_at: HashMap<K, Instant>,
     most: usize,
-    /// What those share who find no room.
+    /// The bucket that all keys beyond the capacity share.
     shared: Option<Instant>,
     swept: Option<Instant>,
 }
 
-impl<K: Hash + Eq> Rate<K> {
-    /// So many calls a second, and up to `burst` at once (at least 1). A rate of 0 limits nothing.
-    pub fn new(per_second: u32, burst: u32) -> Rate<K> {
-        Rate::with_room(per_second, burst, BUCKETS)
+impl<K: Hash + Eq> RateLimiter<K> {
+    /// Allows `per_second` requests per second and bursts of up to `burst` (at least 1). A rate of 0 is no limit.
+    pub fn new(per_second: u32, burst: u32) -> RateLimiter<K> {
+        RateLimiter::with_capacity(per_second, burst, MAX_BUCKETS)
     }
 
-    fn with_room(per_second: u32, burst: u32, most: usize) -> Rate<K> {
+    fn with_capacity(per_second: u32, burst: u32, most: usize) -> RateLimiter<K> {
         let cost = (per_second > 0).then(|| Duration::from_secs(1) / per_second);
-        Rate {
+        RateLimiter {
             cost,
             slack: cost
                 .unwrap_or_default()
@@ -55,7 +54,7 @@ impl<K: Hash + Eq> Rate<K> {
         }
     }
 
-    /// Takes one call from the bucket, or says after how many seconds to come again (for `Retry-After`).
+    /// Takes one request from the bucket; an error is the number of seconds to wait (for `Retry-After`).
     pub fn check(&self, key: K) -> Result<(), u64> {
         self.check_at(key, Instant::now())
     }
@@ -64,7 +63,7 @@ impl<K: Hash + Eq> Rate<K> {
         let Some(cost) = self.cost else { return Ok(()) };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let known = buckets.full_at.get(&key).copied();
-        let room = known.is_some() || buckets.room(now);
+        let room = known.is_some() || buckets.has_room(now);
         let full_at = if room { known } else { buckets.shared };
         let full_at = full_at.map_or(now, |at| at.max(now));
         let ahead = full_at - now;
@@ -82,8 +81,8 @@ impl<K: Hash + Eq> Rate<K> {
 }
 
 impl<K: Hash + Eq> Buckets<K> {
-    /// Whether there is room for one more, after a look for those that nobody needs any more.
-    fn room(&mut self, now: Instant) -> bool {
+    /// Whether a bucket can be added, after dropping full ones.
+    fn has_room(&mut self, now: Instant) -> bool {
         if self.full_at.len() < self.most {
             return true;
         }
@@ -96,17 +95,6 @@ impl<K: Hash + Eq> Buckets<K> {
     }
 }
 
-/// What a peer is known by: its address, or the network of an IPv6 one, of which a single household has 2^64 addresses.
-pub fn network(peer: SocketAddr) -> IpAddr {
-    match peer.ip().to_canonical() {
-        IpAddr::V6(address) => {
-            let prefix = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(Ipv6Addr::from_bits(prefix))
-        }
-        v4 => v4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -116,8 +104,8 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_burst_passes_and_then_the_rate() {
-        let rate = Rate::new(10, 5);
+    fn allows_a_burst_and_then_the_rate() {
+        let rate = RateLimiter::new(10, 5);
         let now = Instant::now();
         let passed = |at| {
             (0..100)
@@ -126,7 +114,7 @@ mod tests {
         };
         assert_eq!(passed(now), 5);
         assert_eq!(rate.check_at("a", now), Err(1));
-        // Others have their own.
+        // Other keys have their own bucket.
         assert_eq!(rate.check_at("b", now), Ok(()));
         assert_eq!(passed(now + SECOND / 10), 1);
         assert_eq!(passed(now + SECOND / 2), 4);
@@ -134,61 +122,53 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_again_when_told_to_passes() {
-        let rate = Rate::new(1, 1);
+    fn accepts_a_request_after_the_stated_wait() {
+        let rate = RateLimiter::new(1, 1);
         let now = Instant::now();
         assert_eq!(rate.check_at((), now), Ok(()));
         for _ in 0..3 {
-            // Being refused costs nothing.
+            // A rejected request costs nothing.
             assert_eq!(rate.check_at((), now), Err(1));
         }
         assert_eq!(rate.check_at((), now + SECOND), Ok(()));
     }
 
     #[test]
-    fn no_rate_is_no_limit_and_no_memory() {
-        let rate = Rate::new(0, 0);
+    fn a_rate_of_zero_is_no_limit_and_uses_no_memory() {
+        let rate = RateLimiter::new(0, 0);
         for i in 0..1000 {
             assert_eq!(rate.check(i % 7), Ok(()));
         }
         assert!(rate.buckets.lock().unwrap().full_at.is_empty());
-        // And the largest of everything is no overflow.
-        assert_eq!(Rate::new(u32::MAX, u32::MAX).check(()), Ok(()));
-        assert_eq!(Rate::new(1, u32::MAX).check(()), Ok(()));
+        // The largest values do not overflow.
+        assert_eq!(RateLimiter::new(u32::MAX, u32::MAX).check(()), Ok(()));
+        assert_eq!(RateLimiter::new(1, u32::MAX).check(()), Ok(()));
     }
 
     #[test]
-    fn more_keys_than_room_share_one_bucket() {
-        let rate = Rate::with_room(1, 2, 10);
+    fn keys_beyond_the_capacity_share_one_bucket() {
+        let rate = RateLimiter::with_capacity(1, 2, 10);
         let now = Instant::now();
         let passed = (0..1000).filter(|key| rate.check_at(*key, now).is_ok());
         assert_eq!(passed.count(), 10 + 2);
-        // Those that were there keep theirs.
+        // Known keys keep their bucket.
         assert_eq!(rate.check_at(0, now), Ok(()));
         assert_eq!(rate.buckets.lock().unwrap().full_at.len(), 10);
-        // And when they are full again there is room.
+        // Full buckets make room.
         let later = now + 5 * SECOND;
         assert_eq!(rate.check_at(2000, later), Ok(()));
         assert_eq!(rate.buckets.lock().unwrap().full_at.len(), 1);
     }
 
-    #[test]
-    fn peers_are_known_by_their_network() {
-        let of = |text: &str| network(text.parse().unwrap()).to_string();
-        assert_eq!(of("10.1.2.3:4"), "10.1.2.3");
-        assert_eq!(of("[::ffff:10.1.2.3]:4"), "10.1.2.3");
-        assert_eq!(of("[2001:db8:1:2:3:4:5:6]:7"), "2001:db8:1:2::");
-    }
-
     proptest! {
-        /// In any span of time, at most the burst and what the rate gives in it.
+        /// In any period, at most the burst and the rate times its length.
         #[test]
-        fn never_more_than_allowed(
+        fn never_exceeds_the_limit(
             per_second in 1u32..50,
             burst in 1u32..20,
             gaps in prop::collection::vec(0u64..400, 1..200),
         ) {
-            let rate = Rate::new(per_second, burst);
+            let rate = RateLimiter::new(per_second, burst);
             let start = Instant::now();
             let mut now = start;
             let mut passed = Vec::new();

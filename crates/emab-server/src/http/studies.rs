@@ -1,4 +1,4 @@
-//! Calls about studies.
+//! Calls on studies.
 
 use std::sync::Arc;
 
@@ -8,63 +8,65 @@ use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::answer::{Answer, json};
 use super::auth::Caller;
-use super::body::{self, MOST_STUDY};
+use super::body::{self, MAX_STUDY};
+use super::error::ApiError;
 use super::path::{NewName, Path};
 use super::query::NoQuery;
+use super::response::{ApiResult, json};
 use super::view::{Estimates, StudyList, StudyView};
 use super::{App, query};
-use crate::domain::command::{Body as Said, Command, Reply};
-use crate::domain::error::ApiError;
+use crate::domain::command::{Command, Reply, ReplyBody};
+use crate::domain::rejection::Rejection;
 use crate::domain::study::{NAME_RULE, Study, is_name};
 use crate::tokens::Permission;
 
-/// The most studies or episodes in one answer.
-const LIST: usize = 1_000;
+/// The largest number of studies or episodes in one response.
+const MAX_LIMIT: usize = 1_000;
 
-/// Which part of a list.
+/// A page of a list.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
-    /// Begin after this name.
+pub struct Page {
+    /// Start after this name.
     #[serde(default)]
     #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     pub after: String,
-    /// At most so many, up to 1000.
+    /// The largest number of studies, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
     pub limit: Option<query::Number>,
 }
 
-impl Part {
-    /// A name, or nothing.
+impl Page {
+    /// The name to start after; fails if it is not a name.
     pub fn after(&self) -> Result<&str, ApiError> {
         if self.after.is_empty() || is_name(&self.after) {
             return Ok(&self.after);
         }
         Err(ApiError::malformed(format!(
-            "`after` is a name: {NAME_RULE}"
+            "`after` must be a name: {NAME_RULE}"
         )))
     }
 
+    /// The limit; fails if it is out of range.
     pub fn limit(&self) -> Result<usize, ApiError> {
-        query::within("limit", self.limit, 1, LIST as u64, 100).map(|limit| limit as usize)
+        query::within("limit", self.limit, 1, MAX_LIMIT as u64, 100).map(|limit| limit as usize)
     }
 }
 
-/// The studies
+/// List the studies
 ///
-/// In the order of their names; those that the token is for.
-#[utoipa::path(get, operation_id = "listStudies", path = "/v1/studies", tag = "studies", params(Part),
+/// In the order of their names; only those that the token is valid for.
+#[utoipa::path(get, operation_id = "listStudies", path = "/v1/studies", tag = "studies", params(Page),
     responses((status = 200, description = "The studies", body = StudyList)))]
-pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Part>) -> Answer {
+pub async fn list(State(app): State<App>, caller: Caller, page: query::Query<Page>) -> ApiResult {
     caller.may(Permission::ReadStudy)?;
-    let (limit, after) = (part.limit()?, part.after()?.to_owned());
+    let (limit, after) = (page.limit()?, page.after()?.to_owned());
     let only = caller.studies().map(<[String]>::to_vec);
     let heads = app.service.read(move |store| match only {
         None => Ok(store.heads(&after, limit)?),
-        // Of others neither the names nor the number is told.
+        // A bound token must not learn of other studies, nor their number.
         Some(mut names) => {
             names.retain(|name| *name > after);
             names.sort_unstable();
@@ -97,18 +99,17 @@ pub async fn list(State(app): State<App>, caller: Caller, part: query::Query<Par
 
 /// Create a study
 ///
-/// The body is a problem file as JSON without `model`, and besides it `learner` (as on the command line, such as
-/// `feedbal:width=sound`) and, if wanted, `shadow` (a list of learners that are asked and logged but never shown) and
-/// `missing_at_random` (whether outcomes that stay missing may be taken to be missing at random). The same again is
-/// answered with 200; another body with 409: a study never changes.
+/// The body is a problem file as JSON without `model`, with `learner` (as on the command line, such as `feedbal:width=sound`)
+/// and optionally `shadow` (learners whose choices are recorded and not shown) and `missing_at_random` (whether missing
+/// outcomes are missing at random). A repeated request is answered with 200, another body with 409: a study is immutable.
 #[utoipa::path(put, operation_id = "createStudy", path = "/v1/studies/{study}", tag = "studies",
-    params(("study" = String, Path, description = "The study's name")),
+    params(("study" = String, Path)),
     request_body(content = ref("#/components/schemas/NewStudy"), example = json!({
         "horizon": 3, "states": ["unknown", "clear", "suspect"], "actions": ["test"], "feedbacks": ["negative", "positive"],
         "transition": "1 + f", "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]},
         "learner": "feedbal:width=sound"})),
     responses((status = 201, description = "Created", body = StudyView),
-        (status = 200, description = "It was there, the same", body = StudyView)))]
+        (status = 200, description = "The same study exists", body = StudyView)))]
 pub async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -116,14 +117,14 @@ pub async fn create(
     _: NoQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::CreateStudy, &study)?;
-    let bytes = body::bytes(&headers, body, MOST_STUDY).await?;
+    let bytes = body::bytes(&headers, body, MAX_STUDY).await?;
     if bytes.is_empty() {
         return Err(ApiError::malformed("the body is empty; a study is a JSON object").at(""));
     }
     let name = study.clone();
-    // Looking at every pair of a large study takes a while.
+    // Checking every pair of a large study is slow.
     let read = tokio::task::spawn_blocking(move || Study::read(&name, &bytes));
     let failed = |_| ApiError::internal("the study could not be read");
     let command = Command::Create(Arc::new(read.await.map_err(failed)??));
@@ -131,9 +132,9 @@ pub async fn create(
     study_reply(&app, reply, StatusCode::CREATED, &caller)
 }
 
-fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Answer {
-    let Said::Study(head) = reply.body else {
-        return Err(ApiError::internal("another answer was expected"));
+fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> ApiResult {
+    let ReplyBody::Study(head) = reply.body else {
+        return Err(ApiError::internal("unexpected reply"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
     let study = app.service.study(&head)?;
@@ -143,14 +144,14 @@ fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Ans
 
 /// Read a study
 #[utoipa::path(get, operation_id = "readStudy", path = "/v1/studies/{study}", tag = "studies",
-    params(("study" = String, Path, description = "The study's name")),
+    params(("study" = String, Path)),
     responses((status = 200, description = "The study", body = StudyView)))]
 pub async fn read(
     State(app): State<App>,
     caller: Caller,
     Path(study): Path<String>,
     _: NoQuery,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::ReadStudy, &study)?;
     let head = app.service.head(&study).await?;
     let study = app.service.study(&head)?;
@@ -160,9 +161,9 @@ pub async fn read(
 
 /// Close a study
 ///
-/// It takes no new episodes; those that are open go on, and outcomes are taken.
+/// A closed study accepts no new episodes. Open episodes continue, and outcomes are accepted.
 #[utoipa::path(post, operation_id = "closeStudy", path = "/v1/studies/{study}:close", tag = "studies",
-    params(("study" = String, Path, description = "The study's name")),
+    params(("study" = String, Path)),
     responses((status = 200, description = "The study", body = StudyView)))]
 pub async fn close(
     State(app): State<App>,
@@ -171,7 +172,7 @@ pub async fn close(
     _: NoQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answer {
+) -> ApiResult {
     caller.may_in(Permission::CloseStudy, &study)?;
     body::none(&headers, body).await?;
     let command = Command::Close;
@@ -179,49 +180,49 @@ pub async fn close(
     study_reply(&app, reply, StatusCode::OK, &caller)
 }
 
-/// When.
+/// The event to read at.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct When {
-    /// As of this event of the log; left out, now.
+pub struct AsOf {
+    /// The sequence number of an event; the current state if left out.
     #[param(value_type = Option<u64>, minimum = 1)]
     pub as_of: Option<query::Number>,
 }
 
-/// What a study knows
+/// Read the estimates
 ///
-/// Counts, means, widths and indices of every step, state and action that was observed; now, or at any past event of the
-/// log, which is then gone through from its beginning.
+/// Counts, means, widths and indices of every observed step, state and action, now or at a past event. For a past event the log
+/// is replayed from its start.
 #[utoipa::path(get, operation_id = "readEstimates", path = "/v1/studies/{study}/estimates", tag = "studies",
-    params(("study" = String, Path, description = "The study's name"), When),
+    params(("study" = String, Path), AsOf),
     responses((status = 200, description = "The estimates", body = Estimates)))]
 pub async fn estimates(
     State(app): State<App>,
     caller: Caller,
     Path(study): Path<String>,
-    when: query::Query<When>,
-) -> Answer {
+    at: query::Query<AsOf>,
+) -> ApiResult {
     caller.may_in(Permission::Estimates, &study)?;
     let head = app.service.head(&study).await?;
-    let seq = query::within("as_of", when.as_of, 1, u64::MAX, head.seq)?;
+    let seq = query::within("as_of", at.as_of, 1, u64::MAX, head.seq)?;
     if seq > head.seq {
-        return Err(ApiError::impossible(format!(
+        return Err(ApiError::not_possible(format!(
             "`as_of` is {seq}, and the last event of this study is {}",
             head.seq
         )));
     }
     if seq == head.seq {
-        let estimates = app.service.now(&study, Estimates::of).await?;
-        // Whoever named the event wants what was known then, though others have come meanwhile.
-        if when.as_of.is_none() || estimates.as_of == seq {
+        let estimates = app.service.current_state(&study, Estimates::of).await?;
+        // Events may have been added since; a request for this event must not see them.
+        if at.as_of.is_none() || estimates.as_of == seq {
             return json(StatusCode::OK, &estimates);
         }
     }
-    let then = app.service.then(&study, seq, |replay, _, _| {
-        let board = replay.board.as_mut();
-        let board = board.ok_or_else(|| ApiError::not_found("the log is empty"))?;
-        Ok(Estimates::of(board))
+    let past = app.service.past_state(&study, seq, |replay, _, _| {
+        let state = replay.state.as_mut();
+        let state = state.ok_or_else(|| Rejection::not_found("the log is empty"))?;
+        Ok(Estimates::of(state))
     });
-    json(StatusCode::OK, &then.await?)
+    json(StatusCode::OK, &past.await?)
 }

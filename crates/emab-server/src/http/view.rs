@@ -1,40 +1,42 @@
-//! What the service shows of studies and episodes.
+//! JSON representations of studies, episodes and estimates.
+
+use std::collections::BTreeSet;
 
 use emab::Action;
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::decision::{Advice, Decision};
+use crate::domain::decision::{Advice, Decision, StoredDecision};
 use crate::domain::episode::{EpisodeRecord, Status};
-use crate::domain::error::ApiError;
+use crate::domain::head::Head;
+use crate::domain::rejection::Rejection;
 use crate::domain::state::StudyState;
 use crate::domain::study::Study;
-use crate::store::{Answer, Head};
 
 /// A study.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StudyView {
-    /// Its name.
+    /// The name.
     pub study: String,
-    /// Who recommends.
+    /// The learner.
     pub learner: String,
-    /// What it was created from.
+    /// The specification.
     pub spec: Value,
-    /// SHA-256 of that.
+    /// SHA-256 of the specification.
     pub spec_hash: String,
-    /// Whether it takes no new episodes.
+    /// Whether it accepts no new episodes.
     pub closed: bool,
-    /// How many episodes it has.
+    /// The number of episodes.
     pub episodes: u64,
-    /// How many of them are open.
+    /// The number of open episodes.
     pub open: u64,
-    /// How many were learned from.
+    /// The number of learned episodes.
     pub learned: u64,
-    /// How many ended with an outcome that is missing for good, in whole or in part.
+    /// The number of episodes whose outcome is missing for good, in whole or in part.
     pub missing: u64,
-    /// Why no decision of it has a certificate, if so.
+    /// Why its decisions have no certificate, if they have none.
     pub withheld: Option<String>,
     /// The sequence number of its last event.
     pub seq: u64,
@@ -43,10 +45,10 @@ pub struct StudyView {
 }
 
 impl StudyView {
-    /// For somebody who may or may not know of the shadow learners.
-    pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, ApiError> {
+    /// The study, with or without its shadow learners.
+    pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, Rejection> {
         let mut spec: Value = serde_json::from_str(&head.spec)
-            .map_err(|error| ApiError::internal(error.to_string()))?;
+            .map_err(|error| Rejection::internal(error.to_string()))?;
         if let (false, Value::Object(fields)) = (shadows, &mut spec) {
             fields.remove("shadow");
         }
@@ -67,12 +69,12 @@ impl StudyView {
     }
 }
 
-/// Studies.
+/// A list of studies.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StudyList {
     /// In the order of their names.
     pub studies: Vec<StudyView>,
-    /// What to ask for as `after` to see more, if there is more.
+    /// The value of `after` for the next page, if there is one.
     pub next: Option<String>,
 }
 
@@ -83,28 +85,28 @@ pub struct StepView {
     pub step: usize,
     /// The state, by name.
     pub state: String,
-    /// What was recommended there; `null` in an episode that was imported.
+    /// The decision; `null` in an imported episode.
     #[schema(value_type = Option<Decision>)]
     pub decision: Option<Box<RawValue>>,
-    /// What was done, by name; `null` where nothing was told yet.
+    /// The action that was taken, by name; `null` if the step is not recorded yet.
     pub action: Option<String>,
-    /// What was seen, by name.
+    /// The feedback that was observed, by name.
     pub feedback: Option<String>,
-    /// Whether something else had been recommended.
+    /// Whether another action was recommended.
     #[serde(rename = "override")]
     pub overridden: bool,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
-/// An outcome: `null` is what is not known.
+/// An outcome; `null` is an unknown value.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OutcomeView {
     /// The cost of every step but the last.
     pub costs: Vec<Option<f64>>,
     /// The terminal reward of every step.
     pub rewards: Vec<Option<f64>>,
-    /// Whether it was said that nothing more will come.
+    /// Whether it was declared final.
     #[serde(rename = "final")]
     pub last: bool,
 }
@@ -114,20 +116,20 @@ pub struct OutcomeView {
 pub struct EpisodeView {
     /// The study.
     pub study: String,
-    /// Its name.
+    /// The name.
     pub episode: String,
-    /// Where it stands.
+    /// The status.
     pub status: Status,
-    /// The step where it is, from 1.
+    /// The current step, from 1.
     pub step: usize,
-    /// The state where it is, by name.
+    /// The current state, by name.
     pub state: String,
-    /// Its steps; only where the whole episode is asked for.
+    /// The steps; only if a single episode is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<StepView>>,
-    /// What is known of its outcome, once it has ended; `null` for a token that is `blinded`.
+    /// The known outcome, once the episode has ended; `null` for a `blinded` token.
     pub outcome: Option<OutcomeView>,
-    /// Its place in the order of learning, from 0, once it was learned from.
+    /// The position in the learning order, from 0, once it is learned.
     pub learned: Option<u64>,
     /// Whether it was imported.
     pub imported: bool,
@@ -138,81 +140,86 @@ pub struct EpisodeView {
 }
 
 impl EpisodeView {
-    /// Without its steps. Whoever is blinded sees no outcome: estimates could be computed from many of them.
-    pub fn brief(study: &Study, case: &EpisodeRecord, blinded: bool) -> EpisodeView {
+    /// The episode without its steps. A blinded caller sees no outcome: estimates could be computed from many of them.
+    pub fn brief(study: &Study, episode: &EpisodeRecord, blinded: bool) -> EpisodeView {
         EpisodeView {
             study: study.name.clone(),
-            episode: case.id.clone(),
-            status: case.status(),
-            step: case.step(),
-            state: study.spec.states().name(case.state()).into_owned(),
+            episode: episode.id.clone(),
+            status: episode.status(),
+            step: episode.step(),
+            state: study.spec.states().name(episode.state()).into_owned(),
             steps: None,
-            outcome: case.end.as_ref().filter(|_| !blinded).map(|_| OutcomeView {
-                costs: case.outcome.costs.clone(),
-                rewards: case.outcome.rewards.clone(),
-                last: case.outcome.last,
-            }),
-            learned: case.place.filter(|_| !blinded),
-            imported: case.imported,
-            opened: case.opened,
-            touched: case.touched,
+            outcome: episode
+                .end
+                .as_ref()
+                .filter(|_| !blinded)
+                .map(|_| OutcomeView {
+                    costs: episode.outcome.costs.clone(),
+                    rewards: episode.outcome.rewards.clone(),
+                    last: episode.outcome.last,
+                }),
+            learned: episode.position.filter(|_| !blinded),
+            imported: episode.imported,
+            opened: episode.opened,
+            touched: episode.touched,
         }
     }
 
-    /// With its steps and their decisions.
-    pub fn whole(
+    /// The episode with its steps and decisions.
+    pub fn full(
         study: &Study,
-        case: &EpisodeRecord,
-        answers: Vec<Answer>,
+        episode: &EpisodeRecord,
+        decisions: Vec<StoredDecision>,
         blinded: bool,
-    ) -> Result<EpisodeView, ApiError> {
-        let broken = |error: serde_json::Error| ApiError::internal(format!("a decision: {error}"));
+    ) -> Result<EpisodeView, Rejection> {
+        let broken =
+            |error: serde_json::Error| Rejection::internal(format!("a recorded decision: {error}"));
         let spec = &study.spec;
-        let steps = case.states.iter().enumerate().map(|(i, &x)| {
-            let answer = answers.iter().find(|answer| answer.step as usize == i + 1);
-            let decision = match answer {
+        let steps = episode.states.iter().enumerate().map(|(i, &x)| {
+            let stored = decisions.iter().find(|it| it.step as usize == i + 1);
+            let decision = match stored {
                 None => None,
-                Some(answer) if blinded => {
-                    let advice: Advice = serde_json::from_str(&answer.text).map_err(broken)?;
+                Some(stored) if blinded => {
+                    let advice: Advice = serde_json::from_str(&stored.text).map_err(broken)?;
                     Some(serde_json::value::to_raw_value(&advice).map_err(broken)?)
                 }
-                Some(answer) => Some(RawValue::from_string(answer.text.clone()).map_err(broken)?),
+                Some(stored) => Some(RawValue::from_string(stored.text.clone()).map_err(broken)?),
             };
-            let told = case.steps.get(i);
-            let end = case.end.as_ref().filter(|_| i + 1 == case.step());
+            let step = episode.steps.get(i);
+            let end = episode.end.as_ref().filter(|_| i + 1 == episode.step());
             let stopped = end.filter(|end| !end.abandoned).map(|_| "stop".to_owned());
             Ok(StepView {
                 step: i + 1,
                 state: spec.states().name(x).into_owned(),
                 decision,
-                action: told
-                    .map(|told| spec.actions().name(told.action).into_owned())
+                action: step
+                    .map(|step| spec.actions().name(step.action).into_owned())
                     .or(stopped),
-                feedback: told.map(|told| spec.feedbacks().name(told.feedback).into_owned()),
-                overridden: told.is_some_and(|told| told.overridden)
+                feedback: step.map(|step| spec.feedbacks().name(step.feedback).into_owned()),
+                overridden: step.is_some_and(|step| step.overridden)
                     || end.is_some_and(|end| end.overridden),
-                reason: told
-                    .and_then(|told| told.reason.clone())
+                reason: step
+                    .and_then(|step| step.reason.clone())
                     .or_else(|| end.and_then(|end| end.reason.clone())),
             })
         });
         Ok(EpisodeView {
-            steps: Some(steps.collect::<Result<_, ApiError>>()?),
-            ..EpisodeView::brief(study, case, blinded)
+            steps: Some(steps.collect::<Result<_, Rejection>>()?),
+            ..EpisodeView::brief(study, episode, blinded)
         })
     }
 }
 
-/// Episodes.
+/// A list of episodes.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EpisodeList {
     /// In the order of their names, without their steps.
     pub episodes: Vec<EpisodeView>,
-    /// What to ask for as `after` to see more, if there is more.
+    /// The value of `after` for the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// What is known of one action in one step and state.
+/// The estimate of one action in one step and state.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct EstimateRow {
     /// The step, from 1.
@@ -221,53 +228,53 @@ pub struct EstimateRow {
     pub state: String,
     /// The action by name, or `stop`.
     pub action: String,
-    /// How often its gain was observed.
+    /// The number of observations.
     pub count: u64,
     /// The sample mean of its gain.
     pub mean: f64,
-    /// How far that may be off; `null` where that is infinite or not said.
+    /// The confidence width; `null` if it is infinite or the learner has none.
     pub width: Option<f64>,
-    /// What it is compared by; `null` where that is infinite or not said.
+    /// The index that actions are compared by; `null` if it is infinite or the learner has none.
     pub index: Option<f64>,
 }
 
-/// What a study knows.
+/// The estimates of a study.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct Estimates {
     /// The study.
     pub study: String,
-    /// Who recommends.
+    /// The learner.
     pub learner: String,
-    /// The sequence number of the last event that it knows of.
+    /// The sequence number of the last event that is included.
     pub as_of: u64,
     /// The hash of that event.
     pub hash: String,
-    /// How many episodes were learned from.
+    /// The number of learned episodes.
     pub learned: u64,
-    /// Every step, state and action that was observed.
+    /// One row for every observed step, state and action.
     pub estimates: Vec<EstimateRow>,
 }
 
 impl Estimates {
-    /// What a study knows.
-    pub fn of(board: &mut StudyState) -> Estimates {
-        let (study, mind) = (board.study.clone(), &mut board.mind);
+    /// The estimates in a state.
+    pub fn of(state: &mut StudyState) -> Estimates {
+        let (study, learners) = (state.study.clone(), &mut state.learners);
         let spec = &study.spec;
-        let rows = mind.cells().into_iter().map(|cell| {
-            let (t, x, a) = (cell.t as usize, cell.x as usize, cell.a as usize);
+        let rows = learners.gain_sums().into_iter().map(|gains| {
+            let (t, x, a) = (gains.t as usize, gains.x as usize, gains.a as usize);
             let action = if a < spec.actions().len() {
                 Action::Continue(a)
             } else {
                 Action::Stop
             };
-            let known = mind.candidate(t, x, action);
+            let known = learners.candidate(t, x, action);
             let finite = |value: f64| Some(value).filter(|value| value.is_finite());
             EstimateRow {
-                step: cell.t,
+                step: gains.t,
                 state: spec.states().name(x).into_owned(),
                 action: spec.action_name(action).into_owned(),
-                count: known.map_or(cell.count, |known| known.count),
-                mean: known.map_or(cell.sum / cell.count as f64, |known| known.mean),
+                count: known.map_or(gains.count, |known| known.count),
+                mean: known.map_or(gains.sum / gains.count as f64, |known| known.mean),
                 width: known.and_then(|known| finite(known.width)),
                 index: known.and_then(|known| finite(known.index)),
             }
@@ -276,9 +283,9 @@ impl Estimates {
         Estimates {
             study: study.name.clone(),
             learner: study.learner.label().into(),
-            as_of: board.head.seq,
-            hash: board.head.hash.clone(),
-            learned: board.head.learned,
+            as_of: state.head.seq,
+            hash: state.head.hash.clone(),
+            learned: state.head.learned,
             estimates,
         }
     }
@@ -287,14 +294,51 @@ impl Estimates {
 /// A decision recomputed from the log.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayView {
-    /// Whether it is what was recorded, byte for byte.
+    /// Whether both are equal byte for byte.
     pub equal: bool,
-    /// As it was recorded.
+    /// The recorded decision.
     #[schema(value_type = Decision)]
     pub recorded: Box<RawValue>,
-    /// As it comes out of the log.
+    /// The recomputed decision.
     #[schema(value_type = Decision)]
     pub recomputed: Box<RawValue>,
     /// The fields that differ, as JSON pointers.
     pub differs: Vec<String>,
+}
+
+impl ReplayView {
+    /// Compares two decisions.
+    pub fn new(recorded: String, recomputed: String) -> Result<ReplayView, Rejection> {
+        let raw = |text| {
+            RawValue::from_string(text).map_err(|error| Rejection::internal(error.to_string()))
+        };
+        Ok(ReplayView {
+            equal: recorded == recomputed,
+            differs: differences(&recorded, &recomputed),
+            recorded: raw(recorded)?,
+            recomputed: raw(recomputed)?,
+        })
+    }
+}
+
+/// The JSON pointers of the fields in which two objects differ.
+fn differences(one: &str, other: &str) -> Vec<String> {
+    fn collect(one: &Value, other: &Value, at: String, pointers: &mut Vec<String>) {
+        match (one, other) {
+            (Value::Object(one), Value::Object(other)) => {
+                let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+                for key in keys {
+                    let value =
+                        |map: &Map<String, Value>| map.get(key).cloned().unwrap_or_default();
+                    collect(&value(one), &value(other), format!("{at}/{key}"), pointers);
+                }
+            }
+            (one, other) if one != other => pointers.push(at),
+            _ => {}
+        }
+    }
+    let read = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let mut pointers = Vec::new();
+    collect(&read(one), &read(other), String::new(), &mut pointers);
+    pointers
 }

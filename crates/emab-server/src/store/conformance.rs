@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Answer, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+use super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
 use crate::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use crate::domain::event::{Record, sha256};
 
@@ -97,22 +97,22 @@ fn event(seq: u64) -> Record {
     )
 }
 
-fn answer(episode: &str, step: u32) -> Answer {
-    Answer {
+fn decision(episode: &str, step: u32) -> StoredDecision {
+    StoredDecision {
         episode: episode.into(),
         step,
         text: format!(r#"{{"step":{step} , "gain":1.10,"gain":1e2,"odd":"\u0000"}}"#),
     }
 }
 
-fn lesson(place: u64) -> LearnedEpisode {
-    let mut bytes = place.to_le_bytes().to_vec();
+fn learned(position: u64) -> LearnedEpisode {
+    let mut bytes = position.to_le_bytes().to_vec();
     bytes.extend(f64::NAN.to_le_bytes());
-    LearnedEpisode { place, bytes }
+    LearnedEpisode { position, bytes }
 }
 
-fn cell(t: u32, x: u32, a: u32, sum: f64) -> Cell {
-    Cell {
+fn gains(t: u32, x: u32, a: u32, sum: f64) -> GainSum {
+    GainSum {
         t,
         x,
         a,
@@ -122,7 +122,7 @@ fn cell(t: u32, x: u32, a: u32, sum: f64) -> Cell {
 }
 
 /// An open episode at a step.
-fn case(id: &str, step: usize) -> EpisodeRecord {
+fn episode(id: &str, step: usize) -> EpisodeRecord {
     let told = Step {
         action: 1,
         feedback: 2,
@@ -136,7 +136,7 @@ fn case(id: &str, step: usize) -> EpisodeRecord {
         recommended: step.is_multiple_of(2).then_some(3),
         end: None,
         outcome: Outcome::default(),
-        place: None,
+        position: None,
         opened: 1,
         touched: 2,
         given: Vec::new(),
@@ -145,19 +145,19 @@ fn case(id: &str, step: usize) -> EpisodeRecord {
 }
 
 /// The same, stopped, learned from, with numbers that are easily spoilt.
-fn ended(mut case: EpisodeRecord) -> EpisodeRecord {
-    case.end = Some(End {
+fn ended(mut episode: EpisodeRecord) -> EpisodeRecord {
+    episode.end = Some(End {
         abandoned: false,
         overridden: true,
         reason: Some("enough".into()),
     });
-    case.outcome = Outcome {
+    episode.outcome = Outcome {
         costs: vec![Some(0.1 + 0.2), None, Some(-0.0)],
         rewards: vec![Some(5e-324), Some(1.797_693_134_862_315_7e308), None],
         last: true,
     };
-    case.place = Some(7);
-    case
+    episode.position = Some(7);
+    episode
 }
 
 fn studies_are_kept(open: Open<'_>, prefix: &str) {
@@ -232,63 +232,69 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
     let mut head = create(&mut *store, prefix, "rows");
     let changes = Changes {
         events: (1..=3).map(event).collect(),
-        cases: vec![
-            case("b", 1),
-            ended(case("a", 2)),
-            case("c", 3),
-            ended(case("d", 3)),
+        episodes: vec![
+            episode("b", 1),
+            ended(episode("a", 2)),
+            episode("c", 3),
+            ended(episode("d", 3)),
         ],
-        answers: vec![answer("a", 2), answer("a", 10), answer("a", 1)],
-        lessons: vec![
-            lesson(1),
-            lesson(0),
+        decisions: vec![decision("a", 2), decision("a", 10), decision("a", 1)],
+        learned_episodes: vec![
+            learned(1),
+            learned(0),
             LearnedEpisode {
-                place: 2,
+                position: 2,
                 bytes: (0..=255).collect(),
             },
             LearnedEpisode {
-                place: 3,
+                position: 3,
                 bytes: Vec::new(),
             },
         ],
-        cells: vec![
-            cell(2, 1, 0, 0.5),
-            cell(1, 300, 2, 0.25),
-            cell(1, 20, 9, 1.0),
+        gain_sums: vec![
+            gains(2, 1, 0, 0.5),
+            gains(1, 300, 2, 0.25),
+            gains(1, 20, 9, 1.0),
         ],
     };
     head.seq = 3;
     let expect = |store: &mut dyn Store| {
         assert_eq!(must(store.events(head.key, 0, 10)), changes.events);
-        let mut found = must(store.cases(head.key, &["a", "none", "d", "b", "a"]));
+        let mut found = must(store.episodes(head.key, &["a", "none", "d", "b", "a"]));
         found.sort_by(|one, other| one.id.cmp(&other.id));
         assert_eq!(
             found,
-            [1, 0, 3].map(|place| changes.cases[place].clone()),
+            [1, 0, 3].map(|position| changes.episodes[position].clone()),
             "each that there is, once"
         );
-        assert_eq!(must(store.cases(head.key, &[])), Vec::new());
-        let found = must(store.cases_after(head.key, "", false, 10));
+        assert_eq!(must(store.episodes(head.key, &[])), Vec::new());
+        let found = must(store.episodes_after(head.key, "", false, 10));
         assert_eq!(
             found,
-            [1, 0, 2, 3].map(|place| changes.cases[place].clone())
+            [1, 0, 2, 3].map(|position| changes.episodes[position].clone())
         );
-        let found = must(store.cases_after(head.key, "", true, 10));
-        assert_eq!(found, [0, 2].map(|place| changes.cases[place].clone()));
-        let found = must(store.answers(head.key, "a"));
-        assert_eq!(found, [2, 0, 1].map(|place| changes.answers[place].clone()));
-        assert_eq!(must(store.answers(head.key, "b")), Vec::new());
-        let all = must(store.answers_after(head.key, None, 10));
+        let found = must(store.episodes_after(head.key, "", true, 10));
+        assert_eq!(
+            found,
+            [0, 2].map(|position| changes.episodes[position].clone())
+        );
+        let found = must(store.decisions(head.key, "a"));
+        assert_eq!(
+            found,
+            [2, 0, 1].map(|position| changes.decisions[position].clone())
+        );
+        assert_eq!(must(store.decisions(head.key, "b")), Vec::new());
+        let all = must(store.decisions_after(head.key, None, 10));
         assert_eq!(all, found);
-        let rest = must(store.answers_after(head.key, Some(("a", 2)), 10));
+        let rest = must(store.decisions_after(head.key, Some(("a", 2)), 10));
         assert_eq!(rest, found[2..]);
-        let found = must(store.lessons(head.key, 0, 10));
+        let found = must(store.learned_episodes(head.key, 0, 10));
         assert_eq!(
             found,
-            [1, 0, 2, 3].map(|place| changes.lessons[place].clone())
+            [1, 0, 2, 3].map(|position| changes.learned_episodes[position].clone())
         );
-        let found = must(store.cells(head.key, None, 10));
-        assert_eq!(found, [2, 1, 0].map(|place| changes.cells[place]));
+        let found = must(store.gain_sums(head.key, None, 10));
+        assert_eq!(found, [2, 1, 0].map(|position| changes.gain_sums[position]));
     };
     // Inside of the transaction, after it, and from elsewhere.
     must(store.begin());
@@ -302,7 +308,7 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
     let long = "é".repeat(1 << 20);
     let changes = Changes {
         events: vec![Record::new(4, long.clone())],
-        answers: vec![Answer {
+        decisions: vec![StoredDecision {
             episode: "long".into(),
             step: 1,
             text: long.clone(),
@@ -312,87 +318,93 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
     let mut store = open();
     put(&mut *store, &head, &changes);
     assert_eq!(must(store.events(head.key, 3, 1)), changes.events);
-    assert_eq!(must(store.answers(head.key, "long")), changes.answers);
+    assert_eq!(must(store.decisions(head.key, "long")), changes.decisions);
 }
 
 fn rows_are_replaced(open: Open<'_>, prefix: &str) {
     let mut store = open();
     let head = create(&mut *store, prefix, "replaced");
     let old = Changes {
-        cases: vec![case("a", 1), case("b", 1), case("c", 1)],
-        lessons: vec![lesson(0), lesson(1)],
-        cells: vec![cell(1, 0, 0, 0.5), cell(1, 0, 1, 0.5)],
+        episodes: vec![episode("a", 1), episode("b", 1), episode("c", 1)],
+        learned_episodes: vec![learned(0), learned(1)],
+        gain_sums: vec![gains(1, 0, 0, 0.5), gains(1, 0, 1, 0.5)],
         ..Changes::default()
     };
     put(&mut *store, &head, &old);
-    let mut counted = cell(1, 0, 1, -7.5);
+    let mut counted = gains(1, 0, 1, -7.5);
     counted.count = 12;
     let new = Changes {
-        cases: vec![ended(case("b", 3)), case("d", 1)],
-        lessons: vec![LearnedEpisode {
-            place: 0,
+        episodes: vec![ended(episode("b", 3)), episode("d", 1)],
+        learned_episodes: vec![LearnedEpisode {
+            position: 0,
             bytes: b"other".to_vec(),
         }],
-        cells: vec![counted, cell(1, 0, 2, 0.5)],
+        gain_sums: vec![counted, gains(1, 0, 2, 0.5)],
         ..Changes::default()
     };
     put(&mut *store, &head, &new);
-    let found = must(store.cases_after(head.key, "", false, 10));
-    let (a, c) = (old.cases[0].clone(), old.cases[2].clone());
-    let (b, d) = (new.cases[0].clone(), new.cases[1].clone());
+    let found = must(store.episodes_after(head.key, "", false, 10));
+    let (a, c) = (old.episodes[0].clone(), old.episodes[2].clone());
+    let (b, d) = (new.episodes[0].clone(), new.episodes[1].clone());
     assert_eq!(found, [a.clone(), b, c.clone(), d.clone()]);
-    let found = must(store.cases_after(head.key, "", true, 10));
+    let found = must(store.episodes_after(head.key, "", true, 10));
     assert_eq!(found, [a, c, d]);
-    let found = must(store.lessons(head.key, 0, 10));
-    assert_eq!(found, [new.lessons[0].clone(), old.lessons[1].clone()]);
-    let found = must(store.cells(head.key, None, 10));
-    assert_eq!(found, [old.cells[0], counted, new.cells[1]]);
+    let found = must(store.learned_episodes(head.key, 0, 10));
+    assert_eq!(
+        found,
+        [
+            new.learned_episodes[0].clone(),
+            old.learned_episodes[1].clone()
+        ]
+    );
+    let found = must(store.gain_sums(head.key, None, 10));
+    assert_eq!(found, [old.gain_sums[0], counted, new.gain_sums[1]]);
 
     // Twice in one transaction: the last one stays.
     must(store.begin());
     for step in 1..4 {
         let changes = Changes {
-            cases: vec![case("e", step)],
+            episodes: vec![episode("e", step)],
             ..Changes::default()
         };
         must(store.write(&head, &changes));
     }
     must(store.commit());
-    assert_eq!(must(store.cases(head.key, &["e"])), [case("e", 3)]);
+    assert_eq!(must(store.episodes(head.key, &["e"])), [episode("e", 3)]);
 }
 
 fn the_decision_follows_the_episode(open: Open<'_>, prefix: &str) {
     let mut store = open();
     let head = create(&mut *store, prefix, "decision");
-    let none = must(store.answer(head.key, "a", None));
+    let none = must(store.decision(head.key, "a", None));
     assert_eq!(none, None, "there is no such episode");
     for step in 1..=3_u32 {
         let changes = Changes {
-            cases: vec![case("a", step as usize)],
-            answers: vec![answer("a", step)],
+            episodes: vec![episode("a", step as usize)],
+            decisions: vec![decision("a", step)],
             ..Changes::default()
         };
         put(&mut *store, &head, &changes);
-        let now = must(store.answer(head.key, "a", None));
-        assert_eq!(now, Some(answer("a", step)));
-        let first = must(store.answer(head.key, "a", Some(1)));
-        assert_eq!(first, Some(answer("a", 1)));
-        assert_eq!(must(store.answer(head.key, "a", Some(step + 1))), None);
+        let now = must(store.decision(head.key, "a", None));
+        assert_eq!(now, Some(decision("a", step)));
+        let first = must(store.decision(head.key, "a", Some(1)));
+        assert_eq!(first, Some(decision("a", 1)));
+        assert_eq!(must(store.decision(head.key, "a", Some(step + 1))), None);
     }
     // An end is no step; and an episode that came from the past was never asked about.
-    let mut past = ended(case("past", 2));
+    let mut past = ended(episode("past", 2));
     past.imported = true;
     let changes = Changes {
-        cases: vec![ended(case("a", 3)), past, case("further", 2)],
-        answers: vec![answer("further", 1)],
+        episodes: vec![ended(episode("a", 3)), past, episode("further", 2)],
+        decisions: vec![decision("further", 1)],
         ..Changes::default()
     };
     put(&mut *store, &head, &changes);
-    let now = must(store.answer(head.key, "a", None));
-    assert_eq!(now, Some(answer("a", 3)));
-    assert_eq!(must(store.answer(head.key, "past", None)), None);
-    assert_eq!(must(store.answer(head.key, "further", None)), None);
-    assert_eq!(must(store.answer(head.key, "a", Some(u32::MAX))), None);
+    let now = must(store.decision(head.key, "a", None));
+    assert_eq!(now, Some(decision("a", 3)));
+    assert_eq!(must(store.decision(head.key, "past", None)), None);
+    assert_eq!(must(store.decision(head.key, "further", None)), None);
+    assert_eq!(must(store.decision(head.key, "a", Some(u32::MAX))), None);
 }
 
 fn studies_are_apart(open: Open<'_>, prefix: &str) {
@@ -402,20 +414,20 @@ fn studies_are_apart(open: Open<'_>, prefix: &str) {
     assert_ne!(one.key, two.key);
     let changes = Changes {
         events: vec![event(1)],
-        cases: vec![case("a", 1)],
-        answers: vec![answer("a", 1)],
-        lessons: vec![lesson(0)],
-        cells: vec![cell(1, 0, 0, 0.5)],
+        episodes: vec![episode("a", 1)],
+        decisions: vec![decision("a", 1)],
+        learned_episodes: vec![learned(0)],
+        gain_sums: vec![gains(1, 0, 0, 0.5)],
     };
     put(&mut *store, &one, &changes);
     assert_eq!(must(store.events(two.key, 0, 10)), Vec::new());
-    assert_eq!(must(store.cases(two.key, &["a"])), Vec::new());
-    assert_eq!(must(store.cases_after(two.key, "", true, 9)), Vec::new());
-    assert_eq!(must(store.answer(two.key, "a", None)), None);
-    assert_eq!(must(store.answer(two.key, "a", Some(1))), None);
-    assert_eq!(must(store.answers(two.key, "a")), Vec::new());
-    assert_eq!(must(store.lessons(two.key, 0, 10)), Vec::new());
-    assert_eq!(must(store.cells(two.key, None, 10)), Vec::new());
+    assert_eq!(must(store.episodes(two.key, &["a"])), Vec::new());
+    assert_eq!(must(store.episodes_after(two.key, "", true, 9)), Vec::new());
+    assert_eq!(must(store.decision(two.key, "a", None)), None);
+    assert_eq!(must(store.decision(two.key, "a", Some(1))), None);
+    assert_eq!(must(store.decisions(two.key, "a")), Vec::new());
+    assert_eq!(must(store.learned_episodes(two.key, 0, 10)), Vec::new());
+    assert_eq!(must(store.gain_sums(two.key, None, 10)), Vec::new());
     // The same keys in another study, and both in one transaction.
     must(store.begin());
     must(store.write(&two, &changes));
@@ -457,19 +469,19 @@ fn names_may_be_strange(open: Open<'_>, prefix: &str) {
     let head = create(&mut *store, prefix, "strange");
     names.sort();
     let changes = Changes {
-        cases: names.iter().map(|name| case(name, 2)).collect(),
-        answers: names.iter().map(|name| answer(name, 2)).collect(),
+        episodes: names.iter().map(|name| episode(name, 2)).collect(),
+        decisions: names.iter().map(|name| decision(name, 2)).collect(),
         ..Changes::default()
     };
     put(&mut *store, &head, &changes);
-    let found = must(store.cases_after(head.key, "", false, 100));
-    assert_eq!(found, changes.cases);
+    let found = must(store.episodes_after(head.key, "", false, 100));
+    assert_eq!(found, changes.episodes);
     for name in &names {
-        let found = must(store.cases(head.key, &[name]));
-        assert_eq!(found, [case(name, 2)]);
-        let found = must(store.answer(head.key, name, None));
-        assert_eq!(found, Some(answer(name, 2)));
-        assert_eq!(must(store.answers(head.key, name)), [answer(name, 2)]);
+        let found = must(store.episodes(head.key, &[name]));
+        assert_eq!(found, [episode(name, 2)]);
+        let found = must(store.decision(head.key, name, None));
+        assert_eq!(found, Some(decision(name, 2)));
+        assert_eq!(must(store.decisions(head.key, name)), [decision(name, 2)]);
     }
 }
 
@@ -499,19 +511,19 @@ fn numbers_are_exact(open: Open<'_>, prefix: &str) {
         -f64::NAN,
         f64::from_bits(0x7ff0_0000_0000_0001),
     ];
-    let cells: Vec<Cell> = (0_u32..)
+    let gain_sums: Vec<GainSum> = (0_u32..)
         .zip(sums)
-        .map(|(a, sum)| cell(1, 0, a, sum))
+        .map(|(a, sum)| gains(1, 0, a, sum))
         .collect();
     let changes = Changes {
-        cells,
+        gain_sums,
         ..Changes::default()
     };
     // Once as new rows, once over them.
     for _ in 0..2 {
         put(&mut *store, &head, &changes);
-        let found = must(open().cells(head.key, None, 100));
-        let found: Vec<u64> = found.iter().map(|cell| cell.sum.to_bits()).collect();
+        let found = must(open().gain_sums(head.key, None, 100));
+        let found: Vec<u64> = found.iter().map(|gains| gains.sum.to_bits()).collect();
         assert_eq!(found, sums.map(f64::to_bits));
     }
 }
@@ -520,29 +532,32 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
     let mut store = open();
     let head = create(&mut *store, prefix, "wrap");
     let most = i64::MAX.unsigned_abs();
-    let mut large = cell(u32::MAX, u32::MAX, u32::MAX, 0.0);
+    let mut large = gains(u32::MAX, u32::MAX, u32::MAX, 0.0);
     large.count = most;
     let changes = Changes {
         events: vec![event(most)],
-        answers: vec![answer("a", u32::MAX)],
-        lessons: vec![lesson(most)],
-        cells: vec![large],
+        decisions: vec![decision("a", u32::MAX)],
+        learned_episodes: vec![learned(most)],
+        gain_sums: vec![large],
         ..Changes::default()
     };
     put(&mut *store, &head, &changes);
     assert_eq!(must(store.events(head.key, most - 1, 9)), changes.events);
-    let found = must(store.answer(head.key, "a", Some(u32::MAX)));
-    assert_eq!(found.as_ref(), changes.answers.first());
-    assert_eq!(must(store.lessons(head.key, most, 9)), changes.lessons);
-    assert_eq!(must(store.cells(head.key, None, 9)), changes.cells);
+    let found = must(store.decision(head.key, "a", Some(u32::MAX)));
+    assert_eq!(found.as_ref(), changes.decisions.first());
+    assert_eq!(
+        must(store.learned_episodes(head.key, most, 9)),
+        changes.learned_episodes
+    );
+    assert_eq!(must(store.gain_sums(head.key, None, 9)), changes.gain_sums);
     let last = Some((u32::MAX, u32::MAX, u32::MAX));
-    assert_eq!(must(store.cells(head.key, last, 9)), Vec::new());
+    assert_eq!(must(store.gain_sums(head.key, last, 9)), Vec::new());
     // After what cannot be there is nothing.
     for after in [most, most + 1, u64::MAX] {
         assert_eq!(must(store.events(head.key, after, 9)), Vec::new());
     }
     for from in [most + 1, u64::MAX] {
-        assert_eq!(must(store.lessons(head.key, from, 9)), Vec::new());
+        assert_eq!(must(store.learned_episodes(head.key, from, 9)), Vec::new());
     }
 
     // Beyond half of the range a store may refuse, but not write something else.
@@ -561,14 +576,14 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
         (
             head.clone(),
             Changes {
-                lessons: vec![lesson(u64::MAX)],
+                learned_episodes: vec![learned(u64::MAX)],
                 ..Changes::default()
             },
         ),
         (
             head.clone(),
             Changes {
-                cells: vec![counted],
+                gain_sums: vec![counted],
                 ..Changes::default()
             },
         ),
@@ -579,10 +594,10 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
         if store.write(&head, &more).is_ok() {
             let events = must(store.events(head.key, most, 9));
             assert_eq!(events, more.events);
-            let lessons = must(store.lessons(head.key, most + 1, 9));
-            assert_eq!(lessons, more.lessons);
-            if !more.cells.is_empty() {
-                assert_eq!(must(store.cells(head.key, None, 9)), more.cells);
+            let learned_episodes = must(store.learned_episodes(head.key, most + 1, 9));
+            assert_eq!(learned_episodes, more.learned_episodes);
+            if !more.gain_sums.is_empty() {
+                assert_eq!(must(store.gain_sums(head.key, None, 9)), more.gain_sums);
             }
             assert_eq!(must(store.head(&head.name)), Some(head));
         }
@@ -604,42 +619,45 @@ fn limits_are_kept(open: Open<'_>, prefix: &str) {
     let ids = ["a", "b", "c", "d", "e"];
     let changes = Changes {
         events: (1..=5).map(event).collect(),
-        cases: ids.map(|id| case(id, 1)).to_vec(),
-        answers: Vec::new(),
-        lessons: (0..5).map(lesson).collect(),
-        cells: (0..5).map(|x| cell(1 + x / 2, x, 0, 0.5)).collect(),
+        episodes: ids.map(|id| episode(id, 1)).to_vec(),
+        decisions: Vec::new(),
+        learned_episodes: (0..5).map(learned).collect(),
+        gain_sums: (0..5).map(|x| gains(1 + x / 2, x, 0, 0.5)).collect(),
     };
     put(&mut *store, &head, &changes);
     for (limit, count) in [(0, 0), (1, 1), (3, 3), (5, 5), (6, 5), (usize::MAX, 5)] {
         let events = must(store.events(head.key, 0, limit));
         assert_eq!(events, changes.events[..count]);
         for open in [false, true] {
-            let cases = must(store.cases_after(head.key, "", open, limit));
-            assert_eq!(cases, changes.cases[..count]);
+            let episodes = must(store.episodes_after(head.key, "", open, limit));
+            assert_eq!(episodes, changes.episodes[..count]);
         }
-        let lessons = must(store.lessons(head.key, 0, limit));
-        assert_eq!(lessons, changes.lessons[..count]);
-        let cells = must(store.cells(head.key, None, limit));
-        assert_eq!(cells, changes.cells[..count]);
+        let learned_episodes = must(store.learned_episodes(head.key, 0, limit));
+        assert_eq!(learned_episodes, changes.learned_episodes[..count]);
+        let gain_sums = must(store.gain_sums(head.key, None, limit));
+        assert_eq!(gain_sums, changes.gain_sums[..count]);
     }
     // After is after, from is from.
     for (start, id) in ids.iter().enumerate() {
         let next = start + 1;
         let events = must(store.events(head.key, start as u64, 2));
         assert_eq!(events, changes.events[start..5.min(start + 2)]);
-        let cases = must(store.cases_after(head.key, id, true, 2));
-        assert_eq!(cases, changes.cases[next..5.min(next + 2)]);
-        let lessons = must(store.lessons(head.key, start as u64, 2));
-        assert_eq!(lessons, changes.lessons[start..5.min(start + 2)]);
-        let Cell { t, x, a, .. } = changes.cells[start];
-        let cells = must(store.cells(head.key, Some((t, x, a)), 2));
-        assert_eq!(cells, changes.cells[next..5.min(next + 2)]);
+        let episodes = must(store.episodes_after(head.key, id, true, 2));
+        assert_eq!(episodes, changes.episodes[next..5.min(next + 2)]);
+        let learned_episodes = must(store.learned_episodes(head.key, start as u64, 2));
+        assert_eq!(
+            learned_episodes,
+            changes.learned_episodes[start..5.min(start + 2)]
+        );
+        let GainSum { t, x, a, .. } = changes.gain_sums[start];
+        let gain_sums = must(store.gain_sums(head.key, Some((t, x, a)), 2));
+        assert_eq!(gain_sums, changes.gain_sums[next..5.min(next + 2)]);
     }
     // And what one is after need not be there.
-    let cases = must(store.cases_after(head.key, "bb", false, 1));
-    assert_eq!(cases, changes.cases[2..3]);
-    let cells = must(store.cells(head.key, Some((1, u32::MAX, 9)), 1));
-    assert_eq!(cells, changes.cells[2..3]);
+    let episodes = must(store.episodes_after(head.key, "bb", false, 1));
+    assert_eq!(episodes, changes.episodes[2..3]);
+    let gain_sums = must(store.gain_sums(head.key, Some((1, u32::MAX, 9)), 1));
+    assert_eq!(gain_sums, changes.gain_sums[2..3]);
 }
 
 fn nothing_is_there_twice(open: Open<'_>, prefix: &str) {
@@ -649,17 +667,17 @@ fn nothing_is_there_twice(open: Open<'_>, prefix: &str) {
         events: seqs.iter().copied().map(event).collect(),
         ..Changes::default()
     };
-    let answers = |steps: &[u32]| Changes {
-        answers: steps.iter().map(|&step| answer("an-id", step)).collect(),
+    let decisions = |steps: &[u32]| Changes {
+        decisions: steps.iter().map(|&step| decision("an-id", step)).collect(),
         ..Changes::default()
     };
     put(&mut *store, &head, &events(&[7001]));
-    put(&mut *store, &head, &answers(&[7002]));
+    put(&mut *store, &head, &decisions(&[7002]));
     let planted: [(Changes, &[&str]); 4] = [
         (events(&[7003, 7001]), &["7001"]),
         (events(&[7004, 7004]), &["7004"]),
-        (answers(&[7003, 7002]), &["an-id", "7002"]),
-        (answers(&[7004, 7004]), &["an-id", "7004"]),
+        (decisions(&[7003, 7002]), &["an-id", "7002"]),
+        (decisions(&[7004, 7004]), &["an-id", "7004"]),
     ];
     for (changes, named) in planted {
         must(store.begin());
@@ -671,8 +689,8 @@ fn nothing_is_there_twice(open: Open<'_>, prefix: &str) {
         );
         store.rollback();
         assert_eq!(must(store.events(head.key, 0, 10)), [event(7001)]);
-        let found = must(store.answers(head.key, "an-id"));
-        assert_eq!(found, [answer("an-id", 7002)]);
+        let found = must(store.decisions(head.key, "an-id"));
+        assert_eq!(found, [decision("an-id", 7002)]);
     }
     // A study that is not there has nothing to write to.
     let mut absent = head.clone();
@@ -691,24 +709,24 @@ fn what_is_taken_back_is_gone(open: Open<'_>, prefix: &str) {
     let head = create(&mut *store, prefix, "back");
     let old = Changes {
         events: vec![event(1)],
-        cases: vec![case("a", 1)],
-        answers: vec![answer("a", 1)],
-        lessons: vec![lesson(0)],
-        cells: vec![cell(1, 0, 0, 0.5)],
+        episodes: vec![episode("a", 1)],
+        decisions: vec![decision("a", 1)],
+        learned_episodes: vec![learned(0)],
+        gain_sums: vec![gains(1, 0, 0, 0.5)],
     };
     put(&mut *store, &head, &old);
     let new = Changes {
         events: vec![event(2)],
-        cases: vec![ended(case("a", 2)), case("b", 1)],
-        answers: vec![answer("a", 2)],
-        lessons: vec![
+        episodes: vec![ended(episode("a", 2)), episode("b", 1)],
+        decisions: vec![decision("a", 2)],
+        learned_episodes: vec![
             LearnedEpisode {
-                place: 0,
+                position: 0,
                 bytes: Vec::new(),
             },
-            lesson(1),
+            learned(1),
         ],
-        cells: vec![cell(1, 0, 0, 0.75), cell(1, 0, 1, 0.5)],
+        gain_sums: vec![gains(1, 0, 0, 0.75), gains(1, 0, 1, 0.5)],
     };
     let mut later = head.clone();
     later.seq = 2;
@@ -724,13 +742,16 @@ fn what_is_taken_back_is_gone(open: Open<'_>, prefix: &str) {
         assert_eq!(must(store.head(&fresh.name)), None);
         assert_eq!(must(store.head(&head.name)).as_ref(), Some(&head));
         assert_eq!(must(store.events(head.key, 0, 10)), old.events);
-        let cases = must(store.cases_after(head.key, "", false, 10));
-        assert_eq!(cases, old.cases);
-        let cases = must(store.cases_after(head.key, "", true, 10));
-        assert_eq!(cases, old.cases);
-        assert_eq!(must(store.answers(head.key, "a")), old.answers);
-        assert_eq!(must(store.lessons(head.key, 0, 10)), old.lessons);
-        assert_eq!(must(store.cells(head.key, None, 10)), old.cells);
+        let episodes = must(store.episodes_after(head.key, "", false, 10));
+        assert_eq!(episodes, old.episodes);
+        let episodes = must(store.episodes_after(head.key, "", true, 10));
+        assert_eq!(episodes, old.episodes);
+        assert_eq!(must(store.decisions(head.key, "a")), old.decisions);
+        assert_eq!(
+            must(store.learned_episodes(head.key, 0, 10)),
+            old.learned_episodes
+        );
+        assert_eq!(must(store.gain_sums(head.key, None, 10)), old.gain_sums);
     }
     // The same again now succeeds.
     must(store.begin());
@@ -752,10 +773,10 @@ fn what_is_not_committed_is_not_seen(open: Open<'_>, prefix: &str) {
     assert_eq!(must(elsewhere.head(&head.name)).as_ref(), Some(&head));
     let changes = Changes {
         events: vec![event(1)],
-        cases: vec![case("a", 1)],
-        answers: vec![answer("a", 1)],
-        lessons: vec![lesson(0)],
-        cells: vec![cell(1, 0, 0, 0.5)],
+        episodes: vec![episode("a", 1)],
+        decisions: vec![decision("a", 1)],
+        learned_episodes: vec![learned(0)],
+        gain_sums: vec![gains(1, 0, 0, 0.5)],
     };
     let mut later = head.clone();
     later.seq = 1;
@@ -767,20 +788,26 @@ fn what_is_not_committed_is_not_seen(open: Open<'_>, prefix: &str) {
     assert_eq!(must(elsewhere.head(&fresh.name)), None);
     assert_eq!(must(elsewhere.head(&head.name)), Some(head.clone()));
     assert_eq!(must(elsewhere.events(head.key, 0, 9)), Vec::new());
-    assert_eq!(must(elsewhere.cases(head.key, &["a"])), Vec::new());
-    assert_eq!(must(elsewhere.answer(head.key, "a", None)), None);
-    assert_eq!(must(elsewhere.answers(head.key, "a")), Vec::new());
-    assert_eq!(must(elsewhere.lessons(head.key, 0, 9)), Vec::new());
-    assert_eq!(must(elsewhere.cells(head.key, None, 9)), Vec::new());
+    assert_eq!(must(elsewhere.episodes(head.key, &["a"])), Vec::new());
+    assert_eq!(must(elsewhere.decision(head.key, "a", None)), None);
+    assert_eq!(must(elsewhere.decisions(head.key, "a")), Vec::new());
+    assert_eq!(must(elsewhere.learned_episodes(head.key, 0, 9)), Vec::new());
+    assert_eq!(must(elsewhere.gain_sums(head.key, None, 9)), Vec::new());
     must(store.commit());
     // And at once, when it is.
     assert!(must(elsewhere.head(&fresh.name)).is_some());
     assert_eq!(must(elsewhere.head(&head.name)), Some(later));
     assert_eq!(must(elsewhere.events(head.key, 0, 9)), changes.events);
-    let found = must(elsewhere.answer(head.key, "a", None));
-    assert_eq!(found.as_ref(), changes.answers.first());
-    assert_eq!(must(elsewhere.lessons(head.key, 0, 9)), changes.lessons);
-    assert_eq!(must(elsewhere.cells(head.key, None, 9)), changes.cells);
+    let found = must(elsewhere.decision(head.key, "a", None));
+    assert_eq!(found.as_ref(), changes.decisions.first());
+    assert_eq!(
+        must(elsewhere.learned_episodes(head.key, 0, 9)),
+        changes.learned_episodes
+    );
+    assert_eq!(
+        must(elsewhere.gain_sums(head.key, None, 9)),
+        changes.gain_sums
+    );
 }
 
 fn a_reader_can_hold_still(open: Open<'_>, prefix: &str) {
@@ -790,22 +817,25 @@ fn a_reader_can_hold_still(open: Open<'_>, prefix: &str) {
     later.seq = 1;
     let changes = Changes {
         events: vec![event(1)],
-        cases: vec![case("a", 1)],
-        answers: vec![answer("a", 1)],
+        episodes: vec![episode("a", 1)],
+        decisions: vec![decision("a", 1)],
         ..Changes::default()
     };
-    must(still.hold());
+    must(still.begin_snapshot());
     put(&mut *store, &later, &changes);
     assert_eq!(must(still.head(&head.name)), Some(head.clone()));
     assert_eq!(must(still.events(head.key, 0, 9)), Vec::new());
-    assert_eq!(must(still.cases_after(head.key, "", false, 9)), Vec::new());
-    assert_eq!(must(still.answers_after(head.key, None, 9)), Vec::new());
+    assert_eq!(
+        must(still.episodes_after(head.key, "", false, 9)),
+        Vec::new()
+    );
+    assert_eq!(must(still.decisions_after(head.key, None, 9)), Vec::new());
     still.rollback();
     assert_eq!(must(still.head(&head.name)), Some(later));
     assert_eq!(must(still.events(head.key, 0, 9)), changes.events);
 }
 
-/// Four connections add events to one study, each at the place that it finds under the lock.
+/// Four connections add events to one study, each at the position that it finds under the lock.
 fn no_update_is_lost(open: Open<'_>, prefix: &str) {
     const WRITERS: usize = 4;
     const ROUNDS: usize = 25;
@@ -850,7 +880,7 @@ fn append(store: &mut dyn Store, name: &str) -> bool {
     };
     match group() {
         Ok(()) => true,
-        Err(StoreError::Again(_)) => {
+        Err(StoreError::Retry(_)) => {
             store.rollback();
             false
         }
@@ -867,13 +897,13 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
     const PAGE: usize = 997;
     let mut store = open();
     let head = create(&mut *store, prefix, "many");
-    let id = |place: u32| format!("{:06}", u64::from(place) * 7919 % u64::from(ROWS));
-    let one = |place: u32| {
-        let case = case(&id(place), 2);
-        if place.is_multiple_of(3) {
-            case
+    let id = |position: u32| format!("{:06}", u64::from(position) * 7919 % u64::from(ROWS));
+    let one = |position: u32| {
+        let episode = episode(&id(position), 2);
+        if position.is_multiple_of(3) {
+            episode
         } else {
-            ended(case)
+            ended(episode)
         }
     };
     for first in (0..ROWS).step_by(GROUP as usize) {
@@ -881,13 +911,26 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
         let changes = Changes {
             events: places
                 .clone()
-                .map(|place| event(1 + u64::from(place)))
+                .map(|position| event(1 + u64::from(position)))
                 .collect(),
-            cases: places.clone().map(one).collect(),
-            answers: places.clone().map(|place| answer(&id(place), 2)).collect(),
-            lessons: places.clone().map(|place| lesson(place.into())).collect(),
-            cells: places
-                .map(|place| cell(place / 1000, place / 10 % 100, place % 10, place.into()))
+            episodes: places.clone().map(one).collect(),
+            decisions: places
+                .clone()
+                .map(|position| decision(&id(position), 2))
+                .collect(),
+            learned_episodes: places
+                .clone()
+                .map(|position| learned(position.into()))
+                .collect(),
+            gain_sums: places
+                .map(|position| {
+                    gains(
+                        position / 1000,
+                        position / 10 % 100,
+                        position % 10,
+                        position.into(),
+                    )
+                })
                 .collect(),
         };
         put(&mut *store, &head, &changes);
@@ -906,12 +949,12 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
 
     for (open, count) in [(false, ROWS), (true, ROWS.div_ceil(3))] {
         let (mut after, mut met) = (String::new(), 0);
-        while let page = must(store.cases_after(head.key, &after, open, PAGE))
+        while let page = must(store.episodes_after(head.key, &after, open, PAGE))
             && !page.is_empty()
         {
-            for case in page {
-                assert!(case.id > after && (!open || case.end.is_none()));
-                after = case.id;
+            for episode in page {
+                assert!(episode.id > after && (!open || episode.end.is_none()));
+                after = episode.id;
                 met += 1;
             }
         }
@@ -919,15 +962,15 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
     }
     let ids: Vec<String> = (0..ROWS).step_by(7).map(id).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    assert_eq!(must(store.cases(head.key, &ids)).len(), ids.len());
-    for place in (0..ROWS).step_by(1009) {
-        let found = must(store.answer(head.key, &id(place), None));
-        assert_eq!(found, Some(answer(&id(place), 2)));
+    assert_eq!(must(store.episodes(head.key, &ids)).len(), ids.len());
+    for position in (0..ROWS).step_by(1009) {
+        let found = must(store.decision(head.key, &id(position), None));
+        assert_eq!(found, Some(decision(&id(position), 2)));
     }
 
     let (mut after, mut met) = (None, 0);
     while let page = must(
-        store.answers_after(
+        store.decisions_after(
             head.key,
             after
                 .as_ref()
@@ -937,7 +980,7 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
     ) && !page.is_empty()
     {
         for found in page {
-            assert_eq!(found, answer(&format!("{met:06}"), 2));
+            assert_eq!(found, decision(&format!("{met:06}"), 2));
             after = Some((found.episode, found.step));
             met += 1;
         }
@@ -945,18 +988,18 @@ fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
     assert_eq!(met, ROWS);
 
     let mut from = 0;
-    while let page = must(store.lessons(head.key, from, PAGE))
+    while let page = must(store.learned_episodes(head.key, from, PAGE))
         && !page.is_empty()
     {
         for found in page {
-            assert_eq!(found, lesson(from));
+            assert_eq!(found, learned(from));
             from += 1;
         }
     }
     assert_eq!(from, u64::from(ROWS));
 
     let (mut after, mut met) = (None, 0);
-    while let page = must(store.cells(head.key, after, PAGE))
+    while let page = must(store.gain_sums(head.key, after, PAGE))
         && !page.is_empty()
     {
         for found in page {

@@ -18,18 +18,18 @@ impl Row<'_> {
 
     /// The same, where every byte counts.
     pub(super) fn read_exactly(&self) -> Result<EpisodeRecord, String> {
-        let case = self.read()?;
+        let episode = self.read()?;
         let wrong = |what: String| format!("episode `{}`: {what}", self.id);
-        let written = serde_json::to_string(&case).map_err(|error| wrong(error.to_string()))?;
-        if written != self.body || case.id != self.id {
+        let written = serde_json::to_string(&episode).map_err(|error| wrong(error.to_string()))?;
+        if written != self.body || episode.id != self.id {
             return Err(wrong("it is not written as this service writes".into()));
         }
-        if (self.step, self.open) != (case.step() as i64, case.end.is_none()) {
+        if (self.step, self.open) != (episode.step() as i64, episode.end.is_none()) {
             return Err(wrong(format!(
                 "the columns `step` and `open` are {} and {}",
                 self.step, self.open
             )));
         }
-        Ok(case)
+        Ok(episode)
     }
 }

@@ -39,7 +39,7 @@ struct Timeouts {
     connect: Duration,
     /// For an answer, counted here. Longer than `statement`, since the server's own word is the better one: this is for
     /// a server that has stopped answering, or a network that swallows.
-    answer: Duration,
+    response: Duration,
     /// For a statement, counted by the server. A group takes milliseconds, the largest pages and imports a second or
     /// two; beyond this something is wrong, and the lock is needed by others.
     statement: Duration,
@@ -53,7 +53,7 @@ struct Timeouts {
 
 const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(10),
-    answer: Duration::from_secs(40),
+    response: Duration::from_secs(40),
     statement: Duration::from_secs(30),
     lock: Duration::from_secs(5),
     idle: Duration::from_secs(30),
@@ -109,7 +109,7 @@ impl Postgres {
 
     fn at(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
         let password = std::env::var("PGPASSWORD").ok();
-        let target = Target::read(url, password.as_deref()).map_err(StoreError::Gone)?;
+        let target = Target::read(url, password.as_deref()).map_err(StoreError::Unavailable)?;
         Ok(Postgres {
             target: Arc::new(target),
             timeouts,
@@ -127,8 +127,8 @@ impl Postgres {
     }
 
     /// Where the database is, without user and password.
-    pub fn place(&self) -> &str {
-        &self.target.place
+    pub fn location(&self) -> &str {
+        &self.target.location
     }
 
     fn link(&self, role: Role) -> Result<PgConnection, StoreError> {

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// A SQLite file that this process owns. The lock is held until this and all connections are dropped.
 #[derive(Clone, Debug)]
 pub struct Sqlite {
-    place: Arc<DatabaseFile>,
+    file: Arc<DatabaseFile>,
 }
 
 /// What a connection may do.
@@ -67,10 +67,10 @@ impl Sqlite {
     /// ```
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
         check_library()?;
-        let place = Arc::new(DatabaseFile::own(path)?);
-        let connection = connect(&place, Role::Write)?;
-        prepare(&connection).map_err(|error| named(&place, error))?;
-        Ok(Sqlite { place })
+        let file = Arc::new(DatabaseFile::own(path)?);
+        let connection = connect(&file, Role::Write)?;
+        prepare(&connection).map_err(|error| named(&file, error))?;
+        Ok(Sqlite { file })
     }
 
     /// Opens a file to read it, whether or not a process owns it. The file is neither created nor changed.
@@ -79,24 +79,26 @@ impl Sqlite {
     /// cannot be written it does without, unless there is a log to be read.
     pub fn inspect(path: &Path) -> Result<Box<dyn Store>, StoreError> {
         check_library()?;
-        let place = Arc::new(DatabaseFile::visit(path)?);
+        let file = Arc::new(DatabaseFile::visit(path)?);
         let look = |role| {
-            let connection = connect(&place, role)?;
+            let connection = connect(&file, role)?;
             match check(&connection) {
-                Ok(Found::Known) => Ok(SqliteConnection::new(place.clone(), connection, role)),
+                Ok(Found::Known) => Ok(SqliteConnection::new(file.clone(), connection, role)),
                 Ok(Found::Nothing) => Err(StoreError::Damaged("it is empty".into())),
                 Err(error) => Err(error),
             }
-            .map_err(|error| named(&place, error))
+            .map_err(|error| named(&file, error))
         };
         match look(Role::Inspect) {
             // Nobody can write there, and so nobody changes it while it is read.
-            Err(StoreError::Gone(_)) if place.is_unwritable() && place.log_length() == 0 => {
+            Err(StoreError::Unavailable(_)) if file.is_unwritable() && file.log_length() == 0 => {
                 Ok(Box::new(look(Role::InspectFixed)?))
             }
-            Err(StoreError::Gone(text)) if place.is_unwritable() => Err(StoreError::Gone(format!(
-                "{text}; its log cannot be read where nothing can be written: copy both files to another folder"
-            ))),
+            Err(StoreError::Unavailable(text)) if file.is_unwritable() => {
+                Err(StoreError::Unavailable(format!(
+                    "{text}; its log cannot be read where nothing can be written: copy both files to another folder"
+                )))
+            }
             result => Ok(Box::new(result?)),
         }
     }
@@ -114,13 +116,13 @@ impl Sqlite {
 
     /// Where the file is: absolute, without links.
     pub fn path(&self) -> &Path {
-        self.place.path()
+        self.file.path()
     }
 
     fn link(&self, role: Role) -> Result<Box<dyn Store>, StoreError> {
-        let connection = connect(&self.place, role)?;
+        let connection = connect(&self.file, role)?;
         Ok(Box::new(SqliteConnection::new(
-            self.place.clone(),
+            self.file.clone(),
             connection,
             role,
         )))
@@ -131,25 +133,25 @@ fn check_library() -> Result<(), StoreError> {
     if rusqlite::version_number() >= LEAST_LIBRARY {
         return Ok(());
     }
-    Err(StoreError::Gone(format!(
+    Err(StoreError::Unavailable(format!(
         "SQLite {} is linked, and before 3.51.3 it can corrupt its files",
         rusqlite::version()
     )))
 }
 
 /// The same failure with the file's name.
-fn named(place: &DatabaseFile, error: StoreError) -> StoreError {
-    let with = |text| format!("`{}`: {text}", place.path().display());
+fn named(file: &DatabaseFile, error: StoreError) -> StoreError {
+    let with = |text| format!("`{}`: {text}", file.path().display());
     match error {
-        StoreError::Gone(text) => StoreError::Gone(with(text)),
+        StoreError::Unavailable(text) => StoreError::Unavailable(with(text)),
         StoreError::Full(text) => StoreError::Full(with(text)),
-        StoreError::Again(text) => StoreError::Again(with(text)),
+        StoreError::Retry(text) => StoreError::Retry(with(text)),
         StoreError::Damaged(text) => StoreError::Damaged(with(text)),
     }
 }
 
 /// Opens a connection with its settings.
-fn connect(place: &DatabaseFile, role: Role) -> Result<Connection, StoreError> {
+fn connect(file: &DatabaseFile, role: Role) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {
             Role::Read | Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -157,15 +159,15 @@ fn connect(place: &DatabaseFile, role: Role) -> Result<Connection, StoreError> {
             Role::InspectFixed => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
         };
     let name = match role {
-        Role::InspectFixed => place.fixed_uri().into(),
-        _ => place.path().to_path_buf(),
+        Role::InspectFixed => file.fixed_uri().into(),
+        _ => file.path().to_path_buf(),
     };
     Connection::open_with_flags(name, flags)
         .and_then(|connection| {
             settle(&connection, role)?;
             Ok(connection)
         })
-        .map_err(|error| named(place, fault(error)))
+        .map_err(|error| named(file, fault(error)))
 }
 
 /// The settings of a connection. The numbers are measured, by `examples/store_rate.rs`.
@@ -210,7 +212,7 @@ fn check(connection: &Connection) -> Result<Found, StoreError> {
     match (application, version) {
         (0, 0) if tables == 0 => Ok(Found::Nothing),
         (APPLICATION, VERSION) => Ok(Found::Known),
-        (APPLICATION, newer) if newer > VERSION => Err(StoreError::Gone(format!(
+        (APPLICATION, newer) if newer > VERSION => Err(StoreError::Unavailable(format!(
             "it has version {newer} of the tables, and this program knows {VERSION}: a newer one wrote it"
         ))),
         _ => Err(StoreError::Damaged(
@@ -244,7 +246,7 @@ fn log_ahead(connection: &Connection) -> Result<(), StoreError> {
     if mode == "wal" {
         return Ok(());
     }
-    Err(StoreError::Gone(format!(
+    Err(StoreError::Unavailable(format!(
         "the file system allows no write-ahead log, only `{mode}`"
     )))
 }

@@ -1,4 +1,4 @@
-//! The token file: read whole, written whole, by one at a time.
+//! The token file. It is written atomically, by one process at a time.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,27 +11,27 @@ use super::secret::{Hash, Secret};
 use super::token::Token;
 use super::{Role, TokenError};
 
-/// Whoever holds the lock writes some kilobytes.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for the lock; its holder writes some kilobytes.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A token file, there or yet to be made. It holds no secret, only hashes.
+/// A token file, which need not exist yet. It contains hashes, no secrets.
 #[derive(Clone, Debug)]
 pub struct TokenFile {
     path: PathBuf,
 }
 
 impl TokenFile {
-    /// The file of this name. Nothing is read or made before one of the other calls.
+    /// The file at a path. Nothing is read or created.
     pub fn at(path: impl Into<PathBuf>) -> TokenFile {
         TokenFile { path: path.into() }
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the file with one token, of role admin, if there is no file; the secret is to be shown to whoever did it.
+    /// Creates the file with one admin token if there is no file; returns the secret, to be shown once.
     pub fn create_first_admin(&self) -> Result<Option<Secret>, TokenError> {
         self.make_folder()?;
         let _lock = self.lock()?;
@@ -45,7 +45,7 @@ impl TokenFile {
         Ok(Some(secret))
     }
 
-    /// A new token, in the file once this returns; makes the file if there is none. `studies` is `None` for all.
+    /// Adds a token, and creates the file if there is none. `studies` is `None` for all.
     pub fn new_token(
         &self,
         name: &str,
@@ -64,14 +64,14 @@ impl TokenFile {
         Ok((token, secret))
     }
 
-    /// All tokens in the order they were made, the revoked ones too.
+    /// All tokens in the order of creation, including revoked ones.
     pub fn list(&self) -> Result<Vec<Token>, TokenError> {
         self.read().map(|(tokens, _)| tokens)
     }
 
-    /// Revokes the token of this id or name; one that was revoked before keeps its time.
+    /// Revokes a token by id or name; a token that was revoked before keeps its time.
     pub fn revoke(&self, id_or_name: &str) -> Result<Token, TokenError> {
-        // Before the lock, which would leave a file beside nothing.
+        // Before the lock, which would leave a lock file without a token file.
         self.read()?;
         let _lock = self.lock()?;
         let (mut tokens, _) = self.read()?;
@@ -81,7 +81,7 @@ impl TokenFile {
         Ok(tokens.swap_remove(at))
     }
 
-    /// The tokens, and what the file was when they were read.
+    /// The tokens, and the metadata of the file they were read from.
     pub(super) fn read(&self) -> Result<(Vec<Token>, Metadata), TokenError> {
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => TokenError::Missing {
@@ -93,7 +93,7 @@ impl TokenFile {
             },
         };
         let mut file = File::open(&self.path).map_err(failed)?;
-        // Of what was opened, not of what may have taken its place since.
+        // Of the open file, not of one that may have replaced it.
         let meta = file.metadata().map_err(failed)?;
         if meta.mode() & 0o022 != 0 {
             return Err(TokenError::Writable {
@@ -123,9 +123,9 @@ impl TokenFile {
         }
     }
 
-    /// One writer at a time, or the second would write back what it read before the first. It ends with the file.
+    /// Locks out other writers until the returned file is dropped.
     fn lock(&self) -> Result<File, TokenError> {
-        // Not the token file itself: it is replaced, and a lock on what was replaced keeps nobody out.
+        // Not the token file itself, which is replaced.
         let path = beside(&self.path, ".lock");
         let mut options = OpenOptions::new();
         let options = options.create(true).write(true).truncate(false).mode(0o600);
@@ -136,7 +136,7 @@ impl TokenFile {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(self.failed(error)),
-                Err(TryLockError::WouldBlock) if start.elapsed() > PATIENCE => {
+                Err(TryLockError::WouldBlock) if start.elapsed() > LOCK_TIMEOUT => {
                     return Err(TokenError::Busy { path });
                 }
                 Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)),
@@ -144,7 +144,7 @@ impl TokenFile {
         }
     }
 
-    /// All or nothing, also if the machine stops in the middle: a new file, on disk, takes the place of the old one.
+    /// Writes a new file, syncs it and renames it over the old one.
     fn write(&self, tokens: &[Token]) -> Result<(), TokenError> {
         self.replace(tokens).map_err(|error| self.failed(error))
     }
@@ -152,7 +152,7 @@ impl TokenFile {
     fn replace(&self, tokens: &[Token]) -> io::Result<()> {
         let mut text = serde_json::to_string_pretty(tokens)?;
         text.push('\n');
-        // Through a link, the file it points to is the one to replace.
+        // Replaces the target of a link, not the link.
         let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let new = beside(&target, ".new");
         match fs::remove_file(&new) {
@@ -166,7 +166,7 @@ impl TokenFile {
             .mode(0o600)
             .open(&new)?;
         match fs::metadata(&target) {
-            // The service may run as another user than whoever makes tokens, and must still be able to read them.
+            // The service may run as another user, and must be able to read the file.
             Ok(old) => {
                 hand_over(&file, &Some(old.clone()))?;
                 file.set_permissions(Permissions::from_mode(old.mode() & 0o755))?;
@@ -196,7 +196,7 @@ fn parse(text: &str) -> Result<Vec<Token>, String> {
         let place = |what: &dyn std::fmt::Display| format!("token {} of the list: {what}", i + 1);
         token.check().map_err(|error| place(&error))?;
         if tokens[..i].iter().any(|other| other.id() == token.id()) {
-            return Err(place(&format!("the id `{}` is there twice", token.id())));
+            return Err(place(&format!("the id `{}` appears twice", token.id())));
         }
     }
     Ok(tokens)
@@ -221,14 +221,14 @@ fn make(
             return Err(TokenError::Random("a secret came out malformed".into()));
         };
         let token = Token::new(name, role, studies.clone(), hash)?;
-        // One in four billion, and an id would no longer say which.
+        // Ids must be unique; a collision has probability 2^-32.
         if tokens.iter().all(|other| other.id() != token.id()) {
             return Ok((token, secret));
         }
     }
 }
 
-/// The place of a token: by its id, by its name among those that work, or among those that were revoked.
+/// The index of a token: by id, by name among the active ones, or by name among the revoked ones.
 fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenError> {
     let at = |is: &dyn Fn(&Token) -> bool| -> Vec<usize> {
         let all = tokens.iter().enumerate();
@@ -258,7 +258,7 @@ fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenE
     }
 }
 
-/// Gives a file the owner of another, where that is somebody else.
+/// Gives a file the owner of another.
 fn hand_over(file: &File, like: &Option<Metadata>) -> io::Result<()> {
     let Some(like) = like else { return Ok(()) };
     let own = file.metadata()?;
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_kept_without_their_secrets() {
+    fn stores_tokens_without_their_secrets() {
         let (_folder, file) = fresh();
         assert!(matches!(file.list(), Err(TokenError::Missing { .. })));
         let (token, secret) = file.new_token("ward", Role::Operator, None).unwrap();
@@ -310,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_admin_is_made_once() {
+    fn creates_the_first_admin_once() {
         let (_folder, file) = fresh();
         assert!(file.create_first_admin().unwrap().is_some());
         let tokens = file.list().unwrap();
         assert_eq!((tokens.len(), tokens[0].role()), (1, Role::Admin));
         assert!(file.create_first_admin().unwrap().is_none());
         assert_eq!(file.list().unwrap(), tokens);
-        // A broken file is no reason to start anew.
+        // An invalid file is not replaced.
         fs::write(file.path(), "").unwrap();
         assert!(matches!(
             file.create_first_admin(),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn revoking_is_by_id_or_name_and_may_be_repeated() {
+    fn revokes_by_id_or_name_repeatedly() {
         let (_folder, file) = fresh();
         assert!(matches!(file.revoke("a"), Err(TokenError::Missing { .. })));
         let (a, _) = file.new_token("a", Role::Viewer, None).unwrap();
@@ -337,21 +337,21 @@ mod tests {
         assert_eq!(revoked.id(), a.id());
         assert!(revoked.revoked().is_some());
         assert_eq!(file.revoke("a").unwrap(), revoked);
-        // The name is free again, and means the one that works.
+        // The name is free again, and selects the active token.
         let (b, _) = file.new_token("a", Role::Viewer, None).unwrap();
         assert_eq!(file.revoke("a").unwrap().id(), b.id());
         let (c, _) = file.new_token("c", Role::Viewer, None).unwrap();
         assert_eq!(file.revoke(c.id()).unwrap().id(), c.id());
         assert!(file.list().unwrap().iter().all(|t| t.revoked().is_some()));
-        let error = file.revoke("nobody").unwrap_err().to_string();
+        let error = file.revoke("unknown").unwrap_err().to_string();
         assert!(
-            error.contains("`nobody`") && error.contains("tokens.json"),
+            error.contains("`unknown`") && error.contains("tokens.json"),
             "{error}"
         );
     }
 
     #[test]
-    fn a_broken_file_is_an_error_and_stays_as_it_is() {
+    fn an_invalid_file_is_an_error_and_stays_unchanged() {
         let (_folder, file) = fresh();
         let (token, _) = file.new_token("a", Role::Viewer, None).unwrap();
         let good = fs::read_to_string(file.path()).unwrap();
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_write_is_refused() {
+    fn rejects_a_file_that_other_users_can_write() {
         let (_folder, file) = fresh();
         file.new_token("a", Role::Viewer, None).unwrap();
         let set = |mode| fs::set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
@@ -404,14 +404,14 @@ mod tests {
             let error = file.list().unwrap_err().to_string();
             assert!(error.contains("chmod"), "{error}");
         }
-        // Whoever lets a group read it wants that to last.
+        // Permissions of a group are kept.
         set(0o640);
         file.new_token("b", Role::Viewer, None).unwrap();
         assert_eq!(mode(file.path()), 0o640);
     }
 
     #[test]
-    fn two_writers_lose_nothing() {
+    fn concurrent_writers_lose_nothing() {
         let (_folder, file) = fresh();
         thread::scope(|scope| {
             for writer in 0..4 {

@@ -1,4 +1,4 @@
-//! Who may do what: one table.
+//! Roles and permissions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,49 +7,49 @@ use serde::{Deserialize, Serialize};
 
 use super::TokenError;
 
-/// What somebody is here for.
+/// The role of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Everything.
+    /// All permissions.
     Admin,
     /// Episodes and their outcomes.
     Operator,
-    /// Reads everything, changes nothing.
+    /// Reads everything.
     Viewer,
-    /// Acts on episodes and never sees how actions compare, so that it cannot sway whoever acts.
+    /// Acts on episodes without seeing estimates.
     Blinded,
 }
 
-/// What a call needs.
+/// The permission that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Make a study.
+    /// Create a study.
     CreateStudy,
     /// Close a study to new episodes.
     CloseStudy,
-    /// Bring in episodes of the past.
+    /// Import past episodes.
     Import,
     /// List and read studies.
     ReadStudy,
     /// Open, ask, tell, stop, abandon, give an outcome.
     Act,
-    /// Correct an outcome that was given.
+    /// Correct an outcome.
     Amend,
     /// Read an episode.
     ReadEpisode,
-    /// See estimates beside a decision: what else there was, and how it compares.
+    /// See the estimates in a decision.
     Compare,
     /// The estimates of a study.
     Estimates,
-    /// Events, export, replay: what estimates can be computed from.
+    /// Events, export, replay, from which estimates can be computed.
     Log,
-    /// The numbers of the service as a whole.
+    /// Metrics of the whole service.
     Metrics,
 }
 
 impl Permission {
-    /// All of them.
+    /// All permissions.
     pub const ALL: [Permission; 11] = [
         Permission::CreateStudy,
         Permission::CloseStudy,
@@ -66,10 +66,10 @@ impl Permission {
 }
 
 impl Role {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Role; 4] = [Role::Admin, Role::Operator, Role::Viewer, Role::Blinded];
 
-    /// Whether the role allows it.
+    /// Whether the role has a permission.
     pub fn may(self, permission: Permission) -> bool {
         use Permission as P;
         match self {
@@ -86,7 +86,7 @@ impl Role {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Admin => "admin",
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_table() {
+    fn grants_exactly_the_permissions_of_the_table() {
         // Admin, operator, viewer, blinded.
         let table = [
             (Permission::CreateStudy, [true, false, false, false]),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn parses_the_names_it_displays() {
         for role in Role::ALL {
             assert_eq!(role.to_string().parse::<Role>().unwrap(), role);
             let json = serde_json::to_string(&role).unwrap();

@@ -1,4 +1,4 @@
-//! The secret half of a token, and what is kept of it.
+//! The secret of a token, and its hash.
 
 use std::fmt;
 
@@ -13,18 +13,18 @@ const PREFIX: &str = "emab_";
 const BYTES: usize = 32;
 const ALGORITHM: &str = "sha256:";
 
-/// What the owner of a token sends: shown once, kept nowhere.
+/// The secret that the owner of a token sends. It is shown once and stored nowhere.
 pub struct Secret(String);
 
 impl Secret {
-    /// 256 bits from the system's generator.
+    /// 256 bits from the generator of the operating system.
     pub(super) fn new() -> Result<Secret, TokenError> {
         let mut bytes = [0; BYTES];
         getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
         Ok(Secret(format!("{PREFIX}{}", hex(&bytes))))
     }
 
-    /// The text itself, to be shown to its owner and to nobody else.
+    /// The text, to be shown to its owner only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -36,12 +36,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What a token's secret is known by. One round is enough: 256 random bits cannot be guessed, unlike a password.
+/// SHA-256 of a secret. One round is enough: 256 random bits cannot be guessed, unlike a password.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hash([u8; BYTES]);
 
 impl Hash {
-    /// The hash of what somebody sent, if it looks like a secret at all.
+    /// The hash of a text, if it has the form of a secret.
     pub(super) fn of(secret: &str) -> Option<Hash> {
         let digits = secret.strip_prefix(PREFIX)?;
         let proper = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
@@ -49,7 +49,7 @@ impl Hash {
         proper.then(|| Hash(Sha256::digest(secret.as_bytes()).into()))
     }
 
-    /// A short name for it, which tells nothing of the secret.
+    /// The id: the first 8 hexadecimal digits.
     pub(super) fn id(&self) -> String {
         hex(&self.0[..4])
     }
@@ -71,15 +71,15 @@ impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
         let text = String::deserialize(deserializer)?;
         let digits = text.strip_prefix(ALGORITHM).unwrap_or_default();
-        // What is there instead is not repeated: it may be a secret, put there by mistake.
+        // Without the value, which may be a secret put there by mistake.
         let wrong = "`hash` must be `sha256:` and 64 hexadecimal digits";
-        unhex(digits)
+        from_hexadecimal(digits)
             .map(Hash)
             .ok_or_else(|| D::Error::custom(wrong))
     }
 }
 
-fn unhex(digits: &str) -> Option<[u8; BYTES]> {
+fn from_hexadecimal(digits: &str) -> Option<[u8; BYTES]> {
     if digits.len() != 2 * BYTES || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_long_different_and_never_in_debug_output() {
+    fn secrets_are_random_and_not_in_debug_output() {
         let (a, b) = (Secret::new().unwrap(), Secret::new().unwrap());
         assert_ne!(a.reveal(), b.reveal());
         assert_eq!(a.reveal().len(), 5 + 64);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_look_like_a_secret_has_no_hash() {
+    fn hashes_only_well_formed_secrets() {
         let zeros = "0".repeat(64);
         assert!(Hash::of(&format!("emab_{zeros}")).is_some());
         for odd in [
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_sha_256_of_the_whole_text() {
+    fn hashes_the_whole_text_with_sha_256() {
         // printf 'emab_%064d' 0 | sha256sum
         let hash = Hash::of(&format!("emab_{}", "0".repeat(64))).unwrap();
         let json = serde_json::to_string(&hash).unwrap();

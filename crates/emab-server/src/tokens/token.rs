@@ -1,22 +1,21 @@
-//! What is known of a token: everything but its secret.
+//! A token without its secret.
 
+use emab_problem::{NAME_RULE, is_name};
 use serde::{Deserialize, Serialize};
-
-use crate::domain::study::{NAME_RULE, is_name};
 
 use super::secret::Hash;
 use super::{Permission, Role, TokenError};
 
-const LONGEST: usize = 64;
+const MAX_NAME: usize = 64;
 
-/// A token as the file has it.
+/// A token of the token file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
     id: String,
     name: String,
     role: Role,
-    // It must be there: a token whose list was left out by mistake would see everything.
+    // Required: a token whose list was left out by mistake would see everything.
     #[serde(deserialize_with = "Option::deserialize")]
     studies: Option<Vec<String>>,
     hash: Hash,
@@ -45,7 +44,7 @@ impl Token {
         Ok(token)
     }
 
-    /// What the types do not say.
+    /// Checks what the types do not express.
     pub(super) fn check(&self) -> Result<(), TokenError> {
         if self.id != self.hash.id() {
             return Err(TokenError::Rule(format!(
@@ -54,16 +53,16 @@ impl Token {
                 self.hash.id()
             )));
         }
-        proper("name", &self.name)?;
+        check_name("name", &self.name)?;
         if is_id(&self.name) {
             return Err(TokenError::Rule(format!(
-                "`{}` looks like an id (8 hexadecimal digits); a name must not",
+                "the name `{}` looks like an id (8 hexadecimal digits)",
                 self.name
             )));
         }
         if let Some(studies) = &self.studies {
             if studies.is_empty() {
-                let what = "`studies` is empty, and such a token may see nothing; `null` is for all of them";
+                let what = "`studies` is empty; `null` stands for all studies";
                 return Err(TokenError::Rule(what.into()));
             }
             if let Some(study) = studies.iter().find(|study| !is_name(study)) {
@@ -96,49 +95,49 @@ impl Token {
         self.hash
     }
 
-    /// Its short name, derived from the hash: 8 hexadecimal digits.
+    /// The id: the first 8 hexadecimal digits of the hash.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whose it is, in words.
+    /// The name of its owner.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its role.
+    /// The role.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The studies it is bound to; `None` for all, those to come included.
+    /// The studies it is bound to; `None` for all, including future ones.
     pub fn studies(&self) -> Option<&[String]> {
         self.studies.as_deref()
     }
 
-    /// When it was made, RFC 3339.
+    /// The time of creation, RFC 3339.
     pub fn created(&self) -> &str {
         &self.created
     }
 
-    /// When it was revoked, if it was.
+    /// The time of revocation, if it was revoked.
     pub fn revoked(&self) -> Option<&str> {
         self.revoked.as_deref()
     }
 
-    /// Whether it may know of this study.
+    /// Whether it may see a study.
     pub fn may_see(&self, study: &str) -> bool {
         let bound = self.studies.as_ref();
         bound.is_none_or(|studies| studies.iter().any(|own| own == study))
     }
 
-    /// Whether it may do this: to this study, or (`None`) in a call that is about no study in particular.
+    /// Whether it has a permission: in a study, or (`None`) in a call that names no study.
     ///
-    /// The list of studies may be asked for by anybody who may read one; what is in it is up to [`Token::may_see`].
+    /// The list of studies needs only the permission to read one; [`Token::may_see`] filters it.
     pub fn may(&self, permission: Permission, study: Option<&str>) -> bool {
         let sees = match study {
             Some(study) => self.may_see(study),
-            // These tell of all studies at once, which a token bound to some may not know of.
+            // Metrics cover all studies, and a bound token may only see some.
             None => self.studies.is_none() || permission != Permission::Metrics,
         };
         sees && self.role.may(permission)
@@ -146,23 +145,23 @@ impl Token {
 }
 
 fn now() -> String {
-    humantime::format_rfc3339_seconds(crate::app::clock::now()).to_string()
+    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
 }
 
 pub(super) fn is_id(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Names end up in logs and tables: no line breaks, nothing invisible, no end.
-fn proper(what: &str, text: &str) -> Result<(), TokenError> {
+/// Names appear in logs and tables: short, without line breaks and invisible characters.
+fn check_name(what: &str, text: &str) -> Result<(), TokenError> {
     let allowed = |c: char| c.is_alphanumeric() || " ._@+-".contains(c);
     let long = text.chars().count();
-    if (1..=LONGEST).contains(&long) && text.trim() == text && text.chars().all(allowed) {
+    if (1..=MAX_NAME).contains(&long) && text.trim() == text && text.chars().all(allowed) {
         return Ok(());
     }
-    let shown: String = text.chars().take(LONGEST).collect();
+    let shown: String = text.chars().take(MAX_NAME).collect();
     Err(TokenError::Rule(format!(
-        "the {what} {shown:?} must be 1 to {LONGEST} letters, digits, blanks or any of `._@+-`, no blank at either end"
+        "the {what} {shown:?} must have 1 to {MAX_NAME} letters, digits, spaces or `._@+-`, and no space at either end"
     )))
 }
 
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_bound_to_studies_sees_only_these() {
+    fn a_bound_token_sees_only_its_studies() {
         let free = token("a", Role::Admin, None).unwrap();
         let bound = token("a", Role::Admin, Some(&["one", "two"])).unwrap();
         assert!(free.may_see("one") && free.may_see("three"));
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_held_to_the_rule() {
+    fn rejects_names_that_violate_the_rule() {
         for good in [
             "Dr. Müller",
             "ward-3@clinic",
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_left_out_or_unknown_is_refused() {
+    fn rejects_missing_and_unknown_fields() {
         let whole = serde_json::to_value(token("a", Role::Viewer, None).unwrap()).unwrap();
         serde_json::from_value::<Token>(whole.clone()).unwrap();
         for field in whole.as_object().unwrap().keys() {

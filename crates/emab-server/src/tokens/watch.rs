@@ -1,4 +1,4 @@
-//! The tokens as the running service knows them, never more than about a second behind the file.
+//! The tokens of the running service, at most about a second older than the file.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -13,12 +13,12 @@ use super::secret::Hash;
 use super::token::Token;
 use super::{Denied, TokenError};
 
-/// How long a revocation may take to be noticed.
+/// The time between two looks at the file.
 const EVERY: Duration = Duration::from_secs(1);
 
 type Known = HashMap<Hash, Arc<Token>>;
 
-/// Says whose a secret is. A clone knows the same.
+/// The tokens by secret; clones share them.
 #[derive(Clone, Debug)]
 pub struct Tokens(Arc<Inner>);
 
@@ -27,21 +27,21 @@ struct Inner {
     file: TokenFile,
     start: Instant,
     every: Duration,
-    /// When to look at the file again, in milliseconds after the start.
+    /// The time of the next look at the file, in milliseconds after the start.
     due: AtomicU64,
     known: RwLock<Arc<Known>>,
     seen: Mutex<Seen>,
 }
 
-/// What the file was when it was last looked at.
+/// The file at the last look.
 #[derive(Debug)]
 struct Seen {
     stamp: Option<Stamp>,
-    /// What was wrong with it, so that the log says it once and not every second.
+    /// The last error, so that it is logged once and not every second.
     complaint: Option<String>,
 }
 
-/// A change of any of these is a change of the file.
+/// Changes whenever the file changes.
 #[derive(Debug, PartialEq)]
 struct Stamp {
     device: u64,
@@ -64,7 +64,7 @@ impl Stamp {
 }
 
 impl Tokens {
-    /// Reads the file, which must be there and in order.
+    /// Reads the file; fails if it is missing or invalid.
     pub fn watch(path: &Path) -> Result<Tokens, TokenError> {
         Tokens::watch_every(path, EVERY)
     }
@@ -86,17 +86,16 @@ impl Tokens {
         })))
     }
 
-    /// Whose secret this is.
+    /// The token of a secret.
     ///
-    /// Time tells nothing here: what is compared is a hash of what was sent. Whoever measures how far a comparison went
-    /// learns about the hash of a guess, and cannot choose the next guess so that its hash begins as a stored one does.
+    /// Timing reveals nothing useful: hashes are compared, and an attacker cannot choose a guess by its hash.
     pub fn check(&self, bearer: &str) -> Result<Arc<Token>, Denied> {
         self.0.refresh();
         let hash = Hash::of(bearer).ok_or(Denied::Malformed)?;
         let token = match self.0.find(&hash) {
             Some(token) => token,
             None => {
-                // It may have been made a moment ago; whoever made it wants to use it now.
+                // It may have been created a moment ago.
                 self.0.look();
                 self.0.find(&hash).ok_or(Denied::Unknown)?
             }
@@ -109,7 +108,7 @@ impl Tokens {
         }
     }
 
-    /// Whether a token that was let in is still there, as it was: for what goes on after its request.
+    /// Whether a token is still valid and unchanged, for responses that stream.
     pub fn is_still_good(&self, token: &Token) -> bool {
         self.0.refresh();
         let now = self.0.find(&token.hash());
@@ -123,7 +122,7 @@ impl Inner {
         known.get(hash).cloned()
     }
 
-    /// Looks at the file if it is time to. One request in a second pays for it; the others do not wait.
+    /// Looks at the file if it is due; one request per second does, and the others do not wait.
     fn refresh(&self) {
         let now = millis(self.start.elapsed());
         let due = self.due.load(Ordering::Relaxed);
@@ -135,9 +134,9 @@ impl Inner {
         self.look();
     }
 
-    /// Looks whether the file changed, and reads it if so.
+    /// Reads the file if it has changed.
     fn look(&self) {
-        // Should the last look still take its time on a slow disk, then it is the one that counts.
+        // Another thread is looking.
         let Ok(mut seen) = self.seen.try_lock() else {
             return;
         };
@@ -151,7 +150,7 @@ impl Inner {
         match self.file.read() {
             Ok((tokens, meta)) => {
                 let known = index(tokens);
-                tracing::info!(%path, tokens = known.len(), "token file read again");
+                tracing::info!(%path, tokens = known.len(), "token file reloaded");
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
                 *seen = Seen {
                     stamp: Some(Stamp::of(&meta)),
@@ -161,7 +160,7 @@ impl Inner {
             Err(error) => {
                 let complaint = error.to_string();
                 if seen.complaint.as_ref() != Some(&complaint) {
-                    tracing::error!(%path, error = complaint, "the tokens read before stay in force");
+                    tracing::error!(%path, error = complaint, "the previous tokens stay valid");
                 }
                 *seen = Seen {
                     stamp: None,
@@ -188,17 +187,17 @@ mod tests {
     use super::super::{Role, Secret};
     use super::*;
 
-    struct Place {
+    struct Fixture {
         _folder: tempfile::TempDir,
         file: TokenFile,
         secret: Secret,
     }
 
-    fn place() -> Place {
+    fn place() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let file = TokenFile::at(folder.path().join("tokens.json"));
         let (_, secret) = file.new_token("a", Role::Operator, None).unwrap();
-        Place {
+        Fixture {
             _folder: folder,
             file,
             secret,
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_secrets_pass() {
+    fn accepts_only_known_secrets() {
         let place = place();
         let tokens = Tokens::watch(place.file.path()).unwrap();
         let token = tokens.check(place.secret.reveal()).unwrap();
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_noticed_and_a_broken_file_changes_nothing() {
+    fn follows_changes_and_ignores_an_invalid_file() {
         let place = place();
         let tokens = Tokens::watch_every(place.file.path(), Duration::ZERO).unwrap();
         let (_, second) = place.file.new_token("b", Role::Viewer, None).unwrap();
@@ -236,7 +235,7 @@ mod tests {
         tokens.check(second.reveal()).unwrap();
         tokens.check(place.secret.reveal()).unwrap();
 
-        // In order again, and it works again.
+        // A valid file is used again.
         fs::write(place.file.path(), good).unwrap();
         let id = place.file.revoke("b").unwrap().id().to_owned();
         let denied = tokens.check(second.reveal()).unwrap_err();
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revocation_works_within_seconds_while_the_service_runs() {
+    fn a_revocation_takes_effect_within_seconds() {
         let place = place();
         let tokens = Tokens::watch(place.file.path()).unwrap();
         tokens.check(place.secret.reveal()).unwrap();

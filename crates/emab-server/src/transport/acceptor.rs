@@ -1,4 +1,4 @@
-//! The door: one connection after another, as long as there is room.
+//! Accepts connections up to a limit; further ones wait in the queue of the operating system.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,52 +9,52 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
-/// Long enough not to spin, short enough not to be felt.
+/// The pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The same trouble is not worth more than a line a minute.
-const REMIND: Duration = Duration::from_secs(60);
+/// The shortest time between two log lines.
+const LOG_EVERY: Duration = Duration::from_secs(60);
 
-/// A listener with room for so many.
+/// A listener with a connection limit.
 pub struct Acceptor {
     listener: TcpListener,
-    room: Arc<Semaphore>,
-    size: usize,
-    said: Option<Instant>,
+    permits: Arc<Semaphore>,
+    limit: usize,
+    logged: Option<Instant>,
 }
 
 impl Acceptor {
     pub fn new(listener: TcpListener, connections: usize) -> Acceptor {
-        let size = connections.clamp(1, Semaphore::MAX_PERMITS);
+        let limit = connections.clamp(1, Semaphore::MAX_PERMITS);
         Acceptor {
             listener,
-            room: Arc::new(Semaphore::new(size)),
-            size,
-            said: None,
+            permits: Arc::new(Semaphore::new(limit)),
+            limit,
+            logged: None,
         }
     }
 
-    /// The next connection, with its place in the room. Cancelling it loses none.
+    /// The next connection, with its permit. Cancel safe.
     pub async fn next(&mut self) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
         loop {
-            let full = self.room.available_permits() == 0;
-            if full && self.remind() {
+            let full = self.permits.available_permits() == 0;
+            if full && self.may_log() {
                 tracing::warn!(
-                    connections = self.size,
-                    "no room for more connections, they wait"
+                    connections = self.limit,
+                    "connection limit reached, further connections wait"
                 );
             }
-            // Asked before accepting, so that those who wait do so in the system's queue and take nothing of ours.
-            let Ok(place) = Arc::clone(&self.room).acquire_owned().await else {
-                // Nobody closes the room.
+            // Before accepting, so that further connections wait in the queue of the operating system.
+            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
+                // The semaphore is never closed.
                 return std::future::pending().await;
             };
             match self.listener.accept().await {
-                Ok((stream, peer)) => return (stream, peer, place),
-                Err(error) if of_the_client(&error) => {}
-                // Such as too many open files: those that are open will close, and it goes on.
+                Ok((stream, peer)) => return (stream, peer, permit),
+                Err(error) if is_client_fault(&error) => {}
+                // Such as too many open files, which ends when connections close.
                 Err(error) => {
-                    if self.remind() {
-                        tracing::error!(%error, "cannot accept connections for the moment");
+                    if self.may_log() {
+                        tracing::error!(%error, "cannot accept connections");
                     }
                     sleep(PAUSE).await;
                 }
@@ -62,17 +62,17 @@ impl Acceptor {
         }
     }
 
-    fn remind(&mut self) -> bool {
-        let due = self.said.is_none_or(|said| said.elapsed() >= REMIND);
+    fn may_log(&mut self) -> bool {
+        let due = self.logged.is_none_or(|at| at.elapsed() >= LOG_EVERY);
         if due {
-            self.said = Some(Instant::now());
+            self.logged = Some(Instant::now());
         }
         due
     }
 }
 
-/// The client was gone before we came to the door.
-fn of_the_client(error: &io::Error) -> bool {
+/// The client disconnected before the connection was accepted.
+fn is_client_fault(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted

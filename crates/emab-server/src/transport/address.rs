@@ -1,19 +1,19 @@
-//! Who may reach the service: this machine, unless whoever asks is known and nobody listens in.
+//! Which addresses the service may listen on without tokens and TLS.
 
 use std::net::SocketAddr;
 
 use super::ListenError;
 
-/// Whether the service may listen there.
+/// Checks that the service may listen on an address.
 ///
-/// This machine's own addresses are fine. Any other needs a token file, and TLS or the word that a proxy in front has it.
+/// A loopback address is always allowed. Any other needs a token file, and TLS or `--behind-proxy`.
 pub fn check_address(
     addr: SocketAddr,
     has_token_file: bool,
     has_tls: bool,
     behind_proxy: bool,
 ) -> Result<(), ListenError> {
-    // An IPv4 address may come dressed as an IPv6 one.
+    // Includes IPv4 addresses mapped to IPv6.
     if addr.ip().to_canonical().is_loopback() {
         return Ok(());
     }
@@ -23,7 +23,7 @@ pub fn check_address(
     }
     if !has_tls && !behind_proxy {
         missing.push(
-            "TLS (`--tls-cert FILE --tls-key FILE`, or `--behind-proxy` where a proxy in front has it)",
+            "TLS (`--tls-cert FILE --tls-key FILE`, or `--behind-proxy` if a proxy provides it)",
         );
     }
     if missing.is_empty() {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_needs_nothing() {
+    fn allows_loopback_addresses() {
         for addr in [
             "127.0.0.1:1",
             "127.9.9.9:1",
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn others_need_tokens_and_encryption() {
+    fn other_addresses_need_tokens_and_encryption() {
         for addr in [
             "0.0.0.0:8080",
             "[::]:8080",

@@ -1,7 +1,7 @@
-//! The body of a request, which must come at a certain pace.
+//! A request body with a minimum rate.
 //!
-//! Only waiting counts, not the time that the handler takes between two reads. Every byte buys a little more, so that a large
-//! import over a thin line ends well and a trickle does not.
+//! Only time spent waiting counts, not the time of the handler between two reads. Every received byte extends the time, so that a
+//! large import over a slow line succeeds and a trickle does not.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,19 +12,15 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use super::Limits;
+use crate::http::SlowBody;
 
-/// Why a body ended before its end.
+/// Why a body is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// The client was too slow: the answer is 408.
-    #[error("the body comes too slowly: {received} bytes after {} s of waiting", waited.as_secs())]
-    TooSlow {
-        /// Bytes that came.
-        received: u64,
-        /// How long they were waited for.
-        waited: Duration,
-    },
-    /// The connection broke, or what came was no proper body.
+    /// The client was too slow.
+    #[error("{0}")]
+    Slow(#[source] SlowBody),
+    /// The connection was lost, or the body is malformed.
     #[error("the body cannot be read: {0}")]
     Broken(#[from] hyper::Error),
 }
@@ -32,7 +28,7 @@ pub enum BodyError {
 /// A body under [`Limits::body`] and [`Limits::body_rate`].
 pub struct TimeoutBody {
     inner: Incoming,
-    patience: Duration,
+    limit: Duration,
     rate: u32,
     received: u64,
     waited: Duration,
@@ -44,7 +40,7 @@ impl TimeoutBody {
     pub fn new(inner: Incoming, limits: &Limits) -> TimeoutBody {
         TimeoutBody {
             inner,
-            patience: limits.body,
+            limit: limits.body,
             rate: limits.body_rate.max(1),
             received: 0,
             waited: Duration::ZERO,
@@ -54,9 +50,9 @@ impl TimeoutBody {
     }
 
     fn left(&self) -> Duration {
-        let bought = Duration::from_secs(self.received / u64::from(self.rate));
-        self.patience
-            .saturating_add(bought)
+        let earned = Duration::from_secs(self.received / u64::from(self.rate));
+        self.limit
+            .saturating_add(earned)
             .saturating_sub(self.waited)
     }
 }
@@ -91,10 +87,10 @@ impl Body for TimeoutBody {
             return Poll::Pending;
         }
         self.failed = true;
-        Poll::Ready(Some(Err(BodyError::TooSlow {
+        Poll::Ready(Some(Err(BodyError::Slow(SlowBody {
             received: self.received,
             waited: self.waited + since.elapsed(),
-        })))
+        }))))
     }
 
     fn is_end_stream(&self) -> bool {

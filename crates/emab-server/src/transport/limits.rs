@@ -1,27 +1,27 @@
-//! How much patience the edge has.
+//! Connection limits and timeouts.
 
 use std::time::Duration;
 
-/// What a client may take of time and room before it is cut off. Every one of them is finite.
+/// The limits of a connection. All are finite.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Open connections; those beyond it wait in the system's queue, which is bounded too.
+    /// Open connections; further ones wait in the queue of the operating system, which is bounded too.
     pub connections: usize,
     /// From the first byte of a connection to the end of its TLS handshake.
     pub handshake: Duration,
     /// From the first byte of a request (or the start of a connection) to the end of its head.
     pub head: Duration,
-    /// The largest head of a request, in bytes; more is answered with 431.
+    /// The largest request head, in bytes; a larger one is answered with 431.
     pub head_bytes: usize,
-    /// How long a connection may be kept alive without a request.
+    /// How long an idle connection is kept open.
     pub idle: Duration,
-    /// How long all the waits for a request's body may take together, plus what `body_rate` allows.
+    /// The total time of waiting for a request body, plus what `body_rate` allows.
     pub body: Duration,
-    /// Bytes of a body that buy another second: large bodies may take longer, trickles may not.
+    /// Bytes of a body that extend the time by one second: a large body may take longer.
     pub body_rate: u32,
-    /// How long a client may refuse to take the next bytes of an answer.
+    /// How long a client may accept no bytes of a response.
     pub stalled: Duration,
-    /// After the shutdown began, how long requests in course may take to finish.
+    /// How long running requests may take after the shutdown began.
     pub grace: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(10),
             head_bytes: 32 * 1024,
-            // Longer than the 60 s of common proxies: the side that closes must not be ours.
+            // Longer than the 60 s of common proxies, so that the proxy closes first.
             idle: Duration::from_secs(75),
             body: Duration::from_secs(20),
             body_rate: 1024,

@@ -1,4 +1,7 @@
-//! Connections: accepted, timed, encrypted if need be, handed to the router, and let finish when the service ends.
+//! The listener: accepts connections, applies TLS and the limits of [`Limits`], and hands requests to the router.
+//!
+//! hyper is used directly, because `axum::serve` has no limits for slow clients: [`TimeoutIo`] bounds the request head and stalled
+//! writes, [`TimeoutBody`] the request body.
 
 mod acceptor;
 mod address;
@@ -30,48 +33,44 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 pub use address::check_address;
-pub use body::BodyError;
 pub use limits::Limits;
 pub use tls::Tls;
 
 use crate::app::metrics::Metrics;
+use crate::http::Peer;
 use acceptor::Acceptor;
 use body::TimeoutBody;
 use timeout_io::{Phase, TimeoutIo};
 
-/// Hyper asks for this much at least.
+/// The smallest buffer that hyper accepts.
 const SMALLEST_BUFFER: usize = 8192;
 
-/// Why the service cannot listen as it was told to.
+/// Why the service cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Others could reach it, and not only those who may.
+    /// The address is reachable from other machines without protection.
     #[error(
-        "{addr} can be reached from other machines, and {missing} is missing; give it, or listen on 127.0.0.1"
+        "{addr} can be reached from other machines, and {missing} is missing; add it, or listen on 127.0.0.1"
     )]
     Exposed {
-        /// Where it should listen.
+        /// The address.
         addr: SocketAddr,
-        /// What is missing, with the options that give it.
+        /// What is missing, with its options.
         missing: String,
     },
-    /// A certificate or a key is not what it should be.
+    /// A certificate or a key is invalid.
     #[error("TLS: {file}: {what}", file = file.display())]
     Tls {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
 }
 
-/// Who sent a request: in its extensions, for `Extension<Peer>`. Behind a proxy it is the proxy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer(pub SocketAddr);
-
-/// Serves `app` until `shutdown`; then requests in course may finish within [`Limits::grace`].
+/// Serves `app` until `shutdown`. Running requests may then finish within [`Limits::grace`].
 ///
-/// With TLS, SIGHUP has the certificate and the key read again.
+/// With TLS, SIGHUP reloads the certificate and the key.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -80,14 +79,14 @@ pub async fn serve(
     metrics: Metrics,
     shutdown: impl Future<Output = ()>,
 ) {
-    let host = Host {
+    let server = Server {
         tls,
         app,
         http: http(&limits),
         limits: Arc::new(limits),
     };
-    let mut gate = Acceptor::new(listener, host.limits.connections);
-    let mut hangup = host
+    let mut acceptor = Acceptor::new(listener, server.limits.connections);
+    let mut hangup = server
         .tls
         .as_ref()
         .and_then(|_| signal(SignalKind::hangup()).ok());
@@ -95,37 +94,37 @@ pub async fn serve(
     let mut tasks = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        let (stream, peer, place) = tokio::select! {
+        let (stream, peer, permit) = tokio::select! {
             biased;
             () = &mut shutdown => break,
             () = next_of(&mut hangup) => {
-                host.reload();
+                server.reload();
                 continue;
             }
-            next = gate.next() => next,
+            next = acceptor.next() => next,
         };
-        let (host, stopped, open) = (host.clone(), stopped.clone(), metrics.connection());
+        let (server, stopped, open) = (server.clone(), stopped.clone(), metrics.connection());
         tasks.spawn(async move {
-            host.meet(stream, peer, stopped).await;
-            drop((place, open));
+            server.accept(stream, peer, stopped).await;
+            drop((permit, open));
         });
-        // As many as have ended since; so the set is never much larger than the room.
+        // Removes ended tasks, so that the set does not grow.
         while tasks.try_join_next().is_some() {}
     }
-    drop(gate);
-    finish(tasks, stop, host.limits.grace).await;
+    drop(acceptor);
+    finish(tasks, stop, server.limits.grace).await;
 }
 
-/// Lets connections end, and drops those that do not.
+/// Waits for connections to end, and drops those that exceed the grace period.
 async fn finish(mut tasks: JoinSet<()>, stop: watch::Sender<bool>, grace: std::time::Duration) {
-    // Nobody listens any more when there is no connection.
+    // Fails only if there is no connection.
     let _ = stop.send(true);
     let all = async { while tasks.join_next().await.is_some() {} };
     if timeout(grace, all).await.is_err() {
         let connections = tasks.len();
         tracing::warn!(
             connections,
-            "still busy at the end of the grace period: dropped"
+            "connections dropped at the end of the grace period"
         );
         tasks.shutdown().await;
     }
@@ -144,7 +143,7 @@ async fn next_of(signal: &mut Option<Signal>) {
 fn http(limits: &Limits) -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        // From idle to the end of the next head; that the head itself is quick is up to `TimeoutIo`.
+        // From idle to the end of the next head; `TimeoutIo` bounds the head itself.
         .header_read_timeout(limits.idle.saturating_add(limits.head))
         .max_header_size(limits.head_bytes)
         .max_buf_size(limits.head_bytes.max(SMALLEST_BUFFER));
@@ -153,49 +152,55 @@ fn http(limits: &Limits) -> http1::Builder {
 
 /// What every connection needs.
 #[derive(Clone)]
-struct Host {
+struct Server {
     tls: Option<Tls>,
     app: Router,
     http: http1::Builder,
     limits: Arc<Limits>,
 }
 
-impl Host {
+impl Server {
     fn reload(&self) {
         match self.tls.as_ref().map(Tls::reload) {
-            Some(Err(error)) => tracing::error!(%error, "the certificate read before stays"),
-            Some(Ok(())) => tracing::info!("certificate read again"),
+            Some(Err(error)) => tracing::error!(%error, "the previous certificate stays in use"),
+            Some(Ok(())) => tracing::info!("certificate reloaded"),
             None => {}
         }
     }
 
-    async fn meet(&self, stream: TcpStream, peer: SocketAddr, mut stopped: watch::Receiver<bool>) {
-        // Answers are small and waited for.
+    async fn accept(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        // Responses are small, and clients wait for them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%peer, %error, "TCP_NODELAY");
         }
         let Some(tls) = &self.tls else {
-            return self.talk(stream, peer, stopped).await;
+            return self.serve(stream, peer, stopped).await;
         };
-        let greeting = async {
+        let handshake = async {
             if plain::is_plain(&stream).await {
-                plain::refuse(stream).await;
+                plain::reject(stream).await;
                 return None;
             }
-            let met = tls.acceptor().accept(stream).await;
-            met.inspect_err(|error| tracing::debug!(%peer, %error, "TLS"))
+            let accepted = tls.acceptor().accept(stream).await;
+            accepted
+                .inspect_err(|error| tracing::debug!(%peer, %error, "TLS"))
                 .ok()
         };
-        let met = tokio::select! {
-            met = timeout(self.limits.handshake, greeting) => met,
+        let accepted = tokio::select! {
+            accepted = timeout(self.limits.handshake, handshake) => accepted,
             () = end_of(&mut stopped) => return,
         };
-        if let Ok(Some(stream)) = met {
-            self.talk(stream, peer, stopped).await;
+        if let Ok(Some(stream)) = accepted {
+            self.serve(stream, peer, stopped).await;
         }
     }
 
-    async fn talk(
+    async fn serve(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: SocketAddr,
@@ -224,7 +229,7 @@ impl Host {
                 connection.await
             }
         };
-        // Clients break off all the time; it is for those who look into one of them.
+        // Clients disconnect at any time: not worth a warning.
         if let Err(error) = ended {
             tracing::debug!(%peer, %error, "connection");
         }
@@ -232,6 +237,6 @@ impl Host {
 }
 
 async fn end_of(stopped: &mut watch::Receiver<bool>) {
-    // The sender gone means the same: nobody serves any more.
+    // A dropped sender means the same.
     let _ = stopped.wait_for(|stop| *stop).await;
 }

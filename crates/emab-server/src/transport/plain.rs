@@ -1,4 +1,4 @@
-//! Plain HTTP on a port that speaks TLS: people do it, and get told.
+//! Answers plain HTTP on a TLS port with an explanation.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The first byte of every TLS handshake; no method of HTTP begins with it.
+/// The first byte of a TLS handshake; no HTTP method begins with it.
 const HANDSHAKE: u8 = 0x16;
 
-const ANSWER: &str = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
-    content-type: text/plain; charset=utf-8\r\ncontent-length: 52\r\n\r\n\
-    This port speaks TLS: write https:// in the address\n";
+const RESPONSE: &str = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+    content-type: text/plain; charset=utf-8\r\ncontent-length: 51\r\n\r\n\
+    This port uses TLS: write https:// in the address.\n";
 
-/// Whether the client begins to speak in plain text (or not at all).
+/// Whether the client sends plain text, or nothing.
 pub async fn is_plain(stream: &TcpStream) -> bool {
     let mut first = [0];
     match stream.peek(&mut first).await {
@@ -22,26 +22,26 @@ pub async fn is_plain(stream: &TcpStream) -> bool {
     }
 }
 
-/// Says so and hangs up.
-pub async fn refuse(mut stream: TcpStream) {
-    let farewell = async {
-        stream.write_all(ANSWER.as_bytes()).await?;
+/// Sends the explanation and closes the connection.
+pub async fn reject(mut stream: TcpStream) {
+    let send = async {
+        stream.write_all(RESPONSE.as_bytes()).await?;
         stream.shutdown().await?;
-        // Unread bytes would make the system reset the connection, and the answer would be lost with it.
+        // Unread bytes would reset the connection and lose the response.
         tokio::io::copy(&mut (&mut stream).take(64 * 1024), &mut tokio::io::sink()).await
     };
-    // It is a courtesy: whether it arrives is not worth another word.
-    let _ = timeout(Duration::from_secs(1), farewell).await;
+    // Best effort.
+    let _ = timeout(Duration::from_secs(1), send).await;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ANSWER;
+    use super::RESPONSE;
 
     #[test]
-    fn the_answer_is_as_long_as_it_says() {
-        let (head, body) = ANSWER.split_once("\r\n\r\n").unwrap();
-        let said = head.split("content-length: ").nth(1).unwrap();
-        assert_eq!(said.parse::<usize>().unwrap(), body.len());
+    fn states_the_length_of_the_response() {
+        let (head, body) = RESPONSE.split_once("\r\n\r\n").unwrap();
+        let stated = head.split("content-length: ").nth(1).unwrap();
+        assert_eq!(stated.parse::<usize>().unwrap(), body.len());
     }
 }

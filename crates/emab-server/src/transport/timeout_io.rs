@@ -1,7 +1,7 @@
-//! A connection that does not wait for ever for a client that sends or takes its bytes too slowly.
+//! A connection with timeouts for slow request heads and stalled writes.
 //!
-//! Hyper has one timer for the head of a request, which runs while a connection is idle as well. Idle connections may
-//! rest for a minute, but a head that has begun must end in seconds, so the second is watched here.
+//! hyper has one timer for the request head, which also runs while a connection is idle. An idle connection may last a minute,
+//! but a head that has begun must end within seconds, which is checked here.
 
 use std::io;
 use std::pin::Pin;
@@ -13,29 +13,29 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// No request, nothing read of the next.
+/// Between requests.
 const IDLE: u8 = 0;
-/// Something of a head was read (or must be soon, on a new connection).
+/// A part of a head was read, or the connection is new.
 const HEAD: u8 = 1;
-/// A handler has the request.
+/// A handler is running.
 const BUSY: u8 = 2;
 
-/// Where a connection stands, as known to whoever reads its bytes and to whoever handles its requests.
+/// The phase of a connection, shared by its I/O and its handler.
 #[derive(Clone)]
 pub struct Phase(Arc<AtomicU8>);
 
 impl Phase {
-    /// A new connection must send a head soon.
+    /// A new connection, which must send a head.
     pub fn new() -> Phase {
         Phase(Arc::new(AtomicU8::new(HEAD)))
     }
 
-    /// A head is complete.
+    /// The head is complete.
     pub fn busy(&self) {
         self.0.store(BUSY, Ordering::Relaxed);
     }
 
-    /// The handler has answered. What is read from here on is of the next head, or of a body that nobody wants.
+    /// The handler has answered. Further bytes belong to the next head, or to an unread body.
     pub fn idle(&self) {
         self.0.store(IDLE, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl Phase {
         self.0.load(Ordering::Relaxed) == HEAD
     }
 
-    /// True when this was the first byte of a head.
+    /// Starts a head; true at its first byte.
     fn begin(&self) -> bool {
         let order = Ordering::Relaxed;
         let swapped = self.0.compare_exchange(IDLE, HEAD, order, order);
@@ -52,16 +52,16 @@ impl Phase {
     }
 }
 
-/// Bytes in and out, with an end to patience.
+/// I/O with timeouts.
 pub struct TimeoutIo<S> {
     io: S,
     phase: Phase,
     head: Duration,
     stalled: Duration,
     head_end: Pin<Box<Sleep>>,
-    /// Runs while the client takes nothing.
+    /// Runs while the client accepts no bytes.
     write_end: Option<Pin<Box<Sleep>>>,
-    /// Runs after our last byte.
+    /// Runs after the last byte was sent.
     linger_end: Option<Pin<Box<Sleep>>>,
 }
 
@@ -78,7 +78,7 @@ impl<S> TimeoutIo<S> {
         }
     }
 
-    fn taken<T>(&mut self, cx: &mut Context<'_>, poll: Poll<T>) -> Poll<io::Result<T>> {
+    fn write_timeout<T>(&mut self, cx: &mut Context<'_>, poll: Poll<T>) -> Poll<io::Result<T>> {
         if let Poll::Ready(result) = poll {
             self.write_end = None;
             return Poll::Ready(Ok(result));
@@ -89,15 +89,15 @@ impl<S> TimeoutIo<S> {
             .get_or_insert_with(|| Box::pin(sleep(stalled)));
         end.as_mut()
             .poll(cx)
-            .map(|()| Err(late("the client takes nothing of the answer")))
+            .map(|()| Err(late("the client accepts no bytes of the response")))
     }
 }
 
-/// A client that is still sending when the connection is closed gets a reset, and loses the answer that it was sent.
+/// How long unread input is drained before closing: a client that is still sending would get a reset and lose the response.
 const LINGER: Duration = Duration::from_secs(1);
 
 impl<S: AsyncRead + Unpin> TimeoutIo<S> {
-    /// Throws away what still comes, until the client closes its side too.
+    /// Discards input until the client closes its side.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let end = self
             .linger_end
@@ -107,7 +107,7 @@ impl<S: AsyncRead + Unpin> TimeoutIo<S> {
             let mut buf = ReadBuf::new(&mut bytes);
             match Pin::new(&mut self.io).poll_read(cx, &mut buf) {
                 Poll::Pending => return end.as_mut().poll(cx),
-                // By the clock: a timer is not even set while there is always more to read.
+                // By the clock: the timer is not polled while there is more to read.
                 Poll::Ready(Ok(()))
                     if !buf.filled().is_empty() && Instant::now() < end.deadline() => {}
                 Poll::Ready(_) => return Poll::Ready(()),
@@ -137,7 +137,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimeoutIo<S> {
             return Poll::Pending;
         }
         let end = self.head_end.as_mut().poll(cx);
-        end.map(|()| Err(late("the head of the request takes too long")))
+        end.map(|()| Err(late("the request head takes too long")))
     }
 }
 
@@ -148,7 +148,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimeoutIo<S> {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.io).poll_write(cx, buf);
-        self.taken(cx, poll).map(Result::flatten)
+        self.write_timeout(cx, poll).map(Result::flatten)
     }
 
     fn poll_write_vectored(
@@ -157,7 +157,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimeoutIo<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
-        self.taken(cx, poll).map(Result::flatten)
+        self.write_timeout(cx, poll).map(Result::flatten)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -166,13 +166,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimeoutIo<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = Pin::new(&mut self.io).poll_flush(cx);
-        self.taken(cx, poll).map(Result::flatten)
+        self.write_timeout(cx, poll).map(Result::flatten)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.linger_end.is_none() {
             let poll = Pin::new(&mut self.io).poll_shutdown(cx);
-            ready!(self.taken(cx, poll))??;
+            ready!(self.write_timeout(cx, poll))??;
         }
         self.linger(cx).map(Ok)
     }
@@ -186,10 +186,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_never_stops_sending_is_not_heard_for_ever() {
+    async fn stops_draining_a_client_that_never_stops_sending() {
         let long = Duration::from_secs(20);
         let mut io = TimeoutIo::new(join(repeat(0), sink()), Phase::new(), long, long);
         let ended = timeout(5 * LINGER, io.shutdown()).await;
-        ended.expect("it is read for ever").unwrap();
+        ended.expect("draining does not end").unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! TLS from two PEM files, which may be replaced while the service runs.
+//! TLS from two PEM files, which can be replaced while the service runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::ListenError;
 
-/// A certificate chain and its key, ready to meet clients. A clone shares what [`Tls::reload`] changes.
+/// A certificate chain and its key. Clones share the effect of [`Tls::reload`].
 #[derive(Clone)]
 pub struct Tls {
     cert: PathBuf,
@@ -21,14 +21,14 @@ pub struct Tls {
 }
 
 impl std::fmt::Debug for Tls {
-    // Nothing of the key.
+    // Without the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Tls({})", self.cert.display())
     }
 }
 
 impl Tls {
-    /// Reads a certificate chain (the service's own first) and its private key.
+    /// Reads a certificate chain (that of the service first) and its private key.
     pub fn from_files(cert: &Path, key: &Path) -> Result<Tls, ListenError> {
         let config = read(cert, key)?;
         Ok(Tls {
@@ -38,7 +38,7 @@ impl Tls {
         })
     }
 
-    /// Reads both files again, for the connections to come; after an error those read before stay.
+    /// Reads both files again, for new connections; after an error the previous ones stay in use.
     pub fn reload(&self) -> Result<(), ListenError> {
         let new = read(&self.cert, &self.key)?;
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = new;
@@ -57,14 +57,14 @@ fn read(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError> {
         what,
     };
     let bytes = |file: &Path| {
-        fs::read(file).map_err(|error| wrong(file, format!("it cannot be read: {error}")))
+        fs::read(file).map_err(|error| wrong(file, format!("cannot be read: {error}")))
     };
 
     let chain = CertificateDer::pem_slice_iter(&bytes(cert)?)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| wrong(cert, format!("it is not proper PEM: {}", shown(&error))))?;
+        .map_err(|error| wrong(cert, format!("invalid PEM: {}", shown(&error))))?;
     if chain.is_empty() {
-        let what = "there is no certificate in it; expected PEM, `-----BEGIN CERTIFICATE-----`";
+        let what = "it contains no certificate; expected PEM, `-----BEGIN CERTIFICATE-----`";
         return Err(wrong(cert, what.into()));
     }
 
@@ -73,13 +73,12 @@ fn read(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError> {
         let encrypted = String::from_utf8_lossy(&text).contains("ENCRYPTED PRIVATE KEY");
         let what = match error {
             pem::Error::NoItemsFound if encrypted => {
-                "its key is under a passphrase; take it off with `openssl pkey -in FILE -out NEW`"
-                    .into()
+                "its key has a passphrase; remove it with `openssl pkey -in FILE -out NEW`".into()
             }
             pem::Error::NoItemsFound => {
-                "there is no private key in it; expected PEM, `-----BEGIN PRIVATE KEY-----`".into()
+                "it contains no private key; expected PEM, `-----BEGIN PRIVATE KEY-----`".into()
             }
-            other => format!("it is not proper PEM: {}", shown(&other)),
+            other => format!("invalid PEM: {}", shown(&other)),
         };
         wrong(key, what)
     })?;
@@ -88,7 +87,7 @@ fn read(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError> {
         let cert = cert.display();
         wrong(
             key,
-            format!("with the certificate {cert} it cannot be used: {error}"),
+            format!("it cannot be used with the certificate {cert}: {error}"),
         )
     };
     let provider = Arc::new(ring::default_provider());
@@ -102,15 +101,15 @@ fn read(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError> {
     Ok(Arc::new(config))
 }
 
-/// What is wrong with PEM, without its bytes: they may be those of a key.
+/// A PEM error without its bytes, which may be those of a key.
 fn shown(error: &pem::Error) -> &'static str {
     match error {
         pem::Error::MissingSectionEnd { .. } => "a section has no end line",
         pem::Error::IllegalSectionStart { .. } => "a section has a malformed first line",
         pem::Error::Base64Decode(_) => "a section is not base64",
         pem::Error::SectionTooLarge => "a section is too large",
-        pem::Error::NoItemsFound => "there is nothing in it",
-        _ => "it cannot be understood",
+        pem::Error::NoItemsFound => "it is empty",
+        _ => "unknown error",
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_files_is_said() {
+    fn names_the_fault_of_each_file() {
         let (cert, key) = (data("localhost.crt"), data("localhost.key"));
         Tls::from_files(&cert, &key).unwrap();
 
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reload_that_fails_keeps_what_was_read() {
+    fn a_failed_reload_keeps_the_previous_certificate() {
         let folder = tempfile::tempdir().unwrap();
         let key = folder.path().join("it.key");
         fs::copy(data("localhost.key"), &key).unwrap();

@@ -11,7 +11,7 @@ use std::fs;
 use std::process::Command;
 
 use emab_server::app::metrics::Metrics;
-use emab_server::http::rate_limit::Rate;
+use emab_server::http::rate_limit::RateLimiter;
 use emab_server::http::{App, Rates, app, document};
 use emab_server::tokens::Tokens;
 use emab_server::transport::Limits;
@@ -69,8 +69,8 @@ async fn the_service_does_what_its_document_says() {
         .await;
     // Guesses without a token are part of it, and are not to be slowed down.
     let rates = Rates {
-        calls: Rate::new(0, 0),
-        failures: Rate::new(0, 0),
+        calls: RateLimiter::new(0, 0),
+        failures: RateLimiter::new(0, 0),
     };
     let tokens = Tokens::watch(server.tokens.path()).unwrap();
     let metrics = Metrics::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use emab_server::app::audit::audit_study;
+use emab_server::audit::audit_study;
 use emab_server::domain::event::GENESIS;
 use emab_server::store::{Store, StoreError};
 
@@ -101,7 +101,7 @@ impl LogChecker {
                 findings.check(Check::Chain, event.previous == hash, || {
                     at("it does not contain the hash of the event before it")
                 });
-                if let Some(key) = EventKey::of(study as u8, &event.what) {
+                if let Some(key) = EventKey::of(study as u8, &event.kind) {
                     self.check_event(key, record.seq, clients, findings);
                 }
                 (seq, hash) = (record.seq, record.hash.clone());

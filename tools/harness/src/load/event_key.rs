@@ -75,7 +75,7 @@ impl EventKey {
             }
             EventKind::Stopped(it) => (it.step, hash(it.reason.as_deref())),
             EventKind::Abandoned(it) => (0, hash(&*it.reason)),
-            EventKind::Revealed(it) => {
+            EventKind::OutcomeGiven(it) => {
                 let outcome = hash_outcome(&it.costs, &it.rewards);
                 (0, hash((outcome, it.last)))
             }

@@ -1,11 +1,11 @@
-//! Where two JSON documents differ, in words.
+//! Describes the first difference of two JSON documents.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::json::short;
 
-/// The first place where what is there differs from what should be, if there is one.
+/// The first difference of a stored value from the expected one.
 pub(super) fn between(there: &impl Serialize, should: &impl Serialize) -> Option<String> {
     let text = |value: Result<String, serde_json::Error>| value.unwrap_or_default();
     let there = text(serde_json::to_string(there));
@@ -13,7 +13,7 @@ pub(super) fn between(there: &impl Serialize, should: &impl Serialize) -> Option
     (there != should).then(|| of_texts(&there, &should))
 }
 
-/// The same of two texts that are not equal.
+/// The first difference of two texts that are not equal.
 pub(super) fn of_texts(there: &str, should: &str) -> String {
     let read = |text: &str| serde_json::from_str::<Value>(text);
     let (Ok(one), Ok(other)) = (read(there), read(should)) else {
@@ -30,7 +30,7 @@ pub(super) fn of_texts(there: &str, should: &str) -> String {
             short(&one),
             short(&other)
         ),
-        None => "it has the right values in another writing".into(),
+        None => "its values are right, and its bytes differ".into(),
     }
 }
 
@@ -57,7 +57,7 @@ fn find(one: &Value, other: &Value, pointer: &mut String) -> Option<(String, Str
         }
         (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len()))
             .find_map(|i| inside(&i.to_string(), one.get(i), other.get(i))),
-        // By their texts: -0 is not 0 here.
+        // As texts: -0 differs from 0.
         _ => {
             let texts = (one.to_string(), other.to_string());
             (texts.0 != texts.1).then_some(texts)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_place_is_named() {
+    fn names_the_first_difference() {
         for (there, should, words) in [
             (
                 r#"{"a":[1,{"b":2}]}"#,
@@ -96,7 +96,7 @@ mod tests {
             (
                 r#"{"a":1}"#,
                 r#"{"a": 1}"#,
-                "it has the right values in another writing",
+                "its values are right, and its bytes differ",
             ),
             ("{", "{}", "it is {, and the log leads to {}"),
         ] {

@@ -1,25 +1,26 @@
-//! Auditing an export: events as newline-delimited JSON, each with its hash at the end.
+//! Audits an export: newline-delimited JSON, each event with its hash.
 
 use std::io::{BufRead, Read};
 
-use super::walk::{CHANGED, Walk};
+use super::walk::Walk;
 use super::{Options, Report, report};
+use crate::app::replay::CHANGED;
 use crate::domain::event::Record;
 
-/// The longest line that is read. The first event holds the specification, tables and all.
-const LONGEST: usize = 64 << 20;
+/// The longest line. The first event contains the whole specification.
+const MAX_LINE: usize = 64 << 20;
 
 /// Audits an export.
 ///
 /// ```
-/// let report = emab_server::app::audit::audit_export("{}\n".as_bytes());
+/// let report = emab_server::audit::audit_export("{}\n".as_bytes());
 /// assert_eq!(report.findings[0].place, "line 1");
 /// ```
 pub fn audit_export(reader: impl BufRead) -> Report {
     audit_export_with(reader, Options::default())
 }
 
-/// The same, with options.
+/// Audits an export, with options.
 pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> Report {
     let mut walk = Walk::new(options.expect, false);
     let mut bytes = Vec::new();
@@ -28,7 +29,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         bytes.clear();
         line += 1;
         let place = || format!("line {line}");
-        let most = LONGEST as u64 + 1;
+        let most = MAX_LINE as u64 + 1;
         match reader.by_ref().take(most).read_until(b'\n', &mut bytes) {
             Ok(0) => break,
             Ok(_) => {}
@@ -41,11 +42,11 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         }
         let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
         if bytes.is_empty() {
-            // Shells add such lines; they say nothing.
+            // Shells add empty lines.
             continue;
         }
-        if bytes.len() > LONGEST {
-            let what = format!("it is longer than {} MiB: not an event", LONGEST >> 20);
+        if bytes.len() > MAX_LINE {
+            let what = format!("longer than {} MiB: not an event", MAX_LINE >> 20);
             walk.found.add(place(), what);
             walk.lost();
             match skip_line(&mut reader) {
@@ -61,7 +62,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         let record =
             text.and_then(|text| Record::from_line(text).map_err(|wrong| wrong.to_string()));
         match record {
-            // Its number may be what was changed.
+            // The number itself may have been changed.
             Ok(record) if record.seq != walk.next && !record.is_intact() => {
                 walk.found.add(place(), CHANGED);
                 walk.lost();
@@ -69,7 +70,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             Ok(record) => {
                 walk.take(&record);
                 if !whole {
-                    let what = "nothing ends the line: the export may be cut off after it";
+                    let what = "no newline at the end: the export may be cut off after it";
                     walk.found.add(place(), what);
                 }
             }
@@ -83,9 +84,9 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             }
         }
         if line.is_multiple_of(1_000)
-            && let Some(watch) = &mut options.watch
+            && let Some(progress) = &mut options.progress
         {
-            watch(walk.events);
+            progress(walk.events);
         }
     }
     if walk.events == 0 && walk.found.kept.is_empty() {
@@ -94,7 +95,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
     report(walk)
 }
 
-/// Goes behind the end of a line, however long it is.
+/// Skips to the end of a line.
 fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
     loop {
         let buffer = reader.fill_buf()?;

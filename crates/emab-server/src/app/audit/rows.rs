@@ -1,4 +1,4 @@
-//! What a store keeps beside the log, against what the log leads to.
+//! Compares the projections in a store with what the log leads to.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,11 @@ use super::walk::{Mark, Walk};
 use super::{Findings, PAGE};
 use crate::app::replay::Replay;
 use crate::domain::episode::EpisodeRecord;
-use crate::store::{Cell, Head, Store, StoreError};
+use crate::domain::head::Head;
+use crate::domain::learners::GainSum;
+use crate::store::{Store, StoreError};
 
-/// Compares everything.
+/// Compares all projections.
 pub(super) fn compare(
     store: &mut dyn Store,
     head: &Head,
@@ -22,19 +24,19 @@ pub(super) fn compare(
         found.add("head", what);
         return Ok(());
     }
-    let Some(board) = &walk.replay.board else {
+    let Some(state) = &walk.replay.state else {
         return Ok(());
     };
-    compare_heads(head, &board.head, found);
-    let cases = walk.replay.cases_in_order();
-    compare_cases(store, head.key, &cases, found)?;
-    compare_answers(store, head.key, &walk.marks, found)?;
-    compare_lessons(store, head.key, &walk.replay, found)?;
-    compare_cells(store, head.key, &board.mind.cells(), found)
+    compare_heads(head, &state.head, found);
+    let episodes = walk.replay.episodes_in_order();
+    compare_episodes(store, head.key, &episodes, found)?;
+    compare_decisions(store, head.key, &walk.marks, found)?;
+    compare_learned(store, head.key, &walk.replay, found)?;
+    compare_gain_sums(store, head.key, &state.learners.gain_sums(), found)
 }
 
 fn compare_heads(there: &Head, should: &Head, found: &mut Findings) {
-    // Taken apart, so that a new field cannot be forgotten.
+    // Destructured, so that a new field is a compile error here.
     let fields = |head: &Head| {
         let Head {
             key: _,
@@ -69,51 +71,51 @@ fn compare_heads(there: &Head, should: &Head, found: &mut Findings) {
             continue;
         }
         let what = match field {
-            // Long, and much the same.
-            "spec" => "`spec` is not what the first event says".into(),
+            // Too long to show.
+            "spec" => "`spec` is not the one in the first event".into(),
             _ => format!("`{field}` is {there}, and the log leads to {should}"),
         };
         found.add("head", what);
     }
 }
 
-fn compare_cases(
+fn compare_episodes(
     store: &mut dyn Store,
     key: i64,
-    cases: &BTreeMap<&str, &EpisodeRecord>,
+    episodes: &BTreeMap<&str, &EpisodeRecord>,
     found: &mut Findings,
 ) -> Result<(), StoreError> {
     let before = found.count();
     join(
         found,
-        cases.keys().map(|id| (*id).to_string()),
+        episodes.keys().map(|id| (*id).to_string()),
         |after, limit| {
             let after = after.map_or("", String::as_str);
-            store.cases_after(key, after, false, limit)
+            store.episodes_after(key, after, false, limit)
         },
-        |case| case.id.clone(),
+        |episode| episode.id.clone(),
         |id| format!("episode {id}"),
-        |case| between(case, cases.get(case.id.as_str())?),
+        |episode| between(episode, episodes.get(episode.id.as_str())?),
     )?;
     if found.count() > before {
-        // The same rows would be named again.
+        // The same rows would be reported again.
         return Ok(());
     }
-    let open = cases.iter().filter(|(_, case)| case.end.is_none());
+    let open = episodes.iter().filter(|(_, episode)| episode.end.is_none());
     join(
         found,
         open.map(|(id, _)| (*id).to_string()),
         |after, limit| {
             let after = after.map_or("", String::as_str);
-            store.cases_after(key, after, true, limit)
+            store.episodes_after(key, after, true, limit)
         },
-        |case| case.id.clone(),
+        |episode| episode.id.clone(),
         |id| format!("episode {id}, among the open ones"),
         |_| None,
     )
 }
 
-fn compare_answers(
+fn compare_decisions(
     store: &mut dyn Store,
     key: i64,
     marks: &BTreeMap<String, Vec<Mark>>,
@@ -127,21 +129,20 @@ fn compare_answers(
         known,
         |after, limit| {
             let after = after.map(|(episode, step)| (episode.as_str(), *step));
-            store.answers_after(key, after, limit)
+            store.decisions_after(key, after, limit)
         },
-        |answer| (answer.episode.clone(), answer.step),
+        |decision| (decision.episode.clone(), decision.step),
         |(episode, step)| format!("decision {step} of episode {episode}"),
-        |answer| {
-            let steps = marks.get(&answer.episode)?;
-            let (seq, hash) = steps.get((answer.step as usize).checked_sub(1)?)?;
-            (<[u8; 32]>::from(Sha256::digest(answer.text.as_bytes())) != *hash).then(|| {
-                format!("as it is kept to be answered, it is not what event {seq} records")
-            })
+        |decision| {
+            let steps = marks.get(&decision.episode)?;
+            let (seq, hash) = steps.get((decision.step as usize).checked_sub(1)?)?;
+            (<[u8; 32]>::from(Sha256::digest(decision.text.as_bytes())) != *hash)
+                .then(|| format!("the stored decision is not the one that event {seq} records"))
         },
     )
 }
 
-fn compare_lessons(
+fn compare_learned(
     store: &mut dyn Store,
     key: i64,
     replay: &Replay,
@@ -149,39 +150,47 @@ fn compare_lessons(
 ) -> Result<(), StoreError> {
     join(
         found,
-        0..replay.lessons.len() as u64,
-        |after, limit| store.lessons(key, after.map_or(0, |place| place.saturating_add(1)), limit),
-        |lesson| lesson.place,
-        |place| format!("learned episode {place}"),
-        |lesson| {
-            let should = replay.lessons.get(lesson.place as usize)?;
-            (lesson.bytes != *should).then(|| "it is not what the log leads to".into())
+        0..replay.learned.len() as u64,
+        |after, limit| {
+            store.learned_episodes(
+                key,
+                after.map_or(0, |position| position.saturating_add(1)),
+                limit,
+            )
+        },
+        |learned| learned.position,
+        |position| format!("learned episode {position}"),
+        |learned| {
+            let should = replay.learned.get(learned.position as usize)?;
+            (learned.bytes != *should).then(|| "it is not what the log leads to".into())
         },
     )
 }
 
-fn compare_cells(
+fn compare_gain_sums(
     store: &mut dyn Store,
     key: i64,
-    cells: &[Cell],
+    gain_sums: &[GainSum],
     found: &mut Findings,
 ) -> Result<(), StoreError> {
-    let place = |cell: &Cell| (cell.t, cell.x, cell.a);
+    let key_of = |gains: &GainSum| (gains.t, gains.x, gains.a);
     join(
         found,
-        cells.iter().map(place),
-        |after, limit| store.cells(key, after.copied(), limit),
-        place,
+        gain_sums.iter().map(key_of),
+        |after, limit| store.gain_sums(key, after.copied(), limit),
+        key_of,
         |(t, x, a)| format!("count of ({t}, {x}, {a})"),
-        |cell| {
-            let at = cells.binary_search_by_key(&place(cell), place).ok()?;
-            let should = cells.get(at)?;
-            let values = |cell: &Cell| (cell.count, cell.sum.to_bits());
-            (values(cell) != values(should)).then(|| {
+        |gains| {
+            let at = gain_sums
+                .binary_search_by_key(&key_of(gains), key_of)
+                .ok()?;
+            let should = gain_sums.get(at)?;
+            let values = |gains: &GainSum| (gains.count, gains.sum.to_bits());
+            (values(gains) != values(should)).then(|| {
                 format!(
                     "it is {} with the sum {}, and the log leads to {} with {}",
-                    cell.count,
-                    exact(cell.sum),
+                    gains.count,
+                    exact(gains.sum),
                     should.count,
                     exact(should.sum)
                 )
@@ -190,15 +199,14 @@ fn compare_cells(
     )
 }
 
-/// A number with its bits: two may look alike.
+/// A number with its bits.
 fn exact(value: f64) -> String {
     format!("{value:?} (bits {:016x})", value.to_bits())
 }
 
-/// Goes through the rows of a table, in the order of their keys, beside those that the log leads to.
+/// Merges the rows of a table with those that the log leads to, in the order of their keys.
 ///
-/// `known` are the latter's keys in order, `page` reads rows after a key, and `differs` says what is wrong with a row that
-/// is known.
+/// `known` are the keys that the log leads to, in order; `page` reads rows after a key; `differs` describes a wrong row.
 fn join<K: Ord + Clone, R>(
     found: &mut Findings,
     known: impl Iterator<Item = K>,
@@ -212,13 +220,13 @@ fn join<K: Ord + Clone, R>(
     let mut limit = PAGE;
     loop {
         let rows = match page(after.as_ref(), limit) {
-            // One by one, to find out which.
+            // One by one, to find the unreadable row.
             Err(StoreError::Damaged(_)) if limit > 1 => {
                 limit = 1;
                 continue;
             }
             Err(StoreError::Damaged(what)) => {
-                // What it is cannot be read either; most likely it is what comes next.
+                // Its key cannot be read either; most likely it is the next one.
                 let next = known.next();
                 let place = match next.as_ref().or(after.as_ref()) {
                     Some(next) => place(next),
@@ -226,7 +234,7 @@ fn join<K: Ord + Clone, R>(
                 };
                 found.add(
                     place,
-                    format!("it, or a row beside it, cannot be read: {what}"),
+                    format!("this row or the next one cannot be read: {what}"),
                 );
                 if next.is_none() {
                     return Ok(());
@@ -241,14 +249,14 @@ fn join<K: Ord + Clone, R>(
         for row in rows {
             let key = key(&row);
             if after.as_ref().is_some_and(|after| key <= *after) {
-                found.add(place(&key), "it is stored under another name than its own");
+                found.add(place(&key), "it is stored under another name");
                 continue;
             }
             while let Some(missing) = known.next_if(|next| *next < key) {
                 found.add(place(&missing), "missing: the log leads to it");
             }
             if known.next_if(|next| *next == key).is_none() {
-                found.add(place(&key), "one too many: the log does not lead to it");
+                found.add(place(&key), "extra: the log does not lead to it");
             } else if let Some(what) = differs(&row) {
                 found.add(place(&key), what);
             }

@@ -1,4 +1,4 @@
-//! Going through a log, event by event: hashes, numbers, chain, and everything recomputed as long as it holds.
+//! Walks through a log event by event: checks hashes, numbers and the chain, and recomputes everything up to the first break.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,37 @@ use sha2::{Digest, Sha256};
 
 use super::Findings;
 use super::differences::of_texts;
-use crate::app::replay::Replay;
+use crate::app::replay::{CHANGED, Replay};
 use crate::domain::event::{Event, GENESIS, Record, sha256};
-use crate::store::Head;
+use crate::domain::head::Head;
 
-/// A decision as an event records it: the event's number and the hash of the text.
+/// A recorded decision: the number of its event and the hash of its text.
 pub(super) type Mark = (u64, [u8; 32]);
 
-/// What is wrong with an event that was changed, or whose hash was.
-pub(super) const CHANGED: &str = "its hash is not that of its line: one of them was changed";
-
-/// A log as far as it was read.
+/// The log up to some event.
 pub(super) struct Walk<'a> {
     pub replay: Replay,
     pub found: Findings,
     pub events: u64,
     pub recomputed: u64,
     pub decisions: u64,
-    /// The hash of the last event, as it should be.
+    /// The recomputed hash of the last event.
     pub last_hash: String,
-    /// The decisions of every episode, by step, where they are kept.
+    /// The decisions of every episode, by step, if they are collected.
     pub marks: BTreeMap<String, Vec<Mark>>,
     keeps_marks: bool,
-    /// The number that comes next.
+    /// The next number.
     pub next: u64,
-    /// How much stands there that cannot be read and may be the next events, or nothing.
+    /// The number of unreadable entries since the last event.
     lost: u64,
-    /// What the next event may name as the hash before it; none where that cannot be known.
+    /// The hashes that the next event may have as `previous`; none if they are not known.
     before: Option<Before>,
     broken: bool,
     expect: Option<&'a str>,
     expected_at: Option<u64>,
 }
 
-/// The event before: the hash that stands beside it, and the one that its line has.
+/// The event before: its stored hash, and the hash of its line.
 struct Before {
     beside: String,
     real: String,
@@ -68,16 +65,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether everything could be recomputed up to the last event.
+    /// Whether every event was recomputed.
     pub fn is_whole(&self) -> bool {
-        !self.broken && self.lost == 0 && self.replay.board.is_some()
+        !self.broken && self.lost == 0 && self.replay.state.is_some()
     }
 
-    /// Takes the next event.
+    /// Checks the next event.
     pub fn take(&mut self, record: &Record) {
         self.events += 1;
         if record.seq < self.next {
-            // It is beside the chain, which goes on without it.
+            // It is not part of the chain, which continues without it.
             let what = format!("it comes after event {}", self.next - 1);
             return self.wrong(record.seq, what);
         }
@@ -85,16 +82,16 @@ impl<'a> Walk<'a> {
         let real = sha256(record.text.as_bytes());
         let intact = real == record.hash;
         if !intact {
-            // Which of the two was changed, the next event says.
+            // The next event shows which of the two was changed.
             self.wrong(record.seq, CHANGED);
         }
         match record.read() {
             Ok(event) if event.seq != record.seq => {
                 if intact {
-                    let what = format!("its line says that it is event {}", event.seq);
+                    let what = format!("its line has the number {}", event.seq);
                     self.wrong(record.seq, what);
                 }
-                // Neither it nor what follows it has a place now.
+                // The chain is broken here.
                 self.broken = true;
                 self.before = None;
             }
@@ -116,19 +113,19 @@ impl<'a> Walk<'a> {
         self.last_hash = real;
     }
 
-    /// Goes on behind an event that cannot even be shown.
+    /// Continues after an event that cannot be read.
     pub fn unreadable(&mut self, what: &str) {
         let seq = self.next.saturating_add(self.lost);
         self.wrong(seq, format!("it cannot be read: {what}"));
         self.lost();
     }
 
-    /// Goes on behind something that stands where the next event should.
+    /// Continues after an unreadable entry in place of the next event.
     pub fn lost(&mut self) {
         self.lost += 1;
     }
 
-    /// The log ends here: whether the head says so, too.
+    /// Compares the end of the log with the head.
     pub fn end_at(&mut self, head: &Head) {
         let last = self.next - 1 + self.lost;
         if head.seq > last {
@@ -139,32 +136,35 @@ impl<'a> Walk<'a> {
             };
             self.found.add(
                 place,
-                format!("missing at the end: the head counts {}", head.seq),
+                format!("missing at the end: the head has number {}", head.seq),
             );
             self.broken = true;
         } else if head.seq == 0 && last == 0 {
-            self.found.add("head", "the study has no event at all");
+            self.found.add("head", "the study has no events");
         } else if let Some(Before { beside, real }) = &self.before
             && head.hash != *real
         {
-            // Then it was the line of the last event that was changed.
+            // The line of the last event was changed.
             if head.hash == *beside {
                 self.broken = true;
             } else if self.broken {
-                // Otherwise it is named with the rest of the head.
-                let what = format!("`hash` is {}, and the last event has {real}", head.hash);
+                // Otherwise the comparison of the heads reports it.
+                let what = format!(
+                    "`hash` is {}, and the hash of the last event is {real}",
+                    head.hash
+                );
                 self.found.add("head", what);
             }
         }
     }
 
-    /// Whether the expected hash was met.
+    /// Reports an expected hash that no event has.
     pub fn expected(&mut self) {
         if let (Some(expect), None) = (self.expect, self.expected_at) {
             self.found.add(
                 "head",
                 format!(
-                    "no event has the expected hash {expect}: what was noted then is not in this log, whose last hash is {}",
+                    "no event has the expected hash {expect}; the last hash of this log is {}",
                     self.last_hash
                 ),
             );
@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
         self.found.add(format!("event {seq}"), what);
     }
 
-    /// Whether this number comes next.
+    /// Checks the number of an event.
     fn number(&mut self, seq: u64) {
         let next = self.next;
         self.next = seq.saturating_add(1);
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         self.before = None;
         self.broken = true;
         if seq - next <= lost {
-            // That was said there.
+            // Reported before.
             return;
         }
         let place = match seq - next {
@@ -212,10 +212,10 @@ impl<'a> Walk<'a> {
             if event.previous != *beside && intact {
                 self.wrong(
                     record.seq,
-                    "it does not name the hash of the event before it",
+                    "its `previous` is not the hash of the event before it",
                 );
             }
-            // Otherwise the line before was changed, which was said there.
+            // Otherwise the line before was changed, which is reported there.
             self.broken = true;
         }
         self.before = Some(Before {
@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
         match self.replay.follow(event, real) {
             Ok(mismatch) => {
                 self.recomputed = event.seq;
-                let Some((episode, step, text)) = Replay::decision_of(event) else {
+                let Some((episode, step, text)) = event.decision() else {
                     return;
                 };
                 self.decisions += 1;

@@ -21,13 +21,13 @@ pub(super) struct Target {
     /// None is in the clear.
     pub(super) tls: Option<MakeRustlsConnect>,
     /// For people: hosts and database.
-    pub(super) place: String,
+    pub(super) location: String,
 }
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Target")
-            .field("place", &self.place)
+            .field("location", &self.location)
             .field("tls", &self.tls.is_some())
             .finish_non_exhaustive()
     }
@@ -65,7 +65,7 @@ impl Target {
             SslMode::Disable
         });
         Ok(Target {
-            place: place(&config),
+            location: location(&config),
             config,
             tls,
         })
@@ -171,7 +171,7 @@ fn is_encrypted(mode: Option<&str>, local: bool) -> Result<bool, String> {
     }
 }
 
-fn place(config: &Config) -> String {
+fn location(config: &Config) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
         #[cfg(unix)]
         Host::Unix(path) => path.display().to_string(),
@@ -183,8 +183,8 @@ fn place(config: &Config) -> String {
         names = addresses.collect();
     }
     let ports = config.get_ports();
-    for (place, name) in names.iter_mut().enumerate() {
-        let port = ports.get(place).or(ports.first()).unwrap_or(&5432);
+    for (location, name) in names.iter_mut().enumerate() {
+        let port = ports.get(location).or(ports.first()).unwrap_or(&5432);
         name.push_str(&format!(":{port}"));
     }
     let database = config.get_dbname().or(config.get_user()).unwrap_or("");
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn passwords_are_not_told() {
         let target = read("postgres://u:se%40cret@localhost:7,[::1]:8/d").unwrap();
-        assert_eq!(target.place, "localhost:7,::1:8/d");
+        assert_eq!(target.location, "localhost:7,::1:8/d");
         assert_eq!(target.config.get_password(), Some(&b"se@cret"[..]));
         assert!(!format!("{target:?}{:?}", target.config).contains("cret"));
         for url in [

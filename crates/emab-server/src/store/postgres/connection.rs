@@ -7,11 +7,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::{Error, Statement};
 
-use super::super::{Answer, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+use super::super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
 use super::address::Target;
 use super::error::{fault, is_twice};
 use super::rows::{Columns, Exact, Params, Statements, Stored, counts};
-use super::session::{Session, Tools, hold};
+use super::session::{Session, Tools, begin_snapshot};
 use super::{Role, Timeouts};
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::event::Record;
@@ -51,7 +51,7 @@ impl PgConnection {
         role: Role,
     ) -> Result<PgConnection, StoreError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| StoreError::Gone(error.to_string()))?;
+        let runtime = runtime.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(PgConnection {
             target,
             timeouts,
@@ -74,17 +74,17 @@ impl PgConnection {
     fn connect(&self, make: bool) -> Result<Session, StoreError> {
         let patience = match make {
             // Others may be at it, too.
-            true => self.timeouts.connect.max(self.timeouts.answer),
+            true => self.timeouts.connect.max(self.timeouts.response),
             false => self.timeouts.connect,
         };
         let connect = Session::connect(&self.target, &self.timeouts, make);
         let result = self.block_on(async { timeout(patience, connect).await })?;
-        let named = |text| format!("{}: {text}", self.target.place);
+        let named = |text| format!("{}: {text}", self.target.location);
         match result {
-            Err(_) => Err(StoreError::Gone(named(format!(
+            Err(_) => Err(StoreError::Unavailable(named(format!(
                 "no connection after {patience:?}"
             )))),
-            Ok(Err(StoreError::Gone(text))) => Err(StoreError::Gone(named(text))),
+            Ok(Err(StoreError::Unavailable(text))) => Err(StoreError::Unavailable(named(text))),
             Ok(Err(StoreError::Damaged(text))) => Err(StoreError::Damaged(named(text))),
             Ok(other) => other,
         }
@@ -93,7 +93,9 @@ impl PgConnection {
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, StoreError> {
         match &self.runtime {
             Some(runtime) => Ok(runtime.block_on(work)),
-            None => Err(StoreError::Gone("the connection is being dropped".into())),
+            None => Err(StoreError::Unavailable(
+                "the connection is being dropped".into(),
+            )),
         }
     }
 
@@ -103,7 +105,7 @@ impl PgConnection {
         work: &impl AsyncFn(&Tools) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
         let result = match self.phase {
-            Phase::Failed => Err(StoreError::Again(
+            Phase::Failed => Err(StoreError::Retry(
                 "the transaction has failed, and was not rolled back".into(),
             )),
             Phase::Open | Phase::Idle => self.try_call(work),
@@ -126,7 +128,7 @@ impl PgConnection {
                 self.connect(false)?
             }
         };
-        let patience = self.timeouts.answer;
+        let patience = self.timeouts.response;
         let Session { driver, tools } = &mut session;
         let call = async { timeout(patience, driver.during(work(tools))).await };
         let error = match self.block_on(call)? {
@@ -141,14 +143,18 @@ impl PgConnection {
             },
             Err(_) => {
                 let why = format!("no answer after {patience:?}");
-                tracing::warn!(place = self.target.place, why, "PostgreSQL is given up");
-                return Err(StoreError::Gone(why));
+                tracing::warn!(
+                    location = self.target.location,
+                    why,
+                    "PostgreSQL is given up"
+                );
+                return Err(StoreError::Unavailable(why));
             }
         };
-        self.cut = matches!(error, StoreError::Gone(_));
+        self.cut = matches!(error, StoreError::Unavailable(_));
         if self.cut || session.driver.has_ended() {
             // Dropped: the server takes back what it has not committed.
-            tracing::warn!(place = self.target.place, why = %error, "PostgreSQL is gone");
+            tracing::warn!(location = self.target.location, why = %error, "PostgreSQL is gone");
         } else {
             self.session = Some(session);
         }
@@ -193,15 +199,15 @@ impl PgConnection {
     }
 
     /// The episodes that a statement finds, as exactly as is called for.
-    fn cases_of(
+    fn episodes_of(
         &mut self,
         statement: impl Fn(&Statements) -> &Statement,
         params: Params<'_>,
     ) -> Result<Vec<EpisodeRecord>, StoreError> {
         match self.role {
             Role::Inspect => {
-                let cases = self.rows(statement, params)?;
-                Ok(cases.into_iter().map(|Exact(case)| case).collect())
+                let episodes = self.rows(statement, params)?;
+                Ok(episodes.into_iter().map(|Exact(episode)| episode).collect())
             }
             Role::Read | Role::Write => self.rows(statement, params),
         }
@@ -210,7 +216,7 @@ impl PgConnection {
     /// Refuses to write outside of a transaction, where every statement would stay.
     fn inside(&self) -> Result<(), StoreError> {
         match self.phase {
-            Phase::Idle => Err(StoreError::Gone("no transaction has begun".into())),
+            Phase::Idle => Err(StoreError::Unavailable("no transaction has begun".into())),
             Phase::Open | Phase::Failed => Ok(()),
         }
     }
@@ -254,17 +260,19 @@ fn at_most(limit: usize) -> i64 {
 impl Store for PgConnection {
     fn begin(&mut self) -> Result<(), StoreError> {
         if self.role != Role::Write {
-            return Err(StoreError::Gone("this connection only reads".into()));
+            return Err(StoreError::Unavailable("this connection only reads".into()));
         }
         if self.phase != Phase::Idle {
-            return Err(StoreError::Gone("a transaction has begun already".into()));
+            return Err(StoreError::Unavailable(
+                "a transaction has begun already".into(),
+            ));
         }
         self.call_again(&async |tools: &Tools| tools.client.batch_execute(&tools.begin).await)?;
         self.phase = Phase::Open;
         Ok(())
     }
 
-    /// Where this is [`StoreError::Gone`], nobody knows whether it is committed, and the server may even be about to.
+    /// Where this is [`StoreError::Unavailable`], nobody knows whether it is committed, and the server may even be about to.
     /// Whoever looks again must look under the lock of the study: it is not given away before that is decided.
     fn commit(&mut self) -> Result<(), StoreError> {
         self.inside()?;
@@ -284,11 +292,13 @@ impl Store for PgConnection {
         }
     }
 
-    fn hold(&mut self) -> Result<(), StoreError> {
+    fn begin_snapshot(&mut self) -> Result<(), StoreError> {
         if self.phase != Phase::Idle {
-            return Err(StoreError::Gone("a transaction has begun already".into()));
+            return Err(StoreError::Unavailable(
+                "a transaction has begun already".into(),
+            ));
         }
-        let words = hold(&self.timeouts);
+        let words = begin_snapshot(&self.timeouts);
         self.call_again(&async |tools: &Tools| tools.client.batch_execute(&words).await)?;
         self.phase = Phase::Open;
         Ok(())
@@ -349,14 +359,18 @@ impl Store for PgConnection {
         self.rows(|it| &it.heads, &[&after, &at_most(limit)])
     }
 
-    fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError> {
+    fn episodes(
+        &mut self,
+        study: i64,
+        episodes: &[&str],
+    ) -> Result<Vec<EpisodeRecord>, StoreError> {
         if episodes.is_empty() {
             return Ok(Vec::new());
         }
-        self.cases_of(|it| &it.cases, &[&study, &episodes])
+        self.episodes_of(|it| &it.episodes, &[&study, &episodes])
     }
 
-    fn cases_after(
+    fn episodes_after(
         &mut self,
         study: i64,
         after: &str,
@@ -365,36 +379,36 @@ impl Store for PgConnection {
     ) -> Result<Vec<EpisodeRecord>, StoreError> {
         let values: Params<'_> = &[&study, &after, &at_most(limit)];
         match open {
-            true => self.cases_of(|it| &it.cases_open, values),
-            false => self.cases_of(|it| &it.cases_after, values),
+            true => self.episodes_of(|it| &it.open_episodes, values),
+            false => self.episodes_of(|it| &it.episodes_after, values),
         }
     }
 
-    fn answer(
+    fn decision(
         &mut self,
         study: i64,
         episode: &str,
         step: Option<u32>,
-    ) -> Result<Option<Answer>, StoreError> {
+    ) -> Result<Option<StoredDecision>, StoreError> {
         match step {
-            Some(step) => self.row(|it| &it.answer, &[&study, &episode, &i64::from(step)]),
-            None => self.row(|it| &it.answer_now, &[&study, &episode]),
+            Some(step) => self.row(|it| &it.decision, &[&study, &episode, &i64::from(step)]),
+            None => self.row(|it| &it.current_decision, &[&study, &episode]),
         }
     }
 
-    fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
-        self.rows(|it| &it.answers, &[&study, &episode])
+    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError> {
+        self.rows(|it| &it.decisions, &[&study, &episode])
     }
 
-    fn answers_after(
+    fn decisions_after(
         &mut self,
         study: i64,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<Answer>, StoreError> {
+    ) -> Result<Vec<StoredDecision>, StoreError> {
         let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
         let values: Params<'_> = &[&study, &episode, &step, &at_most(limit)];
-        self.rows(|it| &it.answers_after, values)
+        self.rows(|it| &it.decisions_after, values)
     }
 
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
@@ -404,7 +418,7 @@ impl Store for PgConnection {
         self.rows(|it| &it.events, &[&study, &after, &at_most(limit)])
     }
 
-    fn lessons(
+    fn learned_episodes(
         &mut self,
         study: i64,
         from: u64,
@@ -413,19 +427,19 @@ impl Store for PgConnection {
         let Ok(from) = i64::try_from(from) else {
             return Ok(Vec::new());
         };
-        self.rows(|it| &it.lessons, &[&study, &from, &at_most(limit)])
+        self.rows(|it| &it.learned_episodes, &[&study, &from, &at_most(limit)])
     }
 
-    fn cells(
+    fn gain_sums(
         &mut self,
         study: i64,
         after: Option<(u32, u32, u32)>,
         limit: usize,
-    ) -> Result<Vec<Cell>, StoreError> {
+    ) -> Result<Vec<GainSum>, StoreError> {
         let (t, x, a) = after.map_or((-1, 0, 0), |(t, x, a)| {
             (i64::from(t), i64::from(x), i64::from(a))
         });
-        self.rows(|it| &it.cells, &[&study, &t, &x, &a, &at_most(limit)])
+        self.rows(|it| &it.gain_sums, &[&study, &t, &x, &a, &at_most(limit)])
     }
 }
 
@@ -450,7 +464,7 @@ async fn overtaken(
     let first = changes.events.iter().map(|event| event.seq).min();
     let last = last.and_then(|last| u64::try_from(last).ok());
     Ok(match fault(error) {
-        StoreError::Damaged(text) if last >= first => StoreError::Again(text),
+        StoreError::Damaged(text) if last >= first => StoreError::Retry(text),
         other => other,
     })
 }

@@ -12,17 +12,17 @@ pub(super) fn fault(error: &Error) -> StoreError {
     let text = said(error);
     // Without a code it is of the connection: closed, refused, cut, not understood.
     let Some(code) = error.code() else {
-        return StoreError::Gone(text);
+        return StoreError::Unavailable(text);
     };
     if *code == SqlState::DISK_FULL || *code == SqlState::OUT_OF_MEMORY {
         return StoreError::Full(text);
     }
     // A distributed database says by it that it does not know whether it has committed, like a lost answer.
     if *code == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN {
-        return StoreError::Gone(text);
+        return StoreError::Unavailable(text);
     }
     if *code == SqlState::LOCK_NOT_AVAILABLE {
-        return StoreError::Again(text);
+        return StoreError::Retry(text);
     }
     // The table or column is not there.
     if *code == SqlState::UNDEFINED_TABLE || *code == SqlState::UNDEFINED_COLUMN {
@@ -30,13 +30,13 @@ pub(super) fn fault(error: &Error) -> StoreError {
     }
     match &code.code()[..2] {
         // Rolled back: serialization failure, deadlock.
-        "40" => StoreError::Again(text),
+        "40" => StoreError::Retry(text),
         // A value that no column takes, or twice the same key: nothing that waiting would mend.
         "21" | "22" | "23" => StoreError::Damaged(text),
         "XX" if *code != SqlState::INTERNAL_ERROR => StoreError::Damaged(text),
         // Connections (08), too many of them (53300), shutdown, crash and start (57P0…), time out (57014, 25P03), a
         // server that only reads (25006), no such database or password (28, 3D): it may be there again later.
-        _ => StoreError::Gone(text),
+        _ => StoreError::Unavailable(text),
     }
 }
 

@@ -6,7 +6,7 @@ use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{Client, Error, Row, Statement};
 
 use super::super::exact;
-use super::super::{Answer, Cell, Changes, Head, LearnedEpisode, StoreError};
+use super::super::{Changes, GainSum, Head, LearnedEpisode, StoreError, StoredDecision};
 use super::error::{fits, said};
 use super::session::Tools;
 use crate::domain::episode::EpisodeRecord;
@@ -50,31 +50,31 @@ statements! {
                  missing = $8, relearned = $9 WHERE key = $1";
     write_events: "INSERT INTO events (study, seq, text, hash) \
                    SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::TEXT[], $4::TEXT[])";
-    write_cases: "INSERT INTO cases (study, id, step, open, body) \
+    write_episodes: "INSERT INTO cases (study, id, step, open, body) \
                   SELECT $1::BIGINT, * FROM UNNEST($2::TEXT[], $3::BIGINT[], $4::BOOLEAN[], $5::TEXT[]) \
                   ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
-    write_answers: "INSERT INTO answers (study, episode, step, text) \
+    write_decisions: "INSERT INTO answers (study, episode, step, text) \
                     SELECT $1::BIGINT, * FROM UNNEST($2::TEXT[], $3::BIGINT[], $4::TEXT[])";
-    write_lessons: "INSERT INTO lessons (study, place, bytes) \
+    write_learned: "INSERT INTO lessons (study, place, bytes) \
                     SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BYTEA[]) \
                     ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
-    write_cells: "INSERT INTO cells (study, t, x, a, count, sum) \
+    write_gain_sums: "INSERT INTO cells (study, t, x, a, count, sum) \
                   SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[]) \
                   ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
 
-    cases: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id = ANY($2)";
-    cases_after: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
-    cases_open: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
-    answer: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 AND step = $3";
-    answer_now: "SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers \
+    episodes: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id = ANY($2)";
+    episodes_after: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
+    open_episodes: "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
+    decision: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 AND step = $3";
+    current_decision: "SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers \
                  ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step \
                  WHERE cases.study = $1 AND cases.id = $2";
-    answers: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 ORDER BY step";
-    answers_after: "SELECT episode, step, text FROM answers WHERE study = $1 AND (episode, step) > ($2, $3) \
+    decisions: "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 ORDER BY step";
+    decisions_after: "SELECT episode, step, text FROM answers WHERE study = $1 AND (episode, step) > ($2, $3) \
                     ORDER BY episode, step LIMIT $4";
     events: "SELECT seq, text, hash FROM events WHERE study = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-    lessons: "SELECT place, bytes FROM lessons WHERE study = $1 AND place >= $2 ORDER BY place LIMIT $3";
-    cells: "SELECT t, x, a, count, sum FROM cells WHERE study = $1 AND (t, x, a) > ($2, $3, $4) \
+    learned_episodes: "SELECT place, bytes FROM lessons WHERE study = $1 AND place >= $2 ORDER BY place LIMIT $3";
+    gain_sums: "SELECT t, x, a, count, sum FROM cells WHERE study = $1 AND (t, x, a) > ($2, $3, $4) \
             ORDER BY t, x, a LIMIT $5";
     last_seq: "SELECT seq FROM studies WHERE key = $1";
 }
@@ -96,13 +96,13 @@ pub(super) struct Columns<'a> {
     head: &'a Head,
     counts: [i64; 6],
     events: (Vec<i64>, Vec<&'a str>, Vec<&'a str>),
-    cases: (Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>),
-    answers: (Vec<&'a str>, Vec<i64>, Vec<&'a str>),
-    lessons: (Vec<i64>, Vec<&'a [u8]>),
-    cells: Cells,
+    episodes: (Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>),
+    decisions: (Vec<&'a str>, Vec<i64>, Vec<&'a str>),
+    learned_episodes: (Vec<i64>, Vec<&'a [u8]>),
+    gain_sums: GainSumColumns,
 }
 
-type Cells = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
+type GainSumColumns = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
 
 impl<'a> Columns<'a> {
     /// Nothing is sent where something does not fit.
@@ -111,24 +111,25 @@ impl<'a> Columns<'a> {
             let seq = fits(event.seq, "the sequence number")?;
             Ok((seq, event.text.as_str(), event.hash.as_str()))
         };
-        let case = |case: &'a EpisodeRecord| {
-            let body = serde_json::to_string(case)
-                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
-            let step = fits(case.step() as u64, "the step")?;
-            Ok((case.id.as_str(), step, case.end.is_none(), body))
+        let episode = |episode: &'a EpisodeRecord| {
+            let body = serde_json::to_string(episode).map_err(|error| {
+                StoreError::Damaged(format!("episode `{}`: {error}", episode.id))
+            })?;
+            let step = fits(episode.step() as u64, "the step")?;
+            Ok((episode.id.as_str(), step, episode.end.is_none(), body))
         };
-        let answer = |answer: &'a Answer| {
-            let step = i64::from(answer.step);
-            (answer.episode.as_str(), step, answer.text.as_str())
+        let decision = |decision: &'a StoredDecision| {
+            let step = i64::from(decision.step);
+            (decision.episode.as_str(), step, decision.text.as_str())
         };
-        let lesson = |lesson: &'a LearnedEpisode| {
-            let place = fits(lesson.place, "the place")?;
-            Ok((place, lesson.bytes.as_slice()))
+        let learned = |learned: &'a LearnedEpisode| {
+            let position = fits(learned.position, "the position")?;
+            Ok((position, learned.bytes.as_slice()))
         };
-        let cell = |cell: &Cell| {
-            let count = fits(cell.count, "the count")?;
-            let sum = cell.sum.to_bits().cast_signed();
-            let [t, x, a] = [cell.t, cell.x, cell.a].map(i64::from);
+        let gains = |gains: &GainSum| {
+            let count = fits(gains.count, "the count")?;
+            let sum = gains.sum.to_bits().cast_signed();
+            let [t, x, a] = [gains.t, gains.x, gains.a].map(i64::from);
             Ok((t, x, a, count, sum))
         };
         Ok(Columns {
@@ -139,21 +140,21 @@ impl<'a> Columns<'a> {
                 .iter()
                 .map(event)
                 .collect::<Result<_, StoreError>>()?,
-            cases: changes
-                .cases
+            episodes: changes
+                .episodes
                 .iter()
-                .map(case)
+                .map(episode)
                 .collect::<Result<_, StoreError>>()?,
-            answers: changes.answers.iter().map(answer).collect(),
-            lessons: changes
-                .lessons
+            decisions: changes.decisions.iter().map(decision).collect(),
+            learned_episodes: changes
+                .learned_episodes
                 .iter()
-                .map(lesson)
+                .map(learned)
                 .collect::<Result<_, StoreError>>()?,
-            cells: changes
-                .cells
+            gain_sums: changes
+                .gain_sums
                 .iter()
-                .map(cell)
+                .map(gains)
                 .collect::<Result<_, StoreError>>()?,
         })
     }
@@ -165,10 +166,10 @@ impl<'a> Columns<'a> {
         let Statements {
             write_head,
             write_events,
-            write_cases,
-            write_answers,
-            write_lessons,
-            write_cells,
+            write_episodes,
+            write_decisions,
+            write_learned,
+            write_gain_sums,
             ..
         } = &tools.statements;
         let Head {
@@ -182,21 +183,21 @@ impl<'a> Columns<'a> {
             let (seq, text, hash) = &self.events;
             put(seq.len(), write_events, &[key, seq, text, hash]).await
         };
-        let cases = async {
-            let (id, step, open, body) = &self.cases;
-            put(id.len(), write_cases, &[key, id, step, open, body]).await
+        let episodes = async {
+            let (id, step, open, body) = &self.episodes;
+            put(id.len(), write_episodes, &[key, id, step, open, body]).await
         };
-        let answers = async {
-            let (episode, step, text) = &self.answers;
-            put(step.len(), write_answers, &[key, episode, step, text]).await
+        let decisions = async {
+            let (episode, step, text) = &self.decisions;
+            put(step.len(), write_decisions, &[key, episode, step, text]).await
         };
-        let lessons = async {
-            let (place, bytes) = &self.lessons;
-            put(place.len(), write_lessons, &[key, place, bytes]).await
+        let learned_episodes = async {
+            let (position, bytes) = &self.learned_episodes;
+            put(position.len(), write_learned, &[key, position, bytes]).await
         };
-        let cells = async {
-            let (t, x, a, count, sum) = &self.cells;
-            put(t.len(), write_cells, &[key, t, x, a, count, sum]).await
+        let gain_sums = async {
+            let (t, x, a, count, sum) = &self.gain_sums;
+            put(t.len(), write_gain_sums, &[key, t, x, a, count, sum]).await
         };
         let head = async {
             let [seq, episodes, open, learned, missing, relearned] = &self.counts;
@@ -206,7 +207,7 @@ impl<'a> Columns<'a> {
             put(1, write_head, values).await
         };
         // In this order they are sent, and the first that fails is the one whose failure is told.
-        let sent = tokio::try_join!(biased; events, cases, answers, lessons, cells, head)?;
+        let sent = tokio::try_join!(biased; events, episodes, decisions, learned_episodes, gain_sums, head)?;
         Ok(sent.5)
     }
 }
@@ -259,7 +260,7 @@ impl Stored for Head {
     }
 }
 
-fn case_row(row: &Row) -> Result<exact::Row<'_>, StoreError> {
+fn episode_row(row: &Row) -> Result<exact::Row<'_>, StoreError> {
     Ok(exact::Row {
         id: value(row, 0)?,
         body: value(row, 1)?,
@@ -270,7 +271,7 @@ fn case_row(row: &Row) -> Result<exact::Row<'_>, StoreError> {
 
 impl Stored for EpisodeRecord {
     fn read(row: &Row) -> Result<EpisodeRecord, StoreError> {
-        case_row(row)?.read().map_err(StoreError::Damaged)
+        episode_row(row)?.read().map_err(StoreError::Damaged)
     }
 }
 
@@ -279,14 +280,14 @@ pub(super) struct Exact(pub(super) EpisodeRecord);
 
 impl Stored for Exact {
     fn read(row: &Row) -> Result<Exact, StoreError> {
-        let case = case_row(row)?.read_exactly();
-        case.map(Exact).map_err(StoreError::Damaged)
+        let episode = episode_row(row)?.read_exactly();
+        episode.map(Exact).map_err(StoreError::Damaged)
     }
 }
 
-impl Stored for Answer {
-    fn read(row: &Row) -> Result<Answer, StoreError> {
-        Ok(Answer {
+impl Stored for StoredDecision {
+    fn read(row: &Row) -> Result<StoredDecision, StoreError> {
+        Ok(StoredDecision {
             episode: value(row, 0)?,
             step: count(row, 1)?,
             text: value(row, 2)?,
@@ -307,15 +308,15 @@ impl Stored for Record {
 impl Stored for LearnedEpisode {
     fn read(row: &Row) -> Result<LearnedEpisode, StoreError> {
         Ok(LearnedEpisode {
-            place: count(row, 0)?,
+            position: count(row, 0)?,
             bytes: value(row, 1)?,
         })
     }
 }
 
-impl Stored for Cell {
-    fn read(row: &Row) -> Result<Cell, StoreError> {
-        Ok(Cell {
+impl Stored for GainSum {
+    fn read(row: &Row) -> Result<GainSum, StoreError> {
+        Ok(GainSum {
             t: count(row, 0)?,
             x: count(row, 1)?,
             a: count(row, 2)?,

@@ -33,7 +33,7 @@ pub(super) async fn is_made(client: &Client) -> Result<bool, StoreError> {
     };
     match version {
         VERSION => Ok(true),
-        newer if newer > VERSION => Err(StoreError::Gone(format!(
+        newer if newer > VERSION => Err(StoreError::Unavailable(format!(
             "the database has version {newer} of the tables, and this program knows {VERSION}: a newer one made them"
         ))),
         other => Err(StoreError::Damaged(format!(
@@ -67,7 +67,7 @@ pub(super) async fn make(client: &Client) -> Result<(), StoreError> {
         if !is_race(&error) || tries == TRIES {
             return Err(match error.code() {
                 Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-                    StoreError::Gone(format!(
+                    StoreError::Unavailable(format!(
                         "{}; the tables are made by a user who may (`GRANT CREATE ON SCHEMA public`)",
                         said(&error)
                     ))

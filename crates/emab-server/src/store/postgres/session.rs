@@ -45,7 +45,7 @@ impl Session {
             Ok((statements, begin(synchronous.as_deref(), timeouts)))
         };
         let (statements, begin) = driver.during(settle).await?;
-        tracing::debug!(place = target.place, "connected to PostgreSQL");
+        tracing::debug!(location = target.location, "connected to PostgreSQL");
         Ok(Session {
             driver,
             tools: Tools {
@@ -124,7 +124,7 @@ async fn inspect(client: &Client) -> Result<Option<String>, StoreError> {
         );
     }
     match setting(2) {
-        Some(encoding) if encoding != "UTF8" => Err(StoreError::Gone(format!(
+        Some(encoding) if encoding != "UTF8" => Err(StoreError::Unavailable(format!(
             "the database's encoding is {encoding}, which cannot hold every name; make one with ENCODING 'UTF8'"
         ))),
         _ => Ok(setting(0)),
@@ -133,7 +133,7 @@ async fn inspect(client: &Client) -> Result<Option<String>, StoreError> {
 
 /// The words that begin a transaction which sees what is committed now, and goes on seeing that. It is in nobody's way,
 /// and whoever reads so may compute for long between two pages.
-pub(super) fn hold(timeouts: &Timeouts) -> String {
+pub(super) fn begin_snapshot(timeouts: &Timeouts) -> String {
     // What is committed now: when the first row is asked for.
     format!(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {}; \

@@ -23,7 +23,7 @@ fn server() -> Arc<Server> {
 /// Waits of a test's length, on a machine that has much else to do.
 const SHORT: Timeouts = Timeouts {
     connect: Duration::from_secs(10),
-    answer: Duration::from_secs(30),
+    response: Duration::from_secs(30),
     statement: Duration::from_secs(20),
     lock: Duration::from_millis(200),
     idle: Duration::from_secs(2),
@@ -61,7 +61,7 @@ fn append(store: &mut dyn Store, name: &str) {
     loop {
         match write_next(store, name).and_then(|_| store.commit()) {
             Ok(()) => return,
-            Err(StoreError::Again(_)) => store.rollback(),
+            Err(StoreError::Retry(_)) => store.rollback(),
             Err(error) => panic!("{error}"),
         }
     }
@@ -181,7 +181,9 @@ fn tables_that_are_not_ours_are_refused() {
     );
     // Also when a copy that was there before connects again.
     let mut late = store.reader().unwrap();
-    assert!(matches!(late.heads("", 1), Err(StoreError::Gone(why)) if why.contains("version 7")));
+    assert!(
+        matches!(late.heads("", 1), Err(StoreError::Unavailable(why)) if why.contains("version 7"))
+    );
     say(&mut running, "UPDATE meta SET version = 0").unwrap();
     assert!(matches!(Postgres::open(&url), Err(StoreError::Damaged(_))));
     say(&mut running, "DROP TABLE meta; CREATE TABLE meta (a INT)").unwrap();
@@ -208,7 +210,7 @@ fn databases_that_cannot_keep_it_are_refused() {
         .unwrap();
     let why = Postgres::open(&url).unwrap_err();
     assert!(
-        matches!(&why, StoreError::Gone(text) if text.contains("does not allow writes")),
+        matches!(&why, StoreError::Unavailable(text) if text.contains("does not allow writes")),
         "{why}"
     );
 
@@ -221,7 +223,7 @@ fn databases_that_cannot_keep_it_are_refused() {
     let poor = url.replace(&format!("emab:{}", server.password()), "poor:poor");
     let why = Postgres::open(&poor).unwrap_err();
     assert!(
-        matches!(&why, StoreError::Gone(text) if text.contains("GRANT CREATE")),
+        matches!(&why, StoreError::Unavailable(text) if text.contains("GRANT CREATE")),
         "{why}"
     );
 }
@@ -273,7 +275,7 @@ fn an_event_that_is_there_means_somebody_was_faster_or_damage() {
     };
     one.begin().unwrap();
     let result = one.write(&next, &changes);
-    assert!(matches!(result, Err(StoreError::Again(_))), "{result:?}");
+    assert!(matches!(result, Err(StoreError::Retry(_))), "{result:?}");
     assert!(one.commit().is_err());
     one.rollback();
     append(&mut *one, "a");
@@ -295,7 +297,7 @@ fn names_with_a_nul_are_refused_and_nothing_breaks() {
     let store = Postgres::open(&server.database("nul").unwrap()).unwrap();
     let mut store = store.writer().unwrap();
     assert!(store.head("a\0b").is_err());
-    assert!(store.cases(1, &["a\0b"]).is_err());
+    assert!(store.episodes(1, &["a\0b"]).is_err());
     store.begin().unwrap();
     let why = store.create(&new_head("a\0b")).unwrap_err().to_string();
     assert!(why.contains("0x00"), "{why}");
@@ -308,8 +310,8 @@ fn what_has_failed_is_not_committed() {
     let server = server();
     let store = Postgres::open(&server.database("failed").unwrap()).unwrap();
     let mut link = link(&store);
-    assert!(matches!(link.commit(), Err(StoreError::Gone(_))));
-    assert!(matches!(link.lock("a"), Err(StoreError::Gone(_))));
+    assert!(matches!(link.commit(), Err(StoreError::Unavailable(_))));
+    assert!(matches!(link.lock("a"), Err(StoreError::Unavailable(_))));
     let head = create(&mut link, "a");
     assert!(store.reader().unwrap().begin().is_err());
     write_next(&mut link, "a").unwrap();

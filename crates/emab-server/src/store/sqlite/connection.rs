@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Params, Row, params};
 
 use super::super::exact;
-use super::super::{Answer, Cell, Changes, Head, LearnedEpisode, Store, StoreError};
+use super::super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
 use super::error::{added, fault, fits};
 use super::file::DatabaseFile;
 use super::{Role, connect, statements as sql};
@@ -20,7 +20,7 @@ const LONGER: u64 = 16 << 20;
 
 pub(super) struct SqliteConnection {
     pub(super) connection: Connection,
-    place: Arc<DatabaseFile>,
+    file: Arc<DatabaseFile>,
     role: Role,
     /// The length at which the log is emptied next.
     long: u64,
@@ -28,13 +28,13 @@ pub(super) struct SqliteConnection {
 
 impl SqliteConnection {
     pub(super) fn new(
-        place: Arc<DatabaseFile>,
+        file: Arc<DatabaseFile>,
         connection: Connection,
         role: Role,
     ) -> SqliteConnection {
         SqliteConnection {
             connection,
-            place,
+            file,
             role,
             long: LONG_LOG,
         }
@@ -73,7 +73,7 @@ impl SqliteConnection {
     /// then would stay.
     fn inside(&self) -> Result<(), StoreError> {
         if self.connection.is_autocommit() {
-            return Err(StoreError::Gone("no transaction has begun".into()));
+            return Err(StoreError::Unavailable("no transaction has begun".into()));
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl SqliteConnection {
     /// unless somebody still reads from it: under readers that never pause, hardly ever. Here they are waited for, if not
     /// for long.
     fn shorten_log(&mut self) {
-        let length = self.place.log_length();
+        let length = self.file.log_length();
         if length < LONG_LOG {
             self.long = LONG_LOG;
         }
@@ -128,53 +128,58 @@ impl SqliteConnection {
         Ok(())
     }
 
-    fn write_cases(&self, study: i64, cases: &[EpisodeRecord]) -> Result<(), StoreError> {
-        for case in cases {
-            let step = fits(case.step() as u64, "the step")?;
-            let body = serde_json::to_string(case)
-                .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", case.id)))?;
-            let values = params![study, case.id, step, case.end.is_none(), body];
-            self.run(sql::WRITE_CASE, values).map_err(fault)?;
+    fn write_episodes(&self, study: i64, episodes: &[EpisodeRecord]) -> Result<(), StoreError> {
+        for episode in episodes {
+            let step = fits(episode.step() as u64, "the step")?;
+            let body = serde_json::to_string(episode).map_err(|error| {
+                StoreError::Damaged(format!("episode `{}`: {error}", episode.id))
+            })?;
+            let values = params![study, episode.id, step, episode.end.is_none(), body];
+            self.run(sql::WRITE_EPISODE, values).map_err(fault)?;
         }
         Ok(())
     }
 
-    fn write_answers(&self, head: &Head, answers: &[Answer]) -> Result<(), StoreError> {
-        for answer in answers {
-            let (episode, step) = (&answer.episode, answer.step);
-            let values = params![head.key, episode, step, answer.text];
+    fn write_decisions(&self, head: &Head, decisions: &[StoredDecision]) -> Result<(), StoreError> {
+        for decision in decisions {
+            let (episode, step) = (&decision.episode, decision.step);
+            let values = params![head.key, episode, step, decision.text];
             let what = || {
                 let study = &head.name;
                 format!("a decision of step {step} of episode `{episode}` in study `{study}`")
             };
-            self.run(sql::WRITE_ANSWER, values)
+            self.run(sql::WRITE_DECISION, values)
                 .map_err(|error| added(error, what))?;
         }
         Ok(())
     }
 
-    fn write_lessons(&self, study: i64, lessons: &[LearnedEpisode]) -> Result<(), StoreError> {
-        for lesson in lessons {
-            let place = fits(lesson.place, "the place")?;
-            let values = params![study, place, lesson.bytes];
-            self.run(sql::WRITE_LESSON, values).map_err(fault)?;
+    fn write_learned(
+        &self,
+        study: i64,
+        learned_episodes: &[LearnedEpisode],
+    ) -> Result<(), StoreError> {
+        for learned in learned_episodes {
+            let position = fits(learned.position, "the position")?;
+            let values = params![study, position, learned.bytes];
+            self.run(sql::WRITE_LEARNED, values).map_err(fault)?;
         }
         Ok(())
     }
 
-    fn write_cells(&self, study: i64, cells: &[Cell]) -> Result<(), StoreError> {
-        for cell in cells {
-            let count = fits(cell.count, "the count")?;
-            let bits = cell.sum.to_bits().cast_signed();
-            let values = params![study, cell.t, cell.x, cell.a, count, bits];
-            self.run(sql::WRITE_CELL, values).map_err(fault)?;
+    fn write_gain_sums(&self, study: i64, gain_sums: &[GainSum]) -> Result<(), StoreError> {
+        for gains in gain_sums {
+            let count = fits(gains.count, "the count")?;
+            let bits = gains.sum.to_bits().cast_signed();
+            let values = params![study, gains.t, gains.x, gains.a, count, bits];
+            self.run(sql::WRITE_GAIN_SUM, values).map_err(fault)?;
         }
         Ok(())
     }
 
     /// The episodes that a statement finds, by their JSON and what stands beside it.
     fn bodies(&self, sql: &str, params: impl Params) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let cases = self.rows(sql, params, |row| {
+        let episodes = self.rows(sql, params, |row| {
             let found = exact::Row {
                 id: row.get_ref(0)?.as_str()?,
                 body: row.get_ref(1)?.as_str()?,
@@ -187,9 +192,9 @@ impl SqliteConnection {
                 Role::Read | Role::Write => found.read(),
             })
         })?;
-        cases
+        episodes
             .into_iter()
-            .map(|case| case.map_err(StoreError::Damaged))
+            .map(|episode| episode.map_err(StoreError::Damaged))
             .collect()
     }
 }
@@ -223,8 +228,8 @@ fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
     })
 }
 
-fn read_answer(row: &Row<'_>) -> rusqlite::Result<Answer> {
-    Ok(Answer {
+fn read_decision(row: &Row<'_>) -> rusqlite::Result<StoredDecision> {
+    Ok(StoredDecision {
         episode: row.get(0)?,
         step: row.get(1)?,
         text: row.get(2)?,
@@ -254,9 +259,9 @@ fn at_most(limit: usize) -> i64 {
 impl Store for SqliteConnection {
     fn begin(&mut self) -> Result<(), StoreError> {
         if self.role != Role::Write {
-            return Err(StoreError::Gone("this connection only reads".into()));
+            return Err(StoreError::Unavailable("this connection only reads".into()));
         }
-        self.place.is_in_place()?;
+        self.file.is_unchanged()?;
         // Not when the first row is written: then somebody else might have written since it was read.
         self.run("BEGIN IMMEDIATE", []).map_err(fault)?;
         Ok(())
@@ -276,13 +281,13 @@ impl Store for SqliteConnection {
         let _ = self.connection.execute_batch("ROLLBACK");
         // A connection that cannot even do that is replaced; dropping it takes everything back.
         if !self.connection.is_autocommit()
-            && let Ok(connection) = connect(&self.place, self.role)
+            && let Ok(connection) = connect(&self.file, self.role)
         {
             self.connection = connection;
         }
     }
 
-    fn hold(&mut self) -> Result<(), StoreError> {
+    fn begin_snapshot(&mut self) -> Result<(), StoreError> {
         // It begins with the first read.
         self.run("BEGIN DEFERRED", []).map_err(fault)?;
         self.row("SELECT key FROM studies LIMIT 1", [], |_| Ok(()))?;
@@ -316,10 +321,10 @@ impl Store for SqliteConnection {
         self.inside()?;
         self.write_head(head)?;
         self.write_events(head, &changes.events)?;
-        self.write_cases(head.key, &changes.cases)?;
-        self.write_answers(head, &changes.answers)?;
-        self.write_lessons(head.key, &changes.lessons)?;
-        self.write_cells(head.key, &changes.cells)
+        self.write_episodes(head.key, &changes.episodes)?;
+        self.write_decisions(head, &changes.decisions)?;
+        self.write_learned(head.key, &changes.learned_episodes)?;
+        self.write_gain_sums(head.key, &changes.gain_sums)
     }
 
     fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
@@ -334,17 +339,21 @@ impl Store for SqliteConnection {
         self.rows(sql::HEADS, params![after, at_most(limit)], read_head)
     }
 
-    fn cases(&mut self, study: i64, episodes: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError> {
+    fn episodes(
+        &mut self,
+        study: i64,
+        episodes: &[&str],
+    ) -> Result<Vec<EpisodeRecord>, StoreError> {
         let mut episodes = episodes.to_vec();
         episodes.sort_unstable();
         episodes.dedup();
         // A list is one value, and one statement sees one state of the store.
         let list = serde_json::to_string(&episodes)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.bodies(sql::CASES, params![study, list])
+        self.bodies(sql::EPISODES, params![study, list])
     }
 
-    fn cases_after(
+    fn episodes_after(
         &mut self,
         study: i64,
         after: &str,
@@ -352,42 +361,46 @@ impl Store for SqliteConnection {
         limit: usize,
     ) -> Result<Vec<EpisodeRecord>, StoreError> {
         let sql = if open {
-            sql::OPEN_CASES_AFTER
+            sql::OPEN_EPISODES_AFTER
         } else {
-            sql::CASES_AFTER
+            sql::EPISODES_AFTER
         };
         self.bodies(sql, params![study, after, at_most(limit)])
     }
 
-    fn answer(
+    fn decision(
         &mut self,
         study: i64,
         episode: &str,
         step: Option<u32>,
-    ) -> Result<Option<Answer>, StoreError> {
+    ) -> Result<Option<StoredDecision>, StoreError> {
         match step {
-            Some(step) => self.row(sql::ANSWER, params![study, episode, step], read_answer),
-            None => self.row(sql::ANSWER_NOW, params![study, episode], read_answer),
+            Some(step) => self.row(sql::DECISION, params![study, episode, step], read_decision),
+            None => self.row(
+                sql::CURRENT_DECISION,
+                params![study, episode],
+                read_decision,
+            ),
         }
     }
 
-    fn answers(&mut self, study: i64, episode: &str) -> Result<Vec<Answer>, StoreError> {
-        self.rows(sql::ANSWERS, params![study, episode], read_answer)
+    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError> {
+        self.rows(sql::DECISIONS, params![study, episode], read_decision)
     }
 
-    fn answers_after(
+    fn decisions_after(
         &mut self,
         study: i64,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<Answer>, StoreError> {
+    ) -> Result<Vec<StoredDecision>, StoreError> {
         let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND (episode, step) > (?2, ?3) \
                    ORDER BY episode, step LIMIT ?4";
         let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
         self.rows(
             sql,
             params![study, episode, step, at_most(limit)],
-            read_answer,
+            read_decision,
         )
     }
 
@@ -404,7 +417,7 @@ impl Store for SqliteConnection {
         })
     }
 
-    fn lessons(
+    fn learned_episodes(
         &mut self,
         study: i64,
         from: u64,
@@ -413,32 +426,36 @@ impl Store for SqliteConnection {
         let Ok(from) = i64::try_from(from) else {
             return Ok(Vec::new());
         };
-        self.rows(sql::LESSONS, params![study, from, at_most(limit)], |row| {
+        self.rows(sql::LEARNED, params![study, from, at_most(limit)], |row| {
             Ok(LearnedEpisode {
-                place: natural(row, 0)?,
+                position: natural(row, 0)?,
                 bytes: row.get(1)?,
             })
         })
     }
 
-    fn cells(
+    fn gain_sums(
         &mut self,
         study: i64,
         after: Option<(u32, u32, u32)>,
         limit: usize,
-    ) -> Result<Vec<Cell>, StoreError> {
+    ) -> Result<Vec<GainSum>, StoreError> {
         let (t, x, a) = after.map_or((-1_i64, 0_i64, 0_i64), |(t, x, a)| {
             (t.into(), x.into(), a.into())
         });
-        self.rows(sql::CELLS, params![study, t, x, a, at_most(limit)], |row| {
-            let bits: i64 = row.get(4)?;
-            Ok(Cell {
-                t: row.get(0)?,
-                x: row.get(1)?,
-                a: row.get(2)?,
-                count: natural(row, 3)?,
-                sum: f64::from_bits(bits.cast_unsigned()),
-            })
-        })
+        self.rows(
+            sql::GAIN_SUMS,
+            params![study, t, x, a, at_most(limit)],
+            |row| {
+                let bits: i64 = row.get(4)?;
+                Ok(GainSum {
+                    t: row.get(0)?,
+                    x: row.get(1)?,
+                    a: row.get(2)?,
+                    count: natural(row, 3)?,
+                    sum: f64::from_bits(bits.cast_unsigned()),
+                })
+            },
+        )
     }
 }

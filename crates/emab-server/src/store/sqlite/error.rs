@@ -16,14 +16,14 @@ pub(super) fn fault(error: Error) -> StoreError {
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Damaged(text),
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
-        | ErrorCode::FileLockingProtocolFailed => StoreError::Again(text),
+        | ErrorCode::FileLockingProtocolFailed => StoreError::Retry(text),
         // The side file cannot grow. On a disk with room that does not happen.
         ErrorCode::SystemIoFailure
             if error.sqlite_extended_error_code() == Some(ffi::SQLITE_IOERR_SHMSIZE) =>
         {
             StoreError::Full(text)
         }
-        _ => StoreError::Gone(text),
+        _ => StoreError::Unavailable(text),
     }
 }
 

@@ -25,7 +25,7 @@ impl DatabaseFile {
         let path = std::path::absolute(path).map_err(|error| gone(path, "is no path", error))?;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             let text = format!("`{}` is a folder; a file is needed", path.display());
-            return Err(StoreError::Gone(text));
+            return Err(StoreError::Unavailable(text));
         };
         fs::create_dir_all(folder).map_err(|error| gone(folder, "cannot be created", error))?;
         let path = match path.canonicalize() {
@@ -98,11 +98,11 @@ impl DatabaseFile {
     }
 
     /// Refuses to go on where the file was moved or replaced: what is written to it now, nobody will find.
-    pub(super) fn is_in_place(&self) -> Result<(), StoreError> {
+    pub(super) fn is_unchanged(&self) -> Result<(), StoreError> {
         if identity(&self.path)? == self.identity {
             return Ok(());
         }
-        Err(StoreError::Gone(format!(
+        Err(StoreError::Unavailable(format!(
             "`{}` was replaced while it was in use",
             self.path.display()
         )))
@@ -113,7 +113,7 @@ fn gone(path: &Path, what: &str, error: io::Error) -> StoreError {
     let text = format!("`{}` {what}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(text),
-        _ => StoreError::Gone(text),
+        _ => StoreError::Unavailable(text),
     }
 }
 
@@ -144,7 +144,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::Error(error)) => Err(failed(error)),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Gone(format!(
+        Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
             "`{}` is served by another process, which holds `{}`; a SQLite file has one server, for several there is \
              PostgreSQL: `--store postgres://…`",
             path.display(),
@@ -174,7 +174,7 @@ fn identity(path: &Path) -> Result<Identity, StoreError> {
     let found = fs::metadata(path).map_err(|error| gone(path, "cannot be reached", error))?;
     if !found.is_file() {
         let text = format!("`{}` is not a file", path.display());
-        return Err(StoreError::Gone(text));
+        return Err(StoreError::Unavailable(text));
     }
     #[cfg(unix)]
     {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::domain::event::{Record, sha256};
 use crate::store::conformance::check_store;
-use crate::store::{Answer, Changes, Head};
+use crate::store::{Changes, Head, StoredDecision};
 
 #[test]
 fn the_laws_are_kept() {
@@ -233,9 +233,9 @@ fn looking_at_a_file_leaves_it_as_it_is() {
     assert_eq!(count(&mut *other), (5, 5));
     store.commit().unwrap();
     assert_eq!(count(&mut *other), (6, 6));
-    assert!(matches!(other.begin(), Err(StoreError::Gone(_))));
+    assert!(matches!(other.begin(), Err(StoreError::Unavailable(_))));
     let result = other.write(&head, &Changes::default());
-    assert!(matches!(result, Err(StoreError::Gone(_))));
+    assert!(matches!(result, Err(StoreError::Unavailable(_))));
     drop((other, store, owner));
 
     // While nobody owns it.
@@ -289,13 +289,13 @@ fn readers_do_not_write() {
     let owner = Sqlite::open(&file).unwrap();
     let head = study(&mut *owner.writer().unwrap(), 1);
     let mut reader = owner.reader().unwrap();
-    assert!(matches!(reader.begin(), Err(StoreError::Gone(_))));
+    assert!(matches!(reader.begin(), Err(StoreError::Unavailable(_))));
     reader.rollback();
     let result = reader.write(&head, &Changes::default());
-    assert!(matches!(result, Err(StoreError::Gone(_))));
+    assert!(matches!(result, Err(StoreError::Unavailable(_))));
     assert_eq!(count(&mut *reader), (1, 1));
     // Nor does a mistake of ours.
-    let connection = connect(&owner.place, Role::Read).unwrap();
+    let connection = connect(&owner.file, Role::Read).unwrap();
     connection.execute("DELETE FROM events", []).unwrap_err();
 }
 
@@ -346,8 +346,8 @@ fn files_of_others_are_refused_and_left_alone() {
 fn a_full_store_still_reads_and_later_writes() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.place, Role::Write).unwrap();
-    let mut store = SqliteConnection::new(owner.place.clone(), connection, Role::Write);
+    let connection = connect(&owner.file, Role::Write).unwrap();
+    let mut store = SqliteConnection::new(owner.file.clone(), connection, Role::Write);
     let mut head = study(&mut store, 5);
     let most = |store: &SqliteConnection, pages: u32| {
         let set = format!("PRAGMA max_page_count = {pages}");
@@ -432,8 +432,8 @@ fn a_full_disk_loses_nothing() {
 fn a_transaction_that_sqlite_ended_is_over() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.place, Role::Write).unwrap();
-    let mut store = SqliteConnection::new(owner.place.clone(), connection, Role::Write);
+    let connection = connect(&owner.file, Role::Write).unwrap();
+    let mut store = SqliteConnection::new(owner.file.clone(), connection, Role::Write);
     let mut head = study(&mut store, 2);
     store.begin().unwrap();
     append(&mut store, &mut head.clone(), 10).unwrap();
@@ -475,7 +475,7 @@ fn a_second_writer_is_told_to_try_again() {
     study(&mut *one, 1);
     one.begin().unwrap();
     let error = refused(two.begin());
-    assert!(matches!(error, StoreError::Again(_)), "{error:?}");
+    assert!(matches!(error, StoreError::Retry(_)), "{error:?}");
     two.rollback();
     assert_eq!(count(&mut *two), (1, 1));
     one.commit().unwrap();
@@ -504,9 +504,9 @@ fn damage_is_told_and_not_taken_for_something_else() {
     plant("UPDATE studies SET learned = -1");
     plant("INSERT INTO cells VALUES (1, 1, 5000000000, 0, 1, 0)");
     let mut store = Sqlite::inspect(&file).unwrap();
-    damaged(store.cases(head.key, &["a"]).map(drop), "episode `a`");
+    damaged(store.episodes(head.key, &["a"]).map(drop), "episode `a`");
     damaged(store.head("s").map(drop), "-1");
-    damaged(store.cells(head.key, None, 9).map(drop), "5000000000");
+    damaged(store.gain_sums(head.key, None, 9).map(drop), "5000000000");
     drop(store);
 
     // A page in the middle.
@@ -526,9 +526,9 @@ fn a_file_that_was_moved_away_takes_nothing_more() {
     study(&mut *store, 1);
     let away = folder.path().join("away.db");
     fs::rename(&file, &away).unwrap();
-    assert!(matches!(store.begin(), Err(StoreError::Gone(_))));
+    assert!(matches!(store.begin(), Err(StoreError::Unavailable(_))));
     fs::copy(&away, &file).unwrap();
-    assert!(matches!(store.begin(), Err(StoreError::Gone(_))));
+    assert!(matches!(store.begin(), Err(StoreError::Unavailable(_))));
     fs::rename(&away, &file).unwrap();
     store.begin().unwrap();
     store.commit().unwrap();
@@ -555,7 +555,7 @@ fn the_log_is_emptied_when_it_can_be() {
             "without readers it starts again at 16 MiB"
         );
     }
-    let reader = connect(&owner.place, Role::Read).unwrap();
+    let reader = connect(&owner.file, Role::Read).unwrap();
     reader
         .execute_batch("BEGIN; SELECT seq FROM studies")
         .unwrap();
@@ -574,7 +574,7 @@ fn the_log_is_emptied_when_it_can_be() {
 fn no_statement_walks_a_table() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.place, Role::Read).unwrap();
+    let connection = connect(&owner.file, Role::Read).unwrap();
     for sql in statements::PLANNED {
         let mut statement = connection
             .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
@@ -591,7 +591,7 @@ fn no_statement_walks_a_table() {
             "{steps:?}: {sql}"
         );
     }
-    let plan = format!("EXPLAIN QUERY PLAN {}", statements::CELLS);
+    let plan = format!("EXPLAIN QUERY PLAN {}", statements::GAIN_SUMS);
     let step: String = connection
         .query_row(&plan, [1; 5], |row| row.get(3))
         .unwrap();
@@ -602,11 +602,11 @@ fn no_statement_walks_a_table() {
 fn no_statement_is_prepared_twice() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.place, Role::Write).unwrap();
-    let mut store = SqliteConnection::new(owner.place.clone(), connection, Role::Write);
+    let connection = connect(&owner.file, Role::Write).unwrap();
+    let mut store = SqliteConnection::new(owner.file.clone(), connection, Role::Write);
     let head = study(&mut store, 1);
     let changes = Changes {
-        answers: vec![Answer {
+        decisions: vec![StoredDecision {
             episode: "a".into(),
             step: 1,
             text: "{}".into(),
@@ -617,14 +617,14 @@ fn no_statement_is_prepared_twice() {
     store.write(&head, &changes).unwrap();
     store.commit().unwrap();
     for name in ["a", "b", "c"] {
-        store.answer(head.key, name, None).unwrap();
-        store.cases(head.key, &[name]).unwrap();
-        store.cases_after(head.key, name, true, 10).unwrap();
+        store.decision(head.key, name, None).unwrap();
+        store.episodes(head.key, &[name]).unwrap();
+        store.episodes_after(head.key, name, true, 10).unwrap();
     }
     for sql in [
-        statements::ANSWER_NOW,
-        statements::CASES,
-        statements::OPEN_CASES_AFTER,
+        statements::CURRENT_DECISION,
+        statements::EPISODES,
+        statements::OPEN_EPISODES_AFTER,
     ] {
         let statement = store.connection.prepare_cached(sql).unwrap();
         assert_eq!(statement.get_status(StatementStatus::Run), 3);

@@ -33,12 +33,12 @@ fn first(is: impl Fn(&EventKind) -> bool) -> u64 {
     let found = RECORDED
         .events
         .iter()
-        .find(|record| is(&record.read().unwrap().what));
+        .find(|record| is(&record.read().unwrap().kind));
     found.unwrap().seq
 }
 
 fn told(event: &mut Event) -> &mut emab_server::domain::event::StepRecorded {
-    match &mut event.what {
+    match &mut event.kind {
         EventKind::StepRecorded(told) => told,
         other => panic!("{other:?}"),
     }
@@ -58,7 +58,7 @@ fn overrides() {
         .contains("2001")
     );
     let words = says(stopped, |event| {
-        if let EventKind::Stopped(stopped) = &mut event.what {
+        if let EventKind::Stopped(stopped) = &mut event.kind {
             stopped.overridden = !stopped.overridden;
         }
     });
@@ -67,10 +67,10 @@ fn overrides() {
 
 #[test]
 fn outcomes() {
-    let seq = first(|what| matches!(what, EventKind::Revealed(_)));
+    let seq = first(|what| matches!(what, EventKind::OutcomeGiven(_)));
     let reward = |value: f64| {
         says(seq, |event| {
-            if let EventKind::Revealed(given) = &mut event.what {
+            if let EventKind::OutcomeGiven(given) = &mut event.kind {
                 let last = given.rewards.len() - 1;
                 given.rewards[last] = Some(value);
             }
@@ -79,8 +79,8 @@ fn outcomes() {
     assert!(reward(1e101).contains("too large"));
     assert!(reward(-0.0).contains("-0"));
     let again = says(seq + 1, |event| {
-        event.what = RECORDED.events[seq as usize - 1].read().unwrap().what;
-        if let EventKind::Revealed(given) = &mut event.what {
+        event.kind = RECORDED.events[seq as usize - 1].read().unwrap().kind;
+        if let EventKind::OutcomeGiven(given) = &mut event.kind {
             let last = given.rewards.len() - 1;
             given.rewards[last] = given.rewards[last].map(|value| value + 1.0);
         }
@@ -88,9 +88,9 @@ fn outcomes() {
     assert!(again.contains("was given before"), "{again}");
     let opened = first(|what| matches!(what, EventKind::Opened(_)));
     let early = says(opened + 1, |event| {
-        let episode = RECORDED.events[opened as usize - 1].read().unwrap().what;
-        event.what = RECORDED.events[seq as usize - 1].read().unwrap().what;
-        if let EventKind::Revealed(given) = &mut event.what {
+        let episode = RECORDED.events[opened as usize - 1].read().unwrap().kind;
+        event.kind = RECORDED.events[seq as usize - 1].read().unwrap().kind;
+        if let EventKind::OutcomeGiven(given) = &mut event.kind {
             given.episode = episode.episode().unwrap().into();
             (given.costs, given.rewards, given.last) = (vec![], vec![], true);
         }
@@ -98,7 +98,7 @@ fn outcomes() {
     assert!(early.contains("has not ended"), "{early}");
     let amended = first(|what| matches!(what, EventKind::Amended(_)));
     let silent = says(amended, |event| {
-        if let EventKind::Amended(given) = &mut event.what {
+        if let EventKind::Amended(given) = &mut event.kind {
             given.reason = " ".into();
         }
     });
@@ -111,26 +111,26 @@ fn episodes() {
     let opened = first(|what| matches!(what, EventKind::Opened(_)));
     let imported = first(|what| matches!(what, EventKind::Imported(_)));
     let late = says(end, |event| {
-        event.what = RECORDED.events[opened as usize - 1].read().unwrap().what;
-        if let EventKind::Opened(opened) = &mut event.what {
+        event.kind = RECORDED.events[opened as usize - 1].read().unwrap().kind;
+        if let EventKind::Opened(opened) = &mut event.kind {
             opened.episode = "late".into();
         }
     });
-    assert!(late.contains("after the study was closed"), "{late}");
-    let twice = says(end, |event| event.what = EventKind::Closed(Closed {}));
+    assert!(late.contains("is closed"), "{late}");
+    let twice = says(end, |event| event.kind = EventKind::Closed(Closed {}));
     assert!(twice.contains("closed before"), "{twice}");
     let odd = says(opened, |event| {
-        if let EventKind::Opened(opened) = &mut event.what {
+        if let EventKind::Opened(opened) = &mut event.kind {
             opened.episode = "a/b".into();
         }
     });
     assert!(odd.contains("1 to 128 letters"), "{odd}");
     let uneven = says(imported, |event| {
-        if let EventKind::Imported(past) = &mut event.what {
+        if let EventKind::Imported(past) = &mut event.kind {
             past.actions.push("test".into());
         }
     });
-    assert!(uneven.contains("not as many"), "{uneven}");
+    assert!(uneven.contains("each action has one feedback"), "{uneven}");
 }
 
 #[test]
@@ -152,7 +152,10 @@ fn a_restore_that_cannot_begin_leaves_nothing() {
         .text
         .replacen("\"by\":\"t1\"", "\"by\":\"t2\"", 1);
     let refusal = writer.ask("clinic", Command::Restore(records)).unwrap_err();
-    assert!(refusal.detail.contains("event 1: its hash"), "{refusal:?}");
+    assert!(
+        format!("{refusal:?}").contains("event 1: its hash"),
+        "{refusal:?}"
+    );
     let mut store = writer.reader();
     assert_eq!(store.head("clinic").unwrap(), None);
     // The name is free.
@@ -168,5 +171,7 @@ fn a_restore_that_cannot_begin_leaves_nothing() {
     let refusal = writer
         .ask("clinic", Command::Restore(vec![zero]))
         .unwrap_err();
+    let refusal = emab_server::http::error::ApiError::from(refusal);
+    let refusal = emab_server::http::error::ApiError::from(refusal);
     assert_eq!(refusal.status, 409, "{refusal:?}");
 }

@@ -1,6 +1,6 @@
 //! Exports: lines of text, which may be changed anywhere, cut off anywhere, or be something else.
 
-use emab_server::app::audit::{Options, Report, audit_export, audit_export_with, audit_study};
+use emab_server::audit::{Options, Report, audit_export, audit_export_with, audit_study};
 use emab_server::store::sqlite::Sqlite;
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use emab_server::app::audit::audit_study;
+use emab_server::audit::audit_study;
 use emab_server::store::sqlite::Sqlite;
 use proptest::prelude::*;
 use rusqlite::{Connection, OpenFlags, types::Value};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use emab_server::app::audit::{Report, audit_study};
+use emab_server::audit::{Report, audit_study};
 use emab_server::domain::command::Command;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, postgres::Postgres};
@@ -13,7 +13,7 @@ use super::sqlite_rows::{RECORDED, findings};
 
 fn audit(address: &Address) -> Report {
     let mut store = address.inspect().unwrap();
-    store.hold().unwrap();
+    store.begin_snapshot().unwrap();
     let head = store.head("clinic").unwrap().unwrap();
     audit_study(&mut *store, head).unwrap()
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use emab_server::app::error::ServiceError;
 use emab_server::app::metrics::Metrics;
 use emab_server::app::writer::{GroupCommitWriter, Job};
 use emab_server::domain::command::{
-    Abandon, Amend, Body, Command, Past, Reply, Reveal, Stop, Tell,
+    Abandon, Amend, Command, GiveOutcome, PastEpisode, Reply, ReplyBody, Stop, Tell,
 };
-use emab_server::domain::error::ApiError;
 use emab_server::domain::event::Record;
 use emab_server::domain::json::{LenientU64, Name};
 use emab_server::domain::study::Study;
@@ -46,7 +46,7 @@ impl Writer {
         }
     }
 
-    pub fn ask(&self, study: &str, command: Command) -> Result<Reply, ApiError> {
+    pub fn ask(&self, study: &str, command: Command) -> Result<Reply, ServiceError> {
         let (reply, answer) = oneshot::channel();
         let job = Job {
             study: study.into(),
@@ -70,7 +70,7 @@ impl Writer {
 
     /// The recommended action; none is `stop`.
     fn decision(reply: Reply) -> Option<String> {
-        let Body::Decision(text) = reply.body else {
+        let ReplyBody::Decision(text) = reply.body else {
             panic!("no decision: {reply:?}")
         };
         let decision: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -161,7 +161,7 @@ fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
     for i in 0..episodes {
         let id = format!("p{i}");
         if i % 7 == 3 {
-            let past = Past {
+            let past = PastEpisode {
                 id: format!("old-{i}"),
                 actions: vec![name("test"), name("treat")],
                 feedbacks: vec![name("positive"), name("negative")],
@@ -235,20 +235,20 @@ fn end(writer: &Writer, study: &str, id: &str, steps: usize, lcg: &mut Lcg, i: u
         // First a part; then, of some, no more.
         let mut part = rewards.clone();
         part[0] = None;
-        let reveal = Reveal {
+        let reveal = GiveOutcome {
             costs: None,
             rewards: Some(part),
             last: i.is_multiple_of(2),
         };
-        writer.must(study, Command::Reveal(id.clone(), reveal));
+        writer.must(study, Command::GiveOutcome(id.clone(), reveal));
     }
     if i % 3 != 1 || !i.is_multiple_of(2) {
-        let reveal = Reveal {
+        let reveal = GiveOutcome {
             costs: Some(costs),
             rewards: Some(rewards),
             last: false,
         };
-        writer.must(study, Command::Reveal(id.clone(), reveal));
+        writer.must(study, Command::GiveOutcome(id.clone(), reveal));
     }
     if i % 5 == 2 {
         let mut rewards = vec![None; steps];

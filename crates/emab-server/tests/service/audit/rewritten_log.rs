@@ -1,6 +1,6 @@
 //! Forgers: whoever changes an event and then writes the hashes of all that follow anew.
 
-use emab_server::app::audit::{Options, Report, audit_study_with};
+use emab_server::audit::{Options, Report, audit_study_with};
 use emab_server::domain::event::Record;
 use emab_server::store::sqlite::Sqlite;
 use rusqlite::{Connection, params};

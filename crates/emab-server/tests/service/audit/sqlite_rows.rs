@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use emab_server::app::audit::{Report, audit_study};
 use emab_server::app::{replay::Replay, state_hash};
+use emab_server::audit::{Report, audit_study};
 use emab_server::store::sqlite::Sqlite;
 use rusqlite::Connection;
 
@@ -18,7 +18,7 @@ pub fn after(change: impl FnOnce(&Connection)) -> [Report; 2] {
     change(&file);
     drop(file);
     let mut store = Sqlite::inspect(&path).unwrap();
-    store.hold().unwrap();
+    store.begin_snapshot().unwrap();
     let heads = store.heads("", 10).unwrap();
     let [clinic, other] = heads.try_into().unwrap();
     [clinic, other].map(|head| audit_study(&mut *store, head).unwrap())
@@ -453,7 +453,7 @@ fn a_store_in_use_is_held_still() {
     writer.ask("live", create("live")).unwrap();
     writer.ask("live", open()).unwrap();
     let mut store = Sqlite::inspect(&path).unwrap();
-    store.hold().unwrap();
+    store.begin_snapshot().unwrap();
     let head = store.head("live").unwrap().unwrap();
     for _ in 0..10 {
         writer.ask("live", open()).unwrap();

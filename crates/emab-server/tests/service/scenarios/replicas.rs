@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use emab_server::app::audit::audit_study;
+use emab_server::audit::audit_study;
 use emab_server::store::postgres::Postgres;
 use emab_testkit::postgres::Server;
 

@@ -103,7 +103,7 @@ impl Answer {
             answer.text
         );
         let kind = (answer.at("/type"), answer.at("/title"));
-        let known = emab_server::domain::error::KINDS
+        let known = emab_server::http::error::KINDS
             .iter()
             .any(|(kinds, s, title)| *s == status && kind == ((*kinds).into(), (*title).into()));
         assert!(known, "{}", answer.text);

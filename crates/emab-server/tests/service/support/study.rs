@@ -1,7 +1,7 @@
 //! One study of a service, and what people do in it.
 
-use emab_server::app::audit::audit_study;
 use emab_server::app::replay::Replay;
+use emab_server::audit::audit_study;
 use emab_server::domain::event::Record;
 use emab_server::http::view::Estimates;
 use emab_server::store::sqlite::Sqlite;
@@ -158,7 +158,7 @@ impl StudyClient<'_> {
     /// Holds everything that is stored, and what is told of it, against the log.
     pub async fn assert_consistent(&self) {
         let mut store = Sqlite::inspect(&self.server.file()).unwrap();
-        store.hold().unwrap();
+        store.begin_snapshot().unwrap();
         let head = store.head(self.study).unwrap().unwrap();
         let report = audit_study(&mut *store, head.clone()).unwrap();
         assert!(report.is_clean(), "{report:?}");
@@ -173,7 +173,7 @@ impl StudyClient<'_> {
             assert_eq!(replay.feed(&record), Ok(None), "{line}");
         }
         replay.refresh().unwrap();
-        let estimates = Estimates::of(replay.board.as_mut().unwrap());
+        let estimates = Estimates::of(replay.state.as_mut().unwrap());
         let estimates = serde_json::to_string(&estimates).unwrap();
         assert_eq!(self.estimates().await.text, estimates);
     }

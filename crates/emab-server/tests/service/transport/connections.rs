@@ -7,7 +7,8 @@ use crate::support::socket::{GET, GET_AND_CLOSE, LONG, Running, ask, ms, rest, u
 use axum::body::{Body, Bytes};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use emab_server::transport::{BodyError, Limits, Peer};
+use emab_server::http::{Peer, SlowBody};
+use emab_server::transport::Limits;
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -122,8 +123,11 @@ fn measured() -> Router {
             Ok(body) => format!("{} bytes", body.to_bytes().len()),
             Err(error) => {
                 let error = error.into_inner();
-                match error.downcast_ref::<BodyError>() {
-                    Some(BodyError::TooSlow { received, .. }) => format!("slow after {received}"),
+                match error
+                    .source()
+                    .and_then(|error| error.downcast_ref::<SlowBody>())
+                {
+                    Some(slow) => format!("slow after {}", slow.received),
                     _ => format!("other: {error}"),
                 }
             }

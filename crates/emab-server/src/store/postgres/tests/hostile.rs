@@ -21,7 +21,10 @@ fn after_a_crash_in_a_transaction_the_same_connection_goes_on() {
     write_next(&mut *writer, "a").unwrap();
     server.stop_immediate().unwrap();
     let gone = |result: Result<(), StoreError>| {
-        assert!(matches!(result, Err(StoreError::Gone(_))), "{result:?}");
+        assert!(
+            matches!(result, Err(StoreError::Unavailable(_))),
+            "{result:?}"
+        );
     };
     gone(writer.commit());
     gone(reader.head("a").map(drop));
@@ -62,12 +65,12 @@ fn whoever_holds_a_lock_and_does_nothing_loses_it() {
     write_next(&mut *holder, "a").unwrap();
     waiting.begin().unwrap();
     let held = waiting.lock("a");
-    assert!(matches!(held, Err(StoreError::Again(_))), "{held:?}");
+    assert!(matches!(held, Err(StoreError::Retry(_))), "{held:?}");
     waiting.rollback();
     append(&mut *waiting, "a");
     let late = holder.commit();
     assert!(
-        matches!(&late, Err(StoreError::Gone(why)) if why.contains("25P03")),
+        matches!(&late, Err(StoreError::Unavailable(why)) if why.contains("25P03")),
         "{late:?}"
     );
     holder.rollback();
@@ -136,7 +139,7 @@ fn a_commit_whose_answer_is_lost_is_found_under_the_lock() {
     let store = Postgres::open_with(
         &far,
         Timeouts {
-            answer: patience,
+            response: patience,
             ..SHORT
         },
     )
@@ -148,7 +151,7 @@ fn a_commit_whose_answer_is_lost_is_found_under_the_lock() {
     let start = Instant::now();
     let result = writer.commit();
     assert!(
-        matches!(&result, Err(StoreError::Gone(why)) if why.contains("no answer")),
+        matches!(&result, Err(StoreError::Unavailable(why)) if why.contains("no answer")),
         "{result:?}"
     );
     assert!(start.elapsed() >= patience);
@@ -166,7 +169,7 @@ fn a_server_that_says_nothing_is_not_waited_for() {
     let port = listener.local_addr().unwrap().port();
     let impatient = Timeouts {
         connect: Duration::from_millis(300),
-        answer: Duration::from_millis(300),
+        response: Duration::from_millis(300),
         ..SHORT
     };
     let url = format!("postgres://u:secret@127.0.0.1:{port}/d");

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use super::*;
 use crate::domain::episode::{EpisodeRecord, Outcome, Step};
-use crate::store::{Answer, Cell, LearnedEpisode};
+use crate::store::{GainSum, LearnedEpisode, StoredDecision};
 
 /// A group of requests on one study: as many told steps of as many episodes.
 fn group(head: &mut Head, size: u64) -> Changes {
     let mut changes = Changes::default();
-    for place in 0..size {
+    for position in 0..size {
         head.seq += 1;
         let text = format!(
             r#"{{"seq":{},"at":"2025-01-01T00:00:00.000000Z","by":"abcdef","previous":"{}","kind":"told","data":{}}}"#,
@@ -19,15 +19,15 @@ fn group(head: &mut Head, size: u64) -> Changes {
         );
         let event = Record::new(head.seq, text);
         head.hash = event.hash.clone();
-        let id = format!("episode-{}", (head.seq + place) % 5000);
+        let id = format!("episode-{}", (head.seq + position) % 5000);
         changes.events.push(event);
-        changes.answers.push(Answer {
+        changes.decisions.push(StoredDecision {
             episode: id.clone(),
             step: u32::try_from(head.seq).unwrap(),
             text: "a decision ".repeat(35),
         });
-        changes.cases.retain(|case| case.id != id);
-        changes.cases.push(EpisodeRecord {
+        changes.episodes.retain(|episode| episode.id != id);
+        changes.episodes.push(EpisodeRecord {
             id,
             states: vec![0, 1, 2],
             steps: vec![
@@ -42,7 +42,7 @@ fn group(head: &mut Head, size: u64) -> Changes {
             recommended: Some(1),
             end: None,
             outcome: Outcome::default(),
-            place: None,
+            position: None,
             opened: 1,
             touched: head.seq,
             given: Vec::new(),
@@ -50,15 +50,15 @@ fn group(head: &mut Head, size: u64) -> Changes {
         });
     }
     // Some episodes end in it.
-    for place in 0..size / 8 {
-        changes.lessons.push(LearnedEpisode {
-            place: head.learned,
+    for position in 0..size / 8 {
+        changes.learned_episodes.push(LearnedEpisode {
+            position: head.learned,
             bytes: vec![7; 60],
         });
         head.learned += 1;
-        changes.cells.push(Cell {
+        changes.gain_sums.push(GainSum {
             t: 1,
-            x: u32::try_from(place).unwrap(),
+            x: u32::try_from(position).unwrap(),
             a: 0,
             count: head.seq,
             sum: 0.5,

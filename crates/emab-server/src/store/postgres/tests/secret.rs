@@ -21,7 +21,7 @@ fn no_error_tells_the_password() {
         "{text}"
     );
     let store = Postgres::open(&url).unwrap();
-    let text = format!("{store:?} {}", store.place());
+    let text = format!("{store:?} {}", store.location());
     assert!(
         text.contains("127.0.0.1") && !text.contains(server.password()),
         "{text}"

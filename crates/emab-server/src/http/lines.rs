@@ -1,4 +1,4 @@
-//! The lines of a body, as they come.
+//! Reads a streamed body line by line.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use axum::body::BodyDataStream;
 use bytes::BytesMut;
 use tokio_stream::StreamExt;
 
-use super::super::body::broken_off;
-use crate::domain::error::ApiError;
+use super::body::incomplete;
+use super::error::ApiError;
 
-/// The longest line.
+/// The longest line, in bytes.
 const MAX_LINE: usize = 4 << 20;
 
-/// Lines.
+/// The lines of a body.
 pub struct Lines {
     stream: BodyDataStream,
     buffer: BytesMut,
@@ -72,9 +72,8 @@ impl Lines {
                 self.number + 1
             )));
         }
-        let patience = Duration::from_secs(60);
-        match tokio::time::timeout(patience, self.stream.next()).await {
-            Err(_) => Err(ApiError::malformed("nothing came for a minute")),
+        match tokio::time::timeout(Duration::from_secs(60), self.stream.next()).await {
+            Err(_) => Err(ApiError::malformed("no data for 60 s")),
             Ok(None) => {
                 self.ended = true;
                 Ok(())
@@ -83,7 +82,7 @@ impl Lines {
                 self.buffer.extend_from_slice(&chunk);
                 Ok(())
             }
-            Ok(Some(Err(error))) => Err(broken_off(&error)),
+            Ok(Some(Err(error))) => Err(incomplete(&error)),
         }
     }
 }

@@ -1,29 +1,32 @@
-//! Whether an import could be done, found out without doing it: what it says is what would happen now.
+//! Dry runs: checks an import against the store without writing.
 
 use std::collections::HashMap;
 
-use super::Report;
+use super::ImportReport;
 use crate::app::error::CommandError;
+use crate::app::load::head;
 use crate::app::replay::Replay;
-use crate::app::service::{PAGE, head};
-use crate::domain::command::Past;
-use crate::domain::error::ApiError;
-use crate::domain::event::{EventKind, Record, sha256};
-use crate::domain::past::{another_episode, check_past, closed, in_line};
+use crate::app::service::PAGE;
+use crate::app::writer::created_by;
+use crate::domain::command::PastEpisode;
+use crate::domain::event::{Record, sha256};
+use crate::domain::head::Head;
+use crate::domain::rejection::Rejection;
 use crate::domain::study::{Study, is_name};
-use crate::store::{Head, Store, StoreError};
+use crate::domain::validate;
+use crate::store::{Store, StoreError};
 
-/// What was looked at so far.
+/// What the lines so far would add.
 #[derive(Default)]
 pub struct DryRun {
-    /// New episodes, each with the hash of what would be recorded.
+    /// New episodes, each with the hash of the event that would be recorded.
     episodes: HashMap<String, String>,
-    /// The log as it would be; none before its first event.
+    /// The log as it would be; none before the first event.
     log: Option<Log>,
 }
 
 struct Log {
-    /// The study as it is, if it is there.
+    /// The head of the existing study.
     head: Option<Head>,
     replay: Replay,
     /// The hashes of the events that would be added.
@@ -31,67 +34,63 @@ struct Log {
 }
 
 impl DryRun {
-    /// Looks at episodes of the past, by the number of their line.
-    pub fn episodes(
+    /// Checks past episodes, each with the number of its line.
+    pub fn past_episodes(
         &mut self,
         store: &mut dyn Store,
         study: &str,
-        lines: &[(u64, Result<Past, ApiError>)],
-        report: &mut Report,
+        lines: &[(u64, Result<PastEpisode, Rejection>)],
+        report: &mut ImportReport,
     ) -> Result<(), CommandError> {
         let head = head(store, study)?;
         let study = Study::from_canonical(&head.name, &head.spec)?;
-        let given = lines.iter().filter_map(|(_, past)| past.as_ref().ok());
-        let ids: Vec<&str> = given
-            .map(|past| &*past.id)
-            .filter(|id| is_name(id))
-            .collect();
-        let there = store.cases(head.key, &ids)?;
-        let there: HashMap<&str, _> = there.iter().map(|case| (&*case.id, case)).collect();
+        let past = lines.iter().filter_map(|(_, past)| past.as_ref().ok());
+        let ids = past.map(|past| &*past.id).filter(|id| is_name(id));
+        let ids: Vec<&str> = ids.collect();
+        let existing = store.episodes(head.key, &ids)?;
+        let existing: HashMap<&str, _> = existing.iter().map(|it| (&*it.id, it)).collect();
         for (number, line) in lines {
-            let judged = line.clone().and_then(|past| {
-                let wrong = |refusal| in_line(*number, refusal);
-                let case = there.get(&*past.id).copied();
-                let Some(new) = check_past(&study, &past, case).map_err(wrong)? else {
+            let checked = line.clone().and_then(|past| {
+                let in_line = |rejection: Rejection| rejection.in_line(*number);
+                let existing = existing.get(&*past.id).copied();
+                let Some(new) = past.imported(&study, existing).map_err(in_line)? else {
                     return Ok(false);
                 };
-                if head.closed {
-                    return Err(wrong(closed(&head.name)));
-                }
+                validate::not_closed(&head).map_err(in_line)?;
                 let text = serde_json::to_string(&new).unwrap_or_default();
                 let hash = sha256(text.as_bytes());
                 match self.episodes.get(&past.id) {
                     Some(before) if *before == hash => Ok(false),
-                    Some(_) => Err(wrong(another_episode(&past.id))),
+                    Some(_) => Err(in_line(validate::name_taken(&past.id))),
                     None => {
                         self.episodes.insert(past.id, hash);
                         Ok(true)
                     }
                 }
             });
-            match judged {
+            match checked {
                 Ok(true) => report.taken += 1,
                 Ok(false) => report.repeated += 1,
-                Err(refusal) => report.mistake(refusal.detail),
+                Err(rejection) => report.mistake(rejection.detail),
             }
         }
         Ok(())
     }
 
-    /// Looks at events of an exported study. After one that cannot follow, nothing can be judged.
+    /// Checks events of an exported study. Fails at the first one that cannot follow: later ones cannot be checked.
     pub fn events(
         &mut self,
         store: &mut dyn Store,
         study: &str,
         records: &[Record],
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<(), CommandError> {
         let log = match &mut self.log {
             Some(log) => log,
             empty => empty.insert(Log::begin(store, study)?),
         };
         for record in records {
-            let wrong = |what: &str| ApiError::conflict(format!("event {}: {what}", record.seq));
+            let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", record.seq));
             if let Some(hash) = log.hash_of(store, record.seq)? {
                 if hash != record.hash {
                     return Err(wrong("the study has another event of this number").into());
@@ -99,13 +98,13 @@ impl DryRun {
                 report.repeated += 1;
                 continue;
             }
-            if log.replay.board.is_none() {
-                creates(study, record)?;
+            if log.replay.state.is_none() {
+                created_by(study, record)?;
             }
             let fed = log.replay.feed(record).map_err(|what| wrong(&what))?;
             if fed.is_some() {
                 report.mistake(format!(
-                    "event {}: its decision is not what the log leads to",
+                    "event {}: its decision is not the one the log leads to",
                     record.seq
                 ));
             }
@@ -117,7 +116,7 @@ impl DryRun {
 }
 
 impl Log {
-    /// The log of the study as it is.
+    /// Replays the log of the existing study.
     fn begin(store: &mut dyn Store, study: &str) -> Result<Log, CommandError> {
         let head = store.head(study)?;
         let mut replay = Replay::default();
@@ -140,32 +139,16 @@ impl Log {
         })
     }
 
-    /// The hash of the event that has this number, if one has.
+    /// The hash of the event with this number, if there is one.
     fn hash_of(&self, store: &mut dyn Store, seq: u64) -> Result<Option<String>, StoreError> {
         let stored = self.head.as_ref().map_or(0, |head| head.seq);
-        if let Some(place) = seq.checked_sub(stored + 1) {
-            return Ok(self.added.get(place as usize).cloned());
+        if let Some(index) = seq.checked_sub(stored + 1) {
+            return Ok(self.added.get(index as usize).cloned());
         }
         let Some(head) = &self.head else {
             return Ok(None);
         };
-        let there = store.events(head.key, seq.saturating_sub(1), 1)?;
-        Ok(there.into_iter().next().map(|record| record.hash))
-    }
-}
-
-/// Whether this event creates the study.
-fn creates(study: &str, record: &Record) -> Result<(), ApiError> {
-    let event = record.read();
-    let event = event.map_err(|error| ApiError::impossible(error.to_string()))?;
-    match event.what {
-        EventKind::Created(created) if created.study == study => Ok(()),
-        EventKind::Created(created) => Err(ApiError::impossible(format!(
-            "these are the events of study `{}`, not of `{study}`",
-            created.study
-        ))),
-        _ => Err(ApiError::impossible(format!(
-            "study `{study}` is not there, and the first event does not create it"
-        ))),
+        let events = store.events(head.key, seq.saturating_sub(1), 1)?;
+        Ok(events.into_iter().next().map(|record| record.hash))
     }
 }

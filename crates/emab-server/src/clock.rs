@@ -1,12 +1,11 @@
-//! The clock on the wall, which may stand anywhere: order is that of the log, so a wrong date must not stop anybody.
+//! The wall clock. It may be wrong: the order of events is that of the log, so a wrong date must not stop the service.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The last second of the year 9999.
 const LAST: Duration = Duration::from_secs(253_402_300_799);
 
-/// Now, by this machine's clock. One that stands before 1970 or after 9999 is read as the first or last moment of those
-/// years, since other dates cannot be written down (RFC 3339).
+/// The time of this machine, clamped to the years 1970 to 9999, which RFC 3339 can represent.
 pub fn now() -> SystemTime {
     within(SystemTime::now())
 }
@@ -20,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_clock_can_be_written_down() {
+    fn clamps_the_clock_to_the_years_of_rfc_3339() {
         let hour = Duration::from_secs(3600);
         for (time, text) in [
             (UNIX_EPOCH - hour, "1970-01-01T00:00:00.000000Z"),

@@ -1,0 +1,111 @@
+//! Loads the state of a study from the store: its head, and learners rebuilt from the learned episodes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::app::error::CommandError;
+use crate::domain::head::Head;
+use crate::domain::learned_episode::unpack;
+use crate::domain::learners::StudyLearners;
+use crate::domain::rejection::Rejection;
+use crate::domain::state::StudyState;
+use crate::domain::study::Study;
+use crate::store::{Store, StoreError};
+
+/// The number of learned episodes in one read.
+const PAGE: usize = 4_096;
+
+/// Learned episodes that are not in the store yet, by position.
+pub type Pending = BTreeMap<u64, Vec<u8>>;
+
+/// The head of a study; fails if there is no such study.
+pub fn head(store: &mut dyn Store, study: &str) -> Result<Head, CommandError> {
+    let head = store.head(study)?;
+    Ok(head.ok_or_else(|| no_study(study))?)
+}
+
+/// The key of a study; fails if there is no such study.
+pub fn key(store: &mut dyn Store, study: &str) -> Result<i64, CommandError> {
+    let key = store.key(study)?;
+    Ok(key.ok_or_else(|| no_study(study))?)
+}
+
+/// The rejection of a command for an unknown study.
+pub fn no_study(study: &str) -> Rejection {
+    Rejection::not_found(format!("there is no study `{study}`"))
+}
+
+/// The state of a study at its head, from a cached state if there is one.
+pub fn load_state(
+    cached: Option<StudyState>,
+    head: Head,
+    store: &mut dyn Store,
+) -> Result<StudyState, CommandError> {
+    let mut state = match cached {
+        Some(state) => state,
+        None => StudyState::new(Arc::new(Study::from_canonical(&head.name, &head.spec)?))?,
+    };
+    if state.head.hash == head.hash && !state.stale {
+        state.head = head;
+        return Ok(state);
+    }
+    // A restored database may not contain the events that the cached state was learned from.
+    let log = store.events(head.key, state.head.seq.saturating_sub(1), 1)?;
+    let same = log
+        .first()
+        .is_some_and(|event| event.hash == state.head.hash);
+    let changed = head.relearned > state.head.seq || !same || state.stale;
+    state.head = head;
+    let none = Pending::new();
+    if changed {
+        rebuild(&mut state, store, &none)?;
+    } else {
+        apply_new(&mut state, store, &none)?;
+    }
+    Ok(state)
+}
+
+/// Rebuilds the learners from all learned episodes, in order.
+pub fn rebuild(
+    state: &mut StudyState,
+    store: &mut dyn Store,
+    pending: &Pending,
+) -> Result<(), CommandError> {
+    state.learners = StudyLearners::new(&state.study)?;
+    apply_new(state, store, pending)?;
+    state.stale = false;
+    Ok(())
+}
+
+/// Learns the episodes that the learners have not seen yet.
+fn apply_new(
+    state: &mut StudyState,
+    store: &mut dyn Store,
+    pending: &Pending,
+) -> Result<(), CommandError> {
+    let (key, end) = (state.head.key, state.head.learned);
+    let missing = |position: u64| {
+        StoreError::Damaged(format!(
+            "learned episode {position} is missing or unreadable"
+        ))
+    };
+    while state.learners.learned < end {
+        let from = state.learners.learned;
+        let page = store.learned_episodes(key, from, PAGE.min((end - from) as usize))?;
+        let last = page.last().map_or(end, |it| it.position + 1);
+        let mut learned: BTreeMap<u64, &Vec<u8>> =
+            page.iter().map(|it| (it.position, &it.bytes)).collect();
+        let pending = pending.range(from..last);
+        learned.extend(pending.map(|(position, bytes)| (*position, bytes)));
+        for (position, bytes) in learned {
+            let next = state.learners.learned;
+            let episode = unpack(bytes).filter(|_| position == next);
+            let episode = episode.ok_or_else(|| missing(next))?;
+            state.learners.learn(&episode);
+        }
+        if state.learners.learned == from {
+            return Err(missing(from).into());
+        }
+    }
+    Ok(())
+}

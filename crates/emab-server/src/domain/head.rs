@@ -1,0 +1,52 @@
+//! The head of a study: the end of its log, and its counters.
+
+use crate::domain::event::{GENESIS, sha256};
+
+/// The head of a study. Stores keep it in one row, which writers lock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// The key of the study in its store; 0 before it is created.
+    pub key: i64,
+    /// The name of the study.
+    pub name: String,
+    /// The specification, as canonical JSON.
+    pub spec: String,
+    /// SHA-256 of the specification, in hexadecimal.
+    pub spec_hash: String,
+    /// The sequence number of the last event.
+    pub seq: u64,
+    /// The hash of the last event, in hexadecimal.
+    pub hash: String,
+    /// Whether the study accepts no new episodes.
+    pub closed: bool,
+    /// The number of episodes, opened or imported.
+    pub episodes: u64,
+    /// The number of open episodes.
+    pub open: u64,
+    /// The number of learned episodes, which is the position of the next one.
+    pub learned: u64,
+    /// The number of episodes whose outcome is missing for good, in whole or in part.
+    pub missing: u64,
+    /// The sequence number of the last event that changed a learned episode; 0 if there is none.
+    pub relearned: u64,
+}
+
+impl Head {
+    /// The head of a study before its first event.
+    pub fn new(name: &str, spec: &str) -> Head {
+        Head {
+            key: 0,
+            name: name.into(),
+            spec_hash: sha256(spec.as_bytes()),
+            spec: spec.into(),
+            seq: 0,
+            hash: GENESIS.into(),
+            closed: false,
+            episodes: 0,
+            open: 0,
+            learned: 0,
+            missing: 0,
+            relearned: 0,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Rejections: why a command or an event is not accepted. [`crate::http`] maps each kind to a status and a problem type.
+
+/// The kind of a rejection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RejectionKind {
+    /// Not JSON, or not of the expected form.
+    Malformed,
+    /// No such study, episode or decision.
+    NotFound,
+    /// Contradicts what is recorded.
+    Conflict,
+    /// Names another step than the current one.
+    WrongStep,
+    /// Well-formed, but not possible in this study.
+    NotPossible,
+    /// A stored value violates an invariant of the service.
+    Internal,
+}
+
+/// A rejected command or event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The kind.
+    pub kind: RejectionKind,
+    /// What was found, what was expected, and what to do.
+    pub detail: String,
+    /// The JSON pointer (RFC 6901) of the value at fault, where the input is a JSON document.
+    pub pointer: Option<String>,
+    /// The current step of the episode, where the rejection depends on it.
+    pub current_step: Option<usize>,
+}
+
+macro_rules! constructors {
+    ($($name:ident $kind:ident,)*) => {
+        impl Rejection {
+            $(#[doc = concat!("A rejection of kind [`RejectionKind::", stringify!($kind), "`].")]
+            pub fn $name(detail: impl Into<String>) -> Rejection {
+                Rejection {
+                    kind: RejectionKind::$kind,
+                    detail: detail.into(),
+                    pointer: None,
+                    current_step: None,
+                }
+            })*
+        }
+    };
+}
+
+constructors! {
+    malformed Malformed,
+    not_found NotFound,
+    conflict Conflict,
+    wrong_step WrongStep,
+    not_possible NotPossible,
+    internal Internal,
+}
+
+impl Rejection {
+    /// Sets the pointer.
+    #[must_use]
+    pub fn at(mut self, pointer: impl Into<String>) -> Rejection {
+        self.pointer = Some(pointer.into());
+        self
+    }
+
+    /// Sets the current step.
+    #[must_use]
+    pub fn current(mut self, step: usize) -> Rejection {
+        self.current_step = Some(step);
+        self
+    }
+
+    /// Puts the number of an imported line before the detail.
+    #[must_use]
+    pub fn in_line(mut self, number: u64) -> Rejection {
+        self.detail = format!("line {number}: {}", self.detail);
+        self
+    }
+}

@@ -1,0 +1,158 @@
+//! Error responses: problem details of RFC 9457, with a stable `type` and the JSON pointer of the fault.
+
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::response::typed;
+use crate::app::error::ServiceError;
+use crate::domain::rejection::{Rejection, RejectionKind};
+
+/// An error response.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct ApiError {
+    /// The stable identifier of the kind of error, for programs.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The kind of error, for people.
+    pub title: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// What was found, what was expected, and what to do.
+    pub detail: String,
+    /// The JSON pointer (RFC 6901) of the fault in the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// The current step of the episode, if the request names another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_step: Option<usize>,
+    /// Seconds after which the same request may succeed; also in the header `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $status:literal $kind:literal $title:literal;)*) => {
+        impl ApiError {
+            $($(#[$doc])* pub fn $name(detail: impl Into<String>) -> ApiError {
+                ApiError {
+                    kind: concat!("urn:emab:", $kind),
+                    title: $title,
+                    status: $status,
+                    detail: detail.into(),
+                    pointer: None,
+                    current_step: None,
+                    retry_after: None,
+                }
+            })*
+        }
+        /// Every kind of error: type, status and title.
+        pub const KINDS: &[(&str, u16, &str)] = &[$((concat!("urn:emab:", $kind), $status, $title)),*];
+    };
+}
+
+kinds! {
+    /// Not JSON, or not of the expected form.
+    malformed = 400 "malformed" "Malformed request";
+    /// No token, or an invalid one.
+    unauthorized = 401 "unauthorized" "A valid token is required";
+    /// The token does not permit this.
+    forbidden = 403 "forbidden" "Not permitted for this token";
+    /// No such study, episode, decision or page.
+    not_found = 404 "not-found" "Not found";
+    /// Not a method of this resource.
+    method = 405 "method-not-allowed" "Method not allowed";
+    /// The body arrived too slowly.
+    too_slow = 408 "too-slow" "The request arrived too slowly";
+    /// Contradicts what is recorded.
+    conflict = 409 "conflict" "Conflict with what is recorded";
+    /// Not the current step of the episode.
+    wrong_step = 409 "wrong-step" "The episode is at another step";
+    /// Longer than allowed.
+    too_large = 413 "too-large" "Request too large";
+    /// The content type is not JSON.
+    media_type = 415 "unsupported-media-type" "The body must be JSON";
+    /// Well-formed, but not possible in this study.
+    not_possible = 422 "not-possible" "Not possible in this study";
+    /// Too many requests.
+    too_many = 429 "too-many-requests" "Too many requests";
+    /// A fault of the service.
+    internal = 500 "internal" "Internal error";
+    /// The store cannot be reached or is full, or the service is stopping.
+    unavailable = 503 "unavailable" "Service unavailable";
+}
+
+impl ApiError {
+    /// Sets the pointer.
+    #[must_use]
+    pub fn at(mut self, pointer: impl Into<String>) -> ApiError {
+        self.pointer = Some(pointer.into());
+        self
+    }
+
+    /// Sets the seconds to wait before a retry.
+    #[must_use]
+    pub fn retry(mut self, seconds: u64) -> ApiError {
+        self.retry_after = Some(seconds);
+        self
+    }
+}
+
+impl From<Rejection> for ApiError {
+    fn from(rejection: Rejection) -> ApiError {
+        let new = match rejection.kind {
+            RejectionKind::Malformed => ApiError::malformed,
+            RejectionKind::NotFound => ApiError::not_found,
+            RejectionKind::Conflict => ApiError::conflict,
+            RejectionKind::WrongStep => ApiError::wrong_step,
+            RejectionKind::NotPossible => ApiError::not_possible,
+            RejectionKind::Internal => ApiError::internal,
+        };
+        ApiError {
+            pointer: rejection.pointer,
+            current_step: rejection.current_step,
+            ..new(rejection.detail)
+        }
+    }
+}
+
+impl From<ServiceError> for ApiError {
+    fn from(error: ServiceError) -> ApiError {
+        match error {
+            ServiceError::Rejected(rejection) => rejection.into(),
+            ServiceError::Unavailable {
+                detail,
+                retry_after,
+            } => ApiError::unavailable(detail).retry(retry_after),
+            ServiceError::Busy {
+                detail,
+                retry_after,
+            } => ApiError::too_many(detail).retry(retry_after),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let text = serde_json::to_string(&self).unwrap_or_default();
+        let mut response = typed(status, "application/problem+json", text);
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            // The rest of the body is not read.
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,142 @@
+//! Calls on the log: pages of events, a live stream, the export of a study.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use bytes::Bytes;
+use serde::Deserialize;
+use tokio::sync::{TryAcquireError, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use utoipa::IntoParams;
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::path::Path;
+use super::response::{ApiResult, typed};
+use super::{App, query};
+use crate::app::error::ServiceError;
+use crate::app::export::{self, PART};
+use crate::app::service::PAGE;
+use crate::tokens::{Permission, Token};
+
+/// Newline-delimited JSON.
+pub const LINES: &str = "application/x-ndjson";
+/// How often a stream polls for new events.
+const POLL: Duration = Duration::from_millis(250);
+
+/// Which events to read.
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct EventRange {
+    /// Start after this event; from the first event if left out.
+    #[param(value_type = Option<u64>, minimum = 0)]
+    after: Option<query::Number>,
+    /// The largest number of events, up to 10000.
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10000)]
+    limit: Option<query::Number>,
+}
+
+/// Read the log
+///
+/// One event per line, each with its hash. With `Accept: text/event-stream` the events are streamed as server-sent events, also
+/// those that are recorded later; `Last-Event-ID` replaces `after`.
+#[utoipa::path(get, operation_id = "readEvents", path = "/v1/studies/{study}/events", tag = "audit",
+    params(("study" = String, Path), EventRange),
+    responses((status = 200, description = "Events", content(
+        (String = "application/x-ndjson"), (String = "text/event-stream")))))]
+pub async fn events(
+    State(app): State<App>,
+    caller: Caller,
+    Path(study): Path<String>,
+    range: query::Query<EventRange>,
+    headers: HeaderMap,
+) -> ApiResult {
+    caller.may_in(Permission::Log, &study)?;
+    let after = query::within("after", range.after, 0, i64::MAX as u64, 0)?;
+    let limit = query::within("limit", range.limit, 1, 10_000, PAGE as u64)? as usize;
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+    };
+    if text(header::ACCEPT).is_some_and(|accept| accept.contains("text/event-stream")) {
+        let last = text(header::HeaderName::from_static("last-event-id"));
+        let last = last.and_then(|value| value.parse().ok());
+        return follow(app, caller.token(), study, last.unwrap_or(after)).await;
+    }
+    let page = export::page(&app.service, study, after, limit).await?;
+    Ok(typed(StatusCode::OK, LINES, page))
+}
+
+/// Streams events until the client disconnects, the token is revoked or the service stops.
+async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiResult {
+    let key = app.service.head(&study).await?.key;
+    let busy = |error| match error {
+        TryAcquireError::NoPermits => ApiError::too_many("too many streams are open").retry(10),
+        TryAcquireError::Closed => ServiceError::stopping().into(),
+    };
+    let permit = app.streams.clone().try_acquire_owned().map_err(busy)?;
+    let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(4);
+    tokio::spawn(async move {
+        let _permit = permit;
+        let (mut at, mut quiet) = (after, 0_u32);
+        loop {
+            let from = at;
+            let page = app
+                .service
+                .read(move |store| Ok(store.events(key, from, PART)?));
+            // A failed read is retried; the client gets comments meanwhile.
+            let page = page.await.unwrap_or_default();
+            let mut text = String::new();
+            for event in &page {
+                at = event.seq;
+                text.push_str(&format!("id: {}\ndata: {}\n\n", event.seq, event.line()));
+            }
+            quiet = if page.is_empty() { quiet + 1 } else { 0 };
+            if quiet % 40 == 1 {
+                text.push_str(": nothing new\n\n");
+            }
+            if !text.is_empty() && sender.send(Ok(text.into())).await.is_err() {
+                return;
+            }
+            let over = sender.is_closed() || app.streams.is_closed();
+            if over || !app.tokens.is_still_good(&token) {
+                return;
+            }
+            if page.len() < PART {
+                tokio::time::sleep(POLL).await;
+            }
+        }
+    });
+    let body = Body::from_stream(ReceiverStream::new(receiver));
+    Ok(typed(StatusCode::OK, "text/event-stream", body))
+}
+
+/// Export a study
+///
+/// The whole log, one event per line. The headers `emab-seq` and `emab-hash` are those of its last event. `emab audit` verifies
+/// an export, and `:import` of any service restores the study from it.
+#[utoipa::path(get, operation_id = "exportStudy", path = "/v1/studies/{study}:export", tag = "audit",
+    params(("study" = String, Path)),
+    responses((status = 200, description = "Events", body = String, content_type = "application/x-ndjson")))]
+pub async fn export(
+    State(app): State<App>,
+    caller: Caller,
+    Path(study): Path<String>,
+    _: query::NoQuery,
+) -> ApiResult {
+    caller.may_in(Permission::Log, &study)?;
+    let (head, lines) = export::export(app.service.clone(), &study).await?;
+    let mut response = typed(StatusCode::OK, LINES, Body::from_stream(lines));
+    let headers = response.headers_mut();
+    headers.insert("emab-seq", HeaderValue::from(head.seq));
+    if let Ok(hash) = HeaderValue::from_str(&head.hash) {
+        headers.insert("emab-hash", hash);
+    }
+    Ok(response)
+}

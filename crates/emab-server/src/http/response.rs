@@ -1,0 +1,48 @@
+//! Responses.
+
+use axum::body::Body;
+use axum::http::header::{self, HeaderValue};
+use axum::http::{Response, StatusCode};
+use serde::Serialize;
+
+use super::error::ApiError;
+use crate::domain::decision::Decision;
+use crate::domain::rejection::Rejection;
+
+/// The result of every handler.
+pub type ApiResult = Result<axum::response::Response, ApiError>;
+
+/// A response with a content type. It must not be cached.
+pub fn typed(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}
+
+/// A JSON response.
+pub fn json(status: StatusCode, value: &impl Serialize) -> ApiResult {
+    let text = serde_json::to_string(value);
+    let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok(typed(status, "application/json", text))
+}
+
+/// A recorded decision, byte for byte; without estimates for a blinded caller.
+pub fn decision(status: StatusCode, text: String, blinded: bool) -> ApiResult {
+    if !blinded {
+        return Ok(typed(status, "application/json", text));
+    }
+    json(status, &read_decision(&text)?.advice)
+}
+
+/// Parses a recorded decision.
+pub fn read_decision(text: &str) -> Result<Decision, Rejection> {
+    serde_json::from_str(text)
+        .map_err(|error| Rejection::internal(format!("a recorded decision: {error}")))
+}
