@@ -93,7 +93,7 @@ impl EventKey {
             study,
             client,
             episode,
-            kind: event.kind(),
+            kind: event.name(),
             step: step as u16,
             content,
         })
