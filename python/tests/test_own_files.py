@@ -166,8 +166,8 @@ def changed(line, **fields):
     ("damage", "words"),
     [
         (lambda lines: [], r"line 1: the file is empty"),
-        (lambda lines: ["hello"], r"line 1: this is no JSON object; the file of a learner begins"),
-        (lambda lines: ["[1]"], r"line 1: this is no JSON object; the file of a learner begins"),
+        (lambda lines: ["hello"], r"line 1: this is no JSON object; a saved learner begins"),
+        (lambda lines: ["[1]"], r"line 1: this is no JSON object; a saved learner begins"),
         (lambda lines: [lines[0][:-9]], r"line 1: EOF while parsing"),
         (lambda lines: [changed(lines[0], emab_learner=99)], r"line 1: the format is 99, .* reads format 1"),
         (lambda lines: [changed(lines[0], learner=3)], r"line 1: invalid type: integer `3`, expected a string"),

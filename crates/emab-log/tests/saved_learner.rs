@@ -1,4 +1,4 @@
-//! Learners in files: what is written is read again, what is damaged is named, and who reads it learns the same.
+//! Saved learners: writing and reading them again, errors of damaged files, and rebuilding.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,22 +11,22 @@ use emab_problem::ProblemFile;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// A learner that notes all that happens to it.
-struct Noted {
+/// Records the calls of a learner.
+struct Recorder {
     learner: Box<dyn Learner + Send>,
-    past: Vec<SavedEntry>,
-    questions: bool,
+    entries: Vec<SavedEntry>,
+    queries: bool,
 }
 
-impl Learner for Noted {
+impl Learner for Recorder {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        if self.questions {
-            self.past.push(SavedEntry::Query(t, x));
+        if self.queries {
+            self.entries.push(SavedEntry::Query(t, x));
         }
         self.learner.choose(t, x)
     }
     fn learn(&mut self, episode: &Episode) {
-        self.past.push(SavedEntry::Episode(episode.clone()));
+        self.entries.push(SavedEntry::Episode(episode.clone()));
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {
@@ -34,41 +34,41 @@ impl Learner for Noted {
     }
 }
 
-/// A learner after so many episodes of a problem under its conditions, and what happened to it.
-fn train(file: &ProblemFile, text: &str, episodes: u64) -> Option<(Noted, SavedLearner)> {
+/// A learner after some episodes of a problem under its conditions, and its record.
+fn train(file: &ProblemFile, text: &str, episodes: u64) -> Option<(Recorder, SavedLearner)> {
     let config = LearnerConfig::parse(text, file.learning()).unwrap();
     let problem = file.problem().unwrap();
-    let mut noted = Noted {
+    let mut recorder = Recorder {
         learner: config.build(file.spec(), Some(&problem)).ok()?,
-        past: Vec::new(),
-        questions: SavedLearner::records_queries(&config),
+        entries: Vec::new(),
+        queries: SavedLearner::records_queries(&config),
     };
     let seed = 7;
-    noted.reset(Stream::new(seed, 0, Role::Learner));
-    let mut world = ConditionedEnvironment::new(problem, &file.scenario(), episodes).unwrap();
-    world.restart(seed, 0);
+    recorder.reset(Stream::new(seed, 0, Role::Learner));
+    let mut environment = ConditionedEnvironment::new(problem, &file.scenario(), episodes).unwrap();
+    environment.restart(seed, 0);
     for _ in 0..episodes {
-        world.play(&mut noted).unwrap();
+        environment.play(&mut recorder).unwrap();
     }
-    let trained = SavedLearner {
+    let saved = SavedLearner {
         file: file.clone(),
         learner: text.into(),
         seed,
-        entries: noted.past.clone(),
+        entries: recorder.entries.clone(),
     };
-    Some((noted, trained))
+    Some((recorder, saved))
 }
 
-fn hard(name: &str) -> ProblemFile {
+fn with_conditions(name: &str) -> ProblemFile {
     let file = ProblemFile::builtin(name).unwrap().unwrap();
     let texts = ["delay=geometric:3", "dropout=0.2", "lost=0.1"];
     let conditions = file.conditions().with(texts).unwrap();
     file.with_conditions(&conditions).unwrap()
 }
 
-fn written(trained: &SavedLearner) -> String {
+fn written(saved: &SavedLearner) -> String {
     let mut bytes = Vec::new();
-    trained.write(&mut bytes).unwrap();
+    saved.write(&mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
@@ -77,41 +77,41 @@ fn error(text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn every_learner_goes_on_as_if_nothing_had_been() {
-    let file = hard("parity");
+fn rebuilds_every_learner_exactly() {
+    let file = with_conditions("parity");
     let mut seen = 0;
     let texts = CATALOGUE.iter().map(|entry| entry.name);
     for text in texts.chain(["feedbal:ties=random", "feedbal:window=9"]) {
-        let Some((mut noted, trained)) = train(&file, text, 40) else {
+        let Some((mut recorder, saved)) = train(&file, text, 40) else {
             continue;
         };
         seen += 1;
-        let first = written(&trained);
+        let first = written(&saved);
         let again = SavedLearner::read(first.as_bytes()).unwrap();
-        // Unknown values and questions included.
+        // Unknown values and queries included.
         assert_eq!(written(&again), first, "{text}");
-        assert_eq!(again.episodes(), trained.episodes());
+        assert_eq!(again.episodes(), saved.episodes());
         let (_, mut rebuilt) = again.rebuild().unwrap();
         let spec = file.spec();
         for (t, x) in spec.reachable(1000).unwrap().pairs.repeat(3) {
             assert_eq!(
                 rebuilt.choose(t, x),
-                noted.learner.choose(t, x),
+                recorder.learner.choose(t, x),
                 "{text} at {t}, {x}"
             );
             let actions = (0..spec.actions().len()).map(Action::Continue);
             for action in actions.chain([Action::Stop]) {
                 let one = rebuilt.estimate(t, x, action);
-                assert_eq!(one, noted.learner.estimate(t, x, action), "{text}");
+                assert_eq!(one, recorder.learner.estimate(t, x, action), "{text}");
             }
         }
     }
     assert!(seen >= 15, "{seen}");
 }
 
-/// Lists are whole, with null for what is not known: otherwise the service would not take them.
+/// The service requires complete lists, with null for unknown values.
 #[test]
-fn an_episode_of_which_nothing_is_known() {
+fn writes_unknown_values_as_null() {
     let file = ProblemFile::builtin("resource").unwrap().unwrap();
     let left = Episode {
         states: vec![0, 1],
@@ -119,13 +119,13 @@ fn an_episode_of_which_nothing_is_known() {
         feedbacks: vec![1],
         ..Episode::default()
     };
-    let trained = SavedLearner {
+    let saved = SavedLearner {
         file,
         learner: "feedbal".into(),
         seed: u64::MAX,
         entries: vec![SavedEntry::Episode(left)],
     };
-    let text = written(&trained);
+    let text = written(&saved);
     let line: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
     let expected = serde_json::json!({"id": "learned-1", "actions": ["cont"], "feedbacks": ["1"], "costs": [null],
         "rewards": [null, null]});
@@ -137,38 +137,38 @@ fn an_episode_of_which_nothing_is_known() {
     assert!(episode.known_cost(1).is_none() && episode.known_reward(2).is_none());
 }
 
-/// Two lines that are right.
+/// A valid header and episode.
 fn small() -> (String, String) {
-    let (_, trained) = train(&hard("resource"), "feedbal", 0).unwrap();
+    let (_, saved) = train(&with_conditions("resource"), "feedbal", 0).unwrap();
     let past =
         r#"{"id":"a","actions":["cont"],"feedbacks":[1],"costs":[0.5],"rewards":[0,1]}"#.to_owned();
-    (written(&trained).trim().to_owned(), past)
+    (written(&saved).trim().to_owned(), past)
 }
 
 #[test]
-fn numbers_may_be_written_as_others_write_them() {
+fn reads_integers_written_as_floats() {
     let (head, past) = small();
     let head = head.replace("\"emab_learner\":1", "\"emab_learner\":1.0");
     let past = past.replace("[\"cont\"]", "[0.0]").replace("[1]", "[1.0]");
     let text = format!("\r\n{head}\r\n\n{past}\r\n{{\"ask\": [2.0, 1e0]}}");
-    let trained = SavedLearner::read(text.as_bytes()).unwrap();
-    let episode = trained.learned().next().unwrap();
+    let saved = SavedLearner::read(text.as_bytes()).unwrap();
+    let episode = saved.learned().next().unwrap();
     assert_eq!(
         (&*episode.actions, &*episode.states),
         (&[0][..], &[0, 1][..])
     );
-    assert_eq!(trained.entries[1], SavedEntry::Query(2, 1));
+    assert_eq!(saved.entries[1], SavedEntry::Query(2, 1));
 }
 
 #[test]
-fn damaged_lines_are_named() {
+fn rejects_invalid_lines_with_their_number() {
     let (head, past) = small();
-    for (wrong, words) in [
+    for (wrong, message_part) in [
         (past.replace("]}", ""), "EOF while parsing"),
         (past.replace("cont", "run"), "there is no action `run`"),
         (
             past.replace("\"cont\"", "1"),
-            "there is no action 1: they are 0 to 0",
+            "there is no action 1: indices are 0 to 0",
         ),
         (past.replace("\"cont\"", "0.5"), "got 0.5"),
         (past.replace("\"cont\"", "-1"), "a name, or a whole number"),
@@ -178,7 +178,7 @@ fn damaged_lines_are_named() {
         ),
         (
             past.replace("cont", "stop"),
-            "an episode ends where they do",
+            "an episode ends after its last action",
         ),
         (past.replace("[1]", "[1e300]"), "whole number"),
         (past.replace("[1]", "[]"), "1 actions and 0 feedbacks"),
@@ -229,7 +229,7 @@ fn damaged_lines_are_named() {
         // After a blank line, to see that they count.
         let message = error(format!("{head}\n{past}\n\n{wrong}\n"));
         assert!(message.starts_with("line 4: "), "{wrong}: {message}");
-        assert!(message.contains(words), "{wrong}: {message}");
+        assert!(message.contains(message_part), "{wrong}: {message}");
         assert!(message.len() < 400, "{message}");
     }
     let long = past
@@ -243,19 +243,16 @@ fn damaged_lines_are_named() {
         "{message}"
     );
     let message = error([head.as_bytes(), b"\n{\"id\": \"\xff\"}"].concat());
-    assert_eq!(
-        message,
-        "line 2: it is not UTF-8: byte 8 does not belong there"
-    );
+    assert_eq!(message, "line 2: it is not UTF-8: byte 8 is invalid");
 }
 
 #[test]
-fn a_first_line_that_is_none_is_named() {
+fn rejects_an_invalid_header() {
     let (head, past) = small();
-    for (wrong, words) in [
+    for (wrong, message_part) in [
         (
             String::new(),
-            "line 1: the file is empty; the file of a learner begins with",
+            "line 1: the file is empty; a saved learner begins with",
         ),
         (past, "missing field `emab_learner`"),
         ("horizon = 3".into(), "line 1: this is no JSON object"),
@@ -290,9 +287,9 @@ fn a_first_line_that_is_none_is_named() {
         ),
     ] {
         let message = error(&wrong);
-        assert!(message.contains(words), "{wrong}: {message}");
+        assert!(message.contains(message_part), "{wrong}: {message}");
     }
-    for (learner, words) in [
+    for (learner, message_part) in [
         ("feedball", "did you mean `feedbal`?"),
         ("feedbal:delta=2", "`delta` must lie in (0, 1)"),
         ("own", "unknown learner"),
@@ -301,14 +298,14 @@ fn a_first_line_that_is_none_is_named() {
             "\"learner\":\"feedbal\"",
             &format!("\"learner\":\"{learner}\""),
         );
-        let trained = SavedLearner::read(text.as_bytes()).unwrap();
-        let message = trained.rebuild().err().unwrap().to_string();
-        assert!(message.contains(words), "{message}");
+        let saved = SavedLearner::read(text.as_bytes()).unwrap();
+        let message = saved.rebuild().err().unwrap().to_string();
+        assert!(message.contains(message_part), "{message}");
     }
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn does_not_write_what_cannot_be_read() {
     let file = ProblemFile::builtin("resource").unwrap().unwrap();
     let episode = Episode {
         states: vec![0],
@@ -319,7 +316,7 @@ fn what_could_not_be_read_again_is_not_written() {
         states: vec![3],
         ..Episode::default()
     };
-    for (happened, words) in [
+    for (entry, message_part) in [
         (
             SavedEntry::Episode(episode),
             "`rewards` has inf: at most 1e100",
@@ -330,15 +327,15 @@ fn what_could_not_be_read_again_is_not_written() {
         ),
         (SavedEntry::Query(11, 0), "`ask` is [11, 0]"),
     ] {
-        let trained = SavedLearner {
+        let saved = SavedLearner {
             file: file.clone(),
             learner: "feedbal".into(),
             seed: 0,
-            entries: vec![happened],
+            entries: vec![entry],
         };
-        let message = trained.write(&mut Vec::new()).unwrap_err().to_string();
+        let message = saved.write(&mut Vec::new()).unwrap_err().to_string();
         assert!(
-            message.starts_with("line 2: ") && message.contains(words),
+            message.starts_with("line 2: ") && message.contains(message_part),
             "{message}"
         );
     }
@@ -347,15 +344,15 @@ fn what_could_not_be_read_again_is_not_written() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever is done to a file, it is read or refused, and what is read can be learned.
+    /// A damaged file is read or rejected; a learner that was read can be rebuilt.
     #[test]
-    fn nothing_makes_it_panic(
+    fn never_panics_on_damaged_files(
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 1..4),
         learner in prop::sample::select(CATALOGUE.to_vec()),
     ) {
-        let file = Arc::new(hard("parity"));
-        let Some((_, trained)) = train(&file, learner.name, 5) else { return Ok(()) };
-        let mut bytes = written(&trained).into_bytes();
+        let file = Arc::new(with_conditions("parity"));
+        let Some((_, saved)) = train(&file, learner.name, 5) else { return Ok(()) };
+        let mut bytes = written(&saved).into_bytes();
         let from = bytes.iter().position(|byte| *byte == b'\n').unwrap();
         for (at, other, byte) in cuts {
             let [at, other] = [at, other].map(|index| from + index.index(bytes.len() - from));
@@ -366,9 +363,9 @@ proptest! {
                 _ => bytes.truncate(at.max(from + 1)),
             }
         }
-        if let Ok(trained) = SavedLearner::read(&bytes[..]) {
-            let (_, mut learner) = trained.rebuild().unwrap();
-            learner.choose(1, trained.file.spec().start());
+        if let Ok(saved) = SavedLearner::read(&bytes[..]) {
+            let (_, mut learner) = saved.rebuild().unwrap();
+            learner.choose(1, saved.file.spec().start());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emab::Problem;
-use emab_report::{Picture, PlotOptions, draw, regret_series};
+use emab_report::{Picture, PlotOptions, draw_curves, regret_series};
 use emab_sim::log_spaced;
 use emab_sim::results::{LearnerResult, StateRegret};
 
@@ -92,5 +92,5 @@ fn picture(curves: &[emab_report::Series], title: &str) -> Result<Picture, Ledge
         y_label: "cumulative regret".into(),
         ..PlotOptions::default()
     };
-    Ok(draw(curves, &options)?)
+    Ok(draw_curves(curves, &options)?)
 }

@@ -2,7 +2,8 @@
 
 use emab::theory::Bounds;
 use emab_report::{
-    Claim, Picture, PlotOptions, bound_series, bound_words, draw, draw_places, regret_series,
+    Claim, Picture, PlotOptions, bound_note, bound_series, draw_curves, draw_regret_map,
+    regret_series,
 };
 use emab_sim::results::LearnerResult;
 
@@ -86,7 +87,7 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
             "places",
             "Where FeedBAL's regret comes from in Section 5's problem, by step and state (the resources collected): how often it is \
              there, what it loses there, and whether it ends with the benchmark's choice.",
-            draw_places(&figures.places, &title)?,
+            draw_regret_map(&figures.places, &title)?,
         ),
         figure(
             "bound",
@@ -132,7 +133,7 @@ fn bound_picture(
     if let Some(feedbal) = figures.results.first() {
         curves.push(regret_series("FeedBAL", feedbal));
         curves.extend(bound_series(&bounds, feedbal, false));
-        sentence = bound_words(&[("FeedBAL", &bounds)]);
+        sentence = bound_note(&[("FeedBAL", &bounds)]);
     }
     let options = PlotOptions {
         title: format!("Theorem 1 and FeedBAL's regret ({runs} runs)"),
@@ -141,5 +142,5 @@ fn bound_picture(
         log_x: true,
         log_y: true,
     };
-    Ok((draw(&curves, &options)?, sentence))
+    Ok((draw_curves(&curves, &options)?, sentence))
 }

@@ -3,7 +3,7 @@
 use emab::Environment;
 use emab::learners::Policy;
 use emab::theory::Bounds;
-use emab_report::{Claim, Picture, PlotOptions, Verdict, draw, number, regret_series};
+use emab_report::{Claim, Picture, PlotOptions, Verdict, draw_curves, number, regret_series};
 use emab_sim::Verified;
 use emab_sim::results::Guarantee;
 
@@ -235,5 +235,5 @@ pub(crate) fn counterexample(
         y_label: "cumulative regret".into(),
         ..PlotOptions::default()
     };
-    Ok((claims, draw(&curves, &options)?))
+    Ok((claims, draw_curves(&curves, &options)?))
 }

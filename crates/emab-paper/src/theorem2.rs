@@ -1,7 +1,7 @@
 //! Theorem 2, its logarithm, and Corollary 2.
 
 use emab::theory::Bounds;
-use emab_report::{Claim, Picture, PlotOptions, Series, SeriesPoint, Verdict, draw, number};
+use emab_report::{Claim, Picture, PlotOptions, Series, SeriesPoint, Verdict, draw_curves, number};
 
 use crate::figures::Figures;
 use crate::fit::Line;
@@ -150,7 +150,7 @@ pub(crate) fn logarithm(
         log_x: true,
         ..PlotOptions::default()
     };
-    Ok((claim, draw(&curves, &options)?))
+    Ok((claim, draw_curves(&curves, &options)?))
 }
 
 pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {

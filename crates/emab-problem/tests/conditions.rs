@@ -1,4 +1,4 @@
-//! The table `[conditions]`: what it means, and what is said about mistakes in it.
+//! Section `[conditions]`: its meaning and its errors.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -28,7 +28,7 @@ fn under(conditions: &str) -> Result<ProblemFile, String> {
 }
 
 #[test]
-fn conditions_are_read() {
+fn reads_conditions() {
     for (stated, meant) in [
         ("", ""),
         ("delay = 0\ndropout = 0", ""),
@@ -66,20 +66,21 @@ fn conditions_are_read() {
 }
 
 #[test]
-fn laws_follow_their_parameters() {
+fn models_follow_drifting_parameters() {
     let file = under(
         "drift = [{ parameter = \"p\", to = 0.9, from = 10, until = 12 }, { parameter = \"step\", to = 3, at = 20 }]",
     );
     let file = file.unwrap();
-    let laws = file.scenario().phases;
-    let known: Vec<(u64, f64, f64)> = laws
+    let phases = file.scenario().phases;
+    let known: Vec<(u64, f64, f64)> = phases
         .iter()
-        .map(|law| {
+        .map(|phase| {
             let mut chances = [0.0; 2];
-            law.problem
+            phase
+                .problem
                 .feedback_distribution(1, 0, 0, &mut chances)
                 .unwrap();
-            (law.first, chances[1], law.problem.reward(2, 1).unwrap())
+            (phase.first, chances[1], phase.problem.reward(2, 1).unwrap())
         })
         .collect();
     assert_eq!(known, [(11, 0.7, 1.0), (12, 0.9, 1.0), (20, 0.9, 3.0)]);
@@ -87,7 +88,7 @@ fn laws_follow_their_parameters() {
 }
 
 #[test]
-fn mistakes_are_shown_where_they_are() {
+fn errors_point_at_their_place() {
     for (stated, place, said) in [
         (
             "dropout = 1.2",
@@ -181,7 +182,7 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
-fn what_learners_know_does_not_drift() {
+fn rejects_drift_of_the_specification() {
     let drifting = "drift = [{ parameter = \"step\", to = 2, at = 9 }]";
     let text = COIN.replace("\"x + f\"", "\"x + step * f\"");
     let error = toml(&format!("{text}[conditions]\n{drifting}\n")).unwrap_err();
@@ -199,21 +200,21 @@ fn what_learners_know_does_not_drift() {
 }
 
 #[test]
-fn every_law_is_checked() {
+fn checks_every_model() {
     let file = under("drift = [{ parameter = \"p\", to = 1.5, from = 1, until = 11 }]").unwrap();
     let error = file.check(1000).unwrap_err().to_string();
     assert!(
         error.contains("mine.toml:11:13") && error.contains("`feedback` is wrong at t = 1"),
         "{error}"
     );
-    assert!(error.contains("under the law of episode 7 on"), "{error}");
+    assert!(error.contains("for the model from episode 7 on"), "{error}");
     // On the command line there is no place in the file to show.
     let plain = toml(COIN).unwrap();
     let drift = plain.conditions().with(["drift=q:1@9"]).unwrap();
     let error = plain.with_conditions(&drift).unwrap_err().to_string();
     assert_eq!(
         error,
-        "error: mine.toml: `q` drifts and is none of the [parameters]\n  = help: did you mean `p`?"
+        "error: mine.toml: `q` drifts and is not among the [parameters]\n  = help: did you mean `p`?"
     );
     let drift: Vec<String> = (0..21)
         .map(|i| format!("drift=p:0.{}@{}-{}", i % 2, 200 * i + 1, 200 * i + 190))
@@ -224,13 +225,13 @@ fn every_law_is_checked() {
         .unwrap();
     let error = plain.with_conditions(&drift).unwrap_err().to_string();
     assert!(
-        error.contains("at most 1000 changes of the law are supported, got 1050"),
+        error.contains("at most 1000 changes of the model are supported, got 1050"),
         "{error}"
     );
 }
 
 #[test]
-fn the_schema_knows_the_same_fields() {
+fn schema_lists_the_same_fields() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let fields = schema["properties"]["conditions"]["properties"]
         .as_object()

@@ -1,4 +1,4 @@
-//! Problem files: those shipped, both formats, and what is said about mistakes.
+//! Problem files: the built-in ones, both formats, and errors.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ fn json(text: &str) -> Result<ProblemFile, String> {
     ProblemFile::parse_as(Format::Json, "mine.json", text).map_err(|error| error.to_string())
 }
 
-/// Reads and checks everything that can be reached.
+/// Reads a file and checks all reachable pairs.
 fn checked(text: &str) -> Result<usize, String> {
     let reached = toml(text)?
         .check(100_000)
@@ -44,7 +44,7 @@ fn with(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn every_problem_shipped_is_valid_and_says_what_it_is() {
+fn built_in_problems_are_valid_and_described() {
     for builtin in BUILTIN {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         assert!(file.check(100_000).unwrap().complete, "{}", builtin.name);
@@ -63,9 +63,9 @@ fn every_problem_shipped_is_valid_and_says_what_it_is() {
     }
 }
 
-/// What the paper, or a separate program, says of the problems shipped.
+/// Values from the paper or from an independent program.
 #[test]
-fn values_of_the_problems_shipped() {
+fn built_in_problems_have_their_known_values() {
     for (name, value, optimum, fixed, repeated) in [
         ("resource", 1.605673568, 1.605673568, 1.547522, 1.547522),
         ("parity", 7.0, 7.0, 7.0, 3.0),
@@ -96,7 +96,7 @@ fn values_of_the_problems_shipped() {
 }
 
 #[test]
-fn toml_and_json_are_one_schema() {
+fn toml_and_json_give_the_same_problem() {
     for builtin in BUILTIN {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         let again = ProblemFile::parse_as(Format::Json, "again.json", file.canonical()).unwrap();
@@ -107,7 +107,7 @@ fn toml_and_json_are_one_schema() {
 }
 
 #[test]
-fn the_hash_is_of_the_content() {
+fn hash_depends_on_the_content_only() {
     let file = toml(COIN).unwrap();
     let commented = toml(&format!(
         "# a remark\n{}",
@@ -123,7 +123,7 @@ fn the_hash_is_of_the_content() {
 }
 
 #[test]
-fn a_problem_keeps_its_name_but_is_no_other_for_it() {
+fn name_does_not_change_the_hash() {
     let file = ProblemFile::parse("somewhere/coin.toml", COIN).unwrap();
     assert_eq!(file.name(), "coin");
     let again = ProblemFile::parse("elsewhere/problem.json", file.canonical()).unwrap();
@@ -133,7 +133,7 @@ fn a_problem_keeps_its_name_but_is_no_other_for_it() {
 }
 
 #[test]
-fn names_that_only_look_taken() {
+fn accepts_names_that_resemble_reserved_ones() {
     // `stop` is an action and may be the name of a state; counted actions have no names that parameters could clash with.
     let text = with("\"two\"]", "\"stop\"]")
         .replace("[\"toss\"]", "3")
@@ -142,7 +142,7 @@ fn names_that_only_look_taken() {
 }
 
 #[test]
-fn numbers_too_large_to_add_up_are_refused() {
+fn rejects_numbers_whose_sums_overflow() {
     let error = checked(&with("reward = \"x\"", "reward = \"1e200 * x\"")).unwrap_err();
     assert!(
         error.contains("got 1e200, expected a finite number of at most 1e100"),
@@ -153,7 +153,7 @@ fn numbers_too_large_to_add_up_are_refused() {
 }
 
 #[test]
-fn arrays_mean_what_the_contract_says() {
+fn arrays_follow_the_documented_dimensions() {
     let text = r#"
         horizon = 3
         states = 2
@@ -190,7 +190,7 @@ fn arrays_mean_what_the_contract_says() {
 }
 
 #[test]
-fn names_are_indices_and_may_be_quoted() {
+fn names_stand_for_indices_and_may_be_quoted() {
     let text = r#"
         horizon = 2
         states = ["in situ", "gone"]
@@ -207,7 +207,7 @@ fn names_are_indices_and_may_be_quoted() {
 }
 
 #[test]
-fn a_name_that_means_something_else_is_quoted() {
+fn reserved_names_must_be_quoted() {
     let text = r#"
         horizon = 2
         states = ["x", "t"]
@@ -226,7 +226,7 @@ fn a_name_that_means_something_else_is_quoted() {
 }
 
 #[test]
-fn only_what_can_be_reached_need_be_sensible() {
+fn checks_reachable_pairs_only() {
     // 1 / (x - 2) has no value in state 2, which three steps reach and two do not.
     let text = with("reward = \"x\"", "reward = \"1 / (x - 2)\"");
     assert_eq!(checked(&text.replace("horizon = 3", "horizon = 2")), Ok(3));
@@ -236,9 +236,9 @@ fn only_what_can_be_reached_need_be_sensible() {
     assert_eq!(checked(&text), Ok(3));
 }
 
-/// Each mistake: the file, the line and column, what was found and what was expected.
+/// Each case: the file, the line and column, the value found and the value expected.
 #[test]
-fn mistakes_are_placed_and_explained() {
+fn errors_have_place_and_rule() {
     for (text, place, parts) in [
         (
             with("horizon = 3", "horizn = 3"),
@@ -313,7 +313,7 @@ fn mistakes_are_placed_and_explained() {
         (
             with("\"x\"", "\"x + a\""),
             "mine.toml:12:15",
-            vec!["`a` is not known here", "`t`, `x`"],
+            vec!["`a` is not available here", "`t`, `x`"],
         ),
         (
             with("p = 0.5", "t = 0.5"),
@@ -420,9 +420,9 @@ fn mistakes_are_placed_and_explained() {
     }
 }
 
-/// Each mistake that shows where it is evaluated: the line, the point, the value and the rule.
+/// Errors found on evaluation: the line, the point, the value and the rule.
 #[test]
-fn points_that_break_a_rule_are_named() {
+fn evaluation_errors_name_the_point() {
     for (text, place, parts) in [
         (
             with("\"1 - p\"", "\"1 - p/t\""),
@@ -479,9 +479,9 @@ fn points_that_break_a_rule_are_named() {
     }
 }
 
-/// In an array the row is shown, not the whole.
+/// For an array, the error shows the row.
 #[test]
-fn rows_that_break_a_rule_are_shown() {
+fn evaluation_errors_show_the_row() {
     let text = with(
         "feedback = [\"1 - p\", \"p\"]",
         "feedback = [\n  [[[0.5, 0.5]]],\n  [[[0.5, 0.5]], [[0.4, 0.5]], [[0.5, 0.5]]],\n]",
@@ -495,7 +495,7 @@ fn rows_that_break_a_rule_are_shown() {
 }
 
 #[test]
-fn json_mistakes_are_placed() {
+fn json_errors_have_a_place() {
     for (text, place, part) in [
         (
             "{\"horizon\": 3,\n \"horizon\": 4}",
@@ -525,7 +525,7 @@ fn json_mistakes_are_placed() {
 }
 
 #[test]
-fn a_live_study_has_no_model() {
+fn file_without_model_cannot_be_simulated() {
     let text = COIN.split("[model]").next().unwrap();
     let file = toml(text).unwrap();
     assert!(!file.has_model());
@@ -535,9 +535,9 @@ fn a_live_study_has_no_model() {
     assert_eq!((reached.pairs, reached.complete), (6, true));
 }
 
-/// The schema names the fields the reader knows, and no others.
+/// The schema lists exactly the fields that the reader accepts.
 #[test]
-fn the_schema_knows_the_same_fields() {
+fn schema_lists_the_same_fields() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let fields = |value: &Value| -> Vec<String> {
         value["properties"]
@@ -576,13 +576,13 @@ fn the_schema_knows_the_same_fields() {
 
 proptest! {
     #[test]
-    fn no_text_is_too_odd(text in "(horizon|states|actions|model|=|\\[|\\]|\\{|\\}|\"|'|[0-9a-z.\\-]|\n| ){0,60}") {
+    fn never_panics_on_any_text(text in "(horizon|states|actions|model|=|\\[|\\]|\\{|\\}|\"|'|[0-9a-z.\\-]|\n| ){0,60}") {
         let _ = toml(&text);
         let _ = json(&text);
     }
 
     #[test]
-    fn no_byte_changed_in_a_good_file_is_too_odd(at in 0_usize..1000, byte in 32_u8..127) {
+    fn never_panics_on_a_changed_byte(at in 0_usize..1000, byte in 32_u8..127) {
         let mut bytes = COIN.as_bytes().to_vec();
         let at = at % bytes.len();
         bytes[at] = byte;

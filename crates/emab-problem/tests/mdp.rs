@@ -1,4 +1,4 @@
-//! The problems that come along, as Markov decision processes: three ways to solve them lead to the same.
+//! Built-in problems as Markov decision processes: three solution methods agree.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +7,7 @@ use emab::oracle::{Benchmark, Optimal, PolicyIteration, ValueIteration};
 use emab_problem::{BUILTIN, ProblemFile};
 
 #[test]
-fn every_shipped_problem_is_solved_alike_in_three_ways() {
+fn three_solution_methods_agree_on_built_in_problems() {
     let mut myopia = Vec::new();
     for builtin in BUILTIN {
         let name = builtin.name;

@@ -4,9 +4,9 @@ use emab_sim::results::{
     ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, Measured, Ranking, Values,
 };
 
-use crate::frame::table_csv;
 use crate::regret::confidence;
 use crate::table::{number, table};
+use crate::table_file::table_csv;
 
 /// No table is as wide as this.
 const WIDEST: usize = 1000;

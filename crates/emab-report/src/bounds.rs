@@ -14,7 +14,7 @@ pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
     if !bounds.triplets.is_empty() {
         text += &format!("\n{}\n", triplets(bounds, width));
     }
-    for sentence in bounds_words(bounds) {
+    for sentence in bounds_notes(bounds) {
         text += &format!("\n- {sentence}");
     }
     text
@@ -115,7 +115,7 @@ fn triplets(bounds: &Bounds, width: usize) -> String {
 }
 
 /// What the numbers mean, a sentence each.
-pub fn bounds_words(bounds: &Bounds) -> Vec<String> {
+pub fn bounds_notes(bounds: &Bounds) -> Vec<String> {
     let mut words = Vec::new();
     let n = number(bounds.episodes as f64);
     if bounds.omega_max == 0.0 {

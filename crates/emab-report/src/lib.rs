@@ -1,4 +1,4 @@
-//! What people look at: tables, plots, result files and verdicts. Knows results, not engines.
+//! Tables, plots and reports of results. This crate reads results and computes none.
 
 #![forbid(unsafe_code)]
 
@@ -6,28 +6,29 @@ mod arena;
 mod bounds;
 mod claim;
 mod document;
-mod frame;
+mod guarantee;
 mod mdp;
 mod npz;
 mod plot;
 mod policy;
-mod promise;
 mod regret;
 mod table;
+mod table_file;
 
 pub use arena::{arena_csv, arena_text};
-pub use bounds::{bounds_text, bounds_words};
+pub use bounds::{bounds_notes, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use document::{Block, Document};
-pub use frame::{table_csv, table_parquet};
-pub use mdp::{SolvedMdp, TooLarge};
+pub use guarantee::guarantees_table;
+pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
-    Family, HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint,
-    draw, draw_arena, draw_family, draw_heat_map, draw_heat_maps, draw_places, places_csv,
+    HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint, SweepLines,
+    draw_arena, draw_curves, draw_heat_map, draw_heat_maps, draw_regret_map, draw_sweep_lines,
+    regret_map_csv,
 };
 pub use policy::policy_table;
-pub use promise::promises_table;
 pub use regret::{
-    bound_series, bound_words, confidence, curve_csv, regret_cells, regret_series, regret_table,
+    bound_note, bound_series, confidence, curve_csv, regret_cells, regret_series, regret_table,
 };
 pub use table::{number, table};
+pub use table_file::{table_csv, table_parquet};

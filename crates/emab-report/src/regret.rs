@@ -181,7 +181,7 @@ pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Ve
 }
 
 /// What a reader of such lines is owed, for each learner by its label.
-pub fn bound_words(bounded: &[(&str, &Bounds)]) -> String {
+pub fn bound_note(bounded: &[(&str, &Bounds)]) -> String {
     let each: Vec<String> = bounded
         .iter()
         .map(|(label, bounds)| {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use emab_report::SolvedMdp;
+use emab::oracle::SolvedMdp;
+use emab_report::{mdp_document, mdp_npz, mdp_table};
 use emab_sim::write_file;
 
 use crate::args::Mdp;
@@ -19,11 +20,11 @@ pub fn mdp(args: &Mdp, json: bool) -> Result<(), CommandError> {
     load::note_conditions(&file);
     let solved =
         SolvedMdp::new(file.problem()?).map_err(|error| CommandError::oracle(&file, error))?;
-    let document = solved.document(file.name(), file.hash());
+    let document = mdp_document(&solved, file.name(), file.hash());
     if let Some((path, kind)) = out {
         let content = match kind {
             Kind::Json => terminal::to_json(&document)?.into_bytes(),
-            Kind::Npz => solved.npz().map_err(|error| {
+            Kind::Npz => mdp_npz(&solved).map_err(|error| {
                 CommandError::input(format!("cannot write {}: {error}", path.display()))
             })?,
         };
@@ -33,7 +34,7 @@ pub fn mdp(args: &Mdp, json: bool) -> Result<(), CommandError> {
     if json {
         return terminal::print_json(&document);
     }
-    terminal::print(&solved.table(file.name(), terminal::width()))
+    terminal::print(&mdp_table(&solved, file.name(), terminal::width()))
 }
 
 enum Kind {

@@ -5,7 +5,7 @@ use std::path::Path;
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Picture, PlotOptions, Series, bound_series, bound_words, draw};
+use emab_report::{Picture, PlotOptions, Series, bound_note, bound_series, draw_curves};
 use emab_sim::compare::sweep::contains_sweep;
 use emab_sim::results::RunResult;
 use emab_sim::{Folder, has_result, read_result, write_file};
@@ -63,7 +63,7 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
         options
     };
     let name = if args.bound { "bound" } else { "regret" };
-    let picture = draw(&curves, &options)?;
+    let picture = draw_curves(&curves, &options)?;
     write(&folder, args, name, &picture, json)
 }
 
@@ -149,7 +149,7 @@ fn add_bounds(
         .iter()
         .map(|(learner, bounds)| (learner.label.as_str(), bounds))
         .collect();
-    Ok(bound_words(&labelled))
+    Ok(bound_note(&labelled))
 }
 
 /// The problem of a folder, if it is the one that was run.

@@ -1,8 +1,8 @@
 //! The picture of a sweep: a heat map of two parameters, a line over one, or regret over episodes.
 
 use emab_report::{
-    Family, HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw,
-    draw_family, draw_heat_maps, regret_series,
+    HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, SweepLines,
+    draw_curves, draw_heat_maps, draw_sweep_lines, regret_series,
 };
 use emab_sim::Folder;
 use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
@@ -219,7 +219,7 @@ fn family(
             dashed: false,
         });
     }
-    Ok(draw_family(&Family {
+    Ok(draw_sweep_lines(&SweepLines {
         title,
         x_name: x.into(),
         y_label,
@@ -248,5 +248,5 @@ fn curves(
         log_x: args.log_x,
         log_y: args.log_y,
     };
-    Ok(draw(&lines, &options)?)
+    Ok(draw_curves(&lines, &options)?)
 }

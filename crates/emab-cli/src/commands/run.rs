@@ -5,8 +5,8 @@ use std::path::Path;
 use emab::Environment;
 use emab::environment::RegretEstimator;
 use emab_report::{
-    PlotOptions, Series, confidence, curve_csv, draw, draw_places, number, places_csv,
-    regret_series, regret_table,
+    PlotOptions, Series, confidence, curve_csv, draw_curves, draw_regret_map, number,
+    regret_map_csv, regret_series, regret_table,
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
@@ -205,7 +205,7 @@ impl Session {
         out.write_result(result)?;
         folder.write("curve.csv", curve_csv(result).as_bytes())?;
         folder.write("problem.json", self.run.file.canonical().as_bytes())?;
-        match draw(&series(result), &plot_options(result)) {
+        match draw_curves(&series(result), &plot_options(result)) {
             Ok(picture) => {
                 folder.write("regret.svg", picture.svg.as_bytes())?;
                 folder.write("regret.png", &picture.png)?;
@@ -243,10 +243,10 @@ impl Session {
         let labels = result.learners.iter().map(|learner| learner.label.clone());
         let regret: Vec<_> = labels.zip(regret).collect();
         out.folder()
-            .write("places.csv", places_csv(&regret).as_bytes())?;
+            .write("places.csv", regret_map_csv(&regret).as_bytes())?;
         for (i, (label, states)) in regret.iter().enumerate() {
             let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
-            match draw_places(states, &title) {
+            match draw_regret_map(states, &title) {
                 Ok(picture) => {
                     let name = state_plot_name(label, i);
                     let folder = out.folder();

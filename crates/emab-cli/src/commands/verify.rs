@@ -1,6 +1,6 @@
 //! `emab verify`: whether a learner keeps what the paper promises.
 
-use emab_report::{confidence, number, promises_table};
+use emab_report::{confidence, guarantees_table, number};
 use emab_sim::{CHECKED_PAIRS, Control, Verification, Verified};
 use serde_json::json;
 
@@ -67,7 +67,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         args.runs,
         args.episodes,
         args.seed,
-        promises_table(&promises, terminal::width())
+        guarantees_table(&promises, terminal::width())
     );
     if verified.theorem1.is_some() && !verified.covered {
         text += "\nTheorem 1 does not cover this problem and this learner: see `emab bounds`.";

@@ -209,7 +209,7 @@ fn wrong_conditions_are_refused_in_words() {
         ("dely=3", "did you mean `delay`?"),
         (
             "drift=q:0.4@50",
-            "`q` drifts and is none of the [parameters]",
+            "`q` drifts and is not among the [parameters]",
         ),
         ("drift=p:40@50", "`feedback` is wrong at t = 1"),
     ] {

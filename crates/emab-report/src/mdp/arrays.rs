@@ -1,79 +1,77 @@
 //! A Markov decision process as dense arrays for NumPy.
 
+use emab::oracle::SolvedMdp;
 use thiserror::Error;
 
-use super::SolvedMdp;
 use crate::npz::{Beyond, Npz};
 
-/// Arrays that would be too large.
+/// Largest content of a `.npz` file, in bytes.
+const MAX_BYTES: u128 = 512_000_000;
+
+/// The arrays would be too large.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{states} states and {actions} actions make dense arrays of {} MB, and at most {} MB are written; \
      .json is sparse: it lists only transitions that can happen",
     bytes / 1_000_000,
-    SolvedMdp::LARGEST / 1_000_000
+    MAX_BYTES / 1_000_000
 )]
 pub struct TooLarge {
-    /// The states.
+    /// Number of states.
     pub states: usize,
-    /// The actions.
+    /// Number of actions.
     pub actions: usize,
-    /// What they would take.
+    /// Their size.
     pub bytes: u128,
 }
 
-impl SolvedMdp {
-    /// The largest content of a `.npz` file, in bytes.
-    pub const LARGEST: u128 = 512_000_000;
+/// Dense arrays as a `.npz` file. Fails if they are too large.
+pub fn mdp_npz(solved: &SolvedMdp) -> Result<Vec<u8>, TooLarge> {
+    let mdp = &solved.mdp;
+    let (states, actions) = (mdp.len(), mdp.actions());
+    // Eight bytes per transition and reward, one for the mask, four columns by state; headers are negligible.
+    let (s, a) = (states as u128, actions as u128);
+    let bytes = s * a * s * 8 + s * a * 9 + s * 32;
+    let too_large = TooLarge {
+        states,
+        actions,
+        bytes,
+    };
+    if bytes > MAX_BYTES {
+        return Err(too_large);
+    }
+    arrays(solved).map_err(|Beyond| too_large)
+}
 
-    /// As dense arrays in a `.npz` file.
-    pub fn npz(&self) -> Result<Vec<u8>, TooLarge> {
-        let mdp = &self.mdp;
-        let (states, actions) = (mdp.len(), mdp.actions());
-        // Eight bytes a transition and a reward, one for the mask, four columns by state; heads are beside the point.
-        let (s, a) = (states as u128, actions as u128);
-        let bytes = s * a * s * 8 + s * a * 9 + s * 32;
-        let too_large = TooLarge {
-            states,
-            actions,
-            bytes,
-        };
-        if bytes > Self::LARGEST {
-            return Err(too_large);
+fn arrays(solved: &SolvedMdp) -> Result<Vec<u8>, Beyond> {
+    let mdp = &solved.mdp;
+    let (states, actions) = (mdp.len(), mdp.actions());
+    let all = || (0..states).flat_map(|s| (0..actions).map(move |a| (s, a)));
+    let rows = all().flat_map(|(s, a)| {
+        let mut row = vec![0.0; states];
+        for (next, p) in mdp.transitions(s, a) {
+            row[next] = p;
         }
-        self.arrays().map_err(|Beyond| too_large)
-    }
-
-    fn arrays(&self) -> Result<Vec<u8>, Beyond> {
-        let mdp = &self.mdp;
-        let (states, actions) = (mdp.len(), mdp.actions());
-        let all = || (0..states).flat_map(|s| (0..actions).map(move |a| (s, a)));
-        let rows = all().flat_map(|(s, a)| {
-            let mut row = vec![0.0; states];
-            for (next, p) in mdp.transitions(s, a) {
-                row[next] = p;
-            }
-            row
-        });
-        // The end has neither step nor state.
-        let number = |of: fn((usize, usize)) -> usize| {
-            (0..states).map(move |s| mdp.pair(s).map_or(-1, |pair| of(pair) as i64))
-        };
-        let mut npz = Npz::default();
-        npz.add("transition", &[states, actions, states], rows)?;
-        let rewards = all().map(|(s, a)| mdp.reward(s, a).unwrap_or(0.0));
-        npz.add("reward", &[states, actions], rewards)?;
-        let allowed = all().map(|(s, a)| mdp.reward(s, a).is_some());
-        npz.add("allowed", &[states, actions], allowed)?;
-        npz.add("step", &[states], number(|(t, _)| t))?;
-        npz.add("state", &[states], number(|(_, x)| x))?;
-        npz.add("start", &[], [mdp.start() as i64])?;
-        npz.add("end", &[], [mdp.end() as i64])?;
-        npz.add("optimal_value", &[states], self.values.iter().copied())?;
-        let policy = self.policy.iter().map(|&a| a as i64);
-        npz.add("optimal_policy", &[states], policy)?;
-        npz.finish()
-    }
+        row
+    });
+    // The terminal state has neither step nor state.
+    let number = |of: fn((usize, usize)) -> usize| {
+        (0..states).map(move |s| mdp.pair(s).map_or(-1, |pair| of(pair) as i64))
+    };
+    let mut npz = Npz::default();
+    npz.add("transition", &[states, actions, states], rows)?;
+    let rewards = all().map(|(s, a)| mdp.reward(s, a).unwrap_or(0.0));
+    npz.add("reward", &[states, actions], rewards)?;
+    let allowed = all().map(|(s, a)| mdp.reward(s, a).is_some());
+    npz.add("allowed", &[states, actions], allowed)?;
+    npz.add("step", &[states], number(|(t, _)| t))?;
+    npz.add("state", &[states], number(|(_, x)| x))?;
+    npz.add("start", &[], [mdp.start() as i64])?;
+    npz.add("end", &[], [mdp.end() as i64])?;
+    npz.add("optimal_value", &[states], solved.values.iter().copied())?;
+    let policy = solved.policy.iter().map(|&a| a as i64);
+    npz.add("optimal_policy", &[states], policy)?;
+    npz.finish()
 }
 
 #[cfg(test)]
@@ -121,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn the_arrays_are_the_process() {
-        let arrays = read(&coin(2).npz().unwrap());
+    fn arrays_describe_the_process() {
+        let arrays = read(&mdp_npz(&coin(2)).unwrap());
         let shape = |name: &str| (arrays[name].0.as_str(), arrays[name].1.as_str());
         assert_eq!(shape("transition"), ("<f8", "(4,3,4,)"));
         assert_eq!(shape("reward"), ("<f8", "(4,3,)"));
@@ -152,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_are_too_large_are_refused_with_the_way_out() {
+    fn rejects_arrays_that_are_too_large() {
         // 5002 states and 3 actions: 5002 * 3 * 5002 * 8 bytes and some more.
-        let error = coin(5000).npz().unwrap_err();
+        let error = mdp_npz(&coin(5000)).unwrap_err();
         assert_eq!((error.states, error.actions), (5002, 3));
-        let words = error.to_string();
+        let text = error.to_string();
         assert!(
-            words.contains("600 MB") && words.contains(".json is sparse"),
-            "{words}"
+            text.contains("600 MB") && text.contains(".json is sparse"),
+            "{text}"
         );
     }
 }

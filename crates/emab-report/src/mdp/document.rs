@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use emab::Mdp;
+use emab::oracle::SolvedMdp;
 use serde::ser::{Error, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::value::to_raw_value;
 
-use super::SolvedMdp;
-
-/// What is written on one line, however the rest is laid out: a transition on six lines would be read by nobody.
+/// A value on one line of an otherwise indented document.
 struct OneLine<T>(T);
 
 impl<T: Serialize> Serialize for OneLine<T> {
@@ -20,14 +19,13 @@ impl<T: Serialize> Serialize for OneLine<T> {
     }
 }
 
-/// The document.
-pub(super) struct Document<'a> {
+pub(super) struct MdpDocument<'a> {
     pub(super) solved: &'a SolvedMdp,
     pub(super) problem: &'a str,
     pub(super) hash: &'a str,
 }
 
-impl Serialize for Document<'_> {
+impl Serialize for MdpDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (solved, mdp) = (self.solved, &self.solved.mdp);
         let at_start = |values: &[f64]| values[mdp.start()];
@@ -100,7 +98,7 @@ struct Value {
     value: f64,
 }
 
-/// A list that is made while it is written, a line an entry: there may be millions.
+/// A list serialized entry by entry, one per line: there may be millions.
 struct Rows<'a, K>(&'a Mdp, K);
 struct States;
 struct Transitions;

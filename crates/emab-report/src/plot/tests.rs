@@ -1,6 +1,8 @@
-use super::look::COLOURS;
-use super::scene::dash_pieces;
-use super::words::width;
+use super::axis::Axis;
+use super::curves::{Series, SeriesPoint, visible_segments};
+use super::grid::text::width;
+use super::kuva_fixes::dash_pieces;
+use super::style::COLOURS;
 use super::*;
 
 fn series(label: &str, values: impl IntoIterator<Item = (f64, f64, f64)>) -> Series {
@@ -181,9 +183,9 @@ pub(super) fn check_texts(picture: &Picture) {
 #[test]
 fn same_input_gives_same_bytes() {
     for options in [on(false, false), on(true, true)] {
-        let first = draw(&learners(), &options).expect("drawn");
+        let first = draw_curves(&learners(), &options).expect("drawn");
         // Not `assert_eq`, which would print both pictures.
-        assert!(first == draw(&learners(), &options).expect("drawn"));
+        assert!(first == draw_curves(&learners(), &options).expect("drawn"));
     }
 }
 
@@ -193,7 +195,7 @@ fn a_figure_shows_its_texts_and_curves() {
         title: "Regret".to_owned(),
         ..on(false, false)
     };
-    let picture = draw(&learners(), &options).expect("drawn");
+    let picture = draw_curves(&learners(), &options).expect("drawn");
     check(&picture);
     for text in [
         "Regret",
@@ -216,8 +218,9 @@ fn a_figure_shows_its_texts_and_curves() {
 
 #[test]
 fn impossible_figures_are_refused() {
-    let error =
-        |series: &[Series], options: &PlotOptions| draw(series, options).expect_err("refused");
+    let error = |series: &[Series], options: &PlotOptions| {
+        draw_curves(series, options).expect_err("refused")
+    };
     let linear = &on(false, false);
     assert!(matches!(error(&[], linear), PlotError::NoSeries));
     let empty = [curve("full", 1.0, 1.0), series("empty", [])];
@@ -247,7 +250,7 @@ fn impossible_figures_are_refused() {
 fn a_curve_that_a_log_axis_cannot_show_keeps_its_colour_and_says_so() {
     let flat = series("oracle", [(1.0, 0.0, 0.0), (2.0, -1.0, 0.0)]);
     let both = [flat, curve("good", 5.0, 1.0)];
-    let picture = draw(&both, &on(false, true)).expect("drawn");
+    let picture = draw_curves(&both, &on(false, true)).expect("drawn");
     check(&picture);
     assert!(picture.svg.contains("oracle (not above 0)</text>"));
     // The second curve has the second colour, whether the first is shown or not.
@@ -269,7 +272,7 @@ fn labels_are_escaped_and_cut() {
         y_label: nasty.to_owned(),
         ..on(false, false)
     };
-    let picture = draw(&[curve(nasty, 3.0, 1.0)], &options).expect("drawn");
+    let picture = draw_curves(&[curve(nasty, 3.0, 1.0)], &options).expect("drawn");
     check(&picture);
     let escaped = "a&lt;b&gt;&amp;&quot;c&apos;  $x$ \u{FFFD}</text>";
     assert_eq!(picture.svg.matches(escaped).count(), 4);
@@ -281,7 +284,7 @@ fn labels_are_escaped_and_cut() {
         y_label: long.clone(),
         ..options
     };
-    let picture = draw(
+    let picture = draw_curves(
         &[curve(&long, 3.0, 1.0), curve(&"W".repeat(100), 2.0, 1.0)],
         &options,
     )
@@ -331,14 +334,14 @@ fn odd_inputs_are_drawn_on_linear_axes() {
     let opposite = [(-LIMIT, -LIMIT, 0.0), (LIMIT, LIMIT, 0.0)];
     odd.push(vec![series("opposite", opposite)]);
     for series in &odd {
-        check(&draw(series, &on(false, false)).expect(&series[0].label));
+        check(&draw_curves(series, &on(false, false)).expect(&series[0].label));
     }
 }
 
 #[test]
 fn odd_inputs_are_drawn_on_log_axes() {
     for series in &odd_inputs() {
-        check(&draw(series, &on(true, true)).expect(&series[0].label));
+        check(&draw_curves(series, &on(true, true)).expect(&series[0].label));
     }
 }
 
@@ -346,7 +349,7 @@ fn odd_inputs_are_drawn_on_log_axes() {
 fn odd_inputs_are_drawn_on_mixed_axes() {
     for (turn, series) in odd_inputs().iter().enumerate() {
         let options = on(turn % 2 == 0, turn % 2 == 1);
-        check(&draw(series, &options).expect(&series[0].label));
+        check(&draw_curves(series, &options).expect(&series[0].label));
     }
 }
 
@@ -356,7 +359,7 @@ fn a_log_axis_leaves_a_gap_where_values_are_not_positive() {
         "broken",
         (1..=6).map(|i| (f64::from(i), if i == 3 { 0.0 } else { f64::from(i) }, 0.0)),
     );
-    let runs = visible_runs(&[broken], &on(false, true)).expect("visible");
+    let runs = visible_segments(&[broken], &on(false, true)).expect("visible");
     assert_eq!(runs[0].iter().map(Vec::len).collect::<Vec<_>>(), [2, 3]);
 }
 

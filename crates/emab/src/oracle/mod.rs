@@ -10,6 +10,7 @@ mod optimal;
 mod pairs;
 mod policy_iteration;
 mod solution;
+mod solved_mdp;
 mod value_iteration;
 mod variation;
 
@@ -20,6 +21,7 @@ pub use optimal::Optimal;
 pub use pairs::{OracleError, Pair, Pairs};
 pub use policy_iteration::PolicyIteration;
 pub use solution::{PolicyRow, Solution};
+pub use solved_mdp::SolvedMdp;
 pub use value_iteration::ValueIteration;
 pub use variation::Variation;
 

@@ -1,0 +1,145 @@
+//! The whole figure: title, panels in rows with the learners' names on the left, and the legend below.
+
+use emab_sim::results::ArenaResult;
+use kuva::render::render::{Scene, TextAnchor};
+
+use super::super::grid::text::{shorten, width, wrap};
+use super::super::grid::{Canvas, MARGIN, draw_legend, even_columns};
+use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
+use super::{MAX_PANELS, MAX_ROWS};
+use crate::table::number;
+
+const GAP: f64 = 18.0;
+/// Most panels per row.
+const MAX_COLUMNS: usize = 4;
+
+const TEXT: u32 = 12;
+const NAMES: u32 = 11;
+/// Most width of the names of learners.
+const NAMES_ROOM: f64 = 230.0;
+
+/// The row of a learner.
+pub(super) struct Row {
+    pub(super) label: String,
+    /// Distance from the first row.
+    pub(super) top: f64,
+}
+
+/// Rows in the order of mean ranks, informed learners last.
+pub(super) fn rows(result: &ArenaResult) -> Vec<Row> {
+    let tallied = result.tallied();
+    let parted = tallied.iter().position(|one| one.informed);
+    let parted = parted.unwrap_or(tallied.len());
+    let mut labels: Vec<String> = tallied.into_iter().map(|one| one.label).collect();
+    // Learners that apply to no problem come before the informed ones.
+    let mut at = parted;
+    for left in result.problems.iter().flat_map(|problem| &problem.left_out) {
+        if !labels.contains(&left.label) {
+            labels.insert(at, left.label.clone());
+            at += 1;
+        }
+    }
+    let informed_from = if at > 0 { at } else { usize::MAX };
+    labels.truncate(MAX_ROWS);
+    let row = |(i, label): (usize, String)| Row {
+        label,
+        top: HIGH * i as f64 + if i >= informed_from { APART } else { 0.0 },
+    };
+    labels.into_iter().enumerate().map(row).collect()
+}
+
+/// Draws the figure of at least one problem and one row.
+pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
+    let problems = &result.problems[..result.problems.len().min(MAX_PANELS)];
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| shorten(&row.label, NAMES_ROOM, NAMES))
+        .collect();
+    let room = names
+        .iter()
+        .map(|name| width(name, NAMES))
+        .fold(0.0, f64::max);
+    let left = MARGIN + room.ceil() + 8.0;
+    let across = even_columns(problems.len(), MAX_COLUMNS);
+    let lines = problems.len().div_ceil(across);
+    let full = left + (WIDE + GAP) * across as f64 - GAP + MARGIN;
+    // Least width for the texts.
+    let full = full.max(640.0);
+    let mut canvas = Canvas::new(full.ceil());
+
+    let title = "What each learner lost, as a multiple of what FeedBAL lost";
+    let mut top = canvas.title(title, 2, 0.0);
+    for line in wrap(
+        &caption(result, problems.len()),
+        full - 2.0 * MARGIN,
+        TEXT,
+        4,
+    ) {
+        canvas.text((full / 2.0, top + 10.0), TEXT, TextAnchor::Middle, &line);
+        top += 17.0;
+    }
+    top += 12.0;
+
+    let high = rows.last().map_or(0.0, |row| row.top + HIGH);
+    for (i, problem) in problems.iter().enumerate() {
+        let (line, column) = (i / across, i % across);
+        let corner = (
+            left + (WIDE + GAP) * column as f64,
+            top + (ABOVE + high + BELOW) * line as f64,
+        );
+        draw(&mut canvas, problem, rows, corner);
+        if column == 0 {
+            for (row, name) in rows.iter().zip(&names) {
+                let y = corner.1 + ABOVE + row.top + HIGH / 2.0 + 4.0;
+                canvas.text((left - 6.0, y), NAMES, TextAnchor::End, name);
+            }
+        }
+    }
+    top += (ABOVE + high + BELOW) * lines as f64 + 4.0;
+    top = draw_marks(&mut canvas, (MARGIN, top), full - MARGIN);
+    canvas.finish(top)
+}
+
+fn caption(result: &ArenaResult, drawn: usize) -> String {
+    let known = |problem: &&emab_sim::results::ArenaProblem| problem.ground.optimal_value.is_some();
+    let problems = &result.problems[..drawn];
+    let against = match problems.iter().filter(known).count() {
+        n if n == drawn => "the optimal policy",
+        0 => "the benchmark",
+        _ => "the optimal policy (the benchmark where that is not known)",
+    };
+    let mut text = format!(
+        "Regret against {against}, over FeedBAL's; left is better, and bars are 95 % intervals. \
+         {} runs of {} episodes, seed {}.",
+        number(result.runs as f64),
+        number(result.episodes as f64),
+        result.seed
+    );
+    if drawn < result.problems.len() {
+        text += &format!(" The first {drawn} of {} problems.", result.problems.len());
+    }
+    text
+}
+
+fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
+    let entries = [
+        (Some(Mark::Better), "better than FeedBAL"),
+        (Some(Mark::Same), "no difference that these runs can tell"),
+        (Some(Mark::Worse), "worse than FeedBAL"),
+        (
+            Some(Mark::Best),
+            "least regret of those that see episodes alone",
+        ),
+        (Some(Mark::Informed), "knows more than episodes"),
+        (Some(Mark::Arrow), "off the axis, or lost nothing"),
+    ];
+    draw_legend(
+        canvas,
+        &entries,
+        at,
+        right,
+        |canvas, mark, [x, y, wide, high]| {
+            mark.draw(canvas, (x + wide / 2.0, y + high / 2.0));
+        },
+    )
+}

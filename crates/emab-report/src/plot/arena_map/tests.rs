@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+
+use emab::learners::Access;
+use emab_sim::results::{
+    ArenaCellResult, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
+};
+
+use super::draw_arena;
+use super::ratio_axis::{Position, RatioAxis};
+
+fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCellResult) {
+    let cell = ArenaCellResult {
+        learner: label.into(),
+        label: label.into(),
+        parameters: BTreeMap::new(),
+        finals: finals.to_vec(),
+        gain: Measured::default(),
+        steps: 1,
+        nanoseconds: 1.0,
+        memory: None,
+    };
+    (sees, cell)
+}
+
+fn result(feedbal: [f64; 3]) -> ArenaResult {
+    let problem = |name: &str| {
+        let ground = ArenaSetting {
+            problem: name.into(),
+            optimal_value: Some(0.0),
+            ..ArenaSetting::default()
+        };
+        let cells = [
+            cell("feedbal", Access::Spec, feedbal),
+            cell("a & <b>", Access::Spec, [30.0, 35.0, 32.0]),
+            cell("far", Access::Spec, [1e9, 1e9, 2e9]),
+            cell("optimal", Access::Problem, [0.0; 3]),
+        ];
+        let left = ExcludedLearner {
+            label: "ucb1".into(),
+            why: "too many".into(),
+        };
+        ArenaProblem::judge(ground, 10, &cells, vec![left])
+    };
+    ArenaResult {
+        version: String::new(),
+        seed: 1,
+        runs: 3,
+        episodes: 10,
+        problems: ["one", "two", "three", "four", "five"].map(problem).into(),
+    }
+}
+
+#[test]
+fn every_learner_has_its_row_and_every_problem_its_panel() {
+    let picture = draw_arena(&result([10.0, 12.0, 11.0])).unwrap();
+    let count = |text: &str| picture.svg.matches(&format!(">{text}</text>")).count();
+    // Five panels stand in two rows, and each row names the learners.
+    for name in ["feedbal", "a &amp; &lt;b&gt;", "far", "ucb1", "optimal"] {
+        assert_eq!(count(name), 2, "{name}");
+    }
+    assert_eq!(count("does not apply"), 5);
+    assert_eq!(count("five"), 1);
+    assert_eq!(picture, draw_arena(&result([10.0, 12.0, 11.0])).unwrap());
+}
+
+#[test]
+fn no_ratio_is_said_and_nothing_at_all_is_refused() {
+    let picture = draw_arena(&result([0.0; 3])).unwrap();
+    assert!(picture.svg.contains("FeedBAL lost nothing"));
+    let nothing = ArenaResult {
+        problems: Vec::new(),
+        ..result([0.0; 3])
+    };
+    assert!(draw_arena(&nothing).is_err());
+}
+
+#[test]
+fn the_axis_has_one_in_it_and_an_end() {
+    let of = |means: &[f64]| {
+        let measured = means.iter().map(|&mean| Measured { mean, stderr: 0.0 });
+        RatioAxis::new(measured)
+    };
+    assert_eq!(of(&[]).position(1.0), Position::On(0.5));
+    let wide = of(&[0.03, 1e12, 0.0, -4.0]);
+    assert_eq!(wide.position(1e12), Position::Above);
+    assert_eq!(wide.position(0.0), Position::Below);
+    assert_eq!(wide.position(f64::NAN), Position::Below);
+    assert!(matches!(wide.position(0.03), Position::On(_)));
+    let texts: Vec<_> = wide.ticks().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["0.1", "1", "10", "100", "1000"]);
+    let near: Vec<_> = of(&[0.7, 1.5])
+        .ticks()
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(near, ["0.5", "1", "2"]);
+    let between: Vec<_> = of(&[0.2, 5.0])
+        .ticks()
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(between, ["0.3", "1", "3"]);
+}

@@ -1,0 +1,123 @@
+//! The whole figure: title, panels and the names of the states.
+
+use kuva::render::render::{Scene, TextAnchor};
+
+use super::super::grid::text::{distinct, width, wrap};
+use super::super::grid::{Canvas, MARGIN};
+use super::RegretGrid;
+use super::legend::draw_notes;
+use super::panel::{ABOVE, BELOW, Kind, Panel};
+
+/// Space between panels, wide enough for the ticks of neighbouring colour bars.
+const GAP: f64 = 36.0;
+
+const LABEL: u32 = 13;
+const NAMES: u32 = 11;
+const NAMES_LINE: f64 = 14.0;
+/// Most width of the names of states.
+const NAMES_ROOM: f64 = 160.0;
+
+/// Width of a panel, side by side and stacked.
+const NARROW: f64 = 300.0;
+const WIDE: f64 = 840.0;
+
+/// Up to this many steps, panels are side by side and cells have room for the names of actions. With more steps, panels
+/// are stacked, unless there are more states than this: the stack would not fit a page.
+const FEW: usize = 12;
+
+/// Sizes shared by the parts of the figure.
+struct Layout {
+    stacked: bool,
+    /// Width and height of a cell; integers, so that there are no seams between cells.
+    cell: (f64, f64),
+    /// The names of the states, in lines.
+    names: Vec<Vec<String>>,
+    /// Left edge of the first panel.
+    left: f64,
+    /// Height of all cells of a panel.
+    high: f64,
+    /// Distance from one panel to the next.
+    step: (f64, f64),
+    /// The width of the picture.
+    full: f64,
+}
+
+impl Layout {
+    fn new(grid: &RegretGrid) -> Self {
+        let (columns, rows) = (grid.steps.len(), grid.states.len());
+        let stacked = columns > FEW && rows <= FEW;
+        let share = |room: f64, count: usize| (room / count as f64).floor();
+        let cell = if stacked {
+            (share(WIDE, columns), share(200.0, rows).clamp(14.0, 40.0))
+        } else {
+            let high = share(NARROW, rows).clamp(12.0, 60.0);
+            (share(NARROW, columns).max(5.0), high)
+        };
+        let names = names(grid, cell.1);
+        let widths = names.iter().flatten().map(|line| width(line, NAMES));
+        let left = MARGIN + 30.0 + widths.fold(0.0, f64::max).ceil();
+        let slot = NARROW.max(cell.0 * columns as f64);
+        let high = cell.1 * rows as f64;
+        let step = if stacked {
+            (0.0, ABOVE + high + BELOW + 16.0)
+        } else {
+            (slot + GAP, 0.0)
+        };
+        Self {
+            stacked,
+            cell,
+            names,
+            left,
+            high,
+            step,
+            full: left + 2.0 * step.0 + slot + MARGIN + 6.0,
+        }
+    }
+}
+
+/// The names of the states, in lines that fit rows of this height.
+fn names(grid: &RegretGrid, high: f64) -> Vec<Vec<String>> {
+    let lines = ((high / NAMES_LINE) as usize).max(1);
+    distinct(&grid.states, |name| wrap(name, NAMES_ROOM, NAMES, lines))
+}
+
+/// Draws the figure.
+pub(super) fn scene(grid: &RegretGrid, title: &str) -> Scene {
+    let layout = Layout::new(grid);
+    let kinds = [Kind::Visits, Kind::Regret, Kind::Choice];
+    let panels = kinds.map(|kind| Panel::new(kind, grid, layout.cell));
+    let mut canvas = Canvas::new(layout.full);
+
+    let mut top = canvas.title(title, 2, 10.0);
+
+    for (turn, panel) in panels.iter().enumerate() {
+        let turn = turn as f64;
+        let corner = (
+            layout.left + layout.step.0 * turn,
+            top + layout.step.1 * turn,
+        );
+        panel.draw(&mut canvas, corner);
+        if layout.stacked || turn == 0.0 {
+            draw_states(&mut canvas, &layout, corner.1 + ABOVE);
+        }
+    }
+
+    top += 2.0 * layout.step.1 + ABOVE + layout.high + BELOW + 18.0;
+    let right = layout.full - MARGIN;
+    top = draw_notes(&mut canvas, grid, &panels[2], (layout.left, top), right);
+    canvas.finish(top)
+}
+
+/// Writes the states on the left of a panel whose cells begin at `top`.
+fn draw_states(canvas: &mut Canvas, layout: &Layout, top: f64) {
+    let at = (MARGIN + 10.0, top + layout.high / 2.0);
+    canvas.upward_text(at, LABEL, TextAnchor::Middle, "state");
+    for (row, lines) in layout.names.iter().enumerate() {
+        let middle = top + layout.high - layout.cell.1 * (row as f64 + 0.5);
+        let mut y = middle + 4.0 - NAMES_LINE * (lines.len() as f64 - 1.0) / 2.0;
+        for line in lines {
+            canvas.text((layout.left - 7.0, y), NAMES, TextAnchor::End, line);
+            y += NAMES_LINE;
+        }
+    }
+}

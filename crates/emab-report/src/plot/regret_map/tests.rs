@@ -1,0 +1,383 @@
+use super::super::grid::colour::{ColourScale, luminance};
+use super::super::grid::text::{shorten, width, wrap};
+use super::super::tests::{check, check_texts, rects, texts};
+use super::*;
+use kuva::backend::svg::SvgBackend;
+
+fn place(t: usize, x: usize) -> StateRegret {
+    StateRegret {
+        t,
+        x,
+        state: format!("s{x}"),
+        visits: 100.0,
+        regret: 1.0,
+        benchmark: "cont".to_owned(),
+        learned: Some("cont".to_owned()),
+        agree: 0.75,
+    }
+}
+
+/// The states 0 to t - 1 at each step t, with other visits and regret each.
+fn triangle(steps: usize) -> Vec<StateRegret> {
+    let pairs = (1..=steps).flat_map(|t| (0..t).map(move |x| (t, x)));
+    pairs
+        .map(|(t, x)| StateRegret {
+            visits: 1000.0 / (1 + t * x) as f64,
+            regret: (t * (x + 1)) as f64,
+            ..place(t, x)
+        })
+        .collect()
+}
+
+fn drawn(places: &[StateRegret]) -> Picture {
+    let picture = draw_regret_map(places, "Where").expect("drawn");
+    check(&picture);
+    picture
+}
+
+/// The cells of the three panels, from left to right, when these are side by side: the
+/// rectangles below the colour bars and above the key.
+fn cells(picture: &Picture, high: f64) -> Vec<([f64; 4], String)> {
+    let mut cells = rects(picture);
+    cells.retain(|(rect, fill)| rect[3] == high && fill != "none");
+    cells.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]).then(b.0[1].total_cmp(&a.0[1])));
+    cells
+}
+
+#[test]
+fn same_input_gives_same_bytes() {
+    let (first, again) = (drawn(&triangle(5)), drawn(&triangle(5)));
+    // Not `assert_eq`, which would print both pictures.
+    assert!(first == again);
+    let mut backwards = triangle(5);
+    backwards.reverse();
+    assert!(first == drawn(&backwards), "the order matters");
+}
+
+#[test]
+fn a_figure_shows_its_texts() {
+    let mut places = triangle(10);
+    places[54].visits = 0.0;
+    places[54].learned = None;
+    places[53].learned = Some("stop".to_owned());
+    let picture = drawn(&places);
+    check_texts(&picture);
+    let texts: Vec<String> = texts(&picture).into_iter().map(|text| text.4).collect();
+    let count = |text: &str| texts.iter().filter(|other| *other == text).count();
+    for text in [
+        "Where",
+        "visits per run",
+        "regret paid per run",
+        "s0",
+        "s9",
+        "stop",
+    ] {
+        assert_eq!(count(text), 1, "{text}");
+    }
+    assert_eq!(count("learned choice against the benchmark's"), 1);
+    assert_eq!((count("step"), count("10")), (3, 3 + 1), "10 visits too");
+    assert_eq!(count("cont"), 54, "one a visited cell");
+    assert_eq!(picture.svg.matches(">state</text>").count(), 1);
+    assert!(!texts.iter().any(|text| text.contains("shown")));
+}
+
+#[test]
+fn pairs_that_are_not_given_stay_blank() {
+    // 29 high: a thirtieth of a panel of 300 for ten states, less the gap.
+    let picture = drawn(&triangle(10));
+    assert_eq!(cells(&picture, 29.0).len(), 3 * 55);
+    let blank = "blank: cannot be reached</text>";
+    assert!(picture.svg.contains(blank));
+    let full: Vec<StateRegret> = (0..4).map(|i| place(i / 2 + 1, i % 2)).collect();
+    assert!(!drawn(&full).svg.contains(blank));
+}
+
+#[test]
+fn unvisited_pairs_are_hatched_in_every_panel() {
+    let hatch = "stroke=\"#9a9a9a\"";
+    let mut places = triangle(3);
+    assert!(!drawn(&places).svg.contains(hatch));
+    places[5].visits = 0.0;
+    places[5].regret = 0.0;
+    places[5].learned = None;
+    let picture = drawn(&places);
+    assert_eq!(picture.svg.matches(hatch).count(), 3 + 1, "panels and key");
+    let pale = cells(&picture, 59.0);
+    assert_eq!(pale.iter().filter(|cell| cell.1 == "#f2f2f2").count(), 3);
+}
+
+#[test]
+fn colours_get_darker_with_the_value() {
+    let values = || (1..=50).map(f64::from);
+    for scale in [ColourScale::visits(values()), ColourScale::regret(values())] {
+        let shades: Vec<f64> = values().map(|v| luminance(scale.colour(v))).collect();
+        assert!(
+            shades.windows(2).all(|pair| pair[0] > pair[1]),
+            "{shades:?}"
+        );
+    }
+    // In the picture, too: states side by side with regret 1 to 4.
+    let places: Vec<StateRegret> = (1..=4)
+        .map(|t| StateRegret {
+            regret: t as f64,
+            ..place(t, 0)
+        })
+        .collect();
+    let cells = cells(&drawn(&places), 59.0);
+    let light = |(_, fill): &([f64; 4], String)| {
+        let part = |i: usize| u8::from_str_radix(&fill[i..i + 2], 16).expect("a colour");
+        luminance([part(1), part(3), part(5)])
+    };
+    let shades: Vec<f64> = cells[4..8].iter().map(light).collect();
+    assert!(
+        shades.windows(2).all(|pair| pair[0] > pair[1]),
+        "{shades:?}"
+    );
+}
+
+#[test]
+fn visits_are_on_a_log_scale() {
+    let scale = ColourScale::visits([1.0, 10_000.0].into_iter());
+    assert_eq!(scale.colour(100.0), scale.colour_at(0.5));
+    let linear = ColourScale::regret([1.0, 10_000.0].into_iter());
+    assert_eq!(linear.colour(5000.0), linear.colour_at(0.5));
+}
+
+#[test]
+fn regret_below_zero_gets_another_hue() {
+    let scale = ColourScale::regret([-40.0, 80.0].into_iter());
+    let is_purple = |[red, green, blue]: [u8; 3]| blue > red && red > green;
+    let is_orange = |[red, green, blue]: [u8; 3]| red > green && green > blue;
+    assert!(is_purple(scale.colour(-10.0)) && is_orange(scale.colour(10.0)));
+    let same = (luminance(scale.colour(-40.0)) - luminance(scale.colour(40.0))).abs();
+    assert!(same < 0.25, "equal sizes are about equally dark: {same}");
+
+    let mut places = triangle(4);
+    places[3].regret = -3.0;
+    let picture = drawn(&places);
+    check_texts(&picture);
+    assert!(
+        picture.svg.contains(">\u{2212}5</text>"),
+        "a tick below zero"
+    );
+}
+
+#[test]
+fn names_can_be_read_on_every_share() {
+    let scale = ColourScale::share();
+    for i in 0..=100 {
+        let ink = luminance([0x1a; 3]);
+        let contrast = (luminance(scale.colour_at(f64::from(i) / 100.0)) + 0.05) / (ink + 0.05);
+        assert!(contrast > 5.0, "{i}: {contrast}");
+    }
+}
+
+#[test]
+fn another_choice_is_marked_and_names_the_benchmark_below() {
+    let outline = "stroke-width=\"2\"";
+    assert!(!drawn(&[place(1, 0)]).svg.contains(outline));
+    let other = StateRegret {
+        learned: Some("stop".to_owned()),
+        ..place(1, 0)
+    };
+    let picture = drawn(&[other]);
+    assert_eq!(picture.svg.matches(outline).count(), 2, "cell and key");
+    let texts = texts(&picture);
+    let height = |name: &str| texts.iter().find(|text| text.4 == name).expect(name).1;
+    assert!(height("stop") < height("cont"));
+}
+
+#[test]
+fn long_and_odd_names_are_made_to_fit() {
+    let nasty = "a<b>&\"c'\u{1}\n$x$ \u{FFFF}".to_owned() + &"W".repeat(3000);
+    let places: Vec<StateRegret> = (0..4)
+        .map(|i| StateRegret {
+            state: format!("{nasty}{i}"),
+            benchmark: format!("{nasty} one"),
+            learned: Some(format!("{nasty} two")),
+            ..place(i / 2 + 1, i % 2)
+        })
+        .collect();
+    let picture = draw_regret_map(&places, &nasty).expect("drawn");
+    check(&picture);
+    check_texts(&picture);
+    // The names differ at their ends only, and still do.
+    let texts: Vec<String> = texts(&picture).into_iter().map(|text| text.4).collect();
+    for end in ["W0", "W1", "one", "two"] {
+        assert!(texts.iter().any(|text| text.ends_with(end)), "{end}");
+    }
+    for i in [1, 12, 100] {
+        let shorten = shorten(&nasty, 10.0 * f64::from(i), 11);
+        assert!(i == 1 || width(&shorten.replace('\\', ""), 11) <= 10.0 * f64::from(i));
+    }
+    assert_eq!(wrap("one two three", 60.0, 11, 2), ["one two", "three"]);
+    assert_eq!(shorten("administer-high", 70.0, 11), "admi…high");
+}
+
+#[test]
+fn names_that_would_look_the_same_are_numbered_or_left_out() {
+    let same = |x: usize| StateRegret {
+        state: "V".repeat(50),
+        benchmark: "V".repeat(50) + "a" + &"V".repeat(50),
+        learned: Some("V".repeat(50) + "b" + &"V".repeat(50)),
+        ..place(1, x)
+    };
+    let picture = drawn(&[same(0), same(1)]);
+    check_texts(&picture);
+    let texts: Vec<String> = texts(&picture).into_iter().map(|text| text.4).collect();
+    let with = |what: &str| texts.iter().filter(|text| text.starts_with(what)).count();
+    assert_eq!((with("0:"), with("1:")), (1, 1));
+    assert_eq!(with("VV"), 2, "the states, and nothing in the cells");
+}
+
+#[test]
+fn the_states_with_the_most_regret_are_shown() {
+    // Every tenth state pays; the other rows go to those with the most visits.
+    let places: Vec<StateRegret> = (0..500)
+        .flat_map(|x| (1..=3).map(move |t| (t, x)))
+        .map(|(t, x)| StateRegret {
+            regret: if x % 10 == 7 { -1.0 } else { 0.0 },
+            visits: 1.0 + x as f64,
+            ..place(t, x)
+        })
+        .collect();
+    let picture = drawn(&places);
+    check_texts(&picture);
+    let note = ">60 of 500 states shown, those with the most regret</text>";
+    assert!(picture.svg.contains(note));
+    let texts: Vec<String> = texts(&picture).into_iter().map(|text| text.4).collect();
+    let shows = |x: usize| texts.contains(&format!("s{x}"));
+    assert!((0..500).filter(|x| x % 10 == 7).all(shows));
+    assert!(shows(499) && shows(490) && !shows(480) && !shows(0));
+    assert_eq!(
+        texts.iter().filter(|text| text.starts_with('s')).count(),
+        60 + 3 + 1
+    );
+}
+
+#[test]
+fn the_first_steps_are_shown() {
+    let places: Vec<StateRegret> = (1..=100).map(|t| place(t, 0)).collect();
+    let picture = drawn(&places);
+    check_texts(&picture);
+    assert!(
+        picture
+            .svg
+            .contains(">60 of 100 steps shown, the first ones</text>")
+    );
+    let shows = |step: &str| texts(&picture).iter().any(|text| text.4 == step);
+    assert!(shows("60") && !shows("65"));
+}
+
+#[test]
+fn every_shape_is_drawn_without_overlaps() {
+    for (steps, states) in [
+        (1, 1),
+        (1, 60),
+        (13, 1),
+        (13, 12),
+        (13, 13),
+        (60, 3),
+        (60, 60),
+    ] {
+        for (visits, regret) in [
+            (1e305, 1e305),
+            (1e-300, -1e-300),
+            (12_345.0, 0.0),
+            (0.0, 0.0),
+        ] {
+            let pairs = (1..=steps).flat_map(|t| (0..states).map(move |x| (t, x)));
+            let places: Vec<StateRegret> = pairs
+                .map(|(t, x)| StateRegret {
+                    visits: visits / (t * t * (x + 1)) as f64,
+                    regret: regret / t as f64,
+                    ..place(t, x)
+                })
+                .collect();
+            // Without the PNG, which takes its time.
+            let scene = layout::scene(&RegretGrid::new(&places), "Shapes");
+            let svg = SvgBackend::new().render_scene(&scene);
+            assert!(!svg.contains("NaN") && !svg.contains("inf"));
+            let png = Vec::new();
+            check_texts(&Picture { svg, png });
+        }
+    }
+    check(&drawn(&[place(1, 0)]));
+}
+
+#[test]
+fn wrong_numbers_are_refused() {
+    let bad = [
+        StateRegret {
+            t: 0,
+            ..place(1, 2)
+        },
+        StateRegret {
+            visits: f64::NAN,
+            ..place(1, 2)
+        },
+        StateRegret {
+            visits: -1.0,
+            ..place(1, 2)
+        },
+        StateRegret {
+            regret: f64::INFINITY,
+            ..place(1, 2)
+        },
+        StateRegret {
+            regret: f64::NAN,
+            ..place(1, 2)
+        },
+        StateRegret {
+            agree: 1.5,
+            ..place(1, 2)
+        },
+        StateRegret {
+            agree: f64::NAN,
+            ..place(1, 2)
+        },
+        place(1, 1),
+    ];
+    for place in bad {
+        let places = [self::place(1, 1), place];
+        let error = draw_regret_map(&places, "").expect_err("refused");
+        let PlotError::BadPair { t, x, .. } = error else {
+            panic!("another error: {error}");
+        };
+        assert_eq!((t, x), (places[1].t, places[1].x));
+    }
+    let error = draw_regret_map(&[], "Where").expect_err("refused");
+    assert!(matches!(error, PlotError::NoPoints { .. }), "{error}");
+}
+
+#[test]
+fn all_places_are_in_the_csv() {
+    let odd = StateRegret {
+        state: "a \"b\", c".to_owned(),
+        regret: -0.5,
+        ..place(1, 0)
+    };
+    let none = StateRegret {
+        visits: 0.0,
+        learned: None,
+        ..place(2, 1)
+    };
+    let csv = regret_map_csv(&[("ucb1(delta=0.1, c=2)".to_owned(), vec![odd, none])]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        lines[0],
+        "learner,t,x,state,visits,regret,benchmark,learned,agree"
+    );
+    let label = "\"ucb1(delta=0.1, c=2)\"";
+    assert_eq!(
+        lines[1],
+        format!("{label},1,0,\"a \"\"b\"\", c\",100,-0.5,\"cont\",\"cont\",0.75")
+    );
+    assert_eq!(lines[2], format!("{label},2,1,\"s1\",0,1,\"cont\",,"));
+    assert_eq!(lines.len(), 3);
+    let many = regret_map_csv(&[
+        ("a".to_owned(), triangle(100)),
+        ("b".to_owned(), triangle(2)),
+    ]);
+    assert_eq!(many.lines().count(), 1 + 5050 + 3);
+}

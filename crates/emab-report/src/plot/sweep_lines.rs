@@ -1,0 +1,240 @@
+//! Results of a sweep as lines: the result over one parameter, one line per value of another.
+
+use super::axis::Axis;
+use super::curves::{PlotOptions, Series, SeriesPoint, draw_styled};
+use super::grid::colour::light_to_dark;
+use super::style::Style;
+use super::{Picture, PlotError};
+
+/// Results over a parameter, one line per value of another.
+///
+/// ```
+/// use emab_report::{SweepLines, Series, SeriesPoint};
+///
+/// let line = |factor: f64| Series {
+///     label: factor.to_string(),
+///     points: [0.01, 0.1, 1.0]
+///         .map(|x| SeriesPoint { x, mean: 50.0 + factor / x, stderr: 2.0 })
+///         .to_vec(),
+///     ..Series::default()
+/// };
+/// let chart = SweepLines {
+///     x_name: "delta".into(),
+///     y_label: "regret after 20,000 episodes".into(),
+///     by: "c".into(),
+///     lines: vec![line(0.5), line(1.0), line(2.0)],
+///     ..SweepLines::default()
+/// };
+/// assert_eq!(chart.lines[2].label, "2");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepLines {
+    /// The title above the lines; none when empty.
+    pub title: String,
+    /// The parameter on the horizontal axis; `parameter` when empty.
+    pub x_name: String,
+    /// The vertical axis; `cumulative regret (gain units)` when empty.
+    pub y_label: String,
+    /// The other parameter, above the legend; none when empty.
+    pub by: String,
+    /// Lines in the order of the other parameter, each labelled with its value. Lines without points are omitted.
+    pub lines: Vec<Series>,
+    /// Whether the vertical axis is logarithmic.
+    pub log_y: bool,
+}
+
+/// Draws the results of a sweep over a parameter.
+///
+/// Unlike [`draw_curves`](super::draw_curves), colours go from light to dark in the order of the lines, points are dots
+/// with 95 % error bars unless a line has more than 25, and the horizontal axis need not include zero; it is
+/// logarithmic if the parameter is positive and spans more than a factor of 30.
+///
+/// ```
+/// use emab_report::{SweepLines, Series, SeriesPoint, draw_sweep_lines};
+///
+/// let points = [0.01, 0.1, 1.0].map(|x| SeriesPoint { x, mean: 1.0 / x, stderr: 0.5 });
+/// let line = Series { label: "0.5".into(), points: points.to_vec(), ..Series::default() };
+/// let chart = SweepLines { x_name: "delta".into(), by: "c".into(), lines: vec![line], ..SweepLines::default() };
+/// let picture = draw_sweep_lines(&chart)?;
+/// assert!(picture.svg.contains(">delta</text>"));
+/// # Ok::<(), emab_report::PlotError>(())
+/// ```
+///
+/// # Errors
+///
+/// When no line has points, a value is not finite, a standard error is negative, no value is positive for a log axis,
+/// or the PNG cannot be written.
+pub fn draw_sweep_lines(chart: &SweepLines) -> Result<Picture, PlotError> {
+    with_style(chart, draw_styled)
+}
+
+/// Calls `draw` with style, lines and options.
+fn with_style<T>(
+    chart: &SweepLines,
+    draw: impl Fn(&Style, &[Series], &PlotOptions) -> Result<T, PlotError>,
+) -> Result<T, PlotError> {
+    let mut lines = chart.lines.clone();
+    lines.retain(|line| !line.points.is_empty());
+    let points = lines.iter().flat_map(|line| &line.points);
+    // `draw` rejects invalid values; the axis ignores them.
+    let valid: Vec<f64> = points
+        .filter(|point| SeriesPoint::is_valid(point))
+        .map(|point| point.x)
+        .collect();
+    let x_axis = Axis::around(&valid).padded();
+    let or = |text: &str, default: &str| {
+        let text = if text.is_empty() { default } else { text };
+        text.to_owned()
+    };
+    let options = PlotOptions {
+        title: chart.title.clone(),
+        x_label: or(&chart.x_name, "parameter"),
+        y_label: chart.y_label.clone(),
+        log_x: x_axis.log,
+        log_y: chart.log_y,
+    };
+    let style = Style::Ordered {
+        by: &chart.by,
+        x_axis,
+        colours: light_to_dark(lines.len()),
+    };
+    draw(&style, &lines, &options)
+}
+
+#[cfg(test)]
+mod tests {
+    use kuva::backend::svg::SvgBackend;
+
+    use super::super::curves::styled_scene;
+    use super::super::tests::check;
+    use super::*;
+
+    fn chart(xs: &[f64], labels: &[&str]) -> SweepLines {
+        let line = |(i, label): (usize, &&str)| Series {
+            label: (*label).to_owned(),
+            points: xs
+                .iter()
+                .map(|x| SeriesPoint {
+                    x: *x,
+                    mean: 100.0 * (i + 1) as f64 + x,
+                    stderr: 3.0,
+                })
+                .collect(),
+            dashed: false,
+        };
+        SweepLines {
+            x_name: "delta".to_owned(),
+            by: "c".to_owned(),
+            lines: labels.iter().enumerate().map(line).collect(),
+            ..SweepLines::default()
+        }
+    }
+
+    /// SVG only: rendering the PNG is slow.
+    fn svg(chart: &SweepLines) -> Result<String, PlotError> {
+        let scene = with_style(chart, styled_scene)?;
+        Ok(SvgBackend::new().render_scene(&scene))
+    }
+
+    #[test]
+    fn lines_are_named_ordered_and_show_their_points() {
+        let mut chart = chart(&[0.001, 0.03, 0.1], &["0.5", "1", "none"]);
+        chart.lines[2].points.clear();
+        let picture = draw_sweep_lines(&chart).expect("drawn");
+        check(&picture);
+        let texts = ["delta", "c", "0.5", "1", "0.001", "0.01"];
+        for text in texts.into_iter().chain(["cumulative regret (gain units)"]) {
+            assert!(picture.svg.contains(&format!(">{text}</text>")), "{text}");
+        }
+        assert!(!picture.svg.contains(">none</text>"));
+        for colour in light_to_dark(2) {
+            assert!(picture.svg.contains(&colour), "{colour}");
+        }
+        assert_eq!(picture.svg.matches("<circle").count(), 6, "one a point");
+        assert!(picture.svg == svg(&chart).expect("drawn"), "same bytes");
+    }
+
+    #[test]
+    fn lines_of_many_points_have_bands() {
+        let xs: Vec<f64> = (0..60).map(f64::from).collect();
+        let svg = svg(&chart(&xs, &["0.5", "1"])).expect("drawn");
+        assert_eq!(svg.matches("<circle").count(), 0);
+        assert_eq!(svg.matches("opacity=\"0.2\"").count(), 2);
+    }
+
+    #[test]
+    fn the_axis_is_logarithmic_where_positive_values_span_more_than_thirty() {
+        for (values, log, from) in [
+            (vec![1.0, 31.0], true, 1.0),
+            (vec![1.0, 30.0], false, 0.0),
+            (vec![0.0, 1000.0], false, 0.0),
+            (vec![-1.0, 1000.0], false, -200.0),
+            (vec![100.0, 130.0], false, 100.0),
+            (vec![7.0], false, 0.0),
+            (vec![1e300, 1e305], true, 1e300),
+            (vec![], false, -1.0),
+        ] {
+            let axis = Axis::around(&values);
+            assert_eq!(axis.log, log, "{values:?}");
+            let foot = axis.lo * axis.unit;
+            assert!(
+                (foot - from).abs() <= 1e-9 * from.abs(),
+                "{values:?} {foot}"
+            );
+            let padded = axis.padded();
+            assert!(padded.lo < axis.lo && axis.hi < padded.hi);
+        }
+        // Ticks that would all read 1×10⁸ tell nothing.
+        assert_eq!(Axis::around(&[1e8, 1e8 + 1.0]).lo, 0.0);
+    }
+
+    #[test]
+    fn colours_of_lines_get_darker() {
+        for count in [2, 3, 10, 60] {
+            let shade = |colour: &String| {
+                let part = |i| u8::from_str_radix(&colour[i..i + 2], 16).expect("a colour");
+                super::super::grid::colour::luminance([part(1), part(3), part(5)])
+            };
+            let shades: Vec<f64> = light_to_dark(count).iter().map(shade).collect();
+            assert!(shades.is_sorted_by(|a, b| a > b), "{shades:?}");
+            assert!(shades[0] < 0.5, "too pale for white paper");
+        }
+        assert!(light_to_dark(0).is_empty());
+    }
+
+    #[test]
+    fn impossible_families_are_refused() {
+        let none = svg(&chart(&[], &["a"])).expect_err("refused");
+        assert!(matches!(none, PlotError::NoSeries));
+        for x in [f64::NAN, f64::INFINITY, -f64::INFINITY] {
+            let error = svg(&chart(&[1.0, x], &["a"])).expect_err("refused");
+            assert!(matches!(error, PlotError::BadPoint { index: 1, .. }));
+        }
+    }
+
+    #[test]
+    fn odd_families_are_drawn() {
+        let long = "a<b> $x$ ".repeat(200);
+        let labels: Vec<String> = (0..70).map(|i| format!("{i}{long}")).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        for xs in [
+            vec![-1e6],
+            vec![0.0],
+            vec![7.0, 7.0],
+            vec![1e-300, 1e305],
+            vec![1e6, 1e6 + 1e-6],
+            vec![-1e305, 1e305],
+        ] {
+            for labels in [&labels[..1], &labels] {
+                let chart = SweepLines {
+                    by: long.clone(),
+                    x_name: long.clone(),
+                    title: long.clone(),
+                    ..chart(&xs, labels)
+                };
+                let svg = svg(&chart).map(|svg| (svg.contains("NaN"), svg.contains("inf")));
+                assert!(matches!(svg, Ok((false, false))), "{xs:?} {svg:?}");
+            }
+        }
+    }
+}

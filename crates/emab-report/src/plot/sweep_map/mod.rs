@@ -1,0 +1,220 @@
+//! Results of a sweep over two parameters as heat maps: colours, and numbers in large cells, on one scale for all maps
+//! of a figure.
+
+mod cell_numbers;
+mod layout;
+mod panel;
+
+use super::{BAND, LIMIT, Picture, PlotError};
+
+/// Most values on an axis.
+const MAX_VALUES: usize = 100;
+
+/// Most maps of a figure.
+const MAX_MAPS: usize = 12;
+
+/// A heat map: the result for each pair of values of two parameters.
+///
+/// ```
+/// use emab_report::{HeatAxis, HeatCell, HeatMap};
+///
+/// let axis = |name: &str, values: [&str; 2]| HeatAxis {
+///     name: name.into(),
+///     values: values.map(String::from).to_vec(),
+/// };
+/// let cell = |mean| Some(HeatCell { mean, stderr: 2.5 });
+/// let map = HeatMap {
+///     title: "feedbal on treatment".into(),
+///     x: axis("delta", ["0.01", "0.1"]),
+///     y: axis("c", ["0.5", "1"]),
+///     // The first row is c = 0.5; a pair without a result is `None`.
+///     cells: vec![vec![cell(366.0), cell(412.5)], vec![cell(590.0), None]],
+///     label: "regret after 20,000 episodes".into(),
+/// };
+/// assert_eq!(map.cells.len(), map.y.values.len());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeatMap {
+    /// The title above the map; none when empty.
+    pub title: String,
+    /// The columns, from left to right.
+    pub x: HeatAxis,
+    /// The rows, from the bottom up.
+    pub y: HeatAxis,
+    /// Results by row and column; `None` where there is none.
+    pub cells: Vec<Vec<Option<HeatCell>>>,
+    /// Meaning of the colours, such as `regret after 20,000 episodes`.
+    pub label: String,
+}
+
+/// One axis of a heat map.
+///
+/// ```
+/// let axis = emab_report::HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] };
+/// assert_eq!(axis.values.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeatAxis {
+    /// The name of the parameter; none when empty.
+    pub name: String,
+    /// Values, as shown.
+    pub values: Vec<String>,
+}
+
+/// One result of a heat map.
+///
+/// ```
+/// let cell = emab_report::HeatCell { mean: 366.0, stderr: 2.5 };
+/// assert!(cell.stderr > 0.0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeatCell {
+    /// The mean over the runs.
+    pub mean: f64,
+    /// Standard error of the mean; intervals are shown if any standard error is above 0.
+    pub stderr: f64,
+}
+
+impl HeatCell {
+    /// Half the width of the 95 % interval.
+    fn half_width(&self) -> f64 {
+        BAND * self.stderr
+    }
+
+    fn is_valid(&self) -> bool {
+        self.mean.abs() <= LIMIT && (0.0..=LIMIT).contains(&self.half_width())
+    }
+}
+
+impl HeatMap {
+    fn results(&self) -> impl Iterator<Item = &HeatCell> {
+        self.cells.iter().flatten().flatten()
+    }
+
+    /// The lowest mean; none if all are equal.
+    fn lowest(&self) -> Option<f64> {
+        let means = || self.results().map(|cell| cell.mean);
+        let least = means().fold(f64::INFINITY, f64::min);
+        means().any(|mean| mean > least).then_some(least)
+    }
+
+    /// The rule that the map violates, if any.
+    fn violated_rule(&self) -> Option<String> {
+        for HeatAxis { name, values } in [&self.x, &self.y] {
+            if !(1..=MAX_VALUES).contains(&values.len()) {
+                let rule = format!("`{name}` must have 1 to {MAX_VALUES} values");
+                return Some(format!("{rule}, got {}", values.len()));
+            }
+        }
+        let (columns, rows) = (self.x.values.len(), self.y.values.len());
+        if self.cells.len() != rows {
+            let got = self.cells.len();
+            return Some(format!("there must be {rows} rows of cells, got {got}"));
+        }
+        for (row, cells) in self.cells.iter().enumerate() {
+            if cells.len() != columns {
+                let got = cells.len();
+                return Some(format!("row {row} must have {columns} cells, got {got}"));
+            }
+            let wrong = |cell: &Option<HeatCell>| cell.is_some_and(|cell| !cell.is_valid());
+            if let Some(column) = cells.iter().position(wrong) {
+                let HeatCell { mean, stderr } = cells[column].unwrap_or_default();
+                return Some(format!(
+                    "row {row}, column {column}: the mean must be finite (at most 1e305) and \
+                     the standard error not negative, got {mean} and {stderr}"
+                ));
+            }
+        }
+        None
+    }
+}
+
+/// Draws one heat map.
+///
+/// Darker is more, from the least result to the greatest, on a log scale if all are positive and span more than a
+/// factor of 30. Large cells show their means, with as many digits as fit, and half the 95 % intervals if these fit.
+/// The lowest cells are framed, and cells without a result are hatched.
+///
+/// ```
+/// use emab_report::{HeatAxis, HeatCell, HeatMap, draw_heat_map};
+///
+/// let map = HeatMap {
+///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] },
+///     y: HeatAxis { name: "c".into(), values: vec!["1".into()] },
+///     cells: vec![vec![Some(HeatCell { mean: 366.0, stderr: 2.5 }), None]],
+///     label: "regret".into(),
+///     ..HeatMap::default()
+/// };
+/// let picture = draw_heat_map(&map)?;
+/// assert!(picture.svg.contains(">366</text>") && picture.svg.contains(">no result</text>"));
+/// # Ok::<(), emab_report::PlotError>(())
+/// ```
+///
+/// # Errors
+///
+/// When an axis has no values or more than 100, the number of cells does not match the axes, a mean is not finite, a
+/// standard error is negative, or the PNG cannot be written.
+pub fn draw_heat_map(map: &HeatMap) -> Result<Picture, PlotError> {
+    let plain = HeatMap {
+        title: String::new(),
+        ..map.clone()
+    };
+    let maps = [plain];
+    check(&map.title, &maps)?;
+    Picture::render(&layout::scene(&map.title, &maps))
+}
+
+/// Draws several heat maps, such as one per learner, as one figure with one colour scale.
+///
+/// All cells have the same size; maps with the same rows share their labels. In each map the lowest cells are framed.
+///
+/// ```
+/// use emab_report::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
+///
+/// let map = |learner: &str, mean| HeatMap {
+///     title: learner.into(),
+///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into()] },
+///     y: HeatAxis { name: "p".into(), values: vec!["0.5".into()] },
+///     cells: vec![vec![Some(HeatCell { mean, stderr: 0.0 })]],
+///     label: "regret".into(),
+/// };
+/// let picture = draw_heat_maps("treatment", &[map("feedbal", 366.0), map("ucb1", 1680.0)])?;
+/// assert!(picture.svg.contains(">feedbal</text>") && picture.svg.contains(">1,680</text>"));
+/// # Ok::<(), emab_report::PlotError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`draw_heat_map`]; and when there are no maps or more than 12, or their labels differ.
+pub fn draw_heat_maps(title: &str, maps: &[HeatMap]) -> Result<Picture, PlotError> {
+    check(title, maps)?;
+    Picture::render(&layout::scene(title, maps))
+}
+
+fn check(title: &str, maps: &[HeatMap]) -> Result<(), PlotError> {
+    let Some(first) = maps.first() else {
+        return Err(PlotError::NoSeries);
+    };
+    let bad = |map: &str, rule| {
+        let map = if map.is_empty() { title } else { map }.to_owned();
+        Err(PlotError::BadMap { map, rule })
+    };
+    if maps.len() > MAX_MAPS {
+        let rule = format!("at most {MAX_MAPS} fit one figure, got {}", maps.len());
+        return bad(title, rule);
+    }
+    for map in maps {
+        if let Some(rule) = map.violated_rule() {
+            return bad(&map.title, rule);
+        }
+        if map.label != first.label {
+            let (one, other) = (&map.label, &first.label);
+            let rule = format!("maps on one scale must have one label, got `{one}` and `{other}`");
+            return bad(&map.title, rule);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
