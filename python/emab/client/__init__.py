@@ -1,4 +1,4 @@
-"""The client of emab's decision service: `Client`, and `AsyncClient` with the same methods.
+"""Client of the decision service: `Client`, and `AsyncClient` with the same methods.
 
 >>> with Client(client.url, client_token) as service:
 ...     study = service.study("clinic")
@@ -14,12 +14,10 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("emab.client needs httpx: pip install 'emab[client]'") from error
 
-from ._async_client import AsyncClient
-from ._async_episode import AsyncEpisode
-from ._async_study import AsyncStudy
-from ._client import Client
+from ._async.client import AsyncClient
+from ._async.episode import AsyncEpisode
+from ._async.study import AsyncStudy
 from ._decision import Certificate, Decision, Estimate, Replay
-from ._episode import Episode
 from ._errors import (
     Conflict,
     EmabError,
@@ -32,10 +30,12 @@ from ._errors import (
     Unavailable,
     Unexpected,
 )
-from ._knowledge import EstimateRow, Estimates
-from ._log import Event, ImportReport
+from ._estimates import EstimateRow, Estimates
+from ._events import Event, ImportReport
 from ._retry import Retries
-from ._study import Study
+from ._sync.client import Client
+from ._sync.episode import Episode
+from ._sync.study import Study
 from ._views import EpisodeView, OutcomeView, StepView, StudyView
 
 __all__ = [
@@ -70,6 +70,6 @@ __all__ = [
     "Unexpected",
 ]
 
-# Tracebacks and `help` shall name them as people import them.
+# Tracebacks and `help` show the public module.
 for _name in __all__:
     globals()[_name].__module__ = __name__

@@ -1,4 +1,4 @@
-"""A request as data, and how its answer is read: what both clients send, and no more."""
+"""An API call as data: the request, and how to read its answer. Both clients send these."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ._json import encode
+from ._encode import encode
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ LINES = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One call of the service."""
+    """One API call."""
 
     method: str
     path: str
@@ -25,13 +25,17 @@ class Call(Generic[T]):
     body: bytes | None = None
 
     def __str__(self) -> str:
-        """For people: what is asked for."""
+        """Return the method and the path, for messages."""
         return f"{self.method} {self.path}"
 
 
-def call(method: str, path: str, read: Callable[[bytes], T], given: Mapping[str, Any] | None = None) -> Call[T]:
-    """A call with a JSON body, or none. Fields that are None are left out."""
-    if given is None:
+def call(method: str, path: str, read: Callable[[bytes], T], fields: Mapping[str, Any] | None = None) -> Call[T]:
+    """Return a call with a JSON body of these fields, or without a body. Fields that are None are left out."""
+    if fields is None:
         return Call(method, path, read)
-    body = {key: value for key, value in given.items() if value is not None}
+    body = {key: value for key, value in fields.items() if value is not None}
     return Call(method, path, read, body=encode(body))
+
+
+LIVENESS: Call[None] = Call("GET", "/livez", lambda _: None)
+READINESS: Call[None] = Call("GET", "/readyz", lambda _: None)

@@ -1,15 +1,15 @@
-"""What is recommended, and how sure that is."""
+"""Recommendations and their certificates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ._read import Raw, flag, inside, maybe, nested, number, text, whole
+from ._decode import Raw, Record, read_by, typed
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is known of one action: how often its gain was observed, the mean, and the confidence limits.
+class Estimate(Record):
+    """The estimate of one action: how often its gain was observed, the mean, and the confidence limits.
 
     >>> client.study("clinic").open("p1").decision.estimate
     Estimate(action='stop', count=0, mean=None, lower=None, upper=None)
@@ -20,27 +20,14 @@ class Estimate:
     mean: float | None
     lower: float | None
     upper: float | None
-    raw: Raw = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, raw: Raw) -> Estimate:
-        """From the service's JSON."""
-        return cls(
-            action=text(raw, "action"),
-            count=whole(raw, "count"),
-            mean=maybe(number, raw, "mean"),
-            lower=maybe(number, raw, "lower"),
-            upper=maybe(number, raw, "upper"),
-            raw=raw,
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """How far from the best one-step gain a recommendation can be, or why that cannot be said.
+    """How far a recommendation can be from the best one-step gain, or why no such bound is given.
 
-    `within` holds with probability at least 1 - delta, for all decisions of the study at once. It is false
-    where there is none; `withheld` then says why.
+    `within` holds with probability at least 1 - delta, for all decisions of the study at once. Without a bound
+    the certificate is false and `withheld` is the reason.
 
     >>> certificate = client.study("clinic").open("p1").decision.certificate
     >>> print(certificate)
@@ -53,19 +40,27 @@ class Certificate:
     withheld: str | None
 
     def __bool__(self) -> bool:
-        """Whether there is one."""
+        """Return whether there is a bound."""
         return self.within is not None
 
     def __str__(self) -> str:
-        """For people."""
+        """Return the bound or the reason in words."""
         if self.within is not None:
             return f"within {self.within:.4g} of the best one-step gain"
         return f"withheld: {self.withheld or 'this token is not shown it'}"
 
 
+def _certificate(raw: Raw) -> Certificate:
+    bound, reason = raw.get("certificate"), raw.get("withheld")
+    return Certificate(
+        None if bound is None else typed(raw, "certificate", float),
+        None if reason is None else typed(raw, "withheld", str),
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What is recommended at one step of an episode: `action` (`stop` is one), and what that rests on.
+class Decision(Record):
+    """The recommendation at one step of an episode: an `action`, which may be `stop`, and its basis.
 
     A `blinded` token is shown neither estimates nor certificate: they are None, and `certificate` is false.
 
@@ -81,45 +76,25 @@ class Decision:
     action: str
     estimate: Estimate | None
     runner_up: Estimate | None
-    certificate: Certificate
+    certificate: Certificate = field(metadata=read_by(_certificate))
     explored: bool | None
     as_of: int
     spec_hash: str
     previous: str
-    raw: Raw = field(repr=False, compare=False)
 
     @property
     def is_stop(self) -> bool:
-        """Whether to stop is what is recommended.
+        """Whether the recommendation is to stop.
 
         >>> client.study("clinic").open("p1").decision.is_stop
         True
         """
         return self.action == "stop"
 
-    @classmethod
-    def of(cls, raw: Raw) -> Decision:
-        """From the service's JSON."""
-        return cls(
-            study=text(raw, "study"),
-            episode=text(raw, "episode"),
-            step=whole(raw, "step"),
-            state=text(raw, "state"),
-            action=text(raw, "action"),
-            estimate=inside(Estimate.of, raw, "estimate"),
-            runner_up=inside(Estimate.of, raw, "runner_up"),
-            certificate=Certificate(maybe(number, raw, "certificate"), maybe(text, raw, "withheld")),
-            explored=maybe(flag, raw, "explored"),
-            as_of=whole(raw, "as_of"),
-            spec_hash=text(raw, "spec_hash"),
-            previous=text(raw, "previous"),
-            raw=raw,
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """A decision made again from the log: `equal` if to the byte; `differs` names what is not.
+class Replay(Record):
+    """A decision recomputed from the log. `equal` is byte equality; `differs` lists the fields that differ.
 
     >>> client.study("clinic").open("p1").replay(1).equal
     True
@@ -128,16 +103,4 @@ class Replay:
     equal: bool
     recorded: Decision
     recomputed: Decision
-    differs: tuple[str, ...]
-    raw: Raw = field(repr=False, compare=False)
-
-    @classmethod
-    def of(cls, raw: Raw) -> Replay:
-        """From the service's JSON."""
-        return cls(
-            equal=flag(raw, "equal"),
-            recorded=Decision.of(nested(raw, "recorded")),
-            recomputed=Decision.of(nested(raw, "recomputed")),
-            differs=tuple(map(str, raw.get("differs") or ())),
-            raw=raw,
-        )
+    differs: tuple[str, ...] = field(metadata=read_by(lambda raw: tuple(map(str, raw.get("differs") or ()))))

@@ -1,4 +1,4 @@
-"""The calls about episodes, as data."""
+"""Calls on episodes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import SupportsFloat, SupportsIndex
 
 from ._call import Call, call
 from ._decision import Decision, Replay
-from ._names import checked, episode_path, study_path
-from ._read import reader
+from ._decode import reader
+from ._names import episode_path, study_path, valid_name
 from ._views import EpisodeView
 
 Name = str | SupportsIndex
@@ -17,54 +17,66 @@ Values = Iterable[SupportsFloat | None]
 
 
 def open_(study: str, episode: str) -> Call[Decision]:
-    """Open an episode. Its name is always given: a request without one could not be sent again."""
-    given = {"id": checked("an episode", episode)}
-    return call("POST", f"{study_path(study)}/episodes", reader(Decision.of), given)
+    """Open an episode. The name is required: a request without one could not be repeated."""
+    fields = {"id": valid_name("an episode", episode)}
+    return call("POST", f"{study_path(study)}/episodes", reader(Decision.of), fields)
 
 
 def read(study: str, episode: str) -> Call[EpisodeView]:
-    """Read an episode, steps and all."""
+    """Read an episode with its steps."""
     return call("GET", episode_path(study, episode), reader(EpisodeView.of))
 
 
 def ask(study: str, episode: str) -> Call[Decision]:
-    """The decision of the current step."""
+    """Read the decision of the current step."""
     return call("POST", f"{episode_path(study, episode)}:ask", reader(Decision.of))
 
 
 def tell(study: str, episode: str, step: int, action: Name, feedback: Name, reason: str | None) -> Call[Decision]:
-    """What was done and seen."""
-    given = {"step": step, "action": _name(action), "feedback": _name(feedback), "reason": reason}
-    return call("POST", f"{episode_path(study, episode)}:tell", reader(Decision.of), given)
+    """Record an action and its feedback."""
+    fields = {"step": step, "action": _name(action), "feedback": _name(feedback), "reason": reason}
+    return call("POST", f"{episode_path(study, episode)}:tell", reader(Decision.of), fields)
 
 
 def stop(study: str, episode: str, step: int, reason: str | None) -> Call[EpisodeView]:
-    """The end."""
-    given = {"step": step, "reason": reason}
-    return call("POST", f"{episode_path(study, episode)}:stop", reader(EpisodeView.of), given)
+    """End an episode."""
+    fields = {"step": step, "reason": reason}
+    return call("POST", f"{episode_path(study, episode)}:stop", reader(EpisodeView.of), fields)
 
 
 def abandon(study: str, episode: str, reason: str) -> Call[EpisodeView]:
-    """Give it up."""
+    """Abandon an episode."""
     return call("POST", f"{episode_path(study, episode)}:abandon", reader(EpisodeView.of), {"reason": reason})
 
 
 def outcome(study: str, episode: str, costs: Values | None, rewards: Values | None, final: bool) -> Call[EpisodeView]:
-    """The outcome, or a part of it."""
-    given = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "final": final}
-    return call("PUT", f"{episode_path(study, episode)}/outcome", reader(EpisodeView.of), given)
+    """Give an outcome, or a part of it."""
+    fields = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "final": final}
+    return call("PUT", f"{episode_path(study, episode)}/outcome", reader(EpisodeView.of), fields)
 
 
 def amend(study: str, episode: str, costs: Values | None, rewards: Values | None, reason: str) -> Call[EpisodeView]:
     """Correct an outcome."""
-    given = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "reason": reason}
-    return call("POST", f"{episode_path(study, episode)}/outcome:amend", reader(EpisodeView.of), given)
+    fields = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "reason": reason}
+    return call("POST", f"{episode_path(study, episode)}/outcome:amend", reader(EpisodeView.of), fields)
 
 
 def replay(study: str, episode: str, step: int) -> Call[Replay]:
-    """Make a decision again from the log."""
+    """Recompute a decision from the log."""
     path = f"{episode_path(study, episode)}/decisions/{operator.index(step)}:replay"
     return call("GET", path, reader(Replay.of))
+
+
+def step_of(decision: Decision | None, step: int | None) -> int:
+    """Return the step given, or that of the last decision.
+
+    The service is not asked for it: a repeated `tell` after a lost answer would then apply to the next step.
+    """
+    if step is not None:
+        return step
+    if decision is not None:
+        return decision.step
+    raise ValueError("no step: call `ask()` first, which shows the recommendation there, or give `step=`")
 
 
 def _name(name: Name) -> str | int:
@@ -79,7 +91,7 @@ def _values(field: str, values: Values | None) -> list[float | None] | None:
 
 def _number(place: str, value: SupportsFloat) -> float:
     try:
-        # Text would pass `float`, and is no number all the same.
+        # `float` would accept text.
         return value.__float__()
     except AttributeError:
-        raise ValueError(f"{place} is {value!r}, and must be a number, or None where it is not known") from None
+        raise ValueError(f"{place} is {value!r}, and must be a number, or None for an unknown value") from None

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions: the service's own words, with the place they are about."""
+"""Exceptions of the client, with the error message of the service and the place it refers to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class EmabError(Exception):
-    """Everything that this client raises, but for a `ValueError` about what it was about to send.
+    """Base class of the client's exceptions. A request that cannot be sent raises `ValueError`.
 
     >>> try:
     ...     client.study("nowhere").read()
@@ -19,12 +19,12 @@ class EmabError(Exception):
 
 
 class Refused(EmabError):
-    """The service refused a request.
+    """The service rejected a request.
 
     Attributes are the fields of the service's problem details (RFC 9457): `status`, `kind` (its stable
-    `type`, such as `urn:emab:conflict`), `title`, `detail`, `pointer` (where in the body the fault is),
-    `current_step`, `retry_after`; and `request` (what was asked for), `hint` (what may help, if this client
-    knows it) and `raw` (all of it).
+    `type`, such as `urn:emab:conflict`), `title`, `detail`, `pointer` (the place in the body),
+    `current_step`, `retry_after`; and `request` (method and path), `hint` (a remedy, where the client has one)
+    and `raw` (the whole document).
 
     >>> episode = client.study("clinic").open("p1")
     >>> try:
@@ -35,7 +35,7 @@ class Refused(EmabError):
     """
 
     def __init__(self, status: int, request: str, raw: Mapping[str, Any]) -> None:
-        """Read from an answer's status and its problem details."""
+        """Read the problem details of an answer."""
         self.status = status
         self.request = request
         self.raw = dict(raw)
@@ -49,24 +49,24 @@ class Refused(EmabError):
         super().__init__(status, request, raw)
 
     def __str__(self) -> str:
-        """The service's words, the place, and what may help."""
+        """Return the message of the service, the place, and the hint."""
         place = f"at {self.pointer} of {self.request}" if self.pointer else self.request
         hint = f"; {self.hint}" if self.hint else ""
         return f"{self.detail} ({place}){hint}"
 
 
 class Unauthorized(Refused):
-    """401: no token, or one that is not valid (any more).
+    """401: no token, or an invalid or expired one.
 
-    >>> with Client(client.url, token="emab_of_somebody_else") as stranger:
-    ...     stranger.study("clinic").read()
+    >>> with Client(client.url, token="emab_unknown") as unknown:
+    ...     unknown.study("clinic").read()
     Traceback (most recent call last):
     emab.client.Unauthorized: ...
     """
 
 
 class NotAllowed(Refused):
-    """403: the token's role, or the studies it is for, do not allow this.
+    """403: the role or the studies of the token do not allow the request.
 
     >>> issubclass(NotAllowed, Refused)
     True
@@ -74,7 +74,7 @@ class NotAllowed(Refused):
 
 
 class NotFound(Refused, LookupError):
-    """404: no such study, episode or decision. Also a `LookupError`.
+    """404: the study, episode or decision does not exist. Also a `LookupError`.
 
     >>> client.study("clinic").episode("nobody").read()
     Traceback (most recent call last):
@@ -83,7 +83,7 @@ class NotFound(Refused, LookupError):
 
 
 class Conflict(Refused):
-    """409: it contradicts what is recorded. `current_step` says where the episode is, if that is the matter.
+    """409: the request contradicts the log. `current_step` is that of the episode, where steps disagree.
 
     >>> episode = client.study("clinic").open("p1")
     >>> try:
@@ -95,7 +95,7 @@ class Conflict(Refused):
 
 
 class Invalid(Refused, ValueError):
-    """400, 413, 415, 422: it cannot be read, or not be done in this study. Also a `ValueError`.
+    """400, 413, 415, 422: the request is malformed or impossible in this study. Also a `ValueError`.
 
     >>> client.study("clinic").open("p1").tell("surgery", "positive")
     Traceback (most recent call last):
@@ -104,7 +104,7 @@ class Invalid(Refused, ValueError):
 
 
 class TooMany(Refused):
-    """429: too many requests, for longer than this client is willing to wait (`Retries.deadline`).
+    """429: too many requests, until the deadline of the client (`Retries.deadline`).
 
     >>> issubclass(TooMany, Refused)
     True
@@ -112,30 +112,30 @@ class TooMany(Refused):
 
 
 class Unavailable(EmabError):
-    """No answer, or 502, 503 or 504, for longer than this client is willing to wait (`Retries.deadline`).
+    """No answer, or 502, 503 or 504, until the deadline of the client (`Retries.deadline`).
 
-    The request may or may not have been recorded; to send it again is harmless. `status` is that of the last
-    answer, or `None` where there was none; `tries` is how often it was sent.
+    The request may or may not have been recorded, and can safely be sent again. `status` is that of the last
+    answer, or `None` without an answer; `tries` is the number of attempts.
 
-    >>> with Client("http://127.0.0.1:9", retries=None) as nobody:
-    ...     nobody.study("clinic").read()
+    >>> with Client("http://127.0.0.1:9", retries=None) as client:
+    ...     client.study("clinic").read()
     Traceback (most recent call last):
     emab.client.Unavailable: http://127.0.0.1:9 gave no answer to GET /v1/studies/clinic...
     """
 
     def __init__(self, message: str, status: int | None, tries: int) -> None:
-        """With the whole message."""
+        """Keep the whole message."""
         super().__init__(message, status, tries)
         self.status = status
         self.tries = tries
 
     def __str__(self) -> str:
-        """The message."""
+        """Return the message."""
         return str(self.args[0])
 
 
 class Unexpected(EmabError):
-    """An answer that is not one of the service's: another program at this address, or a proxy on the way.
+    """An answer that emab does not give: another program or a proxy listens at this address.
 
     >>> issubclass(Unexpected, EmabError)
     True
@@ -155,8 +155,8 @@ _CLASSES: Mapping[int, type[Refused]] = {
 }
 
 
-def refusal(status: int, request: str, body: bytes) -> Refused:
-    """The exception for a refusal; a proxy on the way may answer with something else than JSON."""
+def rejection(status: int, request: str, body: bytes) -> Refused:
+    """Return the exception for an error status; a proxy may answer with something other than JSON."""
     try:
         raw = json.loads(body)
     except ValueError:
@@ -169,7 +169,7 @@ def refusal(status: int, request: str, body: bytes) -> Refused:
 
 def _hint(status: int, kind: str) -> str | None:
     if status == 401:
-        return "give the client its `token`, or set the environment variable EMAB_TOKEN"
+        return "pass `token` to the client, or set the environment variable EMAB_TOKEN"
     if kind == "urn:emab:wrong-step":
-        return "`ask()` gives the decision of the current step"
+        return "`ask()` returns the decision of the current step"
     return None

@@ -1,4 +1,4 @@
-"""Names in addresses."""
+"""Names of studies and episodes, and their paths."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import re
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-def checked(what: str, name: str) -> str:
-    """The name, if it can be one.
+def valid_name(what: str, name: str) -> str:
+    """Return a valid name; raise `ValueError` otherwise.
 
-    What cannot is refused here and not by the service: in an address `x:export` would be another call, not a
-    name.
+    The client checks this itself: in a URL, `x:export` would be another call and not a name.
     """
     if isinstance(name, str) and _NAME.fullmatch(name):
         return name
@@ -22,10 +21,10 @@ def checked(what: str, name: str) -> str:
 
 
 def study_path(study: str) -> str:
-    """Where a study is."""
-    return f"/v1/studies/{checked('a study', study)}"
+    """Return the path of a study."""
+    return f"/v1/studies/{valid_name('a study', study)}"
 
 
 def episode_path(study: str, episode: str) -> str:
-    """Where an episode is."""
-    return f"{study_path(study)}/episodes/{checked('an episode', episode)}"
+    """Return the path of an episode."""
+    return f"{study_path(study)}/episodes/{valid_name('an episode', episode)}"

@@ -1,7 +1,7 @@
-"""When to send a request again, and when to give up.
+"""When to repeat a request, and when to give up.
 
-Every request of this client may be sent again: the service recognises it and answers as it did. So whatever
-got lost, on the way there or on the way back, is simply sent once more.
+Every request of this client is idempotent: the service recognises a repeated request and gives the same answer.
+A request is therefore sent again whenever it or its answer was lost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn, Protocol
 
 import httpx
 
-from ._errors import EmabError, TooMany, Unavailable, refusal
+from ._errors import EmabError, TooMany, Unavailable, rejection
 
 _AGAIN = frozenset({429, 502, 503, 504})
 _log = logging.getLogger("emab.client")
@@ -24,9 +24,9 @@ _log = logging.getLogger("emab.client")
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """For how long to try: pauses double from `first` to `most` seconds, until `deadline` seconds are over.
+    """Limits of repeated requests: pauses double from `first` to `most` seconds, until `deadline` seconds.
 
-    What the service says in `Retry-After` is kept to. `Client(..., retries=None)` tries once.
+    `Retry-After` of the service is respected. `Client(..., retries=None)` sends a request once.
 
     >>> with Client(client.url, client_token, retries=Retries(deadline=5.0)) as hasty:
     ...     hasty.ready()
@@ -39,11 +39,11 @@ class Retries:
 
 
 class Body(Protocol):
-    """A body that is streamed."""
+    """A body that is streamed: an `Iterable` or `AsyncIterable` of bytes."""
 
     @property
     def repeatable(self) -> bool:
-        """Whether all of it can (still) be sent."""
+        """Whether the whole body can be sent (again)."""
 
 
 class _Failure(NamedTuple):
@@ -52,11 +52,11 @@ class _Failure(NamedTuple):
     remedy: str | None
 
 
-class Tries:
-    """The tries of one request."""
+class Attempts:
+    """The attempts to send one request."""
 
     def __init__(self, request: str, url: str, retries: Retries | None, body: Body | None) -> None:
-        """From now on."""
+        """Start the clock."""
         self._body = body
         self._request = request
         self._url = url
@@ -65,33 +65,33 @@ class Tries:
         self._begun = time.monotonic()
 
     def lost(self, error: httpx.TransportError) -> float:
-        """There was no answer: the seconds to wait before the next try; raises where there is none."""
+        """Return the seconds to wait after a request without an answer; raise if there is no further attempt."""
         found = str(error) or type(error).__name__
         if isinstance(error, httpx.LocalProtocolError):
             raise EmabError(f"{self._request} cannot be sent: {found}") from error
         failure = _Failure(f"gave no answer to {self._request}: {found}", None, "is `emab serve` running there?")
         if _is_tls(error):
             self._give_up(
-                failure._replace(remedy="to trust a certificate of your own, give its file as `verify`"),
+                failure._replace(remedy="to trust your own certificate, pass its file as `verify`"),
                 error,
             )
         return self._again(failure, 0.0, error)
 
     def answered(self, status: int, headers: Mapping[str, str], body: bytes) -> float | None:
-        """None if the answer is good, or the seconds to wait before the next try; raises what is refused."""
+        """Return None for a good answer, or the seconds to wait; raise if rejected or out of attempts."""
         if 200 <= status < 300:
             return None
-        refused = refusal(status, self._request, body)
+        rejected = rejection(status, self._request, body)
         if status not in _AGAIN:
-            raise refused
-        said = headers.get("retry-after", "")
-        least = float(said) if said.isdigit() else 0.0
-        failure = _Failure(f"answered {self._request} with {status}: {refused.detail}", status, None)
+            raise rejected
+        header = headers.get("retry-after", "")
+        least = float(header) if header.isdigit() else 0.0
+        failure = _Failure(f"answered {self._request} with {status}: {rejected.detail}", status, None)
         try:
-            return self._again(failure, least, refused)
+            return self._again(failure, least, rejected)
         except Unavailable as unavailable:
-            if isinstance(refused, TooMany):
-                raise refused from unavailable
+            if isinstance(rejected, TooMany):
+                raise rejected from unavailable
             raise
 
     def _again(self, failure: _Failure, least: float, cause: Exception) -> float:
@@ -99,12 +99,14 @@ class Tries:
         pause = least + self._pause()
         if self._body is not None and not self._body.repeatable:
             self._give_up(
-                failure._replace(remedy="its lines came from an iterator and are gone: give them again"),
+                failure._replace(
+                    remedy="its lines came from an iterator and cannot be sent again: import them once more"
+                ),
                 cause,
             )
         if self._spent() + pause > self._retries.deadline:
             self._give_up(failure, cause)
-        # One failure is nothing to bother people with, and the tenth is no news.
+        # The first failure is common, and later ones repeat the second.
         level = logging.WARNING if self._sent == 2 else logging.INFO
         _log.log(level, "%s %s; trying again in %.1f s", self._url, failure.what, pause)
         return pause
@@ -114,8 +116,8 @@ class Tries:
         times = "once" if tries == 1 else f"{tries} times in {self._spent():.1f} s"
         remedy = f"; {failure.remedy}" if failure.remedy else ""
         raise Unavailable(
-            f"{self._url} {failure.what} (sent {times}; it may or may not have been recorded, and to send it "
-            f"again is harmless){remedy}",
+            f"{self._url} {failure.what} (sent {times}; it may or may not have been recorded, and can "
+            f"safely be sent again){remedy}",
             failure.status,
             tries,
         ) from cause
@@ -125,12 +127,12 @@ class Tries:
 
     def _pause(self) -> float:
         longest = min(self._retries.most, self._retries.first * 2.0 ** min(self._sent - 1, 32))
-        # By chance, so that clients that failed together do not come back together.
+        # Jitter: clients that failed together should not return together.
         return longest * random.uniform(0.5, 1.0)
 
 
 def _is_tls(error: BaseException | None) -> bool:
-    """Whether TLS is the matter: a certificate that is not trusted now is not trusted in a second."""
+    """Return whether TLS failed: an untrusted certificate does not become trusted by waiting."""
     while error is not None:
         if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return True

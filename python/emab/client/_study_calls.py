@@ -1,4 +1,4 @@
-"""The calls about studies, as data."""
+"""Calls on studies."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from ._call import Call, call
-from ._json import encode
-from ._knowledge import Estimates
-from ._log import Event, ImportReport
+from ._decode import Raw, Record, as_object, reader, typed
+from ._encode import encode
+from ._estimates import Estimates
+from ._events import Event, ImportReport
 from ._names import study_path
-from ._read import Raw, as_object, listed, maybe, reader, text
 from ._views import EpisodeView, StudyView
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 
 class HasDict(Protocol):
-    """Anything that can say itself as a dict, such as a problem."""
+    """An object that converts to a dict, such as a problem."""
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Itself as a dict."""
+        """Return the fields of a problem file."""
 
 
 Spec = Mapping[str, Any] | HasDict
@@ -29,7 +30,7 @@ Spec = Mapping[str, Any] | HasDict
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A part of a list, and what to ask for next, if there is more."""
+    """One page of a list, and where the next one starts, if there is one."""
 
     items: tuple[T, ...]
     next: str | None
@@ -51,64 +52,62 @@ def read(study: str) -> Call[StudyView]:
 
 
 def close(study: str) -> Call[StudyView]:
-    """Take no new episodes."""
+    """Close a study to new episodes."""
     return call("POST", f"{study_path(study)}:close", reader(StudyView.of))
 
 
 def studies(after: str, limit: int) -> Call[Page[StudyView]]:
-    """A page of the studies."""
-
-    def page(raw: Raw) -> Page[StudyView]:
-        items = tuple(StudyView.of(as_object(item)) for item in listed(raw, "studies"))
-        return Page(items, maybe(text, raw, "next"))
-
-    return Call("GET", "/v1/studies", reader(page), {"after": after, "limit": limit})
+    """Read a page of the studies."""
+    return _page("/v1/studies", "studies", StudyView, {"after": after, "limit": limit})
 
 
 def episodes(study: str, only_open: bool, after: str, limit: int) -> Call[Page[EpisodeView]]:
-    """A page of the episodes of a study."""
-
-    def page(raw: Raw) -> Page[EpisodeView]:
-        items = tuple(EpisodeView.of(as_object(item)) for item in listed(raw, "episodes"))
-        return Page(items, maybe(text, raw, "next"))
-
+    """Read a page of the episodes of a study."""
     query: dict[str, str | int] = {"open": "true" if only_open else "false", "after": after, "limit": limit}
-    return Call("GET", f"{study_path(study)}/episodes", reader(page), query)
+    return _page(f"{study_path(study)}/episodes", "episodes", EpisodeView, query)
+
+
+def _page(path: str, key: str, kind: type[R], query: Mapping[str, str | int]) -> Call[Page[R]]:
+    def page(raw: Raw) -> Page[R]:
+        items = tuple(kind.of(as_object(item)) for item in typed(raw, key, list))
+        return Page(items, None if raw.get("next") is None else typed(raw, "next", str))
+
+    return Call("GET", path, reader(page), query)
 
 
 def estimates(study: str, as_of: int | None) -> Call[Estimates]:
-    """What a study knows, or knew."""
+    """Read the estimates, now or after an event."""
     query = {} if as_of is None else {"as_of": as_of}
     return Call("GET", f"{study_path(study)}/estimates", reader(Estimates.of), query)
 
 
 def events(study: str, after: int, limit: int) -> Call[tuple[Event, ...]]:
-    """A page of the log; an empty one is its end."""
+    """Read a page of the log; an empty page is its end."""
     return _log(study, after, limit, reader(Event.of))
 
 
 def lines(study: str, after: int) -> Call[tuple[str, ...]]:
-    """A page of the log as it is written, to be kept to the byte.
+    """Read a page of the log as text, byte for byte.
 
-    An export in one answer would have to begin anew where the connection breaks; a page is asked for again.
+    After a lost connection a page is requested again; an export in one answer would have to start over.
     """
     return _log(study, after, 10_000, bytes.decode)
 
 
 def seq_of(line: str) -> int:
-    """The number of the event in a line."""
+    """Return the number of the event in a line."""
     return reader(Event.of)(line.encode()).seq
 
 
 def _log(study: str, after: int, limit: int, read_line: Callable[[bytes], T]) -> Call[tuple[T, ...]]:
     def page(body: bytes) -> tuple[T, ...]:
-        # Not `splitlines`, which knows more ends of lines than JSON escapes.
+        # `splitlines` also splits at characters that JSON does not escape.
         return tuple(read_line(line) for line in body.split(b"\n") if line)
 
     return Call("GET", f"{study_path(study)}/events", page, {"after": after, "limit": limit})
 
 
 def import_(study: str, dry_run: bool) -> Call[ImportReport]:
-    """Take lines in; they are sent besides."""
+    """Import lines, which are streamed as the body."""
     query = {"dry_run": "true"} if dry_run else {}
     return Call("POST", f"{study_path(study)}:import", reader(ImportReport.of), query)

@@ -1,4 +1,5 @@
-"""A study, by its name."""
+# Written by `python python/tools/sync_client.py` from ../_async/study.py.
+"""A handle for one study of the service."""
 
 from __future__ import annotations
 
@@ -8,21 +9,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import _episode_calls, _study_calls
-from ._episode import Episode
-from ._files import FileUpload, part_of
-from ._knowledge import Estimates
-from ._lines import Line, Upload
-from ._log import Event, ImportReport
-from ._names import checked
-from ._views import EpisodeView, StudyView
+from .. import _episode_calls, _study_calls
+from .._estimates import Estimates
+from .._events import Event, ImportReport
+from .._names import valid_name
+from .._uploads import FileUpload, Line, LineUpload
+from .._views import EpisodeView, StudyView
+from .episode import Episode
 
 if TYPE_CHECKING:
-    from ._client import Client
+    from .client import Client
 
 
 class Study:
-    """A study of a service: `Client.study` and `Client.create_study` give it.
+    """A study of a service, as returned by `Client.study` and `Client.create_study`.
 
     >>> study = client.study("clinic")
     >>> episode = study.open("patient-1")
@@ -31,16 +31,16 @@ class Study:
     """
 
     def __init__(self, client: Client, name: str) -> None:
-        """Of a client, by its name; nothing is sent."""
+        """Send nothing."""
         self._client = client
-        self.name = checked("a study", name)
+        self.name = valid_name("a study", name)
 
     def __repr__(self) -> str:
-        """By name."""
+        """Show the name."""
         return f"Study({self.name!r})"
 
     def read(self) -> StudyView:
-        """The study as it is.
+        """Return the study: what it was created from, and its counts of episodes.
 
         >>> client.study("clinic").read().learned
         0
@@ -48,7 +48,7 @@ class Study:
         return self._client._send(_study_calls.read(self.name))
 
     def close(self) -> StudyView:
-        """Takes no new episodes from now on; those that are open go on, and outcomes are taken.
+        """Accept no new episodes from now on. Open episodes continue, and outcomes are accepted.
 
         >>> client.study("clinic").close().closed
         True
@@ -56,10 +56,10 @@ class Study:
         return self._client._send(_study_calls.close(self.name))
 
     def open(self, episode: str | None = None) -> Episode:
-        """Opens an episode; its first decision is at `.decision`. One that is there is gone on with.
+        """Open an episode, or continue the one of this name. Its decision is at `.decision`.
 
-        Give a name of your own, if you have one: a program that was interrupted can then just run again.
-        Without one, a name is made up here, so that even then a lost answer opens no second episode.
+        Use a name from your own data, if there is one: an interrupted program can then run again. Without a name
+        the client generates one, so that a lost answer never opens a second episode.
 
         >>> client.study("clinic").open("patient-1").decision.action
         'stop'
@@ -69,7 +69,7 @@ class Study:
         return Episode(self._client, self.name, name, decision)
 
     def episode(self, name: str) -> Episode:
-        """The episode of this name; nothing is sent, and whether it is there is not looked up.
+        """Return a handle for the episode of this name. No request is sent, and the episode need not exist.
 
         >>> client.study("clinic").episode("patient-1")
         Episode('clinic', 'patient-1')
@@ -77,7 +77,7 @@ class Study:
         return Episode(self._client, self.name, name)
 
     def episodes(self, *, only_open: bool = False, page: int = 100) -> Iterator[EpisodeView]:
-        """The episodes by name, without their steps; asked for `page` at a time (up to 1000).
+        """Iterate over the episodes by name, without their steps, in pages of up to 1000.
 
         >>> study = client.study("clinic")
         >>> one, other = study.open("p1"), study.open("p2")
@@ -90,20 +90,22 @@ class Study:
         return self._client._pages(lambda after: _study_calls.episodes(self.name, only_open, after, page))
 
     def estimates(self, *, as_of: int | None = None) -> Estimates:
-        """What the study knows; or knew after the event `as_of` of its log.
+        """Return the estimates of the study, now or after the event `as_of` of its log.
 
         >>> study = client.study("clinic")
-        >>> view = study.open("p1").stop()
+        >>> episode = study.open("p1")
+        >>> view = episode.stop()
         >>> study.estimates().as_of, study.estimates(as_of=1).as_of
         (3, 1)
         """
         return self._client._send(_study_calls.estimates(self.name, as_of))
 
     def events(self, *, after: int = 0, page: int = 1000) -> Iterator[Event]:
-        """The log after the event `after`, up to its end; asked for `page` at a time (up to 10000).
+        """Iterate over the log after the event `after`, in pages of up to 10000.
 
         >>> study = client.study("clinic")
-        >>> view = study.open("p1").stop()
+        >>> episode = study.open("p1")
+        >>> view = episode.stop()
         >>> [event.kind for event in study.events(after=1)]
         ['opened', 'stopped']
         """
@@ -112,11 +114,11 @@ class Study:
             after = events[-1].seq
 
     def export_lines(self) -> Iterator[str]:
-        """The whole log, one event a line, as `emab audit` and `import_lines` take it.
+        """Iterate over the whole log, one event per line, in the format of `emab audit` and `import_lines`.
 
-        It is asked for in pages, so that a connection that breaks costs no more than one of them.
+        The log is read in pages: after a lost connection only the current page is requested again.
 
-        >>> len(list(client.study("clinic").export_lines()))
+        >>> len([line for line in client.study("clinic").export_lines()])
         1
         """
         after = 0
@@ -125,15 +127,17 @@ class Study:
             after = _study_calls.seq_of(lines[-1])
 
     def export_file(self, path: str | os.PathLike[str]) -> int:
-        """Writes the whole log into a file, which appears once it is whole; says how many events it has.
+        """Write the whole log to a file and return the number of events. The file appears once it is complete.
 
         >>> client.study("clinic").export_file(folder / "clinic.ndjson")
         1
         """
+        path = Path(path)
         count = 0
-        part = part_of(path)
+        # In the same folder, so that the replacement is atomic.
+        part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
         try:
-            with part.open("w", encoding="utf-8", newline="\n") as file:
+            with Path(part).open("w", encoding="utf-8", newline="\n") as file:
                 for line in self.export_lines():
                     file.write(line + "\n")
                     count += 1
@@ -143,11 +147,10 @@ class Study:
         return count
 
     def import_lines(self, lines: Iterable[Line], *, dry_run: bool = False) -> ImportReport:
-        """Takes past episodes in, from which the learner learns at once, or the events of an exported study.
+        """Import past episodes, which the learner learns from at once, or the events of an exported study.
 
-        A line is a dict or its JSON. What was taken before a mistake stays, and to give everything again is
-        harmless. Lines from a list are sent again where the connection breaks; those from a generator are
-        gone then.
+        A line is a dict or its JSON. Lines before a faulty one stay imported, and importing a line again has no
+        effect. After a lost connection, lines from a list are sent again; those from a generator cannot be.
 
         >>> study = client.study("clinic")
         >>> past = {"id": "p0", "actions": [0], "feedbacks": [1], "costs": [0.2], "rewards": [0, 1]}
@@ -156,10 +159,10 @@ class Study:
         >>> study.import_lines([past], dry_run=True)
         ImportReport(taken=0, repeated=1, dry_run=True, mistakes=())
         """
-        return self._client._send(_study_calls.import_(self.name, dry_run), Upload(lines))
+        return self._client._send(_study_calls.import_(self.name, dry_run), LineUpload(lines))
 
     def import_file(self, path: str | os.PathLike[str], *, dry_run: bool = False) -> ImportReport:
-        """Takes a file in, as `import_lines` does: newline-delimited JSON, never all of it in memory.
+        """Import a file of newline-delimited JSON, as `import_lines` does. The file is streamed.
 
         >>> count = client.study("clinic").export_file(folder / "clinic.ndjson")
         >>> client.study("clinic").import_file(folder / "clinic.ndjson").repeated

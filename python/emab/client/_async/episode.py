@@ -1,24 +1,24 @@
-"""An episode, by its name, for the client that is awaited."""
+"""A handle for one episode of a study."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _episode_calls as calls
-from ._decision import Decision, Replay
-from ._episode_calls import Name, Values
-from ._names import checked
-from ._steps import step_of
-from ._views import EpisodeView
+from .. import _episode_calls as calls
+from .._decision import Decision, Replay
+from .._episode_calls import Name, Values
+from .._names import valid_name
+from .._views import EpisodeView
 
 if TYPE_CHECKING:
-    from ._async_client import AsyncClient
+    from .client import AsyncClient
 
 
 class AsyncEpisode:
-    """An episode of a study: `AsyncStudy.open` and `AsyncStudy.episode` give it.
+    """An episode of a study, as returned by `AsyncStudy.open` and `AsyncStudy.episode`.
 
-    `decision` is the one that came last (by `open`, `ask` or `tell`): what is told next is about its step.
+    `decision` is the last decision that this object received (from `open`, `ask` or `tell`). The next `tell` or
+    `stop` refers to its step.
 
     >>> episode = await client.study("clinic").open("patient-1")
     >>> decision = await episode.tell("blood", "positive", reason="protocol: the first ten are tested")
@@ -28,18 +28,18 @@ class AsyncEpisode:
     """
 
     def __init__(self, client: AsyncClient, study: str, name: str, decision: Decision | None = None) -> None:
-        """Of a client, by name; nothing is sent."""
+        """Send nothing."""
         self._client = client
-        self.study = checked("a study", study)
-        self.name = checked("an episode", name)
+        self.study = valid_name("a study", study)
+        self.name = valid_name("an episode", name)
         self.decision = decision
 
     def __repr__(self) -> str:
-        """By name."""
+        """Show the names."""
         return f"AsyncEpisode({self.study!r}, {self.name!r})"
 
     async def ask(self) -> Decision:
-        """The decision of the current step; the same however often it is asked.
+        """Return the decision of the current step. Asking again returns the same decision.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> (await episode.ask()).action
@@ -51,30 +51,31 @@ class AsyncEpisode:
     async def tell(
         self, action: Name, feedback: Name, reason: str | None = None, *, step: int | None = None
     ) -> Decision:
-        """Tells what was done and seen at `step` (that of `decision`), and gives the next decision.
+        """Record the action taken and the feedback seen at `step`, and return the next decision.
 
-        Both go by name or index. What was done may differ from what was recommended; a `reason` is needed
-        then.
+        `step` defaults to that of `decision`. Actions and feedbacks go by name or index. An action other than the
+        recommended one needs a `reason`.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> (await episode.tell("blood", "positive", reason="protocol")).state
         'suspect'
         """
-        step = step_of(self.decision, step)
-        self.decision = await self._client._send(calls.tell(self.study, self.name, step, action, feedback, reason))
+        at = calls.step_of(self.decision, step)
+        self.decision = await self._client._send(calls.tell(self.study, self.name, at, action, feedback, reason))
         return self.decision
 
     async def stop(self, reason: str | None = None, *, step: int | None = None) -> EpisodeView:
-        """Ends it at `step` (that of `decision`). Where going on was recommended, a `reason` is needed.
+        """End the episode at `step` (default: that of `decision`). An override of the recommendation needs a `reason`.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> (await episode.stop()).status
         'stopped'
         """
-        return await self._client._send(calls.stop(self.study, self.name, step_of(self.decision, step), reason))
+        at = calls.step_of(self.decision, step)
+        return await self._client._send(calls.stop(self.study, self.name, at, reason))
 
     async def abandon(self, reason: str) -> EpisodeView:
-        """Gives it up where it is. Its outcome may still come; until then it counts as missing.
+        """End the episode without `stop`. It counts as missing until its outcome is given.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> (await episode.abandon("moved away")).status
@@ -85,10 +86,10 @@ class AsyncEpisode:
     async def outcome(
         self, *, costs: Values | None = None, rewards: Values | None = None, final: bool = False
     ) -> EpisodeView:
-        """Gives the outcome: the cost of every step but the last, the terminal reward of every step.
+        """Give the outcome: the cost of every step but the last, and the terminal reward of every step.
 
-        It may come in parts: None is what is not known yet. It is learned from once every value is known, or
-        once it is said to be `final`.
+        It may come in parts; None is a value that is not known yet. The learner learns from the episode once every
+        value is known, or once the outcome is `final`.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> view = await episode.stop()
@@ -98,7 +99,7 @@ class AsyncEpisode:
         return await self._client._send(calls.outcome(self.study, self.name, costs, rewards, final))
 
     async def amend(self, *, costs: Values | None = None, rewards: Values | None = None, reason: str) -> EpisodeView:
-        """Corrects an outcome: None is what stays as it was. What was learned is taken back and learned anew.
+        """Correct an outcome; None leaves a value unchanged. The learner is rebuilt from the corrected values.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> view = await episode.stop()
@@ -109,7 +110,7 @@ class AsyncEpisode:
         return await self._client._send(calls.amend(self.study, self.name, costs, rewards, reason))
 
     async def read(self) -> EpisodeView:
-        """All of it, with its steps and their decisions.
+        """Return the whole episode, with its steps and their decisions.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> len((await episode.read()).steps)
@@ -118,7 +119,7 @@ class AsyncEpisode:
         return await self._client._send(calls.read(self.study, self.name))
 
     async def replay(self, step: int) -> Replay:
-        """Makes the decision of a step again from the log, and compares.
+        """Recompute the decision of a step from the log and compare it with the recorded one.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> (await episode.replay(1)).equal

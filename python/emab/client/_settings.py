@@ -1,4 +1,4 @@
-"""How to reach the service: what both clients are made from."""
+"""Connection settings that both clients share."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from typing import Any
 import httpx
 
 from ._call import JSON, LINES, Call
-from ._retry import Body, Retries, Tries
+from ._retry import Attempts, Body, Retries
 
 Verify = bool | str | os.PathLike[str] | ssl.SSLContext
-# An import is answered once it is all taken in.
-_LONG = 600.0
+# The service answers an import once it is complete.
+_IMPORT_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """An address, a token and some patience."""
+class Settings:
+    """Address, token, timeouts and retries."""
 
     url: str
     headers: dict[str, str] = field(repr=False)
     timeout: httpx.Timeout
-    long: httpx.Timeout
+    import_timeout: httpx.Timeout
     retries: Retries | None
     verify: bool | ssl.SSLContext
 
     @classmethod
-    def to(cls, url: str, token: str | None, timeout: float, retries: Retries | None, verify: Verify) -> Link:
-        """From what people give."""
+    def of(cls, url: str, token: str | None, timeout: float, retries: Retries | None, verify: Verify) -> Settings:
+        """Validate the arguments of a client."""
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"url is {url!r}, and must begin with http:// or https://")
         token = (token if token is not None else os.environ.get("EMAB_TOKEN", "")).strip()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         connect = min(timeout, 5.0)
-        short, long = (httpx.Timeout(seconds, connect=connect) for seconds in (timeout, max(timeout, _LONG)))
-        return cls(url.rstrip("/"), headers, short, long, retries, _trust(verify))
+        short, long = (httpx.Timeout(seconds, connect=connect) for seconds in (timeout, max(timeout, _IMPORT_TIMEOUT)))
+        trust = verify if isinstance(verify, bool | ssl.SSLContext) else _authority(verify)
+        return cls(url.rstrip("/"), headers, short, long, retries, trust)
 
-    def tries(self, call: Call[Any], body: Body | None = None) -> Tries:
-        """The tries of a call."""
-        return Tries(str(call), self.url, self.retries, body)
+    def attempts(self, call: Call[Any], body: Body | None = None) -> Attempts:
+        """Return the retry policy for one call."""
+        return Attempts(str(call), self.url, self.retries, body)
 
     def request(
         self, http: httpx.Client | httpx.AsyncClient, call: Call[Any], body: Body | None = None
     ) -> httpx.Request:
-        """A call as a request, with its own body or one that is streamed."""
-        kind, timeout = (JSON, self.timeout) if body is None else (LINES, self.long)
+        """Return the HTTP request of a call, with the JSON body of the call or a streamed one."""
+        kind, timeout = (JSON, self.timeout) if body is None else (LINES, self.import_timeout)
         content: Any = call.body if body is None else body
         return http.build_request(
             call.method,
@@ -59,7 +60,5 @@ class Link:
         )
 
 
-def _trust(verify: Verify) -> bool | ssl.SSLContext:
-    if isinstance(verify, bool | ssl.SSLContext):
-        return verify
-    return ssl.create_default_context(cafile=os.fspath(verify))
+def _authority(file: str | os.PathLike[str]) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=os.fspath(file))

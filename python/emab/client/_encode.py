@@ -1,4 +1,4 @@
-"""Writing JSON: only what JSON has, and the place of what it has not."""
+"""Encoding of requests as JSON, with the place of a value that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def encode(value: Any, place: str = "") -> bytes:
-    """JSON in UTF-8. NaN, infinities and what JSON has not are a `ValueError` that names their place."""
+    """Return JSON in UTF-8; raise `ValueError`, with the place, for NaN, infinities and other types."""
     return json.dumps(_plain(value, place), ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -22,11 +22,11 @@ def _plain(value: Any, place: str) -> Any:
         return {_key(key, place): _plain(item, f"{place}/{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{place}/{i}") for i, item in enumerate(value)]
-    # Arrays and numbers of NumPy and its like.
+    # Arrays and numbers of NumPy and similar libraries.
     if hasattr(value, "tolist"):
         return _plain(value.tolist(), place)
     raise ValueError(
-        f"{place or 'the body'} is {value!r}, which JSON has not: give text, numbers, lists, dicts or None"
+        f"{place or 'the body'} is {value!r}, which JSON cannot represent: use text, numbers, lists, dicts or None"
     )
 
 
@@ -39,4 +39,4 @@ def _key(key: Any, place: str) -> str:
 def _finite(value: float, place: str) -> float:
     if math.isfinite(value):
         return value
-    raise ValueError(f"{place or 'the body'} is {value}, and must be a finite number; None is what is not known")
+    raise ValueError(f"{place or 'the body'} is {value}, and must be a finite number; use None for an unknown value")

@@ -1,4 +1,4 @@
-"""The client for programs that do something else while they wait: the same calls, awaited."""
+"""The client: connections, retries and pages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from typing import TypeVar
 import anyio
 import httpx
 
-from . import _study_calls as calls
-from ._async_study import AsyncStudy
-from ._call import Call
-from ._health_calls import ALIVE, READY
-from ._link import Link, Verify
-from ._retry import Body, Retries
-from ._study_calls import Page, Spec
-from ._views import StudyView
+from .. import _study_calls as calls
+from .._call import LIVENESS, READINESS, Call
+from .._retry import Body, Retries
+from .._settings import Settings, Verify
+from .._study_calls import Page, Spec
+from .._views import StudyView
+from .study import AsyncStudy
 
 T = TypeVar("T")
 
 
 class AsyncClient:
-    """A connection to a decision service; tasks may share it.
+    """A client of a decision service; tasks may share it.
 
-    `token` is taken from the environment variable EMAB_TOKEN where it is not given. `timeout` is how many
-    seconds to wait for an answer (the service answers within 30), `retries` for how long to go on trying.
-    `verify` is for TLS: the file of a certificate authority of your own, or an `ssl.SSLContext`.
+    `token` defaults to the environment variable EMAB_TOKEN. `timeout` is the number of seconds to wait for an
+    answer (the service answers within 30), `retries` limits the time spent on repeated requests. `verify` is
+    for TLS: the file of your own certificate authority, or an `ssl.SSLContext`.
 
     >>> async with AsyncClient(client.url, client_token) as service:
     ...     [study.name async for study in service.studies()]
@@ -42,35 +41,37 @@ class AsyncClient:
         retries: Retries | None = Retries(),  # noqa: B008  # it is frozen
         verify: Verify = True,
     ) -> None:
-        """Nothing is sent yet."""
-        self._link = Link.to(url, token, timeout, retries, verify)
-        self._http = httpx.AsyncClient(headers=self._link.headers, timeout=self._link.timeout, verify=self._link.verify)
+        """Send nothing; the first call connects."""
+        self._settings = Settings.of(url, token, timeout, retries, verify)
+        self._http = httpx.AsyncClient(
+            headers=self._settings.headers, timeout=self._settings.timeout, verify=self._settings.verify
+        )
 
     @property
     def url(self) -> str:
-        """Where the service is.
+        """The address of the service.
 
         >>> client.url.startswith("http://127.0.0.1:")
         True
         """
-        return self._link.url
+        return self._settings.url
 
     def __repr__(self) -> str:
-        """Without the token."""
+        """Show the address, without the token."""
         return f"AsyncClient({self.url!r})"
 
     async def __aenter__(self) -> AsyncClient:
-        """For `async with`."""
+        """Return itself."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it."""
+        """Close the connections."""
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections; `async with` does that, too.
+        """Close the connections, as leaving `async with` does.
 
         >>> service = AsyncClient(client.url, client_token)
         >>> await service.close()
@@ -78,23 +79,23 @@ class AsyncClient:
         await self._http.aclose()
 
     async def alive(self) -> bool:
-        """Whether the service is up; asked once, and no answer is a no.
+        """Return whether the service is up. One request is sent; without an answer the result is false.
 
         >>> await client.alive()
         True
         """
-        return await self._healthy(ALIVE)
+        return await self._healthy(LIVENESS)
 
     async def ready(self) -> bool:
-        """Whether the service is up and its store can be read; asked once, and no answer is a no.
+        """Return whether the service is up and can read its store, from one request.
 
         >>> await client.ready()
         True
         """
-        return await self._healthy(READY)
+        return await self._healthy(READINESS)
 
     def studies(self, *, page: int = 100) -> AsyncIterator[StudyView]:
-        """The studies that the token is for, by name; asked for `page` at a time (up to 1000).
+        """Iterate over the studies that the token gives access to, by name, in pages of up to 1000.
 
         >>> [study.name async for study in client.studies()]
         ['clinic']
@@ -102,7 +103,7 @@ class AsyncClient:
         return self._pages(lambda after: calls.studies(after, page))
 
     def study(self, name: str) -> AsyncStudy:
-        """The study of this name; nothing is sent, and whether it is there is not looked up.
+        """Return a handle for the study of this name. No request is sent, and the study need not exist.
 
         >>> client.study("clinic")
         AsyncStudy('clinic')
@@ -118,10 +119,10 @@ class AsyncClient:
         shadow: Sequence[str] | None = None,
         missing_at_random: bool | None = None,
     ) -> AsyncStudy:
-        """Creates a study from a problem without its `model`: a dict, or anything with `to_dict()`.
+        """Create a study from a problem without its `model`: a dict, or an object with `to_dict()`.
 
-        `learner`, `shadow` and `missing_at_random` are added to it where they are given. A study never
-        changes: the same again is harmless, another one of the same name is a `Conflict`.
+        `learner`, `shadow` and `missing_at_random` are added to the problem where given. A study never changes:
+        the same request again returns the same study, and another problem under the same name is a `Conflict`.
 
         >>> problem = {"horizon": 2, "states": 1, "actions": ["test"], "feedbacks": 2, "transition": "0"}
         >>> await client.create_study("small", problem, learner="feedbal")
@@ -130,21 +131,23 @@ class AsyncClient:
         view = await self._send(calls.create(name, spec, learner, shadow, missing_at_random))
         return AsyncStudy(self, view.name)
 
-    async def _send(self, call: Call[T], chunks: Body | None = None) -> T:
-        tries = self._link.tries(call, chunks)
+    async def _send(self, call: Call[T], body: Body | None = None) -> T:
+        """Send a call until it succeeds, is rejected, or the retries are used up."""
+        attempts = self._settings.attempts(call, body)
         while True:
             try:
-                answer = await self._http.send(self._link.request(self._http, call, chunks))
+                answer = await self._http.send(self._settings.request(self._http, call, body))
             except httpx.TransportError as error:
-                pause = tries.lost(error)
+                pause = attempts.lost(error)
             else:
-                refused = tries.answered(answer.status_code, answer.headers, answer.content)
-                if refused is None:
+                retry = attempts.answered(answer.status_code, answer.headers, answer.content)
+                if retry is None:
                     return call.read(answer.content)
-                pause = refused
+                pause = retry
             await anyio.sleep(pause)
 
     async def _pages(self, part: Callable[[str], Call[Page[T]]]) -> AsyncIterator[T]:
+        """Iterate over the items of all pages."""
         after: str | None = ""
         while after is not None:
             page = await self._send(part(after))
@@ -154,6 +157,6 @@ class AsyncClient:
 
     async def _healthy(self, call: Call[None]) -> bool:
         try:
-            return (await self._http.send(self._link.request(self._http, call))).is_success
+            return (await self._http.send(self._settings.request(self._http, call))).is_success
         except httpx.TransportError:
             return False
