@@ -1,29 +1,32 @@
-"""Episodic multi-armed bandits: problems, FeedBAL and its rivals, the oracle, and an engine for many runs.
+"""Episodic multi-armed bandits: problems, FeedBAL and comparison algorithms, the oracle, and a simulation engine.
 
 >>> import emab
 >>> result = emab.run("resource", ["feedbal", emab.UCB1V()], runs=20, episodes=1000, seed=1)
 >>> round(emab.solve("resource").benchmark.value, 6)
 1.605674
 
-- :func:`load` and :func:`problem`: a problem by name, from a file, or written in Python.
-- :func:`run`, :func:`sweep`, :func:`solve`, :func:`bounds`: what the command line does, with the same numbers.
-- :class:`FeedBAL` and the others (:mod:`emab.learners`): learners for one's own loop.
-- :mod:`emab.gym`, :mod:`emab.ray`, :mod:`emab.futures`, :mod:`emab.client`, :mod:`emab.plot`: see each.
+- :func:`load` and :func:`problem`: a problem by name, from a file, or defined in Python.
+- :func:`run`, :func:`sweep`, :func:`solve`, :func:`bounds`: the commands of the same names, with the same numbers.
+- :class:`FeedBAL` and the other learners (:mod:`emab.learners`), also for use in your own loop.
+- :mod:`emab.plot`: plots. :mod:`emab.gym`: Gymnasium environments. :mod:`emab.client`: client of the decision service.
+- :mod:`emab.futures`, :mod:`emab.ray`: runs on executors and on a Ray cluster.
 """
 
-from emab._build import problem, spec
 from emab._emab import Episode, Estimate, Learner, Problem, ProblemError, Spec, __version__
-from emab._learner import LearnerLike, OwnLearner, load_learner
+from emab._learner import LearnerLike, OwnLearner, UserLearner, load_learner
 from emab._problem import ProblemLike, load
+from emab._problem_builder import problem, spec
 from emab._result import Curve, Result
-from emab._run import SoundnessWarning, run
-from emab._simulate import Simulator, simulate
+from emab._run import run
+from emab._simulator import Simulator, simulate
 from emab._solve import Bound, Bounds, Policy, Solution, bounds, solve
 from emab._sweep import SweepCell, SweepLike, SweepResult, sweep
+from emab._warnings import AssumptionWarning, SoundnessWarning
 from emab.learners import *  # noqa: F403
 from emab.learners import __all__ as _learners
 
 __all__ = [
+    "AssumptionWarning",
     "Bound",
     "Bounds",
     "Curve",
@@ -44,6 +47,7 @@ __all__ = [
     "SweepCell",
     "SweepLike",
     "SweepResult",
+    "UserLearner",
     "__version__",
     "bounds",
     "load",

@@ -1,4 +1,4 @@
-"""The command ``emab``, as the wheel brings it."""
+"""The command ``emab`` of the wheel."""
 
 import signal
 import sys
@@ -8,6 +8,6 @@ from emab._emab import command
 
 def main() -> None:
     """Run the command with the arguments of this process."""
-    # The command catches Ctrl-C itself, to leave a checkpoint; Python's own handler would wait for it to end.
+    # The command handles Ctrl-C itself and writes a checkpoint. Python's handler would run only after the command.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(command(["emab", *sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""The native part of the package; what people use is in `emab`."""
+"""The native module; the public API is in `emab`."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -9,7 +9,9 @@ import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
 __version__: str
+NORMAL_975: float
 __all__ = [
+    "NORMAL_975",
     "EnvCore",
     "Episode",
     "Estimate",
@@ -23,9 +25,13 @@ __all__ = [
     "__version__",
     "bounds",
     "builtin",
-    "catalogue",
     "command",
+    "format_conditions",
+    "format_interval",
+    "format_number",
+    "regret_cells",
     "solve",
+    "text_table",
 ]
 
 class ProblemError(ValueError): ...
@@ -224,7 +230,11 @@ class Sweep:
     def parquet(self, cells: Sequence[str]) -> bytes: ...
 
 def solve(problem: Problem) -> str: ...
-def bounds(problem: Problem, learner: str, episodes: int) -> str: ...
+def bounds(problem: Problem, learner: str, episodes: int) -> tuple[str, tuple[list[str], list[list[str]]]]: ...
+def format_conditions(conditions: str) -> str: ...
+def format_interval(mean: float, stderr: float) -> str: ...
+def format_number(value: float) -> str: ...
+def regret_cells(document: str) -> tuple[list[str], list[list[str]]]: ...
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str: ...
 def builtin() -> list[tuple[str, str]]: ...
-def catalogue() -> str: ...
 def command(arguments: Sequence[str]) -> int: ...

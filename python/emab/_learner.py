@@ -1,4 +1,4 @@
-"""Learners in files and pickles, and what can stand for a learner in a call."""
+"""Learner arguments, user-defined learners, and saved learners."""
 
 from __future__ import annotations
 
@@ -19,27 +19,32 @@ L = TypeVar("L", bound=Learner)
 
 
 @runtime_checkable
-class OwnLearner(Protocol):
-    """A learner written in Python: anything with these two methods.
+class UserLearner(Protocol):
+    """A user-defined learner: an object with these two methods.
 
-    ``choose`` returns the number of an action (``spec.stop`` is stop) or its name; ``learn`` is called once the
-    episode is over and shows what it revealed.
+    ``choose`` returns the number of an action (``spec.stop`` is stop) or its name. ``learn`` takes a finished episode.
     """
 
     def choose(self, step: int, state: int) -> int | str:
-        """Choose the action to take."""
+        """Return the action to take."""
 
     def learn(self, episode: Episode) -> None:
-        """Take in what an episode revealed."""
+        """Learn from a finished episode."""
 
 
-LearnerLike: TypeAlias = "str | Learner | Callable[..., OwnLearner]"
-"""What :func:`emab.run` takes for a learner: a line such as ``"feedbal:sigma2=0.2"``, a :class:`Learner` (its setting
-counts, not what it has learned), or a class or function that makes a learner of your own."""
+LearnerLike: TypeAlias = "str | Learner | Callable[..., UserLearner]"
+"""A learner argument of :func:`emab.run`: a text such as ``"feedbal:sigma2=0.2"``, a :class:`Learner` (its parameters
+are used, not what it has learned), or a class or function that creates a user-defined learner."""
+
+OwnLearner = UserLearner
+"""The former name of :class:`UserLearner`."""
+
+EngineLearner: TypeAlias = "str | tuple[str, Callable[..., UserLearner]]"
+"""A learner argument of the engine: a text, or a label and a factory."""
 
 
 def load_learner(path: str | PathLike[str]) -> Learner:
-    """Read a learner that :meth:`Learner.save` wrote, as it was: it learns the same episodes again.
+    """Read a learner that :meth:`Learner.save` wrote, by a replay of its episodes. It is identical to the saved one.
 
     >>> import tempfile, pathlib
     >>> learner = emab.FeedBAL(emab.load("resource").spec)
@@ -54,7 +59,7 @@ def load_learner(path: str | PathLike[str]) -> Learner:
 
 
 def _class_of(data: bytes) -> type[Learner]:
-    """The class of the learner in a file; the base class where the file is none: reading it will say why."""
+    """Return the class of the learner in a file; the base class for an invalid file, which then fails to load."""
     from emab import learners
 
     try:
@@ -65,20 +70,20 @@ def _class_of(data: bytes) -> type[Learner]:
     return learners.BY_NAME.get(name, Learner)
 
 
-def _trained(cls: type[L], data: bytes, place: str = "learner") -> L:
-    """Make a learner anew from its past."""
-    return Learner.__new__(cls, place, trained=data)
+def _trained(cls: type[L], data: bytes, file: str = "learner") -> L:
+    """Restore a saved learner."""
+    return Learner.__new__(cls, file, trained=data)
 
 
 def _setting(cls: type[L], text: str) -> L:
-    """Make a setting anew."""
+    """Restore a learner without a problem."""
     return Learner.__new__(cls, text)
 
 
-def line(name: str, settings: dict[str, float | int | str | bool | None]) -> str:
-    """A learner as on the command line."""
+def learner_text(name: str, parameters: dict[str, float | int | str | bool | None]) -> str:
+    """Return a learner as on the command line."""
     words = []
-    for key, value in settings.items():
+    for key, value in parameters.items():
         if value is None:
             continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -88,15 +93,15 @@ def line(name: str, settings: dict[str, float | int | str | bool | None]) -> str
     return f"{name}:{','.join(words)}" if words else name
 
 
-class _Factory:
-    """Makes a learner of somebody's own before every run; pickles if what it calls does."""
+class _LearnerFactory:
+    """Creates a user-defined learner before every run. It can be pickled if the function it calls can."""
 
-    def __init__(self, make: Callable[..., OwnLearner]) -> None:
-        self.make = make
-        self.rng = _rng_of(make)
+    def __init__(self, create: Callable[..., UserLearner]) -> None:
+        self.create = create
+        self.rng = _rng_of(create)
 
-    def __call__(self, spec: Spec, seed: tuple[int, int]) -> OwnLearner:
-        learner = self.make(spec, **{self.rng: np.random.default_rng(seed)}) if self.rng else self.make(spec)
+    def __call__(self, spec: Spec, seed: tuple[int, int]) -> UserLearner:
+        learner = self.create(spec, **{self.rng: np.random.default_rng(seed)}) if self.rng else self.create(spec)
         for method in ("choose", "learn"):
             if not callable(getattr(learner, method, None)):
                 raise TypeError(
@@ -106,7 +111,7 @@ class _Factory:
 
 
 def _rng_of(make: Callable[..., Any]) -> str | None:
-    """The parameter of a factory that takes a generator of random numbers: `rng`, or a second one without a default."""
+    """Return the parameter that takes a random generator: `rng`, or a second one without a default."""
     try:
         parameters = inspect.signature(make).parameters
     except (TypeError, ValueError):
@@ -119,7 +124,7 @@ def _rng_of(make: Callable[..., Any]) -> str | None:
 
 
 def _label(make: Callable[..., Any], taken: set[str]) -> str:
-    """What a learner of one's own is called: its `label` or its name, and a number if there is another of it."""
+    """Return the label of a user-defined learner: its `label` or its name, with a number if that is taken."""
     inner = make
     while isinstance(inner, partial):
         inner = inner.func
@@ -128,32 +133,31 @@ def _label(make: Callable[..., Any], taken: set[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def asked(learners: LearnerLike | Iterable[LearnerLike]) -> list[str | tuple[str, Callable[..., OwnLearner]]]:
-    """What the engine is asked to play; learners of one's own each under a label of its own."""
-    lines_and_makers = [line_or_maker(learner) for learner in listed(learners)]
-    if not lines_and_makers:
+def engine_learners(learners: LearnerLike | Iterable[LearnerLike]) -> list[EngineLearner]:
+    """Return the learners as the engine takes them; user-defined ones with a unique label."""
+    given = text_or_factories(learners)
+    if not given:
         raise ValueError("there must be at least one learner")
-    taken = {learner for learner in lines_and_makers if isinstance(learner, str)}
-    all_asked: list[str | tuple[str, Callable[..., OwnLearner]]] = []
-    for learner in lines_and_makers:
+    taken = {learner for learner in given if isinstance(learner, str)}
+    labelled: list[EngineLearner] = []
+    for learner in given:
         if isinstance(learner, str):
-            all_asked.append(learner)
+            labelled.append(learner)
         else:
             label = _label(learner, taken)
             taken.add(label)
-            all_asked.append((label, _Factory(learner)))
-    return all_asked
+            labelled.append((label, _LearnerFactory(learner)))
+    return labelled
 
 
-def listed(learners: LearnerLike | Iterable[LearnerLike]) -> Iterable[LearnerLike]:
-    """Learners as a list, where one may stand alone."""
+def text_or_factories(learners: LearnerLike | Iterable[LearnerLike]) -> list[str | Callable[..., UserLearner]]:
+    """Return one or several learner arguments as a list: built-in learners as text, others as a factory."""
     if isinstance(learners, Iterable) and not isinstance(learners, (str, Learner)) and not callable(learners):
-        return learners
-    return [cast("LearnerLike", learners)]
+        return [_text_or_factory(learner) for learner in learners]
+    return [_text_or_factory(cast("LearnerLike", learners))]
 
 
-def line_or_maker(learner: LearnerLike) -> str | Callable[..., OwnLearner]:
-    """A built-in learner by its line, or what makes one of one's own."""
+def _text_or_factory(learner: LearnerLike) -> str | Callable[..., UserLearner]:
     if isinstance(learner, str):
         return learner
     if isinstance(learner, Learner) and not _overrides(type(learner)):
@@ -162,14 +166,14 @@ def line_or_maker(learner: LearnerLike) -> str | Callable[..., OwnLearner]:
         return learner().text  # type: ignore[call-arg]
     if callable(learner):
         return learner
-    if isinstance(learner, OwnLearner):
+    if isinstance(learner, UserLearner):
         raise TypeError(
             f"{type(learner).__name__} is one learner, and every run needs a new one: "
-            "give the class, or a function of the spec that makes one"
+            "pass the class, or a function of the spec that creates one"
         )
-    raise TypeError(f"a learner is a line, a Learner, or a class of your own, got {learner!r}")
+    raise TypeError(f"a learner is a text, a Learner, or a class with `choose` and `learn`, got {learner!r}")
 
 
 def _overrides(cls: type[Learner]) -> bool:
-    """Whether a class changes what a built-in learner does: the engine must call it, then."""
+    """Return whether a class overrides a built-in learner, so that the engine must call it."""
     return cls.choose is not Learner.choose or cls.learn is not Learner.learn

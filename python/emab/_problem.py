@@ -1,4 +1,4 @@
-"""Where problems come from: a name, a file, a dictionary, or Python code."""
+"""Loading of problems."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from emab._emab import Problem
 
 ProblemLike: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Problem"
-"""What stands for a problem in a call: a name, a path, a dictionary with the fields of a problem file, or a problem."""
+"""A problem argument: a name, a path, a dictionary with the fields of a problem file, or a problem."""
 
 
 def load(problem: ProblemLike) -> Problem:
-    """Return the problem of this name, at this path, or of this dictionary.
+    """Return a built-in problem by name, a problem from a file, or one from a dictionary.
 
     >>> emab.load("treatment").spec.actions
     ['surveillance', 'surgery', 'chemotherapy', 'radiotherapy']
@@ -30,7 +30,7 @@ def load(problem: ProblemLike) -> Problem:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON has them."""
+    """Convert NumPy numbers and arrays."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a problem is made of numbers, texts, lists and dictionaries, got {value!r}")

@@ -1,4 +1,4 @@
-"""How far long work is: a bar in terminals and notebooks, silence elsewhere."""
+"""Progress of long work: a bar in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Watch = Callable[[int, int], None]
-"""Called with what is done and what is to do, in episodes."""
+Progress = Callable[[int, int], None]
+"""Called with the number of episodes done and in total."""
 
 
-def _somebody_looks() -> bool:
-    """Whether there is a terminal or a notebook."""
+def _is_interactive() -> bool:
+    """Return whether there is a terminal or a notebook."""
     if sys.stderr is not None and sys.stderr.isatty():
         return True
     if "IPython" not in sys.modules:
@@ -24,29 +24,29 @@ def _somebody_looks() -> bool:
 
 
 @contextmanager
-def watched(progress: bool | Watch | None, what: str) -> Iterator[Watch | None]:
-    """Something to tell how far it is.
+def progress_bar(progress: bool | Progress | None, description: str) -> Iterator[Progress | None]:
+    """Return the function to report progress to, or None.
 
-    ``None`` shows a bar if somebody looks and it takes more than a moment; a function is told instead of a bar.
+    ``None`` shows a bar in a terminal or notebook if the work takes more than a moment. A function replaces the bar.
     """
     if callable(progress):
         yield progress
         return
-    if progress is False or (progress is None and not _somebody_looks()):
+    if progress is False or (progress is None and not _is_interactive()):
         yield None
         return
     with warnings.catch_warnings():
-        # Without ipywidgets a notebook has a bar of text, and need not be told.
+        # Without ipywidgets tqdm warns and falls back to text, which is good enough.
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
 
-    bar = tqdm(desc=what, unit=" episodes", unit_scale=True, leave=False, delay=0.3)
+    bar = tqdm(desc=description, unit=" episodes", unit_scale=True, leave=False, delay=0.3)
 
-    def tell(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         bar.total = total
         bar.update(done - bar.n)
 
     try:
-        yield tell
+        yield report
     finally:
         bar.close()

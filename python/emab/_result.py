@@ -1,4 +1,4 @@
-"""Results of many runs: arrays, data frames, tables for people, and folders."""
+"""Results of runs: arrays, data frames, tables and result folders."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from emab._emab import Problem
-from emab._extra import need
-from emab._show import NORMAL_95, confidence, decimals, fixed, html_table, number, text_table
+from emab._emab import (
+    NORMAL_975,
+    Problem,
+    format_conditions,
+    format_interval,
+    format_number,
+    regret_cells,
+    text_table,
+)
+from emab._optional import require
+from emab._tables import Cells, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,13 +31,13 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-_NUMBERS = ("regret", "stderr", "gain", "gain_stderr", "regret_optimal")
-"""The columns of numbers in ``curve.csv``, in their order."""
+_COLUMNS = ("regret", "stderr", "gain", "gain_stderr", "regret_optimal")
+"""The numeric columns of ``curve.csv``, in order."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Curve:
-    """How one learner fared: cumulative regret and gain at each recorded episode, averaged over the runs.
+    """The result of one learner: cumulative regret and gain at each checkpoint, averaged over the runs.
 
     >>> curve = emab.run("parity", runs=20, episodes=100).curve("feedbal")
     >>> curve
@@ -47,25 +55,25 @@ class Curve:
     gain: Array
     gain_stderr: Array
     regret_optimal: Array
-    """Regret against the optimal policy, with the same error; NaN where that is not known."""
+    """Regret against the optimal policy, with the same standard error; NaN if unknown."""
     causes: dict[str, float]
-    """Where the regret at the last episode came from: ``early_stop``, ``late_stop``, ``wrong_action``."""
+    """The final regret by cause: ``early_stop``, ``late_stop``, ``wrong_action``."""
     steps: int
     seconds: float
 
     @property
     def lower(self) -> Array:
         """The lower end of the 95 % interval of the regret."""
-        return self.regret - NORMAL_95 * self.stderr
+        return self.regret - NORMAL_975 * self.stderr
 
     @property
     def upper(self) -> Array:
         """The upper end of the 95 % interval of the regret."""
-        return self.regret + NORMAL_95 * self.stderr
+        return self.regret + NORMAL_975 * self.stderr
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> Curve:
-        """Read one learner of a result document."""
+        """Read one learner from a result document."""
         points = document["curve"]
 
         def column(name: str) -> Array:
@@ -88,37 +96,37 @@ class Curve:
         )
 
     def has_regret(self) -> bool:
-        """Whether regret is known; on a simulator of one's own there is only the gain."""
+        """Return whether regret is known. On a simulator only the gain is."""
         return not bool(np.isnan(self.regret).all())
 
     def _main(self) -> tuple[str, Array, Array]:
-        """What matters most, with its standard error: the regret or, where that is not known, the gain."""
+        """Return name, mean and standard error of the main quantity: the regret or, if unknown, the gain."""
         return ("regret", self.regret, self.stderr) if self.has_regret() else ("gain", self.gain, self.gain_stderr)
 
     def __repr__(self) -> str:
-        """Say how it ended."""
-        what, mean, stderr = self._main()
-        ended = confidence(float(mean[-1]), float(stderr[-1]))
-        return f"Curve({self.label!r}, {what} {ended} at episode {self.episode[-1]})"
+        """Show the final value."""
+        name, mean, stderr = self._main()
+        end = format_interval(float(mean[-1]), float(stderr[-1]))
+        return f"Curve({self.label!r}, {name} {end} at episode {self.episode[-1]})"
 
     def _repr_html_(self) -> str:
-        """Show it in a notebook, at a few episodes."""
-        what, mean, stderr = self._main()
+        """Show some checkpoints in a notebook."""
+        name, mean, stderr = self._main()
         shown = np.unique(np.linspace(0, len(self.episode) - 1, 8).round().astype(int))
         rows = [
             [
-                number(float(self.episode[i])),
-                confidence(float(mean[i]), float(stderr[i])),
-                number(float(self.gain[i] / self.episode[i])),
+                format_number(float(self.episode[i])),
+                format_interval(float(mean[i]), float(stderr[i])),
+                format_number(float(self.gain[i] / self.episode[i])),
             ]
             for i in shown
         ]
-        return html_table(["episode", f"{what} (95 %)", "gain/episode"], rows, title=self.label)
+        return html_table(["episode", f"{name} (95 %)", "gain/episode"], rows, title=self.label)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Result:
-    """What all learners did on one problem.
+    """The results of all learners on one problem.
 
     >>> result = emab.run("parity", ["feedbal", "random"], runs=20, episodes=1000)
     >>> result
@@ -136,28 +144,28 @@ class Result:
     runs: int
     episodes: int
     conditions: str
-    """What it was played under, as ``emab run --condition`` takes it; empty where there was nothing."""
+    """The conditions of the runs, as ``emab run --condition`` takes them; may be empty."""
     benchmark_value: float | None
-    """What the benchmark earns in an episode; not known on a simulator of one's own."""
+    """The expected gain of the benchmark per episode; None on a simulator."""
     benchmark_stderr: float | None
-    """Its standard error; 0 where the value was computed."""
+    """Its standard error; 0 if the value is exact."""
     optimal_value: float | None
     curves: list[Curve]
     text: str = field(repr=False)
-    """The document that ``emab run --json`` prints."""
+    """The document of ``emab run --json``."""
     problem_file: Problem | None = field(default=None, repr=False)
-    """The problem itself, where it is known."""
+    """The problem, if known."""
 
     @classmethod
     def parse(cls, text: str, problem: Problem | None = None) -> Result:
-        """Read the document that ``emab run --json`` prints; ``problem`` is what it is about, where that is known."""
+        """Read the document of ``emab run --json``; ``problem`` is its problem, if known."""
         document = json.loads(text)
         return cls(
             problem=document["problem"],
             seed=document["seed"],
             runs=document["runs"],
             episodes=document["episodes"],
-            conditions=_words(document.get("conditions", {})),
+            conditions=format_conditions(json.dumps(document.get("conditions", {}))),
             benchmark_value=document["benchmark_value"],
             benchmark_stderr=document["benchmark_stderr"],
             optimal_value=document["optimal_value"],
@@ -168,7 +176,7 @@ class Result:
 
     @classmethod
     def read(cls, folder: str | PathLike[str]) -> Result:
-        """Read what :meth:`save` or ``emab run --out`` left in a folder."""
+        """Read a result folder, written by :meth:`save` or ``emab run --out``."""
         problem = Path(folder) / "problem.json"
         found = None
         if problem.exists():
@@ -176,9 +184,9 @@ class Result:
         return cls.parse((Path(folder) / "run.json").read_text(encoding="utf-8"), found)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the files of ``emab run --out`` into a folder: ``emab plot`` draws it, and :meth:`read` reads it.
+        """Write a result folder as ``emab run --out`` does, for :meth:`read` and ``emab plot``.
 
-        These are ``run.json``, ``curve.csv`` and, where the problem is known, ``problem.json``.
+        It contains ``run.json``, ``curve.csv`` and, if the problem is known, ``problem.json``.
 
         >>> import tempfile
         >>> result = emab.run("parity", runs=20, episodes=100)
@@ -193,21 +201,21 @@ class Result:
         if self.problem_file is not None:
             files["problem.json"] = self.problem_file.to_json()
         else:
-            # That of another result must not pass for this one's.
+            # A file of an earlier result would be wrong here.
             (path / "problem.json").unlink(missing_ok=True)
         for name, content in files.items():
-            # The same bytes on every system.
+            # Bytes, so that line ends are the same on every system.
             (path / name).write_bytes(content.encode())
 
     @property
     def labels(self) -> list[str]:
-        """What the learners are called."""
+        """The labels of the learners."""
         return [curve.label for curve in self.curves]
 
     def curve(self, label: str) -> Curve:
-        """Return the curve of a learner, by what it was asked for as, or by its name where that is enough."""
-        for called in ("label", "learner"):
-            found = [curve for curve in self.curves if getattr(curve, called) == label]
+        """Return the curve of a learner by its label, or by its name if that is unique."""
+        for attribute in ("label", "learner"):
+            found = [curve for curve in self.curves if getattr(curve, attribute) == label]
             if len(found) == 1:
                 return found[0]
             if found:
@@ -215,59 +223,59 @@ class Result:
         raise KeyError(f"there is no learner `{label}`; there are {', '.join(self.labels)}")
 
     def _columns(self) -> dict[str, Any]:
-        """The columns of the long table: those of ``curve.csv``, and the band."""
+        """Return the columns of ``curve.csv``, and the interval."""
         labels = [curve.label for curve in self.curves for _ in curve.episode]
         columns: dict[str, Any] = {"learner": labels}
-        for name in ("episode", *_NUMBERS, "lower", "upper"):
+        for name in ("episode", *_COLUMNS, "lower", "upper"):
             columns[name] = np.concatenate([getattr(curve, name) for curve in self.curves])
         if self.conditions:
             columns["conditions"] = [self.conditions] * len(labels)
         return columns
 
     def _csv(self) -> str:
-        """The very bytes of the command's ``curve.csv``."""
-        under = f',"{self.conditions}"' if self.conditions else ""
-        lines = ["learner,episode," + ",".join(_NUMBERS) + (",conditions" if under else "")]
+        """Return ``curve.csv``, byte-identical to that of the command."""
+        conditions = f',"{self.conditions}"' if self.conditions else ""
+        lines = ["learner,episode," + ",".join(_COLUMNS) + (",conditions" if conditions else "")]
         for curve in self.curves:
             label = '"' + curve.label.replace('"', '""') + '"'
-            numbers = zip(*(getattr(curve, name) for name in _NUMBERS), strict=True)
+            numbers = zip(*(getattr(curve, name) for name in _COLUMNS), strict=True)
             for episode, row in zip(curve.episode, numbers, strict=True):
-                lines.append(f"{label},{episode}," + ",".join(_plain(value) for value in row) + under)
+                lines.append(f"{label},{episode}," + ",".join(_plain(value) for value in row) + conditions)
         return "\n".join(lines) + "\n"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a long table: the rows of ``curve.csv``, and ``lower`` and ``upper``, the band of 95 %.
+        """Return a long table: the rows of ``curve.csv``, with the 95 % interval in ``lower`` and ``upper``.
 
         >>> emab.run("parity", runs=2, episodes=10).to_pandas().columns.tolist()[:4]
         ['learner', 'episode', 'regret', 'stderr']
         """
-        frame: pd.DataFrame = need("pandas", "pandas").DataFrame(self._columns())
+        frame: pd.DataFrame = require("pandas", "pandas").DataFrame(self._columns())
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the same table as :meth:`to_pandas`; what is not known is null.
+        """Return the same table as :meth:`to_pandas`; unknown values are null.
 
         >>> emab.run("parity", runs=2, episodes=10).to_polars().schema["episode"]
         Int64
         """
-        frame: pl.DataFrame = need("polars", "polars").DataFrame(self._columns(), nan_to_null=True)
+        frame: pl.DataFrame = require("polars", "polars").DataFrame(self._columns(), nan_to_null=True)
         return frame
 
     def to_arrow(self) -> pa.Table:
-        """Return the same table as :meth:`to_pandas`; what is not known is null.
+        """Return the same table as :meth:`to_pandas`; unknown values are null.
 
         >>> emab.run("parity", runs=2, episodes=10).to_arrow().schema.field("regret").type
         DataType(double)
         """
-        arrow = need("pyarrow", "arrow")
-        # `from_pandas` is Arrow's word for taking NaN as null.
+        arrow = require("pyarrow", "arrow")
+        # `from_pandas` makes NaN null.
         table: pa.Table = arrow.table({k: arrow.array(v, from_pandas=True) for k, v in self._columns().items()})
         return table
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the regret of all learners with 95 % bands; see :func:`emab.plot.regret`.
+        """Plot the regret of all learners with 95 % bands; see :func:`emab.plot.regret`.
 
-        On a simulator of one's own, where there is no regret, the gain; see :func:`emab.plot.gain`.
+        Without regret, on a simulator, plot the gain; see :func:`emab.plot.gain`.
         """
         from emab import plot
 
@@ -275,62 +283,39 @@ class Result:
         return draw(self, ax, **options)
 
     def _heading(self) -> str:
-        """What was run, as the command says it."""
+        """Return the heading that the command prints."""
         text = f"{self.problem}: {self.runs} runs of {self.episodes} episodes, seed {self.seed}"
         if self.benchmark_value is None:
             return text
-        value = number(self.benchmark_value)
+        value = format_number(self.benchmark_value)
         if self.benchmark_stderr:
-            value = confidence(self.benchmark_value, self.benchmark_stderr)
+            value = format_interval(self.benchmark_value, self.benchmark_stderr)
         text += f"; the benchmark earns {value} an episode"
-        if self._optimum_is_another() and self.optimal_value is not None:
-            text += f", the optimal policy {number(self.optimal_value)}: regret may be negative"
+        if self._optimum_differs() and self.optimal_value is not None:
+            text += f", the optimal policy {format_number(self.optimal_value)}: regret may be negative"
         return text
 
-    def _optimum_is_another(self) -> bool:
-        """Whether regret against the optimal policy is another number."""
+    def _optimum_differs(self) -> bool:
+        """Return whether regret against the optimal policy differs from that against the benchmark."""
         pairs = ((curve.regret_optimal[-1], curve.regret[-1]) for curve in self.curves)
         return any(not np.isnan(optimal) and optimal != regret for optimal, regret in pairs)
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """The header and the rows of the command's table; where regret is not known, the gain alone."""
-        two = self._optimum_is_another()
-
-        def shown(mean: float, stderr: float) -> str:
-            if np.isnan(mean):
-                return ""
-            return confidence(mean, stderr) if self.runs > 1 else f"{number(mean)} (one run)"
-
-        if self.benchmark_value is None:
-            ends = [(c, float(c.gain[-1]), float(c.gain_stderr[-1])) for c in self.curves]
-            rows = [[c.label, shown(gain, stderr), number(gain / c.episode[-1])] for c, gain, stderr in ends]
-            return ["learner", "gain (95 %)", "gain/episode"], rows
+    def _cells(self) -> Cells:
+        """Return the table that the command prints; without regret, the gain only."""
+        if self.benchmark_value is not None:
+            return regret_cells(self.text)
         rows = []
         for curve in self.curves:
-            stderr = float(curve.stderr[-1])
-            places = decimals(stderr)
-            row = [curve.label, shown(float(curve.regret[-1]), stderr)]
-            if two:
-                row.append(shown(float(curve.regret_optimal[-1]), stderr))
-            for cause in ("early_stop", "late_stop", "wrong_action"):
-                share = curve.causes[cause]
-                row.append(number(share) if places is None else fixed(share, places))
-            rows.append([*row, number(float(curve.gain[-1] / curve.episode[-1]))])
-        against = ["vs optimum"] if two else []
-        return [
-            "learner",
-            "regret (95 %)",
-            *against,
-            "by early stop",
-            "late stop",
-            "wrong action",
-            "gain/episode",
-        ], rows
+            gain, stderr = float(curve.gain[-1]), float(curve.gain_stderr[-1])
+            total = format_interval(gain, stderr) if self.runs > 1 else f"{format_number(gain)} (one run)"
+            each = format_number(gain / curve.episode[-1])
+            rows.append([curve.label, *(["", ""] if np.isnan(gain) else [total, each])])
+        return ["learner", "gain (95 %)", "gain/episode"], rows
 
     def __repr__(self) -> str:
-        """Say how everybody ended, as the command does."""
-        under = f"conditions: {self.conditions}\n" if self.conditions else ""
-        return f"{self._heading()}\n{under}{text_table(*self._cells())}"
+        """Show the table that the command prints."""
+        conditions = f"conditions: {self.conditions}\n" if self.conditions else ""
+        return f"{self._heading()}\n{conditions}{text_table(*self._cells())}"
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
@@ -340,21 +325,5 @@ class Result:
 
 
 def _plain(value: float) -> str:
-    """A number as the command writes it to CSV: the shortest that reads back, never with an exponent."""
+    """Return a number as the command writes it to CSV: the shortest exact one, without an exponent."""
     return "" if np.isnan(value) else np.format_float_positional(value, trim="-")
-
-
-def _words(conditions: dict[str, Any]) -> str:
-    """Conditions in the words of the command line."""
-    words = []
-    for name, told in conditions.items():
-        if name == "drift":
-            for drift in told:
-                when = drift["at"] if "at" in drift else f"{drift['from']}-{drift['until']}"
-                words.append(f"drift={drift['parameter']}:{_plain(drift['to'])}@{when}")
-        elif isinstance(told, dict):
-            kind, value = told.values()
-            words.append(f"{name}={kind}:{_plain(value)}")
-        else:
-            words.append(f"{name}={_plain(told)}")
-    return " ".join(words)

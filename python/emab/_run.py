@@ -1,4 +1,4 @@
-"""Many runs of learners on a problem."""
+"""Runs of learners on a problem."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from emab._emab import Experiment, Problem
-from emab._learner import LearnerLike, asked
+from emab._learner import LearnerLike, engine_learners
 from emab._problem import ProblemLike, load
-from emab._progress import Watch, watched
+from emab._progress import Progress, progress_bar
 from emab._result import Result
-from emab._simulate import MakeSimulator, is_simulator, simulate
-
-
-class SoundnessWarning(UserWarning):
-    """A learner's confidence does not cover what its problem varies by, or rests on what nobody said."""
+from emab._simulator import MakeSimulator, is_simulator, simulate
+from emab._warnings import category
 
 
 def run(
@@ -28,13 +25,16 @@ def run(
     checkpoints: Sequence[int] | None = None,
     conditions: Sequence[str] = (),
     threads: int = 0,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> Result:
-    """Run learners on a problem and return their regret, with its error.
+    """Run learners on a problem and return their regret, with its standard error.
 
-    The same seed gives the same numbers as ``emab run``, bit for bit, on any machine and any number of threads (0: one
-    a processor). Ctrl-C stops it within a moment, and other Python threads go on meanwhile. ``conditions`` are those of
-    ``emab run --condition``, such as ``["delay=20"]``. A class of simulators of your own is played by :func:`simulate`.
+    The same seed gives the same numbers as ``emab run``, bit for bit, on any machine and with any number of threads
+    (0: one per processor). Ctrl-C stops the work, and other Python threads continue meanwhile. ``conditions`` are those
+    of ``emab run --condition``, such as ``["delay=20"]``. A simulator class is run by :func:`simulate`.
+
+    Warns with :class:`SoundnessWarning` if a guarantee of a learner does not hold on the problem, and with
+    :class:`AssumptionWarning` if a parameter is not set and its default is assumed.
 
     >>> result = emab.run("resource", ["feedbal", emab.UCB1V()], runs=20, episodes=1000)
     >>> result.curve("feedbal").regret[-1] < result.curve("ucb1v").regret[-1]
@@ -42,7 +42,7 @@ def run(
     """
     if callable(problem) or is_simulator(problem):
         if conditions:
-            raise ValueError("`conditions` are for problems: a simulator of your own makes its own")
+            raise ValueError("`conditions` apply to problems only: a simulator implements its own")
         return simulate(
             cast(MakeSimulator, problem),
             learners,
@@ -52,43 +52,35 @@ def run(
             checkpoints=checkpoints,
             progress=progress,
         )
-    experiment = prepare(
-        problem,
-        learners,
-        runs=runs,
-        episodes=episodes,
-        seed=seed,
-        checkpoints=checkpoints,
-        conditions=conditions,
-    )
-    with watched(progress, "running") as watch:
-        experiment.run(threads, watch)
-    return Result.parse(experiment.document(), played(problem, conditions))
+    found = with_conditions(problem, conditions)
+    experiment = prepare(found, learners, runs=runs, episodes=episodes, seed=seed, checkpoints=checkpoints)
+    with progress_bar(progress, "running") as report:
+        experiment.run(threads, report)
+    return Result.parse(experiment.document(), found)
 
 
-def played(problem: ProblemLike, conditions: Sequence[str]) -> Problem:
-    """The problem under these conditions."""
+def with_conditions(problem: ProblemLike, conditions: Sequence[str]) -> Problem:
+    """Return the problem under these conditions."""
     found = load(problem)
     return found.with_conditions(list(conditions)) if conditions else found
 
 
 def prepare(
-    problem: ProblemLike,
+    problem: Problem,
     learners: LearnerLike | Iterable[LearnerLike],
     *,
     runs: int,
     episodes: int,
     seed: int,
     checkpoints: Sequence[int] | None,
-    conditions: Sequence[str],
     shard: str | None = None,
     quiet: bool = False,
     stacklevel: int = 3,
 ) -> Experiment:
-    """Make what the engine runs, and say what is doubtful about it."""
+    """Return the experiment of the engine, and warn about its premises unless ``quiet``."""
     experiment = Experiment(
-        played(problem, conditions),
-        asked(learners),
+        problem,
+        engine_learners(learners),
         episodes=episodes,
         runs=runs,
         seed=seed,
@@ -96,9 +88,6 @@ def prepare(
         shard=shard,
     )
     for note in [] if quiet else experiment.notes:
-        words = note.removeprefix("note: ").removeprefix("warning: ")
-        warnings.warn(words, SoundnessWarning, stacklevel=stacklevel)
+        kind, message = category(note)
+        warnings.warn(message, kind, stacklevel=stacklevel)
     return experiment
-
-
-__all__ = ["SoundnessWarning", "prepare", "run"]

@@ -1,4 +1,4 @@
-"""Work in shards: what is sent to a worker, what comes back, and how the driver makes one result of it."""
+"""Shards of runs and sweeps: jobs for workers, and the merge of their results."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from emab._emab import Problem, Sweep, __version__
-from emab._learner import LearnerLike, line_or_maker, listed
-from emab._problem import ProblemLike, load
-from emab._progress import Watch
+from emab._learner import LearnerLike, text_or_factories
+from emab._problem import ProblemLike
+from emab._progress import Progress
 from emab._result import Result
-from emab._run import prepare
-from emab._sweep import SweepLike, SweepResult, state
+from emab._run import prepare, with_conditions
+from emab._sweep import SweepLike, SweepResult, read_sweep
 
 R = TypeVar("R", Result, SweepResult)
 
 PER_WORKER = 4
-"""Shards a worker, unless told: enough that none waits long for the last, few enough that solving anew costs little."""
+"""The default number of shards per worker: enough to balance the load, few enough that solving again is cheap."""
 
 
 @dataclass(frozen=True)
 class RunJob:
-    """A run of which each shard does some of the runs."""
+    """An experiment whose shards do some of the runs each."""
 
     version: str
     problem: str
-    learners: list[LearnerLike]
+    learners: Sequence[LearnerLike]
     runs: int
     episodes: int
     seed: int
@@ -36,12 +36,12 @@ class RunJob:
     threads: int
 
     def size(self, number: int) -> int:
-        """The episodes of a shard, of all learners."""
+        """Return the number of episodes of a shard, for all learners."""
         before, behind = (self.runs * k // self.shards for k in (number - 1, number))
         return (behind - before) * self.episodes * len(self.learners)
 
     def work(self, number: int) -> str:
-        """Do a shard."""
+        """Do a shard and return its result as JSON."""
         experiment = prepare(
             Problem.from_json(self.problem),
             self.learners,
@@ -49,7 +49,6 @@ class RunJob:
             episodes=self.episodes,
             seed=self.seed,
             checkpoints=self.checkpoints,
-            conditions=(),
             shard=f"{number}/{self.shards}",
             quiet=True,
         )
@@ -59,7 +58,7 @@ class RunJob:
 
 @dataclass(frozen=True)
 class SweepJob:
-    """A sweep of which each shard does some of the cells."""
+    """A sweep whose shards do some of the cells each."""
 
     version: str
     problem: str
@@ -67,16 +66,16 @@ class SweepJob:
     file: str
     cells: int
     episodes: int
-    """Episodes of a cell."""
+    """The number of episodes of a cell."""
     shards: int
     threads: int
 
     def size(self, number: int) -> int:
-        """The episodes of a shard."""
+        """Return the number of episodes of a shard."""
         return len(range(number - 1, self.cells, self.shards)) * self.episodes
 
     def work(self, number: int) -> str:
-        """Do a shard."""
+        """Do a shard and return its result as JSON."""
         sweep = Sweep(self.text, self.file, Problem.from_json(self.problem), check=False)
         return json.dumps(sweep.run(f"{number}/{self.shards}", self.threads))
 
@@ -85,9 +84,9 @@ Job: TypeAlias = "RunJob | SweepJob"
 
 
 def work(job: Job, number: int) -> str:
-    """Do a shard of a job: what a worker is asked for."""
+    """Do a shard of a job, in a worker."""
     if job.version != __version__:
-        # Random numbers may differ between versions, and nobody would notice.
+        # Random numbers may differ between versions, without any sign in the result.
         raise RuntimeError(
             f"this worker has emab {__version__}, and the job is of emab {job.version}: install the same on both"
         )
@@ -96,25 +95,25 @@ def work(job: Job, number: int) -> str:
 
 @dataclass(frozen=True)
 class Plan(Generic[R]):
-    """A job, and where its shards come together. They may come in any order: sums are exact."""
+    """A job and the merge of its shards. They may come in any order, because sums are exact."""
 
     job: Job
     take: Callable[[str], None]
     finish: Callable[[], R]
 
 
-class Told:
-    """Tells how far it is, shard by shard, in episodes."""
+class ShardProgress:
+    """Reports progress after each shard, in episodes."""
 
-    def __init__(self, job: Job, watch: Watch | None) -> None:
-        self._job, self._watch, self._done = job, watch, 0
+    def __init__(self, job: Job, callback: Progress | None) -> None:
+        self._job, self._callback, self._done = job, callback, 0
         self._total = sum(map(job.size, range(1, job.shards + 1)))
 
     def done(self, number: int) -> None:
         """Count a shard."""
         self._done += self._job.size(number)
-        if self._watch is not None:
-            self._watch(self._done, self._total)
+        if self._callback is not None:
+            self._callback(self._done, self._total)
 
 
 def plan_run(
@@ -130,11 +129,10 @@ def plan_run(
     workers: int,
     threads: int,
 ) -> Plan[Result]:
-    """Cut a run into shards."""
-    found = load(problem)
-    if conditions:
-        found = found.with_conditions(list(conditions))
-    sent = _sent(learners)
+    """Divide an experiment into shards."""
+    found = with_conditions(problem, conditions)
+    # Built-in learners are sent as text, without what they have learned.
+    sent = text_or_factories(learners)
     points = None if checkpoints is None else list(checkpoints)
     whole = prepare(
         found,
@@ -143,10 +141,9 @@ def plan_run(
         episodes=episodes,
         seed=seed,
         checkpoints=points,
-        conditions=(),
         stacklevel=4,
     )
-    count = how_many(shards, workers, runs)
+    count = shard_count(shards, workers, runs)
     job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, count, threads)
     return Plan(job, whole.merge, lambda: Result.parse(whole.document(), found))
 
@@ -154,16 +151,16 @@ def plan_run(
 def plan_sweep(
     sweep: SweepLike, *, problem: ProblemLike | None, shards: int | None, workers: int, threads: int
 ) -> Plan[SweepResult]:
-    """Cut a sweep into shards."""
-    stated = state(sweep, problem)
-    count = how_many(shards, workers, len(stated.sweep))
+    """Divide a sweep into shards."""
+    whole = read_sweep(sweep, problem)
+    count = shard_count(shards, workers, len(whole.sweep))
     job = SweepJob(
         __version__,
-        stated.sweep.problem.to_json(),
-        stated.text,
-        stated.file,
-        len(stated.sweep),
-        stated.sweep.episodes,
+        whole.sweep.problem.to_json(),
+        whole.text,
+        whole.file,
+        len(whole.sweep),
+        whole.sweep.episodes,
         count,
         threads,
     )
@@ -172,16 +169,11 @@ def plan_sweep(
     def take(done: str) -> None:
         cells.extend(json.loads(done))
 
-    return Plan(job, take, lambda: SweepResult.of(stated.sweep, cells))
+    return Plan(job, take, lambda: SweepResult.of(whole.sweep, cells))
 
 
-def how_many(asked: int | None, workers: int, pieces: int) -> int:
-    """How many shards there are: as many as asked for, else a few a worker, and none of them empty."""
-    if asked is not None and asked < 1:
-        raise ValueError(f"`shards` must be at least 1, got {asked}")
-    return min(asked or PER_WORKER * workers, pieces)
-
-
-def _sent(learners: LearnerLike | Iterable[LearnerLike]) -> list[LearnerLike]:
-    """The learners as they travel: of those of the engine the setting alone, not what they have learned."""
-    return [line_or_maker(learner) for learner in listed(learners)]
+def shard_count(shards: int | None, workers: int, pieces: int) -> int:
+    """Return the number of shards: as given, or a few per worker; none is empty."""
+    if shards is not None and shards < 1:
+        raise ValueError(f"`shards` must be at least 1, got {shards}")
+    return min(shards or PER_WORKER * workers, pieces)

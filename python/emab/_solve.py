@@ -1,4 +1,4 @@
-"""What could be earned if the truth were known, and what the paper's theorems say."""
+"""The oracle, and the bounds of the paper's theorems."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from emab import _emab
-from emab._learner import line
+from emab._emab import format_number, text_table
+from emab._learner import learner_text
 from emab._problem import ProblemLike, load
-from emab._show import html_table, number, shorten, text_table
+from emab._tables import Cells, html_table, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Choices = list[list["str | None"]]
-"""By step and state."""
+"""The chosen action by step and state."""
 
-LONGEST = 60
-"""The most lines of a table that anybody reads."""
+MAX_ROWS = 60
+"""The largest number of rows that are shown."""
 
 
 @dataclass(frozen=True, repr=False)
 class Policy:
-    """A policy and what it earns in an episode.
+    """A policy and its expected gain per episode.
 
-    ``policy[step - 1][state]`` is an action's name, ``"stop"``, or ``None`` where one cannot come.
+    ``policy[step - 1][state]`` is the name of an action, ``"stop"``, or ``None`` if the pair is unreachable.
 
     >>> emab.solve("parity").optimal
     Policy(value=7)
@@ -44,31 +45,31 @@ class Policy:
     """The names of the states."""
 
     def choice(self, step: int, state: int) -> str | None:
-        """Return what it does at a step in a state."""
-        for what, least, most, got in (
+        """Return the action at a step and state."""
+        for name, least, most, got in (
             ("step", 1, len(self.policy), step),
             ("state", 0, len(self.policy[0]) - 1, state),
         ):
             if not least <= got <= most:
-                raise IndexError(f"`{what}` must be from {least} to {most}, got {got}")
+                raise IndexError(f"`{name}` must be from {least} to {most}, got {got}")
         return self.policy[step - 1][state]
 
     def __repr__(self) -> str:
-        """Show what it does where."""
-        head = f"Policy(value={number(self.value)})"
+        """Show the actions by step and state."""
+        head = f"Policy(value={format_number(self.value)})"
         cells = _choices(self.states, self.policy)
         return f"{head}\n{text_table(*cells)}" if cells else head
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
-        title = f"earns {number(self.value)} an episode"
+        title = f"earns {format_number(self.value)} an episode"
         cells = _choices(self.states, self.policy)
         return html_table(*cells, title=title) if cells else f"<p>Policy: {escape(title)}</p>"
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """A fixed sequence of actions and what it earns in an episode."""
+    """A fixed sequence of actions and its expected gain per episode."""
 
     value: float
     sequence: list[str]
@@ -76,7 +77,7 @@ class Sequence:
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """A problem solved: the benchmark, the optimal policy, and the best sequences that look at nothing.
+    """The solution of a problem: the benchmark, the optimal policy, and the best fixed sequences.
 
     >>> print(emab.solve("feedback-gap"))
      feedback gap     value
@@ -100,33 +101,33 @@ class Solution:
     best_fixed: Sequence | None
     best_repeated: Sequence
 
-    def _values(self) -> tuple[list[str], list[list[str]]]:
-        """What could be earned, as ``emab solve`` prints it."""
+    def _values(self) -> Cells:
+        """Return the table of expected gains that ``emab solve`` prints."""
         fixed = self.best_fixed
         best = ["?", "too many sequences to look at"]
         if fixed is not None:
-            best = [number(fixed.value), shorten(fixed.sequence)]
+            best = [format_number(fixed.value), shorten(fixed.sequence)]
         rows = [
-            ["benchmark", number(self.benchmark.value), "best next step, by state"],
-            ["optimal", number(self.optimal.value), "best of all policies"],
+            ["benchmark", format_number(self.benchmark.value), "best next step, by state"],
+            ["optimal", format_number(self.optimal.value), "best of all policies"],
             ["best fixed", *best],
-            ["best repeated", number(self.best_repeated.value), shorten(self.best_repeated.sequence)],
+            ["best repeated", format_number(self.best_repeated.value), shorten(self.best_repeated.sequence)],
         ]
         return [self.problem, "value", ""], rows
 
     def _both(self) -> tuple[str, Choices]:
-        """Both policies in one table, and its title."""
+        """Return both policies in one table, with its title."""
         pairs = [
             [b if b == o else f"{b} | {o}" for b, o in zip(*row, strict=True)]
             for row in zip(self.benchmark.policy, self.optimal.policy, strict=True)
         ]
         if self.benchmark.policy == self.optimal.policy:
             return "The benchmark's choice by step and state, optimal everywhere (· cannot be reached)", pairs
-        another = "after a bar the optimal policy's where it differs"
-        return f"The benchmark's choice by step and state; {another} (· cannot be reached)", pairs
+        other = "after a bar the optimal policy's where it differs"
+        return f"The benchmark's choice by step and state; {other} (· cannot be reached)", pairs
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the policy as a map; see :func:`emab.plot.policy`."""
+        """Plot the policy as a map; see :func:`emab.plot.policy`."""
         from emab import plot
 
         return plot.policy(self, ax, **options)
@@ -147,25 +148,25 @@ class Solution:
 
 
 def _too_many(pairs: int) -> str:
-    return f"The policies cover {number(pairs)} pairs, too many to show here; .benchmark.policy has them."
+    return f"The policies cover {format_number(pairs)} pairs, too many to show here; .benchmark.policy has them."
 
 
-def _choices(states: list[str], policy: Choices) -> tuple[list[str], list[list[str]]] | None:
-    """A table of choices, a row a step or, where that is too wide, a row a state; none if too large."""
+def _choices(states: list[str], policy: Choices) -> Cells | None:
+    """Return a table of choices: one row per step or, if that is too wide, per state; None if too large."""
     reached = [x for x in range(len(states)) if any(row[x] is not None for row in policy)]
-    if len(policy) > LONGEST or len(reached) > LONGEST:
+    if len(policy) > MAX_ROWS or len(reached) > MAX_ROWS:
         return None
     cells = [[row[x] or "·" for x in reached] for row in policy]
     steps = [str(t) for t in range(1, len(policy) + 1)]
     names = [states[x] for x in reached]
-    # As wide as a page of text; names of states are then better as rows.
+    # The width of a page of text.
     if sum(max(map(len, column)) + 3 for column in zip(names, *cells, strict=True)) <= 112:
         return ["step", *names], [[t, *row] for t, row in zip(steps, cells, strict=True)]
     return ["state \\ step", *steps], [[name, *column] for name, *column in zip(names, *cells, strict=True)]
 
 
 def solve(problem: ProblemLike) -> Solution:
-    """Solve a problem.
+    """Return the benchmark, the optimal policy and the best fixed sequences of a problem.
 
     >>> solution = emab.solve("treatment")
     >>> round(solution.benchmark.value, 4), solution.benchmark.choice(step=1, state=2)
@@ -186,7 +187,7 @@ def solve(problem: ProblemLike) -> Solution:
 
 @dataclass(frozen=True)
 class Bound:
-    """One promise in three readings: as printed, as the paper proves it, and as tight as its argument allows."""
+    """One bound in three versions: as printed, as the paper's proof derives it, and as tight as the proof allows."""
 
     printed: float
     derived: float
@@ -194,20 +195,20 @@ class Bound:
 
     @classmethod
     def parse(cls, document: dict[str, float | None]) -> Bound:
-        """Read one bound of a document."""
+        """Read one bound from a document."""
         return cls(**{reading: _finite(value) for reading, value in document.items()})
 
 
 def _finite(value: float | None) -> float:
-    """A number of a document, where one too large to be written is null."""
+    """Return a number from a document, in which infinity is null."""
     return math.inf if value is None else value
 
 
 @dataclass(frozen=True, repr=False)
 class Bounds:
-    """What the paper's theorems promise FeedBAL on a problem.
+    """The regret bounds of the paper's theorems for FeedBAL on a problem.
 
-    ``document`` has all that ``emab bounds --json`` prints.
+    ``document`` is the document of ``emab bounds --json``.
 
     >>> emab.bounds("parity", episodes=1000)
      parity                         as printed   as derived   tight   informative from   tight from
@@ -227,26 +228,10 @@ class Bounds:
     trivial: float
     informative_from_episode: int | None
     document: dict[str, Any]
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """The bounds as ``emab bounds`` prints them."""
-        n, onsets = number(self.episodes), self.document["informative_from"]
-
-        def row(name: str, key: str, bound: Bound) -> list[str]:
-            readings = [number(value) for value in (bound.printed, bound.derived, bound.tight)]
-            since = [onsets[key][reading] for reading in ("derived", "tight")]
-            return [name, *readings, *("never" if at is None else number(at) for at in since)]
-
-        trivial = number(self.trivial)
-        return [self.problem, "as printed", "as derived", "tight", "informative from", "tight from"], [
-            row(f"Theorem 1, delta = {self.document['delta']:g}", "theorem1", self.theorem1),
-            row(f"Theorem 2, delta = 1/{n}", "theorem2", self.theorem2),
-            row(f"Corollary 2, delta = 1/{n}", "corollary2", self.corollary2),
-            ["no theorem, n * Omega_max", trivial, trivial, trivial, "1", "1"],
-        ]
+    _cells: Cells
 
     def _note(self) -> str:
-        """What a reader of the table is owed."""
+        """Return the restriction of the bounds on this problem, if any."""
         if self.document["uncovered"]:
             return "No theorem covers this problem: continuation actions with the same gain and different futures."
         return (
@@ -255,11 +240,11 @@ class Bounds:
 
     def __repr__(self) -> str:
         """Show it as ``emab bounds`` does."""
-        return "\n".join(filter(None, [text_table(*self._cells()), self._note()]))
+        return "\n".join(filter(None, [text_table(*self._cells), self._note()]))
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
-        return html_table(*self._cells(), note=self._note())
+        return html_table(*self._cells, note=self._note())
 
 
 def bounds(
@@ -272,21 +257,22 @@ def bounds(
     feedback_spread: float | None = None,
     stop_bias: float | None = None,
 ) -> Bounds:
-    """Evaluate the paper's theorems on a problem: how much regret FeedBAL may have, and whether that says anything.
+    """Evaluate the paper's regret bounds for FeedBAL on a problem.
 
     >>> bounds = emab.bounds("resource", episodes=10_000)
-    >>> bounds.theorem1.tight > bounds.trivial  # it says nothing yet: always losing everything costs less
+    >>> bounds.theorem1.tight > bounds.trivial  # not informative yet: above the trivial bound
     True
     """
     found = load(problem)
-    told = {
+    parameters = {
         "delta": delta,
         "sigma2": sigma2,
         "width": width,
         "feedback_spread": feedback_spread,
         "stop_bias": stop_bias,
     }
-    document: dict[str, Any] = json.loads(_emab.bounds(found, line("feedbal", told), episodes))
+    text, cells = _emab.bounds(found, learner_text("feedbal", parameters), episodes)
+    document: dict[str, Any] = json.loads(text)
     return Bounds(
         problem=document["problem"],
         episodes=document["episodes"],
@@ -297,4 +283,5 @@ def bounds(
         trivial=_finite(document["trivial"]),
         informative_from_episode=document["informative_from_episode"],
         document=document,
+        _cells=cells,
     )

@@ -1,4 +1,4 @@
-"""Grids of settings: every combination of learner and problem parameters, and one table of them all."""
+"""Sweeps: a grid of learner and problem parameters, and the results in one table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from emab import _toml
-from emab._emab import Sweep
-from emab._extra import need
-from emab._learner import asked
+from emab._emab import NORMAL_975, Sweep
+from emab._learner import engine_learners
+from emab._optional import require
 from emab._problem import ProblemLike, load
-from emab._progress import Watch, watched
+from emab._progress import Progress, progress_bar
 from emab._result import Curve
-from emab._show import NORMAL_95
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,32 +27,32 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SweepLike: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
-"""What stands for a sweep in a call: the path of a sweep file, or a dictionary with its fields."""
+"""A sweep argument: the path of a sweep file, or a dictionary with its fields."""
 
 COUNTS = ("cell", "runs", "seed", "episode")
 TEXTS = ("learner", "label", "estimator")
 SHOWN = 20
-"""Cells in a repr."""
+"""The number of cells in a repr."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SweepCell:
-    """One learner on one problem of a sweep, and how it fared."""
+    """The result of one learner on one problem of a sweep."""
 
     number: int
     learner: str
-    """The learner as the sweep names it; ``curve.label`` has the parameters of this cell."""
+    """The learner as in the sweep; ``curve.label`` has the parameters of this cell."""
     values: dict[str, float | str]
-    """What was varied, and the value here, such as ``{"problem.p": 0.2}``."""
+    """The varied parameters and their values, such as ``{"problem.p": 0.2}``."""
     seed: int
-    """The cell's own: :func:`emab.run` with it, this problem and this learner gives the same numbers."""
+    """The seed of the cell: :func:`emab.run` with this seed, problem and learner gives the same numbers."""
     benchmark_value: float
     optimal_value: float | None
     curve: Curve
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> SweepCell:
-        """Read one cell of a sweep's document."""
+        """Read one cell from the document of a sweep."""
         return cls(
             number=document["number"],
             learner=document["base"],
@@ -65,15 +64,15 @@ class SweepCell:
         )
 
     def __repr__(self) -> str:
-        """Say which it is and how it ended."""
+        """Show the cell and its final regret."""
         values = "".join(f", {name} = {value}" for name, value in self.values.items())
-        end = f"regret {self.curve.regret[-1]:.4g} ± {NORMAL_95 * self.curve.stderr[-1]:.2g}"
+        end = f"regret {self.curve.regret[-1]:.4g} ± {NORMAL_975 * self.curve.stderr[-1]:.2g}"
         return f"SweepCell({self.number}, {self.learner!r}{values}, {end})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SweepResult:
-    """What became of all cells of a sweep.
+    """The results of all cells of a sweep.
 
     >>> result = emab.sweep({"problem": "resource", "runs": 10, "episodes": 100, "grid": {"problem.p": [0.2, 0.8]}})
     >>> [cell.values for cell in result.cells]
@@ -86,18 +85,18 @@ class SweepResult:
     runs: int
     episodes: int
     varied: list[str]
-    """The names of all that varies."""
+    """The names of the varied parameters."""
     cells: list[SweepCell]
     text: str
-    """The document that ``emab sweep --json`` prints."""
+    """The document of ``emab sweep --json``."""
     csv: str
-    """The table that ``emab sweep --out`` leaves as ``sweep.csv``."""
+    """The table of ``emab sweep --out`` as ``sweep.csv``."""
     parquet: bytes = field(repr=False)
-    """The table that ``emab sweep --out`` leaves as ``sweep.parquet``."""
+    """The table of ``emab sweep --out`` as ``sweep.parquet``."""
 
     @classmethod
     def of(cls, sweep: Sweep, cells: list[str]) -> SweepResult:
-        """Put together all cells of a sweep, in any order."""
+        """Combine all cells of a sweep, in any order."""
         text = sweep.document(cells)
         document = json.loads(text)
         return cls(
@@ -112,14 +111,14 @@ class SweepResult:
         )
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is made if need be."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "sweep.csv").write_bytes(self.csv.encode())
-        (place / "sweep.parquet").write_bytes(self.parquet)
+        """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is created if needed."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "sweep.csv").write_bytes(self.csv.encode())
+        (path / "sweep.parquet").write_bytes(self.parquet)
 
     def _columns(self) -> dict[str, Any]:
-        """The columns of the table, with its types: a row for each cell and checkpoint."""
+        """Return the typed columns of the table: one row per cell and checkpoint."""
         rows = list(csv.reader(io.StringIO(self.csv)))
         texts = {name for cell in self.cells for name, value in cell.values.items() if isinstance(value, str)}
         columns: dict[str, Any] = {}
@@ -133,24 +132,24 @@ class SweepResult:
         return columns
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the table: a row for each cell and checkpoint, as in ``sweep.csv``."""
-        frame: pd.DataFrame = need("pandas", "pandas").DataFrame(self._columns())
+        """Return the table: one row per cell and checkpoint, as in ``sweep.csv``."""
+        frame: pd.DataFrame = require("pandas", "pandas").DataFrame(self._columns())
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the table: a row for each cell and checkpoint, as in ``sweep.parquet``."""
-        frame: pl.DataFrame = need("polars", "polars").read_parquet(io.BytesIO(self.parquet))
+        """Return the table: one row per cell and checkpoint, as in ``sweep.parquet``."""
+        frame: pl.DataFrame = require("polars", "polars").read_parquet(io.BytesIO(self.parquet))
         return frame
 
     def to_arrow(self) -> pa.Table:
-        """Return the table: a row for each cell and checkpoint, as in ``sweep.parquet``."""
-        table: pa.Table = need("pyarrow.parquet", "arrow").read_table(io.BytesIO(self.parquet))
+        """Return the table: one row per cell and checkpoint, as in ``sweep.parquet``."""
+        table: pa.Table = require("pyarrow.parquet", "arrow").read_table(io.BytesIO(self.parquet))
         return table
 
     def __repr__(self) -> str:
-        """Say how the first cells ended."""
-        many = f"{len(self.cells)} cells of {self.runs} runs of {self.episodes} episodes, seed {self.seed}"
-        lines = [many, *(f"  {cell!r}" for cell in self.cells[:SHOWN])]
+        """Show the first cells."""
+        size = f"{len(self.cells)} cells of {self.runs} runs of {self.episodes} episodes, seed {self.seed}"
+        lines = [size, *(f"  {cell!r}" for cell in self.cells[:SHOWN])]
         if len(self.cells) > SHOWN:
             lines.append(f"  … and {len(self.cells) - SHOWN} more; to_pandas() has them")
         return "\n".join(lines)
@@ -161,13 +160,13 @@ def sweep(
     *,
     problem: ProblemLike | None = None,
     threads: int = 0,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> SweepResult:
-    """Run every cell of a sweep: a file as ``emab sweep`` takes it, or a dictionary with its fields.
+    """Run every cell of a sweep: a file of ``emab sweep``, or a dictionary with its fields.
 
     The numbers are those of ``emab sweep``, bit for bit. In a dictionary ``problem`` may also be a :class:`Problem` or
-    a dictionary, and ``learners`` may have settings such as ``emab.UCB1V()``. ``problem`` beside it takes the place of
-    the one that the sweep names.
+    a dictionary, and ``learners`` may contain settings such as ``emab.UCB1V()``. The argument ``problem`` replaces the
+    problem of the sweep.
 
     >>> result = emab.sweep({
     ...     "problem": "resource", "learners": ["feedbal", emab.UCB1V()], "runs": 10, "episodes": 100,
@@ -176,46 +175,46 @@ def sweep(
     >>> len(result.cells)  # ucb1v has no sigma2
     8
     """
-    stated = state(sweep, problem)
-    with watched(progress, "sweeping") as watch:
-        cells = stated.sweep.run("1/1", threads, watch)
-    return SweepResult.of(stated.sweep, cells)
+    found = read_sweep(sweep, problem)
+    with progress_bar(progress, "sweeping") as report:
+        cells = found.sweep.run("1/1", threads, report)
+    return SweepResult.of(found.sweep, cells)
 
 
 @dataclass(frozen=True)
-class Stated:
-    """A sweep, and the text that states it on another machine, where its problem is sent along."""
+class SweepSource:
+    """A sweep and its file, which is sent to workers along with the problem."""
 
     sweep: Sweep
     text: str
     file: str
 
 
-def state(sweep: SweepLike, problem: ProblemLike | None) -> Stated:
-    """Read a sweep, and check all its cells."""
+def read_sweep(sweep: SweepLike, problem: ProblemLike | None) -> SweepSource:
+    """Read a sweep and check all its cells."""
     found = None if problem is None else load(problem)
     if isinstance(sweep, Mapping):
         if found is None:
             if "problem" not in sweep:
                 raise ValueError("a sweep must have a `problem`: a name, a path, a dictionary, or a Problem")
             found = load(sweep["problem"])
-        said = {**sweep, "problem": found.name}
+        fields = {**sweep, "problem": found.name}
         if "learners" in sweep:
-            said["learners"] = _lines(sweep["learners"])
-        text, file = _toml.write(said), "<sweep>"
+            fields["learners"] = _texts(sweep["learners"])
+        text, file = _toml.write(fields), "<sweep>"
     else:
         text, file = Path(sweep).read_text(encoding="utf-8"), fspath(sweep)
-    return Stated(Sweep(text, file, found), text, file)
+    return SweepSource(Sweep(text, file, found), text, file)
 
 
-def _lines(learners: Any) -> list[str]:
-    """The learners of a sweep as a file has them."""
-    lines = []
-    for learner in asked(learners):
+def _texts(learners: Any) -> list[str]:
+    """Return the learners as in a sweep file."""
+    texts = []
+    for learner in engine_learners(learners):
         if not isinstance(learner, str):
             raise TypeError(
-                f"`learners`: {learner[0]} is code, and a sweep varies what can be written in a file: "
-                "give lines or settings such as emab.UCB1V(), or use emab.run for each"
+                f"`learners`: {learner[0]} is code, and a sweep takes learners that can be written in a file: "
+                "pass texts or settings such as emab.UCB1V(), or call emab.run for each problem"
             )
-        lines.append(learner)
-    return lines
+        texts.append(learner)
+    return texts

@@ -1,4 +1,4 @@
-"""A sweep as TOML: the text of a dictionary."""
+"""Conversion of a sweep from a dictionary to TOML."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def write(fields: Mapping[str, Any]) -> str:
-    """The text of a sweep: fields, ``grid`` and ``cell``.
+    """Return a sweep as TOML: fields, ``grid`` and ``cell``.
 
-    In the last two a dot in a key leads inside, as it does in a file: ``{"problem.p": [0.2, 0.4]}`` and
-    ``{"problem": {"p": [0.2, 0.4]}}`` are the same.
+    In ``grid`` and ``cell`` a dot in a key separates tables, as in a file: ``{"problem.p": [0.2, 0.4]}`` and
+    ``{"problem": {"p": [0.2, 0.4]}}`` are equivalent.
     """
     lines = [
         f"{_key(str(name))} = {_value(str(name), value)}"
@@ -20,14 +20,14 @@ def write(fields: Mapping[str, Any]) -> str:
         if name not in ("grid", "cell")
     ]
     if "grid" in fields:
-        lines += ["[grid]", *_inside("grid", fields["grid"])]
+        lines += ["[grid]", *_table("grid", fields["grid"])]
     for cell in _cells(fields.get("cell", ())):
-        lines += ["[[cell]]", *_inside("cell", cell)]
+        lines += ["[[cell]]", *_table("cell", cell)]
     return "\n".join(lines) + "\n"
 
 
 def _cells(cells: Any) -> list[Any]:
-    """The cells beside the grid; one may stand without its list."""
+    """Return the extra cells; a single one need not be in a list."""
     if isinstance(cells, Mapping):
         return [cells]
     if isinstance(cells, (list, tuple)):
@@ -35,12 +35,12 @@ def _cells(cells: Any) -> list[Any]:
     raise TypeError(f"`cell` must be a list of dictionaries, got {cells!r}")
 
 
-def _inside(place: str, table: Any) -> Iterator[str]:
-    """The lines of a table, tables in it as dotted keys, which may be mixed and keep their order."""
+def _table(name: str, table: Any) -> Iterator[str]:
+    """Return the lines of a table, with inner tables as dotted keys, which keep their order."""
     if not isinstance(table, Mapping):
-        raise TypeError(f"`{place}` must be a dictionary such as {{'problem.p': [0.2, 0.4]}}, got {table!r}")
-    for name, value in table.items():
-        yield from _lines(str(name).split("."), value)
+        raise TypeError(f"`{name}` must be a dictionary such as {{'problem.p': [0.2, 0.4]}}, got {table!r}")
+    for key, value in table.items():
+        yield from _lines(str(key).split("."), value)
 
 
 def _lines(path: list[str], value: Any) -> Iterator[str]:
@@ -56,22 +56,22 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A string in quotes. JSON's escapes are TOML's."""
+    """Return a quoted string. The escapes of JSON are valid in TOML."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _value(place: str, value: Any) -> str:
+def _value(key: str, value: Any) -> str:
     if hasattr(value, "tolist"):
-        value = value.tolist()  # NumPy's numbers and arrays
+        value = value.tolist()  # NumPy numbers and arrays
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        # Infinities and NaN are TOML too; whoever reads it says that they cannot be.
+        # TOML has infinities and NaN; the reader of sweeps rejects them.
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, (list, tuple, range)):
-        return f"[{', '.join(_value(place, item) for item in value)}]"
-    raise TypeError(f"`{place}` must be made of numbers, texts, lists and dictionaries, got {value!r}")
+        return f"[{', '.join(_value(key, item) for item in value)}]"
+    raise TypeError(f"`{key}` must be made of numbers, texts, lists and dictionaries, got {value!r}")

@@ -1,4 +1,4 @@
-"""Runs and sweeps on any :class:`concurrent.futures.Executor`: processes, Dask, a batch system.
+"""Runs and sweeps on a :class:`concurrent.futures.Executor`: processes, Dask, a batch system.
 
 >>> from concurrent.futures import ThreadPoolExecutor
 >>> import emab.futures
@@ -19,15 +19,15 @@ from typing import TypeAlias
 
 from emab._learner import LearnerLike
 from emab._problem import ProblemLike
-from emab._progress import Watch, watched
+from emab._progress import Progress, progress_bar
 from emab._result import Result
-from emab._shards import Job, Plan, R, Told, plan_run, plan_sweep, work
+from emab._shards import Job, Plan, R, ShardProgress, plan_run, plan_sweep, work
 from emab._sweep import SweepLike, SweepResult
 
 __all__ = ["ExecutorLike", "run", "sweep"]
 
 ExecutorLike: TypeAlias = "Executor | Callable[[], Executor]"
-"""An executor, or a function that makes one: what it made is shut down in the end, and made anew if a worker dies."""
+"""An executor, or a function that creates one, which is then shut down at the end and replaced if a worker dies."""
 
 
 def run(
@@ -43,14 +43,14 @@ def run(
     conditions: Sequence[str] = (),
     threads: int = 1,
     retries: int = 3,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> Result:
-    """Do what :func:`emab.run` does, in shards on an executor, with the same numbers.
+    """Run :func:`emab.run` in shards on an executor, with the same numbers.
 
-    There are four ``shards`` a worker unless you say how many, and at most one a run; each uses so many ``threads``.
-    A learner of your own must pickle if workers are processes. What it raises comes back, with its traceback, and is
-    not tried again. A dead worker's shard is: up to ``retries`` times if ``executor`` is a function that makes one, as
-    in ``executor=lambda: ProcessPoolExecutor(8)``. Ctrl-C cancels what has not begun.
+    The default is four ``shards`` per worker and at most one per run; each uses ``threads`` threads. If workers are
+    processes, user-defined learners must support pickle. Their exceptions are raised here, with the traceback, and not
+    retried. The shard of a dead worker is repeated up to ``retries`` times if ``executor`` is a function, as in
+    ``executor=lambda: ProcessPoolExecutor(8)``. Ctrl-C cancels the shards that have not begun.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> emab.futures.run("resource", runs=8, episodes=100, executor=ThreadPoolExecutor, shards=4).runs
@@ -80,9 +80,9 @@ def sweep(
     problem: ProblemLike | None = None,
     threads: int = 1,
     retries: int = 3,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> SweepResult:
-    """Do what :func:`emab.sweep` does, in shards of its cells on an executor; see :func:`run`.
+    """Run :func:`emab.sweep` in shards of its cells on an executor; see :func:`run`.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> grid = {"problem": "resource", "runs": 10, "episodes": 100, "grid": {"problem.p": [0.2, 0.8]}}
@@ -95,69 +95,71 @@ def sweep(
 
 
 class _Pool:
-    """Somebody's executor, or one of ours that can be made anew."""
+    """An executor of the caller, or one that is created here and can be replaced."""
 
     def __init__(self, executor: ExecutorLike) -> None:
         if not isinstance(executor, Executor) and not callable(executor):
-            raise TypeError(f"`executor` must be a concurrent.futures.Executor or make one, got {executor!r}")
-        self._make = None if isinstance(executor, Executor) else executor
+            raise TypeError(
+                f"`executor` must be an Executor or a function that creates one, got {executor!r}"
+            )
+        self._create = None if isinstance(executor, Executor) else executor
         self.executor = executor if isinstance(executor, Executor) else executor()
 
     @property
     def workers(self) -> int:
-        """How many work at once; executors that do not say have as many as there are processors here."""
+        """The number of workers; that of processors if the executor does not have it."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
 
     @property
-    def ours(self) -> bool:
-        return self._make is not None
+    def is_replaceable(self) -> bool:
+        return self._create is not None
 
-    def remake(self) -> None:
-        if self._make is not None:
-            # Whoever still works is waited for: the same shard should not be done twice at once.
+    def replace(self) -> None:
+        if self._create is not None:
+            # Wait for the other workers: a shard should not run twice at once.
             self.executor.shutdown(wait=True, cancel_futures=True)
-            self.executor = self._make()
+            self.executor = self._create()
 
     def __enter__(self) -> _Pool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self.ours:
+        if self.is_replaceable:
             self.executor.shutdown(wait=kind is None, cancel_futures=True)
 
 
-def _drive(plan: Plan[R], pool: _Pool, retries: int, progress: bool | Watch | None) -> R:
-    """Have all shards done, those of dead workers again."""
+def _drive(plan: Plan[R], pool: _Pool, retries: int, progress: bool | Progress | None) -> R:
+    """Do all shards, and repeat those of dead workers."""
     if isinstance(pool.executor, ProcessPoolExecutor):
-        _check_that_it_pickles(plan.job)
+        _check_pickle(plan.job)
     missing = list(range(1, plan.job.shards + 1))
-    with watched(progress, "running") as watch:
-        told = Told(plan.job, watch)
+    with progress_bar(progress, "running") as callback:
+        report = ShardProgress(plan.job, callback)
         deaths = 0
         while True:
-            done, broken = _submit(plan, missing, pool.executor, told)
+            done, broken = _submit(plan, missing, pool.executor, report)
             if broken is None:
                 return plan.finish()
             deaths += 1
             missing = [number for number in missing if number not in done]
             left = f"{len(missing)} of {plan.job.shards} shards not done"
-            if not pool.ours:
+            if not pool.is_replaceable:
                 raise BrokenExecutor(
-                    f"a worker died with {left}, and its executor cannot go on; give a function that makes one, such "
-                    "as executor=lambda: ProcessPoolExecutor(4), and it is made anew"
+                    f"a worker died with {left}, and its executor cannot continue; pass a function that creates one, "
+                    "such as executor=lambda: ProcessPoolExecutor(4), so that it can be replaced"
                 ) from broken
             if deaths > retries:
                 raise BrokenExecutor(
-                    f"workers died {deaths} times, with {left}: they may lack memory, or not find a learner of your "
-                    "own, which must be in a module that they can import"
+                    f"workers died {deaths} times, with {left}: they may lack memory, or not find a user-defined "
+                    "learner, which must be in a module that they can import"
                 ) from broken
-            pool.remake()
+            pool.replace()
 
 
 def _submit(
-    plan: Plan[R], numbers: Sequence[int], executor: Executor, told: Told
+    plan: Plan[R], numbers: Sequence[int], executor: Executor, report: ShardProgress
 ) -> tuple[set[int], BrokenExecutor | None]:
-    """Have shards done by an executor; returns which were, and why others were not, if workers died."""
+    """Do shards on an executor; return those done, and the error if workers died."""
     futures: dict[Future[str], int] = {}
     finished, broken = set(), None
     try:
@@ -174,7 +176,7 @@ def _submit(
                 continue
             plan.take(done)
             finished.add(futures[future])
-            told.done(futures[future])
+            report.done(futures[future])
     except BaseException:
         for future in futures:
             future.cancel()
@@ -183,7 +185,7 @@ def _submit(
 
 
 def _work(job: Job, number: int) -> str:
-    """Do a shard; an exception that could not be read on the other side, and would look like a dead worker, is told."""
+    """Do a shard. An exception that cannot be unpickled would look like a dead worker, and is replaced by its text."""
     try:
         return work(job, number)
     except Exception as error:
@@ -194,12 +196,12 @@ def _work(job: Job, number: int) -> str:
         raise
 
 
-def _check_that_it_pickles(job: Job) -> None:
-    """Say before anything runs that a learner cannot be sent."""
+def _check_pickle(job: Job) -> None:
+    """Raise `TypeError` before anything runs if a learner cannot be pickled."""
     try:
         pickle.dumps(job)
     except Exception as error:
         raise TypeError(
-            f"a learner of yours cannot be sent to another process: {error}; define it at the top of a module, or use "
-            "emab.ray"
+            f"a user-defined learner cannot be sent to another process: {error}; define it at the top of a module, "
+            "or use emab.ray"
         ) from error

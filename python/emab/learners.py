@@ -1,9 +1,9 @@
-"""A class for each learner, by tools/learners.py from the catalogue, which `emab learners` shows."""
+"""A class for each learner of `emab learners`. Written by tools/learners.py."""
 
 from __future__ import annotations
 
 from emab._emab import Learner, Problem, Spec
-from emab._learner import line
+from emab._learner import learner_text
 
 
 class FeedBAL(Learner):
@@ -43,7 +43,7 @@ class FeedBAL(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBAL:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "sigma2": sigma2,
             "delta": delta,
@@ -56,7 +56,7 @@ class FeedBAL(Learner):
             "window": window,
             "gamma": gamma,
         }
-        text = line("feedbal", settings)
+        text = learner_text("feedbal", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -99,7 +99,7 @@ class FeedBALModel(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBALModel:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "sigma2": sigma2,
             "delta": delta,
@@ -112,7 +112,7 @@ class FeedBALModel(Learner):
             "explore": explore,
             "rho": rho,
         }
-        text = line("feedbal-model", settings)
+        text = learner_text("feedbal-model", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -156,7 +156,7 @@ class FeedBALLookahead(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBALLookahead:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "depth": depth,
             "sigma2": sigma2,
@@ -170,7 +170,7 @@ class FeedBALLookahead(Learner):
             "explore": explore,
             "rho": rho,
         }
-        text = line("feedbal-lookahead", settings)
+        text = learner_text("feedbal-lookahead", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -187,9 +187,8 @@ class UCB1(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> UCB1:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
-        settings: dict[str, float | int | str | bool | None] = {}
-        text = line("ucb1", settings)
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        text = learner_text("ucb1", {})
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -206,9 +205,8 @@ class UCB1V(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> UCB1V:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
-        settings: dict[str, float | int | str | bool | None] = {}
-        text = line("ucb1v", settings)
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        text = learner_text("ucb1v", {})
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -244,7 +242,7 @@ class UCBVI(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> UCBVI:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "bonus": bonus,
             "sigma2": sigma2,
@@ -254,7 +252,7 @@ class UCBVI(Learner):
             "scale": scale,
             "reveal": reveal,
         }
-        text = line("ucbvi", settings)
+        text = learner_text("ucbvi", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -291,7 +289,7 @@ class UCRL2(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> UCRL2:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "outcomes": outcomes,
             "sigma2": sigma2,
@@ -301,7 +299,7 @@ class UCRL2(Learner):
             "scale": scale,
             "reveal": reveal,
         }
-        text = line("ucrl2", settings)
+        text = learner_text("ucrl2", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -332,7 +330,7 @@ class OLP(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> OLP:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "sigma2": sigma2,
             "reward_least": reward_least,
@@ -340,7 +338,7 @@ class OLP(Learner):
             "scale": scale,
             "reveal": reveal,
         }
-        text = line("olp", settings)
+        text = learner_text("olp", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -349,7 +347,7 @@ class OREPS(Learner):
 
     Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search.
 
-    It sees the truth, and so needs the problem, not its spec alone.
+    It reads the model, and so needs the problem, not only its spec.
 
     - eta: the learning rate, above 0; `doubling` for the published one with the doubling trick (default: doubling)
     - reward_least: the least that an expected terminal reward can be (default: 0)
@@ -370,14 +368,14 @@ class OREPS(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> OREPS:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "eta": eta,
             "reward_least": reward_least,
             "reward_most": reward_most,
             "reveal": reveal,
         }
-        text = line("o-reps", settings)
+        text = learner_text("o-reps", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -386,7 +384,7 @@ class OASM(Learner):
 
     Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting.
 
-    It sees the truth, and so needs the problem, not its spec alone.
+    It reads the model, and so needs the problem, not only its spec.
 
     - scale: multiplies the published bonus, at least 0; below 1 the proof no longer holds and the regret is often
         smaller (default: 1)
@@ -400,11 +398,11 @@ class OASM(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> OASM:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "scale": scale,
         }
-        text = line("oasm", settings)
+        text = learner_text("oasm", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -437,7 +435,7 @@ class PSRL(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> PSRL:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "sigma2": sigma2,
             "prior": prior,
@@ -446,7 +444,7 @@ class PSRL(Learner):
             "reward_most": reward_most,
             "reveal": reveal,
         }
-        text = line("psrl", settings)
+        text = learner_text("psrl", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -487,7 +485,7 @@ class OPSRL(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> OPSRL:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "samples": samples,
             "eta": eta,
@@ -499,7 +497,7 @@ class OPSRL(Learner):
             "reward_most": reward_most,
             "reveal": reveal,
         }
-        text = line("opsrl", settings)
+        text = learner_text("opsrl", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -546,7 +544,7 @@ class QLearning(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> QLearning:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "explore": explore,
             "c": c,
@@ -561,7 +559,7 @@ class QLearning(Learner):
             "reward_most": reward_most,
             "reveal": reveal,
         }
-        text = line("q-learning", settings)
+        text = learner_text("q-learning", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -596,7 +594,7 @@ class TDLambda(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> TDLambda:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "lambda": lambda_,
             "epsilon": epsilon,
@@ -606,7 +604,7 @@ class TDLambda(Learner):
             "initial": initial,
             "reveal": reveal,
         }
-        text = line("td-lambda", settings)
+        text = learner_text("td-lambda", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -636,7 +634,7 @@ class Thompson(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> Thompson:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "sigma2": sigma2,
             "feedback_spread": feedback_spread,
@@ -644,7 +642,7 @@ class Thompson(Learner):
             "reward_least": reward_least,
             "reward_most": reward_most,
         }
-        text = line("thompson", settings)
+        text = learner_text("thompson", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -671,14 +669,14 @@ class EpsilonGreedy(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> EpsilonGreedy:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "schedule": schedule,
             "c": c,
             "d": d,
             "epsilon": epsilon,
         }
-        text = line("epsilon-greedy", settings)
+        text = learner_text("epsilon-greedy", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -698,11 +696,11 @@ class ExploreThenCommit(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> ExploreThenCommit:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "m": m,
         }
-        text = line("explore-then-commit", settings)
+        text = learner_text("explore-then-commit", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -711,7 +709,7 @@ class Benchmark(Learner):
 
     Tekin, van der Schaar, Algorithm 1.
 
-    It sees the truth, and so needs the problem, not its spec alone.
+    It reads the model, and so needs the problem, not only its spec.
     """
 
     def __new__(
@@ -721,9 +719,8 @@ class Benchmark(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> Benchmark:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
-        settings: dict[str, float | int | str | bool | None] = {}
-        text = line("benchmark", settings)
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        text = learner_text("benchmark", {})
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -732,7 +729,7 @@ class Optimal(Learner):
 
     Backward induction.
 
-    It sees the truth, and so needs the problem, not its spec alone.
+    It reads the model, and so needs the problem, not only its spec.
     """
 
     def __new__(
@@ -742,9 +739,8 @@ class Optimal(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> Optimal:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
-        settings: dict[str, float | int | str | bool | None] = {}
-        text = line("optimal", settings)
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        text = learner_text("optimal", {})
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -753,7 +749,7 @@ class BestFixed(Learner):
 
     Tekin, van der Schaar, Section 2.
 
-    It sees the truth, and so needs the problem, not its spec alone.
+    It reads the model, and so needs the problem, not only its spec.
     """
 
     def __new__(
@@ -763,9 +759,8 @@ class BestFixed(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> BestFixed:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
-        settings: dict[str, float | int | str | bool | None] = {}
-        text = line("best-fixed", settings)
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        text = learner_text("best-fixed", {})
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -782,9 +777,8 @@ class Random(Learner):
         seed: int = 0,
         remember: bool = True,
     ) -> Random:
-        """Make a learner for a problem, or, without one, a setting for `emab.run`."""
-        settings: dict[str, float | int | str | bool | None] = {}
-        text = line("random", settings)
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        text = learner_text("random", {})
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -811,7 +805,7 @@ BY_NAME: dict[str, type[Learner]] = {
     "best-fixed": BestFixed,
     "random": Random,
 }
-"""The classes by what the command line calls them."""
+"""The classes by their name on the command line."""
 
 __all__ = [
     "BY_NAME",

@@ -1,7 +1,7 @@
-"""Pictures of results: regret with its bands, where it comes from, and what a policy does.
+"""Plots of results: regret with its intervals, its causes, and policies.
 
-Each function draws on the axes it is given, or on a figure of its own, and returns the axes; nothing that you set for
-matplotlib is changed. :func:`style` gives your own pictures the same look.
+Each function draws on the given axes, or on a new figure, and returns the axes. Your matplotlib settings are not
+changed. :func:`style` applies the same style to your own plots.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from emab._extra import need
+from emab._emab import NORMAL_975, format_interval, format_number
+from emab._optional import require
 from emab._result import Array, Result
-from emab._show import NORMAL_95, confidence, number
 from emab._solve import Bounds, Policy, Solution
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ CAUSES = {"early_stop": "stopped too early", "late_stop": "stopped too late", "w
 
 
 def style() -> AbstractContextManager[None]:
-    """Draw in the look of this module, until the ``with`` ends.
+    """Return a context in which plots have the style of this module.
 
     >>> import matplotlib
     >>> with emab.plot.style():
@@ -39,7 +39,7 @@ def style() -> AbstractContextManager[None]:
     >>> matplotlib.rcParams["axes.titlelocation"]
     'center'
     """
-    manager: AbstractContextManager[None] = need("matplotlib.style", "plot").context(STYLE)
+    manager: AbstractContextManager[None] = require("matplotlib.style", "plot").context(STYLE)
     return manager
 
 
@@ -52,10 +52,10 @@ def regret(
     bound: Bounds | None = None,
     against: Literal["benchmark", "optimal"] = "benchmark",
 ) -> Axes:
-    """Draw the cumulative regret of all learners, with bands of 95 %.
+    """Plot the cumulative regret of all learners, with 95 % bands.
 
-    ``bound`` adds what Theorem 1 promises, as printed and at its tightest, and what no learner can exceed; a log axis
-    (``log_y``) is the place for it.
+    ``bound`` adds the bound of Theorem 1, as printed and at its tightest, and the trivial bound; a log axis (``log_y``)
+    shows them best.
 
     >>> result = emab.run("resource", ["feedbal", "ucb1v"], runs=20, episodes=1000)
     >>> ax = emab.plot.regret(result, log_x=True)
@@ -69,23 +69,22 @@ def regret(
         for curve in result.curves:
             mean = curve.regret if against == "benchmark" else curve.regret_optimal
             if np.isnan(mean).all():
-                raise ValueError(f"{curve.label}: what the optimal policy earns is not known; take against='benchmark'")
-            _line_with_band(ax, curve.episode.astype(float), mean, NORMAL_95 * curve.stderr, curve.label)
+                raise ValueError(f"{curve.label}: the value of the optimal policy is unknown; use against='benchmark'")
+            _line_with_band(ax, curve.episode.astype(float), mean, NORMAL_975 * curve.stderr, curve.label)
         if bound is not None:
             _draw_bound(ax, bound)
         if log_y:
             ax.set_yscale("log", nonpositive="mask")
         else:
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
-        if not log_y:
-            ax.yaxis.set_major_formatter(lambda value, _: number(value))
+            ax.yaxis.set_major_formatter(lambda value, _: format_number(value))
         ax.set_ylabel(f"regret against the {'benchmark' if against == 'benchmark' else 'optimal policy'}")
         _by_episode(ax, result, log_x)
     return ax
 
 
 def gain(result: Result, ax: Axes | None = None, *, log_x: bool = False) -> Axes:
-    """Draw what each learner has earned an episode so far, with bands of 95 %; the line is the benchmark's.
+    """Plot the mean gain per episode so far of each learner, with 95 % bands; the dashed line is the benchmark.
 
     >>> ax = emab.plot.gain(emab.run("treatment", ["feedbal", "random"], runs=20, episodes=1000), log_x=True)
     """
@@ -93,7 +92,7 @@ def gain(result: Result, ax: Axes | None = None, *, log_x: bool = False) -> Axes
         ax = _axes(ax)
         for curve in result.curves:
             n = curve.episode.astype(float)
-            _line_with_band(ax, n, curve.gain / n, NORMAL_95 * curve.gain_stderr / n, curve.label)
+            _line_with_band(ax, n, curve.gain / n, NORMAL_975 * curve.gain_stderr / n, curve.label)
         if result.benchmark_value is not None:
             n = result.curves[0].episode
             ax.plot(
@@ -105,7 +104,7 @@ def gain(result: Result, ax: Axes | None = None, *, log_x: bool = False) -> Axes
 
 
 def causes(result: Result, ax: Axes | None = None) -> Axes:
-    """Draw where the regret of each learner came from: stopping early, stopping late, a wrong action.
+    """Plot the regret of each learner by cause: early stop, late stop, wrong action.
 
     >>> result = emab.run("treatment", ["feedbal", "best-fixed"], runs=20, episodes=1000)
     >>> ax = emab.plot.causes(result)
@@ -115,18 +114,18 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
         ax = _axes(ax)
         curves = result.curves[::-1]
         rows = np.arange(len(curves))
-        # What a cause gained goes to the left of 0, what it cost to the right.
+        # Negative parts are drawn to the left of 0, positive ones to the right.
         right, left = np.zeros(len(curves)), np.zeros(len(curves))
-        for cause, words in CAUSES.items():
+        for cause, description in CAUSES.items():
             parts = np.array([curve.causes[cause] for curve in curves])
             start = np.where(parts >= 0, right, left)
-            ax.barh(rows, parts, left=start, height=0.55, label=words)
+            ax.barh(rows, parts, left=start, height=0.55, label=description)
             right += np.maximum(parts, 0)
             left += np.minimum(parts, 0)
         for row, curve in enumerate(curves):
-            words = confidence(float(curve.regret[-1]), float(curve.stderr[-1]))
+            text = format_interval(float(curve.regret[-1]), float(curve.stderr[-1]))
             ax.annotate(
-                words, (right[row], row), (6, 0), textcoords="offset points", va="center", color=GREY, fontsize=9
+                text, (right[row], row), (6, 0), textcoords="offset points", va="center", color=GREY, fontsize=9
             )
         ax.set_yticks(rows, [curve.label for curve in curves])
         ax.tick_params(axis="y", length=0)
@@ -135,9 +134,9 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.margins(x=0.12)
         ax.set_ylim(-0.6, len(curves) - 0.4)
-        ax.set_xlabel(f"regret at episode {number(result.episodes)}")
-        ax.xaxis.set_major_formatter(lambda value, _: number(value))
-        _title(ax, f"{result.problem}: where the regret comes from", _how(result))
+        ax.set_xlabel(f"regret at episode {format_number(result.episodes)}")
+        ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
+        _title(ax, f"{result.problem}: where the regret comes from", _description(result))
         _legend_below(ax, len(CAUSES))
     return ax
 
@@ -145,9 +144,9 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
 def policy(
     solution: Solution | Policy, ax: Axes | None = None, *, which: Literal["benchmark", "optimal"] = "benchmark"
 ) -> Axes:
-    """Draw what a policy does at each step in each state that can be reached; a dot: the other policy does otherwise.
+    """Plot the action of a policy at each reachable step and state; a dot marks where the other policy differs.
 
-    ``which`` says whose choices are shown where a whole solution is given.
+    ``which`` selects the policy of a solution.
 
     >>> ax = emab.plot.policy(emab.solve("screening"))
     """
@@ -193,16 +192,16 @@ def policy(
         ax.set_xlabel("step")
         ax.set_ylabel("state")
         dot = "; a dot: the other policy does otherwise" if other is not None and other.policy != choices else ""
-        _title(ax, name, f"earns {number(shown.value)} an episode{dot}")
-        words = [action for action in [*taken, "stop"] if any(action in row for row in choices)]
-        _legend_below(ax, 4, [Patch(color=colours[word], label=word) for word in words])
+        _title(ax, name, f"earns {format_number(shown.value)} an episode{dot}")
+        names = [action for action in [*taken, "stop"] if any(action in row for row in choices)]
+        _legend_below(ax, 4, [Patch(color=colours[name], label=name) for name in names])
     return ax
 
 
 def label_ends(ax: Axes) -> None:
-    """Write each line's name at its end, in its colour; as a legend where the names would be too far from their lines.
+    """Label each line at its end, in its colour; use a legend if the labels would be too far from their lines.
 
-    Lines without a name are left alone.
+    Lines without a label are skipped.
 
     >>> with emab.plot.style():
     ...     import matplotlib.pyplot as plt
@@ -247,7 +246,7 @@ def label_ends(ax: Axes) -> None:
 
 
 def _apart(wanted: Array, least: float) -> Array:
-    """Places near those wanted, which rise, and at least so far apart: those that collide are pooled."""
+    """Return increasing positions near the wanted ones, at least so far apart (pool adjacent violators)."""
     blocks: list[tuple[float, int]] = []
     for place in wanted - least * np.arange(len(wanted)):
         blocks.append((float(place), 1))
@@ -259,9 +258,9 @@ def _apart(wanted: Array, least: float) -> Array:
 
 
 def _axes(ax: Axes | None) -> Axes:
-    """The axes given, or those of a new figure."""
+    """Return the given axes, or those of a new figure."""
     if ax is None:
-        _, ax = need("matplotlib.pyplot", "plot").subplots()
+        _, ax = require("matplotlib.pyplot", "plot").subplots()
     assert ax is not None
     return ax
 
@@ -275,8 +274,8 @@ def _draw_bound(ax: Axes, bound: Bounds) -> None:
     first, last = ax.dataLim.intervalx
     x = np.geomspace(max(first, 1), last, 200)
     readings = [
-        (f"Theorem 1, printed: {number(bound.theorem1.printed)}", np.full_like(x, bound.theorem1.printed), ":"),
-        (f"Theorem 1, tight: {number(bound.theorem1.tight)}", np.full_like(x, bound.theorem1.tight), "--"),
+        (f"Theorem 1, printed: {format_number(bound.theorem1.printed)}", np.full_like(x, bound.theorem1.printed), ":"),
+        (f"Theorem 1, tight: {format_number(bound.theorem1.tight)}", np.full_like(x, bound.theorem1.tight), "--"),
         ("no theorem: n Ω_max", x * bound.document["omega_max"], "-."),
     ]
     for label, y, dash in readings:
@@ -286,31 +285,29 @@ def _draw_bound(ax: Axes, bound: Bounds) -> None:
 
 def _must_have_regret(result: Result) -> None:
     if result.benchmark_value is None:
-        raise ValueError(
-            f"{result.problem}: the regret on a simulator is not known; emab.plot.gain draws what was earned"
-        )
+        raise ValueError(f"{result.problem}: the regret on a simulator is unknown; use emab.plot.gain")
 
 
 def _by_episode(ax: Axes, result: Result, log_x: bool) -> None:
-    """What all curves over the episodes have in common."""
+    """Set the axes of a plot over episodes."""
     if log_x:
         ax.set_xscale("log")
     else:
-        ax.xaxis.set_major_formatter(lambda value, _: number(value))
+        ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
     ax.margins(x=0, y=0.06)
     ax.set_xlabel("episode")
-    _title(ax, result.problem, _how(result))
+    _title(ax, result.problem, _description(result))
     label_ends(ax)
 
 
-def _how(result: Result) -> str:
-    """How a result was made, in a line."""
-    runs = "one run" if result.runs == 1 else f"mean of {number(result.runs)} runs, with 95 % intervals"
+def _description(result: Result) -> str:
+    """Return runs, seed and conditions of a result, in one line."""
+    runs = "one run" if result.runs == 1 else f"mean of {format_number(result.runs)} runs, with 95 % intervals"
     return f"{runs}, seed {result.seed}" + (f", {result.conditions}" if result.conditions else "")
 
 
 def _title(ax: Axes, title: str, below: str) -> None:
-    """A title to the left, and a quiet line below it."""
+    """Set a title and a line below it."""
     ax.set_title(title, loc="left", pad=20, fontsize=12, fontweight="bold")
     ax.annotate(below, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", color=GREY, fontsize=9)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from emab._learner import LearnerLike
 from emab._problem import ProblemLike
-from emab._progress import Watch, watched
+from emab._progress import Progress, progress_bar
 from emab._result import Result
-from emab._shards import Plan, R, Told, plan_run, plan_sweep, work
+from emab._shards import Plan, R, ShardProgress, plan_run, plan_sweep, work
 from emab._sweep import SweepLike, SweepResult
 
 __all__ = ["run", "sweep"]
@@ -34,14 +34,14 @@ def run(
     address: str | None = None,
     num_cpus: int = 1,
     retries: int = 3,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> Result:
-    """Do what :func:`emab.run` does, in shards as Ray tasks, with the same numbers.
+    """Run :func:`emab.run` in shards as Ray tasks, with the same numbers.
 
-    Uses the Ray that is running, or connects to ``address``, or starts one. There are four ``shards`` a worker unless
-    you say how many, and at most one a run; each uses ``num_cpus`` threads. The shard of a worker or a machine that
-    dies is done again, up to ``retries`` times; what a learner of your own raises comes back, with its traceback, and
-    is not tried again. Ctrl-C cancels all tasks.
+    Uses the Ray instance that is running, connects to ``address``, or starts one. The default is four ``shards`` per
+    worker and at most one per run; each uses ``num_cpus`` threads. The shard of a dead worker or machine is repeated up
+    to ``retries`` times. Exceptions of user-defined learners are raised here, with the traceback, and not retried.
+    Ctrl-C cancels all tasks.
 
     >>> emab.ray.run("resource", runs=8, episodes=100, shards=2).runs
     8
@@ -70,9 +70,9 @@ def sweep(
     address: str | None = None,
     num_cpus: int = 1,
     retries: int = 3,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> SweepResult:
-    """Do what :func:`emab.sweep` does, in shards of its cells as Ray tasks; see :func:`run`.
+    """Run :func:`emab.sweep` in shards of its cells as Ray tasks; see :func:`run`.
 
     >>> grid = {"problem": "resource", "runs": 10, "episodes": 100, "grid": {"problem.p": [0.2, 0.8]}}
     >>> emab.ray.sweep(grid).csv == emab.sweep(grid).csv
@@ -84,7 +84,7 @@ def sweep(
 
 
 def _ray(address: str | None, num_cpus: int) -> Any:
-    """Ray, running."""
+    """Return Ray, initialized."""
     if num_cpus < 1:
         raise ValueError(f"`num_cpus` must be at least 1, got {num_cpus}")
     try:
@@ -97,28 +97,28 @@ def _ray(address: str | None, num_cpus: int) -> Any:
 
 
 def _workers(ray: Any, num_cpus: int) -> int:
-    """How many shards the cluster can do at once."""
+    """Return the number of shards that the cluster runs at once."""
     return max(1, int(ray.cluster_resources().get("CPU", 1)) // num_cpus)
 
 
-def _drive(ray: Any, plan: Plan[R], num_cpus: int, retries: int, progress: bool | Watch | None) -> R:
-    """Have all shards done."""
+def _drive(ray: Any, plan: Plan[R], num_cpus: int, retries: int, progress: bool | Progress | None) -> R:
+    """Do all shards."""
     task = ray.remote(num_cpus=num_cpus, max_retries=retries)(work)
-    # Once into the cluster, not once a shard: the problem may be large.
+    # Sent once, not once per shard: the problem may be large.
     job = ray.put(plan.job)
     pending = {task.remote(job, number): number for number in range(1, plan.job.shards + 1)}
     try:
-        with watched(progress, "running") as watch:
-            told = Told(plan.job, watch)
+        with progress_bar(progress, "running") as callback:
+            report = ShardProgress(plan.job, callback)
             while pending:
                 for ref in ray.wait(list(pending), num_returns=1)[0]:
                     number = pending.pop(ref)
                     plan.take(ray.get(ref))
-                    told.done(number)
+                    report.done(number)
     except BaseException:
         for ref in pending:
             # Ray 2.60 may abort this process if a task that just ended is cancelled (a race like that of
-            # ray-project/ray#54798). Others are ended by force: somebody's own code may never look whether to stop.
+            # ray-project/ray#54798). Others are killed: user-defined learners do not check whether to stop.
             if not ray.wait([ref], timeout=0)[0]:
                 ray.cancel(ref, force=True)
         raise

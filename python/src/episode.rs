@@ -1,16 +1,16 @@
-//! What happened in one case, as Python sees it.
+//! Finished episodes.
 
 use pyo3::prelude::*;
 
-use crate::whole::indices;
+use crate::integers::indices;
 
-/// An episode as it is pickled: states, actions, feedbacks; costs, rewards.
+/// The pickled form: states, actions, feedbacks; costs, rewards.
 type Lists = ([Vec<usize>; 3], [Vec<f64>; 2]);
 
-/// One finished episode: what was done, seen and revealed.
+/// One finished episode: actions, feedbacks, costs and rewards.
 ///
-/// ``states`` and ``rewards`` have one entry a step, the others one less: at the last step the action was ``stop``. NaN is a
-/// cost or reward that is not known. States may be left out: they follow from the actions and feedbacks.
+/// ``states`` and ``rewards`` have one entry per step, the others one less: at the last step the action is ``stop``. NaN is
+/// an unknown cost or reward. States may be left out: they follow from the actions and feedbacks.
 ///
 /// >>> episode = emab.Episode(actions=[0], feedbacks=[1], costs=[0.1], rewards=[0.0, 1.0])
 /// >>> episode.gain
@@ -43,43 +43,43 @@ impl Episode {
         })
     }
 
-    /// The states, one a step; empty where they were left out.
+    /// The states, one per step; empty if they were left out.
     #[getter]
     fn states(&self) -> Vec<usize> {
         self.inner.states.clone()
     }
 
-    /// The continuation actions that were taken.
+    /// The continuation actions.
     #[getter]
     fn actions(&self) -> Vec<usize> {
         self.inner.actions.clone()
     }
 
-    /// The feedbacks that were seen.
+    /// The feedbacks.
     #[getter]
     fn feedbacks(&self) -> Vec<usize> {
         self.inner.feedbacks.clone()
     }
 
-    /// The costs that were revealed.
+    /// The costs of the actions.
     #[getter]
     fn costs(&self) -> Vec<f64> {
         self.inner.costs.clone()
     }
 
-    /// The terminal reward of every step that was passed.
+    /// The terminal reward of every step.
     #[getter]
     fn rewards(&self) -> Vec<f64> {
         self.inner.rewards.clone()
     }
 
-    /// The number of steps, that of ``stop`` included.
+    /// The number of steps, including that of ``stop``.
     #[getter]
     fn steps(&self) -> usize {
         self.inner.actions.len() + 1
     }
 
-    /// What it earned: the terminal reward of its last step less its costs; NaN where one of them is not known.
+    /// The gain: the terminal reward of the last step minus the costs; NaN if one of them is unknown.
     #[getter]
     fn gain(&self) -> f64 {
         let costs = (1..self.steps()).map(|t| self.inner.known_cost(t).unwrap_or(f64::NAN));
@@ -88,10 +88,10 @@ impl Episode {
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, Lists)> {
-        let make = slf.get_type().getattr("_from_lists")?;
+        let restore = slf.get_type().getattr("_from_lists")?;
         let e = &slf.get().inner;
         Ok((
-            make.unbind(),
+            restore.unbind(),
             (
                 [e.states.clone(), e.actions.clone(), e.feedbacks.clone()],
                 [e.costs.clone(), e.rewards.clone()],
@@ -119,10 +119,10 @@ impl Episode {
 
     fn __repr__(&self) -> String {
         let e = &self.inner;
-        let words = format!(
+        let text = format!(
             "Episode(actions={:?}, feedbacks={:?}, costs={:?}, rewards={:?})",
             e.actions, e.feedbacks, e.costs, e.rewards
         );
-        words.replace("NaN", "nan")
+        text.replace("NaN", "nan")
     }
 }

@@ -1,4 +1,4 @@
-//! Where errors become exceptions: `ValueError` and friends, with the words of the command line.
+//! Conversion of errors to Python exceptions, with the messages of the command line.
 
 use emab::PlayError;
 use emab::oracle::OracleError;
@@ -14,17 +14,17 @@ create_exception!(
     emab,
     ProblemError,
     PyValueError,
-    "A problem breaks a rule: the message shows where, what was found and what was expected."
+    "An invalid problem. The message shows the place, the value found and the rule."
 );
 
-/// A wrong value.
-pub fn wrong(error: impl std::fmt::Display) -> PyErr {
+/// `ValueError` with the message of an error.
+pub fn invalid(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
 pub fn read(error: &ReadError) -> PyErr {
-    let words = error.render(false);
-    ProblemError::new_err(words.strip_prefix("error: ").unwrap_or(&words).to_owned())
+    let text = error.render(false);
+    ProblemError::new_err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
 }
 
 pub fn find(error: FindError) -> PyErr {
@@ -32,7 +32,7 @@ pub fn find(error: FindError) -> PyErr {
         FindError::Invalid(error) => read(&error),
         FindError::Unknown { .. } => PyFileNotFoundError::new_err(error.to_string()),
         FindError::Unreadable { .. } => PyOSError::new_err(error.to_string()),
-        FindError::NoText { .. } => wrong(error),
+        FindError::NoText { .. } => invalid(error),
     }
 }
 
@@ -43,14 +43,14 @@ pub fn point(file: &ProblemFile, error: &PointError) -> PyErr {
 pub fn oracle(file: &ProblemFile, error: OracleError) -> PyErr {
     match error {
         OracleError::Point(error) => point(file, &error),
-        OracleError::TooMany { .. } => wrong(error),
+        OracleError::TooMany { .. } => invalid(error),
     }
 }
 
 pub fn learner(file: &ProblemFile, error: emab::learners::LearnerError) -> PyErr {
     match error {
         emab::learners::LearnerError::Oracle { error, .. } => oracle(file, error),
-        other => wrong(other),
+        other => invalid(other),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn build(file: &ProblemFile, error: BuildError) -> PyErr {
         BuildError::Problem(error) => read(&error),
         BuildError::Learner(error) => learner(file, error),
         BuildError::Simulation(error) => simulation(file, error),
-        other => wrong(other),
+        other => invalid(other),
     }
 }
 
@@ -72,10 +72,10 @@ pub fn simulation(file: &ProblemFile, error: SimError) -> PyErr {
             ..
         } => oracle(file, error),
         SimError::Threads(_) => PyRuntimeError::new_err(error.to_string()),
-        other => wrong(other),
+        other => invalid(other),
     }
 }
 
 pub fn sweep(error: SweepError) -> PyErr {
-    wrong(error)
+    invalid(error)
 }

@@ -1,4 +1,4 @@
-//! Many runs, as Python sees them: the whole of it, or a shard that is merged elsewhere.
+//! Experiments: all runs, or a shard that is merged later.
 
 use std::sync::Arc;
 
@@ -7,65 +7,65 @@ use emab_sim::{BuildError, Control, Finish, LearnerSource, Shard, State};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::own;
+use crate::integers::{index, unsigned};
 use crate::problem::Problem;
-use crate::watch::{Trouble, Watch};
-use crate::whole::{index, whole};
+use crate::progress::{Interrupt, Progress};
+use crate::user_learner;
 
-/// Learners on a problem, many runs each. :func:`emab.run` is what people use.
+/// Runs of learners on a problem; the public function is :func:`emab.run`.
 ///
-/// A learner is a line as on the command line, or a pair of a label and a factory that makes a learner of one's own from
-/// a :class:`Spec` and a seed (two integers).
+/// A learner is a text as on the command line, or a label and a factory that creates a user-defined learner from a
+/// :class:`Spec` and a seed (two integers).
 #[pyclass(module = "emab._emab")]
 pub struct Experiment {
     inner: emab_sim::Experiment,
     file: Arc<ProblemFile>,
-    trouble: Arc<Trouble>,
+    interrupt: Arc<Interrupt>,
     state: State,
     #[pyo3(get)]
     notes: Vec<String>,
 }
 
 #[derive(FromPyObject)]
-pub enum Asked {
+pub enum LearnerArgument {
     #[pyo3(transparent)]
     Line(String),
     #[pyo3(transparent)]
-    Own((String, Py<PyAny>)),
+    UserDefined((String, Py<PyAny>)),
 }
 
 #[pymethods]
 impl Experiment {
-    // Python names them all.
+    // Python passes them by name.
     #[allow(clippy::too_many_arguments)]
     #[new]
     #[pyo3(signature = (problem, learners, *, episodes, runs, seed, checkpoints = None, shard = None))]
     fn new(
         py: Python<'_>,
         problem: &Problem,
-        learners: Vec<Asked>,
+        learners: Vec<LearnerArgument>,
         episodes: &Bound<'_, PyAny>,
         runs: &Bound<'_, PyAny>,
         seed: &Bound<'_, PyAny>,
         checkpoints: Option<Vec<Bound<'_, PyAny>>>,
         shard: Option<&str>,
     ) -> PyResult<Experiment> {
-        let (episodes, runs) = (whole("episodes", episodes)?, whole("runs", runs)?);
-        let seed = whole("seed", seed)?;
+        let (episodes, runs) = (unsigned("episodes", episodes)?, unsigned("runs", runs)?);
+        let seed = unsigned("seed", seed)?;
         let checkpoints: Option<Vec<u64>> = checkpoints
-            .map(|all| all.iter().map(|n| whole("checkpoints", n)).collect())
+            .map(|all| all.iter().map(|n| unsigned("checkpoints", n)).collect())
             .transpose()?;
         let file = problem.file.clone();
-        let trouble = Arc::new(Trouble::default());
-        let learners = learners.into_iter().map(|asked| match asked {
-            Asked::Line(text) => LearnerSource::Text(text),
-            Asked::Own((label, factory)) => {
-                own::config(&label, factory, file.clone(), trouble.clone()).into()
+        let interrupt = Arc::new(Interrupt::default());
+        let learners = learners.into_iter().map(|argument| match argument {
+            LearnerArgument::Line(text) => LearnerSource::Text(text),
+            LearnerArgument::UserDefined((label, factory)) => {
+                user_learner::config(&label, factory, file.clone(), interrupt.clone()).into()
             }
         });
         let shard: Shard = shard
             .map_or(Ok(Shard::WHOLE), str::parse)
-            .map_err(errors::wrong)?;
+            .map_err(errors::invalid)?;
         let mut builder = emab_sim::Experiment::builder(&*file)
             .learners(learners)
             .episodes(episodes)
@@ -77,7 +77,7 @@ impl Experiment {
             builder = builder.checkpoints(at);
         }
         let inner = py.detach(|| builder.build()).map_err(|error| match error {
-            BuildError::Checkpoints(error) => errors::wrong(format!("`checkpoints`: {error}")),
+            BuildError::Checkpoints(error) => errors::invalid(format!("`checkpoints`: {error}")),
             other => errors::build(&file, other),
         })?;
         let notes = py
@@ -87,12 +87,13 @@ impl Experiment {
             state: inner.state(),
             inner,
             file,
-            trouble,
+            interrupt,
             notes,
         })
     }
 
-    /// Do the runs that are not done; ``watch(done, total)`` is called a few times a second, in episodes.
+    /// Do the remaining runs and return whether all are done; ``watch(done, total)`` is called a few times per second, in
+    /// episodes.
     #[pyo3(signature = (threads = None, watch = None))]
     fn run(
         &mut self,
@@ -101,14 +102,14 @@ impl Experiment {
         watch: Option<Py<PyAny>>,
     ) -> PyResult<bool> {
         let threads = threads.map_or(Ok(0), |threads| index("threads", threads))?;
-        let watch = Watch {
+        let report = Progress {
             callback: watch,
-            trouble: self.trouble.clone(),
+            interrupt: self.interrupt.clone(),
         };
         let Experiment {
             inner,
             state,
-            trouble,
+            interrupt,
             ..
         } = self;
         let finish = py.detach(|| {
@@ -116,25 +117,25 @@ impl Experiment {
                 state,
                 &mut Control {
                     threads,
-                    stop: &trouble.stop,
-                    watch: &mut |progress, _| watch.look(progress.done, progress.total),
+                    stop: &interrupt.stop,
+                    watch: &mut |progress, _| report.report(progress.done, progress.total),
                 },
             )
         });
-        self.trouble.take()?;
+        self.interrupt.take()?;
         let finish = finish.map_err(|error| errors::simulation(&self.file, error))?;
         Ok(finish == Finish::Complete)
     }
 
-    /// What is done so far, to be merged elsewhere.
+    /// Return the runs done so far as JSON, to be merged.
     fn state(&self) -> PyResult<String> {
-        serde_json::to_string(&self.state).map_err(errors::wrong)
+        serde_json::to_string(&self.state).map_err(errors::invalid)
     }
 
-    /// Take in what another shard of the same experiment did.
+    /// Merge the runs of another shard of the same experiment.
     fn merge(&mut self, state: &str) -> PyResult<()> {
         let other: State = serde_json::from_str(state).map_err(|error| {
-            errors::wrong(format!("this is no state of an experiment: {error}"))
+            errors::invalid(format!("this is not the state of an experiment: {error}"))
         })?;
         self.inner
             .merge(&mut self.state, &other)
@@ -147,11 +148,11 @@ impl Experiment {
         self.inner.is_complete(&self.state)
     }
 
-    /// The document that ``emab run --json`` prints.
+    /// Return the document of ``emab run --json``.
     fn document(&self, py: Python<'_>) -> PyResult<String> {
         let result = py.detach(|| self.inner.document(&self.state, self.file.hash()));
         let result = result.map_err(|error| errors::simulation(&self.file, error))?;
-        let text = serde_json::to_string_pretty(&result).map_err(errors::wrong)?;
+        let text = serde_json::to_string_pretty(&result).map_err(errors::invalid)?;
         Ok(text + "\n")
     }
 }

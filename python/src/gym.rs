@@ -1,7 +1,7 @@
-//! What Gymnasium steps: one environment, and many at once. `emab.gym` makes environments of them.
+//! The native part of the Gymnasium environments in `emab.gym`: one environment, and a vector of them.
 //!
-//! `step` and `reset` are here and not in Python because they are all that a loop spends its time in. Seeds come from
-//! Python: `_seed` is Gymnasium's part of `reset`.
+//! `step` and `reset` are native because a training loop spends its time in them. Seeds come from Python: `_seed` is
+//! Gymnasium's part of `reset`.
 
 use emab::environment::{StepResult, VecEnvironment};
 use emab::{Action, PlayError};
@@ -16,49 +16,49 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::errors;
+use crate::integers::index;
 use crate::problem::Problem;
-use crate::whole::index;
 
-/// The most environments at once: each has some kilobytes of draws at hand.
-const MOST: usize = 1 << 20;
+/// The largest number of environments: each keeps some kilobytes of random draws.
+const MAX_ENVIRONMENTS: usize = 1 << 20;
 
-/// Episodes of a problem, and what is done where an action is not allowed.
-struct Stage {
+/// Environments of one problem, and their rule for actions that are not allowed.
+struct Environments {
     file: Arc<ProblemFile>,
-    walks: VecEnvironment,
+    inner: VecEnvironment,
     /// The number of `stop`.
     stop: usize,
-    /// Whether an action that is not allowed is an error, and does not end the episode.
+    /// Whether an action that is not allowed is an error. Otherwise it ends the episode.
     strict: bool,
 }
 
-/// What one action came to.
+/// The result of one action.
 struct Outcome {
-    walked: StepResult,
-    /// Whether something else was asked for that is not allowed.
-    refused: bool,
+    step: StepResult,
+    /// Whether the action was not allowed, so that `stop` was taken instead.
+    not_allowed: bool,
 }
 
-impl Stage {
-    fn new(problem: &Problem, count: usize, strict: bool) -> PyResult<Stage> {
+impl Environments {
+    fn new(problem: &Problem, count: usize, strict: bool) -> PyResult<Environments> {
         let file = problem.file.clone();
         let conditions = file.conditions();
         let mut others = conditions.clone();
         others.dropout = emab::conditions::Probability::default();
         if !others.is_none() {
-            return Err(errors::wrong(format!(
-                "`{}` is played under conditions ({others}) that an environment cannot have: of those, it knows dropout \
-                 alone; leave the others out, or play it with emab.run",
+            return Err(errors::invalid(format!(
+                "`{}` has conditions ({others}) that an environment cannot have: it supports dropout only; remove the \
+                 others, or use emab.run",
                 file.name(),
             )));
         }
-        let truth = Arc::new(problem.problem()?.with_dropout(conditions.dropout));
-        let stop = truth.spec().actions().len();
-        let walks =
-            VecEnvironment::new(truth, count).map_err(|error| errors::oracle(&file, error))?;
-        Ok(Stage {
+        let model = Arc::new(problem.problem()?.with_dropout(conditions.dropout));
+        let stop = model.spec().actions().len();
+        let inner =
+            VecEnvironment::new(model, count).map_err(|error| errors::oracle(&file, error))?;
+        Ok(Environments {
             file,
-            walks,
+            inner,
             stop,
             strict,
         })
@@ -69,7 +69,7 @@ impl Stage {
         match usize::try_from(number) {
             Ok(a) if a < self.stop => Ok(Action::Continue(a)),
             Ok(a) if a == self.stop => Ok(Action::Stop),
-            _ => Err(errors::wrong(format!(
+            _ => Err(errors::invalid(format!(
                 "`action` must be from 0 to {} (`stop`), got {number}",
                 self.stop
             ))),
@@ -78,18 +78,18 @@ impl Stage {
 
     #[inline]
     fn step(&mut self, i: usize, action: Action) -> PyResult<Outcome> {
-        let (walked, refused) = match self.walks.step(i, action) {
+        let (step, not_allowed) = match self.inner.step(i, action) {
             Err(PlayError::NotAllowed { .. }) if !self.strict => {
-                (self.walks.step(i, Action::Stop), true)
+                (self.inner.step(i, Action::Stop), true)
             }
-            walked => (walked, false),
+            step => (step, false),
         };
-        let walked = walked.map_err(|error| self.trouble(error))?;
-        Ok(Outcome { walked, refused })
+        let step = step.map_err(|error| self.error(error))?;
+        Ok(Outcome { step, not_allowed })
     }
 
     #[cold]
-    fn trouble(&self, error: PlayError) -> PyErr {
+    fn error(&self, error: PlayError) -> PyErr {
         match error {
             PlayError::Oracle(error) => errors::oracle(&self.file, error),
             PlayError::NoEpisode => {
@@ -103,58 +103,58 @@ impl Stage {
                 };
                 PyValueError::new_err(format!(
                     "the action `{name}` is not allowed at step {t} in state `{}`: \
-                     info[\"action_mask\"] tells which are",
+                     info[\"action_mask\"] has the allowed ones",
                     spec.states().name(x)
                 ))
             }
         }
     }
 
-    /// Step and state of number `i`.
+    /// Step and state of environment `i`.
     #[inline]
     fn at(&self, i: usize) -> [i64; 2] {
-        let (pairs, pair) = (self.walks.pairs(), self.walks.pair(i));
+        let (pairs, pair) = (self.inner.pairs(), self.inner.pair(i));
         [pairs.step(pair) as i64, pairs.state(pair) as i64]
     }
 
-    /// Which actions number `i` may take: `mask` has one place each, `stop` is last and already there.
+    /// Write the allowed actions of environment `i`; the entry of `stop`, the last, is already set.
     #[inline]
     fn mask(&self, i: usize, mask: &mut [i8]) {
-        let (pairs, pair) = (self.walks.pairs(), self.walks.pair(i));
+        let (pairs, pair) = (self.inner.pairs(), self.inner.pair(i));
         for (a, may) in mask[..self.stop].iter_mut().enumerate() {
             *may = i8::from(pairs.allows(pair, a));
         }
     }
 
-    /// The episode of number `i` as a learner is shown it: people who leave do not tell their rewards.
+    /// The episode of environment `i` as a learner sees it: after dropout the rewards are unknown.
     fn revealed(&self, i: usize) -> Episode {
-        let mut inner = self.walks.episode(i);
-        if self.walks.dropped_out(i) {
+        let mut inner = self.inner.episode(i);
+        if self.inner.dropped_out(i) {
             inner.rewards.clear();
         }
         Episode { inner }
     }
 }
 
-type Seen<'py, O> = (Bound<'py, O>, Bound<'py, PyDict>);
+type Observed<'py, O> = (Bound<'py, O>, Bound<'py, PyDict>);
 type Stepped<'py, O, R, B> = (Bound<'py, O>, R, B, B, Bound<'py, PyDict>);
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
 type SteppedMany<'py> = Stepped<'py, PyArray2<i64>, Array<'py, f64>, Array<'py, bool>>;
 
-/// One environment; ``emab.gym.Env`` is what people use.
+/// One environment; the public class is ``emab.gym.Env``.
 #[pyclass(subclass, module = "emab._emab")]
 pub struct EnvCore {
-    stage: Stage,
+    environments: Environments,
     seeded: bool,
 }
 
 impl EnvCore {
-    fn seen<'py>(&self, py: Python<'py>) -> PyResult<Seen<'py, PyArray1<i64>>> {
+    fn observe<'py>(&self, py: Python<'py>) -> PyResult<Observed<'py, PyArray1<i64>>> {
         let info = PyDict::new(py);
-        let mut mask = vec![1; self.stage.stop + 1];
-        self.stage.mask(0, &mut mask);
+        let mut mask = vec![1; self.environments.stop + 1];
+        self.environments.mask(0, &mut mask);
         info.set_item(intern!(py, "action_mask"), PyArray1::from_slice(py, &mask))?;
-        Ok((PyArray1::from_slice(py, &self.stage.at(0)), info))
+        Ok((PyArray1::from_slice(py, &self.environments.at(0)), info))
     }
 }
 
@@ -163,7 +163,7 @@ impl EnvCore {
     #[new]
     fn new(problem: &Problem, strict: bool) -> PyResult<EnvCore> {
         Ok(EnvCore {
-            stage: Stage::new(problem, 1, strict)?,
+            environments: Environments::new(problem, 1, strict)?,
             seeded: false,
         })
     }
@@ -172,29 +172,31 @@ impl EnvCore {
     #[getter]
     fn problem(&self) -> Problem {
         Problem {
-            file: self.stage.file.clone(),
+            file: self.environments.file.clone(),
         }
     }
 
-    /// Begin an episode. A seed restarts the random streams, those of run ``options["run"]`` (0 when left out): with
-    /// the same seed and run, `emab.run` meets the same chance. Without a seed the streams go on.
+    /// Begin an episode. A seed restarts the random streams of run ``options["run"]`` (default 0), which are those of
+    /// `emab.run` with the same seed and run. Without a seed the streams continue.
     #[pyo3(signature = (*, seed = None, options = None))]
     fn reset<'py>(
         slf: &Bound<'py, Self>,
         seed: Option<Bound<'py, PyAny>>,
         options: Option<Bound<'py, PyDict>>,
-    ) -> PyResult<Seen<'py, PyArray1<i64>>> {
+    ) -> PyResult<Observed<'py, PyArray1<i64>>> {
         let py = slf.py();
         if seed.is_some() || !slf.borrow().seeded {
-            let asked = (seed, options);
-            let (seed, run) = slf.call_method1(intern!(py, "_seed"), asked)?.extract()?;
+            let arguments = (seed, options);
+            let (seed, run) = slf
+                .call_method1(intern!(py, "_seed"), arguments)?
+                .extract()?;
             let mut this = slf.borrow_mut();
-            this.stage.walks.restart(0, seed, run);
+            this.environments.inner.restart(0, seed, run);
             this.seeded = true;
         }
         let mut this = slf.borrow_mut();
-        this.stage.walks.begin(0);
-        this.seen(py)
+        this.environments.inner.begin(0);
+        this.observe(py)
     }
 
     /// Take an action.
@@ -203,59 +205,59 @@ impl EnvCore {
         py: Python<'py>,
         action: i64,
     ) -> PyResult<Stepped<'py, PyArray1<i64>, f64, bool>> {
-        let action = self.stage.action(action)?;
-        let Outcome { walked, refused } = self.stage.step(0, action)?;
-        let (seen, info) = self.seen(py)?;
-        if walked.over {
-            let episode = self.stage.revealed(0);
+        let action = self.environments.action(action)?;
+        let Outcome { step, not_allowed } = self.environments.step(0, action)?;
+        let (observed, info) = self.observe(py)?;
+        if step.over {
+            let episode = self.environments.revealed(0);
             info.set_item(intern!(py, "costs"), &episode.inner.costs)?;
             info.set_item(intern!(py, "rewards"), &episode.inner.rewards)?;
             info.set_item(intern!(py, "revealed"), episode)?;
-            if refused {
+            if not_allowed {
                 info.set_item(intern!(py, "not_allowed"), true)?;
             }
-            if self.stage.walks.dropped_out(0) {
+            if self.environments.inner.dropped_out(0) {
                 info.set_item(intern!(py, "left"), true)?;
             }
         }
-        Ok((seen, walked.earned, walked.over, false, info))
+        Ok((observed, step.earned, step.over, false, info))
     }
 
-    /// The episode as far as it went, and whether it is over.
+    /// The episode so far, and whether it is over.
     fn _so_far(&self) -> (Episode, bool) {
-        let inner = self.stage.walks.episode(0);
-        (Episode { inner }, self.stage.walks.is_over(0))
+        let inner = self.environments.inner.episode(0);
+        (Episode { inner }, self.environments.inner.is_over(0))
     }
 }
 
-/// Many environments of one problem; ``emab.gym.VectorEnv`` is what people use.
+/// A vector of environments of one problem; the public class is ``emab.gym.VectorEnv``.
 #[pyclass(subclass, module = "emab._emab")]
 pub struct VectorCore {
-    stage: Stage,
+    environments: Environments,
     seeded: bool,
-    /// Those whose episode ended in the last step.
+    /// The environments whose episode ended in the last step.
     ended: Vec<usize>,
-    costs: Sheets,
-    rewards: Sheets,
+    costs: ArrayPool,
+    rewards: ArrayPool,
 }
 
-/// Tables that were handed out and may be used again once nobody else holds them: most of theirs is NaN, and writing
-/// that anew would be a fifth of a step. Two of them, since whoever loops holds the last while asking for the next.
+/// Arrays that were returned to Python and are reused once Python no longer references them. Most of their entries are
+/// NaN, and filling a new array takes a fifth of a step. The pool has two: a loop holds the last array during a step.
 #[derive(Default)]
-struct Sheets {
-    sheets: Vec<Sheet>,
+struct ArrayPool {
+    arrays: Vec<PooledArray>,
 }
 
-struct Sheet {
+struct PooledArray {
     array: Py<PyArray2<f64>>,
-    /// What Python counts while nobody else holds it.
-    alone: usize,
-    /// The rows that are not NaN alone.
+    /// The reference count while only the pool holds the array.
+    unused: usize,
+    /// The rows that are not all NaN.
     written: Vec<usize>,
 }
 
-/// How many hold something, and this question.
-fn holders(array: &Bound<'_, PyArray2<f64>>) -> PyResult<usize> {
+/// The reference count of an array, including the call that reads it.
+fn reference_count(array: &Bound<'_, PyArray2<f64>>) -> PyResult<usize> {
     let py = array.py();
     let count = py
         .import(intern!(py, "sys"))?
@@ -263,8 +265,8 @@ fn holders(array: &Bound<'_, PyArray2<f64>>) -> PyResult<usize> {
     count.extract()
 }
 
-impl Sheets {
-    /// A table of NaN but for these rows.
+impl ArrayPool {
+    /// An array of NaN except for these rows.
     fn table<'py, V: Iterator<Item = f64>>(
         &mut self,
         py: Python<'py>,
@@ -273,38 +275,38 @@ impl Sheets {
         row: impl Fn(usize) -> V,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let mut place = None;
-        for (i, Sheet { array, alone, .. }) in self.sheets.iter().enumerate() {
+        for (i, PooledArray { array, unused, .. }) in self.arrays.iter().enumerate() {
             let array = array.bind(py);
-            if array.dims() == Dim([shape.0, shape.1]) && holders(array)? == *alone {
+            if array.dims() == Dim([shape.0, shape.1]) && reference_count(array)? == *unused {
                 place = Some(i);
             }
         }
         let place = match place {
             Some(place) => place,
             None => {
-                // Both are held, or of another shape: the older one is given up.
-                self.sheets.truncate(1);
+                // Both are in use, or of another shape: drop the older one.
+                self.arrays.truncate(1);
                 let array = Array2::from_elem(shape, f64::NAN).into_pyarray(py);
                 let array = array.unbind();
-                let alone = holders(array.bind(py))?;
+                let unused = reference_count(array.bind(py))?;
                 let written = Vec::new();
-                self.sheets.insert(
+                self.arrays.insert(
                     0,
-                    Sheet {
+                    PooledArray {
                         array,
-                        alone,
+                        unused,
                         written,
                     },
                 );
                 0
             }
         };
-        let sheet = &mut self.sheets[place];
-        let array = sheet.array.bind(py).clone();
+        let pooled = &mut self.arrays[place];
+        let array = pooled.array.bind(py).clone();
         {
-            let mut values = array.try_readwrite().map_err(errors::wrong)?;
-            let values = values.as_slice_mut().map_err(errors::wrong)?;
-            for i in sheet.written.drain(..) {
+            let mut values = array.try_readwrite().map_err(errors::invalid)?;
+            let values = values.as_slice_mut().map_err(errors::invalid)?;
+            for i in pooled.written.drain(..) {
                 values[i * shape.1..(i + 1) * shape.1].fill(f64::NAN);
             }
             for &i in rows {
@@ -314,19 +316,19 @@ impl Sheets {
                     .for_each(|(to, value)| *to = value);
             }
         }
-        sheet.written.extend_from_slice(rows);
+        pooled.written.extend_from_slice(rows);
         Ok(array)
     }
 }
 
 impl VectorCore {
-    fn seen<'py>(&self, py: Python<'py>) -> PyResult<Seen<'py, PyArray2<i64>>> {
-        let (stage, count) = (&self.stage, self.stage.walks.len());
+    fn observe<'py>(&self, py: Python<'py>) -> PyResult<Observed<'py, PyArray2<i64>>> {
+        let (environments, count) = (&self.environments, self.environments.inner.len());
         let mut at = Vec::with_capacity(2 * count);
-        let mut mask = vec![1; (stage.stop + 1) * count];
-        for (i, mask) in mask.chunks_exact_mut(stage.stop + 1).enumerate() {
-            at.extend_from_slice(&stage.at(i));
-            stage.mask(i, mask);
+        let mut mask = vec![1; (environments.stop + 1) * count];
+        for (i, mask) in mask.chunks_exact_mut(environments.stop + 1).enumerate() {
+            at.extend_from_slice(&environments.at(i));
+            environments.mask(i, mask);
         }
         let info = PyDict::new(py);
         info.set_item(
@@ -340,57 +342,59 @@ impl VectorCore {
         Ok((table(count, at)?.into_pyarray(py), info))
     }
 
-    /// Whether all actions can be taken: asked before the first is, so that an error changes nothing.
+    /// Check all actions before the first is taken, so that an error changes nothing.
     fn check(&self, py: Python<'_>, numbers: &[i64]) -> PyResult<()> {
-        let Stage { walks, strict, .. } = &self.stage;
+        let Environments { inner, strict, .. } = &self.environments;
         for (i, &number) in numbers.iter().enumerate() {
-            let action = self.stage.action(number);
-            let action = action.map_err(|error| at_place(py, i, &error))?;
+            let action = self.environments.action(number);
+            let action = action.map_err(|error| in_environment(py, i, &error))?;
             if let Action::Continue(a) = action
                 && *strict
-                && !walks.is_over(i)
-                && !walks.pairs().allows(walks.pair(i), a)
+                && !inner.is_over(i)
+                && !inner.pairs().allows(inner.pair(i), a)
             {
-                let [t, x] = self.stage.at(i).map(|index| index as usize);
-                let error = self.stage.trouble(PlayError::NotAllowed { t, x, action });
-                return Err(at_place(py, i, &error));
+                let [t, x] = self.environments.at(i).map(|index| index as usize);
+                let error = self
+                    .environments
+                    .error(PlayError::NotAllowed { t, x, action });
+                return Err(in_environment(py, i, &error));
             }
         }
         Ok(())
     }
 
-    /// What the episodes that ended revealed, one row each, NaN where there is nothing.
+    /// Add the costs and rewards of the ended episodes, one row each, padded with NaN.
     fn reveal(&mut self, py: Python<'_>, info: &Bound<'_, PyDict>) -> PyResult<()> {
-        let (walks, count) = (&self.stage.walks, self.stage.walks.len());
-        let steps = |&i: &usize| walks.rewards(i).len();
+        let (inner, count) = (&self.environments.inner, self.environments.inner.len());
+        let steps = |&i: &usize| inner.rewards(i).len();
         let longest = self.ended.iter().map(steps).max().unwrap_or(1);
-        let shown = |i: usize| if walks.dropped_out(i) { 0 } else { usize::MAX };
+        let shown = |i: usize| if inner.dropped_out(i) { 0 } else { usize::MAX };
         let costs = self
             .costs
-            .table(py, (count, longest - 1), &self.ended, |i| walks.costs(i))?;
+            .table(py, (count, longest - 1), &self.ended, |i| inner.costs(i))?;
         let rewards = self.rewards.table(py, (count, longest), &self.ended, |i| {
-            walks.rewards(i).take(shown(i))
+            inner.rewards(i).take(shown(i))
         })?;
         info.set_item(intern!(py, "costs"), costs)?;
         info.set_item(intern!(py, "_costs"), self.which(py, |_| true))?;
         info.set_item(intern!(py, "rewards"), rewards)?;
         info.set_item(intern!(py, "_rewards"), self.which(py, |_| true))?;
-        if self.ended.iter().any(|&i| walks.dropped_out(i)) {
+        if self.ended.iter().any(|&i| inner.dropped_out(i)) {
             info.set_item(
                 intern!(py, "left"),
-                self.which(py, |i| walks.dropped_out(i)),
+                self.which(py, |i| inner.dropped_out(i)),
             )?;
             info.set_item(
                 intern!(py, "_left"),
-                self.which(py, |i| walks.dropped_out(i)),
+                self.which(py, |i| inner.dropped_out(i)),
             )?;
         }
         Ok(())
     }
 
-    /// Those of the ended ones of which this holds.
+    /// A flag for each environment: whether it ended and the condition holds.
     fn which<'py>(&self, py: Python<'py>, holds: impl Fn(usize) -> bool) -> Array<'py, bool> {
-        let mut which = vec![false; self.stage.walks.len()];
+        let mut which = vec![false; self.environments.inner.len()];
         for &i in &self.ended {
             which[i] = holds(i);
         }
@@ -401,7 +405,7 @@ impl VectorCore {
 /// Rows of equal length.
 fn table<T>(rows: usize, values: Vec<T>) -> PyResult<Array2<T>> {
     let columns = values.len() / rows;
-    Array2::from_shape_vec((rows, columns), values).map_err(errors::wrong)
+    Array2::from_shape_vec((rows, columns), values).map_err(errors::invalid)
 }
 
 #[pymethods]
@@ -409,17 +413,17 @@ impl VectorCore {
     #[new]
     fn new(problem: &Problem, count: &Bound<'_, PyAny>, strict: bool) -> PyResult<VectorCore> {
         let count = index("num_envs", count)?;
-        if !(1..=MOST).contains(&count) {
-            return Err(errors::wrong(format!(
-                "`num_envs` must be from 1 to {MOST}, got {count}"
+        if !(1..=MAX_ENVIRONMENTS).contains(&count) {
+            return Err(errors::invalid(format!(
+                "`num_envs` must be from 1 to {MAX_ENVIRONMENTS}, got {count}"
             )));
         }
         Ok(VectorCore {
-            stage: Stage::new(problem, count, strict)?,
+            environments: Environments::new(problem, count, strict)?,
             seeded: false,
             ended: Vec::new(),
-            costs: Sheets::default(),
-            rewards: Sheets::default(),
+            costs: ArrayPool::default(),
+            rewards: ArrayPool::default(),
         })
     }
 
@@ -427,93 +431,93 @@ impl VectorCore {
     #[getter]
     fn problem(&self) -> Problem {
         Problem {
-            file: self.stage.file.clone(),
+            file: self.environments.file.clone(),
         }
     }
 
-    /// Begin an episode everywhere. Seeds are one for all, and then environment ``i`` has ``seed + i``, or one each.
+    /// Begin an episode in each environment. One seed gives environment ``i`` the seed ``seed + i``; a list has one each.
     #[pyo3(signature = (*, seed = None, options = None))]
     fn reset<'py>(
         slf: &Bound<'py, Self>,
         seed: Option<Bound<'py, PyAny>>,
         options: Option<Bound<'py, PyDict>>,
-    ) -> PyResult<Seen<'py, PyArray2<i64>>> {
+    ) -> PyResult<Observed<'py, PyArray2<i64>>> {
         let py = slf.py();
         if let Some(options) = &options
             && options.contains("reset_mask")?
         {
-            return Err(errors::wrong(
-                "`reset_mask` is for environments that do not begin anew by themselves; these do",
+            return Err(errors::invalid(
+                "`reset_mask` is for environments without automatic reset; these have it",
             ));
         }
         if seed.is_some() || !slf.borrow().seeded {
-            let asked = (seed, options);
-            let seeds = slf.call_method1(intern!(py, "_seed"), asked)?;
+            let arguments = (seed, options);
+            let seeds = slf.call_method1(intern!(py, "_seed"), arguments)?;
             let (seeds, run): (Vec<Option<u64>>, u64) = seeds.extract()?;
             let mut this = slf.borrow_mut();
             for (i, seed) in seeds.into_iter().enumerate() {
                 if let Some(seed) = seed {
-                    this.stage.walks.restart(i, seed, run);
+                    this.environments.inner.restart(i, seed, run);
                 }
             }
             this.seeded = true;
         }
         let mut this = slf.borrow_mut();
         this.ended.clear();
-        for i in 0..this.stage.walks.len() {
-            this.stage.walks.begin(i);
+        for i in 0..this.environments.inner.len() {
+            this.environments.inner.begin(i);
         }
-        this.seen(py)
+        this.observe(py)
     }
 
-    /// Take an action in each; where the episode ended in the last step, begin another instead.
+    /// Take an action in each environment. Where the last episode ended, begin the next one instead.
     fn step<'py>(
         &mut self,
         py: Python<'py>,
         actions: PyReadonlyArray1<'py, i64>,
     ) -> PyResult<SteppedMany<'py>> {
-        let count = self.stage.walks.len();
-        let actions = actions.as_slice().map_err(errors::wrong)?;
+        let count = self.environments.inner.len();
+        let actions = actions.as_slice().map_err(errors::invalid)?;
         if actions.len() != count {
-            return Err(errors::wrong(format!(
+            return Err(errors::invalid(format!(
                 "`actions` must be {count}, one for each environment, got {}",
                 actions.len()
             )));
         }
         if !self.seeded {
-            return Err(self.stage.trouble(PlayError::NoEpisode));
+            return Err(self.environments.error(PlayError::NoEpisode));
         }
         self.check(py, actions)?;
         let (mut earned, mut over) = (vec![0.0; count], vec![false; count]);
-        let (mut ended, mut refused) = (Vec::new(), Vec::new());
+        let (mut ended, mut not_allowed) = (Vec::new(), Vec::new());
         for (i, &action) in actions.iter().enumerate() {
-            if self.stage.walks.is_over(i) {
-                self.stage.walks.begin(i);
+            if self.environments.inner.is_over(i) {
+                self.environments.inner.begin(i);
                 continue;
             }
-            let action = self.stage.action(action)?;
-            let outcome = self.stage.step(i, action)?;
-            earned[i] = outcome.walked.earned;
-            over[i] = outcome.walked.over;
+            let action = self.environments.action(action)?;
+            let outcome = self.environments.step(i, action)?;
+            earned[i] = outcome.step.earned;
+            over[i] = outcome.step.over;
             if over[i] {
                 ended.push(i);
             }
-            if outcome.refused {
-                refused.push(i);
+            if outcome.not_allowed {
+                not_allowed.push(i);
             }
         }
         self.ended = ended;
-        let (seen, info) = self.seen(py)?;
+        let (observed, info) = self.observe(py)?;
         if !self.ended.is_empty() {
             self.reveal(py, &info)?;
         }
-        if !refused.is_empty() {
-            let flags = self.which(py, |i| refused.binary_search(&i).is_ok());
+        if !not_allowed.is_empty() {
+            let flags = self.which(py, |i| not_allowed.binary_search(&i).is_ok());
             info.set_item(intern!(py, "_not_allowed"), flags.call_method0("copy")?)?;
             info.set_item(intern!(py, "not_allowed"), flags)?;
         }
         Ok((
-            seen,
+            observed,
             earned.into_pyarray(py),
             over.into_pyarray(py),
             vec![false; count].into_pyarray(py),
@@ -521,19 +525,19 @@ impl VectorCore {
         ))
     }
 
-    /// The episodes that ended in the last step, by environment.
+    /// Return the episodes that ended in the last step, by environment.
     fn revealed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         for &i in &self.ended {
-            all.set_item(i, self.stage.revealed(i))?;
+            all.set_item(i, self.environments.revealed(i))?;
         }
         Ok(all)
     }
 }
 
-/// The same error, with where it was.
+/// The same error, with the number of the environment.
 #[cold]
-fn at_place(py: Python<'_>, i: usize, error: &PyErr) -> PyErr {
-    let words = format!("environment {i}: {}", error.value(py));
-    PyErr::from_type(error.get_type(py), words)
+fn in_environment(py: Python<'_>, i: usize, error: &PyErr) -> PyErr {
+    let message = format!("environment {i}: {}", error.value(py));
+    PyErr::from_type(error.get_type(py), message)
 }

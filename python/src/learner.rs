@@ -1,14 +1,12 @@
-//! A learner for one's own loop, as Python sees it.
+//! Learners for the user's own loop.
 //!
-//! It remembers what it learned from, so that it can be pickled and saved: whoever reads that learns it again.
+//! A learner keeps the episodes that it learned from, so that it can be pickled and saved. Reading it replays them.
 
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use emab::learners::{
-    Access, CATALOGUE, LearnerConfig, LearnerDefaults, LearnerError, ParameterValue,
-};
+use emab::learners::{Access, LearnerConfig, LearnerDefaults, LearnerError, ParameterValue};
 use emab::{Action, Role, Stream};
 use emab_log::{SavedEntry, SavedLearner, validate_episode};
 use emab_problem::ProblemFile;
@@ -19,21 +17,21 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::episode::Episode;
 use crate::errors;
-use crate::own;
+use crate::integers::unsigned;
 use crate::problem::Problem;
-use crate::spec::{Spec, check, place};
-use crate::whole::whole;
+use crate::spec::{Spec, check_step_and_state, step_and_state};
+use crate::user_learner;
 
-/// What a learner knows of the gain of one action at one step in one state.
+/// The estimated gain of one action at one step and state.
 #[pyclass(frozen, get_all, module = "emab")]
 pub struct Estimate {
-    /// How often it was observed.
+    /// The number of observations.
     count: u64,
-    /// The estimate, a sample mean; 0 before the first observation.
+    /// The sample mean; 0 before the first observation.
     mean: f64,
-    /// How far the estimate may be from the truth, by what the learner was told.
+    /// The confidence width, under the parameters of the learner.
     width: f64,
-    /// The index that is compared with those of the other actions.
+    /// The index, which is compared with those of the other actions.
     index: f64,
 }
 
@@ -50,17 +48,17 @@ impl Estimate {
     }
 }
 
-/// Where a learner is to learn.
+/// The problem of a learner, with or without its model.
 #[derive(FromPyObject)]
-pub enum Where<'py> {
+pub enum SpecOrProblem<'py> {
     #[pyo3(transparent)]
     Spec(Bound<'py, Spec>),
     #[pyo3(transparent)]
     Problem(Bound<'py, Problem>),
 }
 
-/// A learner by its line, such as ``"feedbal:sigma2=0.2"``: with a :class:`Spec`, for one's own loop; without, a setting
-/// for :func:`emab.run`. A class for each, such as :class:`emab.FeedBAL`, is easier to read.
+/// A learner by its command-line text, such as ``"feedbal:sigma2=0.2"``. With a :class:`Spec` it is ready for your own
+/// loop; without, it is a setting for :func:`emab.run`. Each learner also has a class, such as :class:`emab.FeedBAL`.
 ///
 /// >>> problem = emab.load("resource")
 /// >>> learner = emab.Learner("feedbal:sigma2=0.2", problem.spec)
@@ -74,67 +72,72 @@ pub struct Learner {
     text: String,
     seed: u64,
     remember: bool,
-    seat: Option<Seat>,
+    instance: Option<Instance>,
 }
 
-struct Seat {
-    /// The problem, with its truth only where the learner was given it.
+/// A learner that has a problem.
+struct Instance {
+    /// The problem; with its model only for learners that may see it.
     file: Arc<ProblemFile>,
     config: LearnerConfig,
-    mind: Mutex<Mind>,
+    inner: Mutex<LearnerState>,
 }
 
-struct Mind {
+struct LearnerState {
     learner: Box<dyn emab::Learner + Send>,
     past: Vec<SavedEntry>,
     learned: u64,
 }
 
 impl Learner {
-    fn seat(&self) -> PyResult<&Seat> {
-        self.seat.as_ref().ok_or_else(|| {
+    fn instance(&self) -> PyResult<&Instance> {
+        self.instance.as_ref().ok_or_else(|| {
             PyRuntimeError::new_err(format!(
-                "this learner has no problem to learn on: give it one, as in Learner('{}', problem.spec)",
+                "this learner has no problem: pass one, as in Learner('{}', problem.spec)",
                 self.text
             ))
         })
     }
 
-    fn trained(&self) -> PyResult<SavedLearner> {
-        let seat = self.seat()?;
+    fn saved(&self) -> PyResult<SavedLearner> {
+        let instance = self.instance()?;
         if !self.remember {
             return Err(PyRuntimeError::new_err(
-                "this learner was made with remember=False: what it learned from was not kept, and so it cannot be saved",
+                "this learner was created with remember=False: its episodes were not kept, so that it cannot be saved",
             ));
         }
         Ok(SavedLearner {
-            file: (*seat.file).clone(),
+            file: (*instance.file).clone(),
             learner: self.text.clone(),
             seed: self.seed,
-            entries: seat.mind().past.clone(),
+            entries: instance.lock().past.clone(),
         })
     }
 }
 
-impl Seat {
-    fn new(file: Arc<ProblemFile>, config: LearnerConfig, seed: u64) -> Result<Seat, LearnerError> {
+impl Instance {
+    fn new(
+        file: Arc<ProblemFile>,
+        config: LearnerConfig,
+        seed: u64,
+    ) -> Result<Instance, LearnerError> {
         let truth = file.problem().ok();
         let learner = config.build(file.spec(), truth.as_ref())?;
-        let mut mind = Mind {
+        let mut inner = LearnerState {
             learner,
             past: Vec::new(),
             learned: 0,
         };
-        mind.learner.reset(Stream::new(seed, 0, Role::Learner));
-        Ok(Seat {
+        inner.learner.reset(Stream::new(seed, 0, Role::Learner));
+        Ok(Instance {
             file,
             config,
-            mind: Mutex::new(mind),
+            inner: Mutex::new(inner),
         })
     }
 
-    fn mind(&self) -> MutexGuard<'_, Mind> {
-        self.mind.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LearnerState> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn number(&self, action: Action) -> usize {
@@ -145,12 +148,12 @@ impl Seat {
     }
 }
 
-impl Mind {
-    fn choose(&mut self, seat: &Seat, remember: bool, step: usize, state: usize) -> usize {
-        if remember && SavedLearner::records_queries(&seat.config) {
+impl LearnerState {
+    fn choose(&mut self, instance: &Instance, remember: bool, step: usize, state: usize) -> usize {
+        if remember && SavedLearner::records_queries(&instance.config) {
             self.past.push(SavedEntry::Query(step, state));
         }
-        seat.number(self.learner.choose(step, state))
+        instance.number(self.learner.choose(step, state))
     }
 
     fn learn(&mut self, remember: bool, episode: emab::Episode) {
@@ -168,108 +171,109 @@ impl Learner {
     #[pyo3(signature = (text, spec = None, *, seed = None, remember = true, trained = None))]
     fn new(
         text: String,
-        spec: Option<Where<'_>>,
+        spec: Option<SpecOrProblem<'_>>,
         seed: Option<&Bound<'_, PyAny>>,
         remember: bool,
         trained: Option<&[u8]>,
     ) -> PyResult<Learner> {
-        let seed = seed.map_or(Ok(0), |seed| whole("seed", seed))?;
+        let seed = seed.map_or(Ok(0), |seed| unsigned("seed", seed))?;
         if let Some(trained) = trained {
             let trained = SavedLearner::read(trained)
-                .map_err(|error| errors::wrong(format!("{text}: {error}")))?;
-            return Learner::again(&text, &trained);
+                .map_err(|error| errors::invalid(format!("{text}: {error}")))?;
+            return Learner::restore(&text, &trained);
         }
-        let seat = match spec {
+        let instance = match spec {
             None => {
-                // A name or a setting that cannot be is named here and now.
-                LearnerConfig::parse(&text, &LearnerDefaults::default()).map_err(errors::wrong)?;
+                // An unknown name or an invalid parameter fails here, not in a later run.
+                LearnerConfig::parse(&text, &LearnerDefaults::default())
+                    .map_err(errors::invalid)?;
                 None
             }
-            Some(place) => {
-                let file = match place {
-                    Where::Spec(spec) => {
-                        let spec = spec.get().file.without_model().map_err(errors::wrong)?;
+            Some(argument) => {
+                let file = match argument {
+                    SpecOrProblem::Spec(spec) => {
+                        let spec = spec.get().file.without_model().map_err(errors::invalid)?;
                         Arc::new(spec)
                     }
-                    Where::Problem(problem) => problem.get().file.clone(),
+                    SpecOrProblem::Problem(problem) => problem.get().file.clone(),
                 };
                 let config = LearnerConfig::parse(&text, file.learning())
                     .map_err(|error| errors::learner(&file, error))?;
-                // Whoever may not see the truth is not given it.
+                // A learner that may not see the model does not get it.
                 let file = match config.entry().access {
-                    Access::Spec => Arc::new(file.without_model().map_err(errors::wrong)?),
+                    Access::Spec => Arc::new(file.without_model().map_err(errors::invalid)?),
                     _ => file,
                 };
-                let seat = Seat::new(file.clone(), config, seed);
-                Some(seat.map_err(|error| errors::learner(&file, error))?)
+                let instance = Instance::new(file.clone(), config, seed);
+                Some(instance.map_err(|error| errors::learner(&file, error))?)
             }
         };
         Ok(Learner {
             text,
             seed,
             remember,
-            seat,
+            instance,
         })
     }
 
-    /// The action to take, by its number; ``spec.stop`` is stop.
+    /// Return the number of the action to take; ``spec.stop`` is stop.
     fn choose(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let seat = self.seat()?;
-        let (step, state) = place(seat.file.spec(), step, state)?;
-        Ok(seat.mind().choose(seat, self.remember, step, state))
+        let instance = self.instance()?;
+        let (step, state) = step_and_state(instance.file.spec(), step, state)?;
+        Ok(instance.lock().choose(instance, self.remember, step, state))
     }
 
-    /// The actions to take at many steps and states at once.
+    /// Return the actions to take at many steps and states.
     fn choose_batch<'py>(
         &self,
         py: Python<'py>,
         steps: &Bound<'py, PyAny>,
         states: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let seat = self.seat()?;
+        let instance = self.instance()?;
         let (steps, states) = (integers(steps)?, integers(states)?);
         let (steps, states) = (steps.as_array(), states.as_array());
         if steps.len() != states.len() {
-            return Err(errors::wrong(format!(
-                "there are {} steps and {} states; there must be as many of both",
+            return Err(errors::invalid(format!(
+                "there are {} steps and {} states; both must have the same length",
                 steps.len(),
                 states.len()
             )));
         }
         let index = |what, value: i64| {
             usize::try_from(value)
-                .map_err(|_| errors::wrong(format!("`{what}` must not be negative, got {value}")))
+                .map_err(|_| errors::invalid(format!("`{what}` must not be negative, got {value}")))
         };
-        let mut mind = seat.mind();
+        let mut inner = instance.lock();
         let mut actions = Vec::with_capacity(steps.len());
         for (&step, &state) in steps.iter().zip(states.iter()) {
             let (step, state) = (index("step", step)?, index("state", state)?);
-            check(seat.file.spec(), step, state)?;
-            actions.push(mind.choose(seat, self.remember, step, state) as i64);
+            check_step_and_state(instance.file.spec(), step, state)?;
+            actions.push(inner.choose(instance, self.remember, step, state) as i64);
         }
         Ok(actions.into_pyarray(py))
     }
 
-    /// Learn from an episode; the actions in it count, whoever chose them.
+    /// Learn from an episode. Its actions need not be those that the learner chose.
     fn learn(&self, episode: &Episode) -> PyResult<()> {
-        let seat = self.seat()?;
-        let episode =
-            validate_episode(seat.file.spec(), episode.inner.clone()).map_err(errors::wrong)?;
-        seat.mind().learn(self.remember, episode);
+        let instance = self.instance()?;
+        let episode = validate_episode(instance.file.spec(), episode.inner.clone())
+            .map_err(errors::invalid)?;
+        instance.lock().learn(self.remember, episode);
         Ok(())
     }
 
-    /// What it knows of an action, if it is a learner that keeps estimates.
+    /// Return the estimate of an action, if the learner keeps estimates.
     fn estimate(
         &self,
         step: &Bound<'_, PyAny>,
         state: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Estimate>> {
-        let seat = self.seat()?;
-        let (step, state) = place(seat.file.spec(), step, state)?;
-        let action = own::action(action, seat.file.spec(), step, state)?;
-        let estimate = seat.mind().learner.estimate(step, state, action);
+        let instance = self.instance()?;
+        let (step, state) = step_and_state(instance.file.spec(), step, state)?;
+        let action = user_learner::action(action, instance.file.spec(), step, state)?;
+        let estimate = instance.lock().learner.estimate(step, state, action);
         Ok(estimate.map(|estimate| Estimate {
             count: estimate.count,
             mean: estimate.mean,
@@ -278,10 +282,12 @@ impl Learner {
         }))
     }
 
-    /// How many episodes it has learned from.
+    /// The number of episodes that it learned from.
     #[getter]
     fn learned(&self) -> u64 {
-        self.seat.as_ref().map_or(0, |seat| seat.mind().learned)
+        self.instance
+            .as_ref()
+            .map_or(0, |instance| instance.lock().learned)
     }
 
     /// The learner as on the command line.
@@ -290,16 +296,16 @@ impl Learner {
         &self.text
     }
 
-    /// All its parameters, where it has a problem: those of the call, of the problem's ``[learning]``, and defaults.
+    /// All parameters: those of the call, of ``[learning]`` in the problem, and defaults.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let settings = PyDict::new(py);
         let parsed;
-        let config = match &self.seat {
-            Some(seat) => &seat.config,
+        let config = match &self.instance {
+            Some(instance) => &instance.config,
             None => {
                 parsed = LearnerConfig::parse(&self.text, &LearnerDefaults::default())
-                    .map_err(errors::wrong)?;
+                    .map_err(errors::invalid)?;
                 &parsed
             }
         };
@@ -312,31 +318,31 @@ impl Learner {
         Ok(settings)
     }
 
-    /// What it may know of its problem; none where it is but a setting.
+    /// The specification of its problem; None for a setting.
     #[getter]
     fn spec(&self) -> Option<Spec> {
-        let seat = self.seat.as_ref()?;
-        Some(Spec::new(seat.file.clone()))
+        let instance = self.instance.as_ref()?;
+        Some(Spec::new(instance.file.clone()))
     }
 
-    /// Write it to a file, with all it learned from: ``emab policy`` shows it, and the decision service imports it.
+    /// Write it to a file, with all episodes: ``emab policy`` reads it, and the decision service imports it.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let trained = self.trained()?;
-        let failed = |error: &dyn std::fmt::Display| {
+        let saved = self.saved()?;
+        let failure = |error: &dyn std::fmt::Display| {
             PyOSError::new_err(format!("cannot write {}: {error}", path.display()))
         };
         py.detach(|| {
-            let file = std::fs::File::create(&path).map_err(|error| failed(&error))?;
+            let file = std::fs::File::create(&path).map_err(|error| failure(&error))?;
             let mut out = BufWriter::new(file);
-            trained.write(&mut out).map_err(|error| failed(&error))?;
-            std::io::Write::flush(&mut out).map_err(|error| failed(&error))
+            saved.write(&mut out).map_err(|error| failure(&error))?;
+            std::io::Write::flush(&mut out).map_err(|error| failure(&error))
         })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Py<PyAny>)> {
         let (py, this) = (slf.py(), slf.get());
         let module = py.import("emab._learner")?;
-        if this.seat.is_none() {
+        if this.instance.is_none() {
             let arguments = (slf.get_type(), &this.text);
             return Ok((
                 module.getattr("_setting")?,
@@ -344,7 +350,7 @@ impl Learner {
             ));
         }
         let mut bytes = Vec::new();
-        this.trained()?.write(&mut bytes).map_err(errors::wrong)?;
+        this.saved()?.write(&mut bytes).map_err(errors::invalid)?;
         let arguments = (slf.get_type(), PyBytes::new(py, &bytes));
         Ok((
             module.getattr("_trained")?,
@@ -355,12 +361,12 @@ impl Learner {
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let this = slf.get();
         let class = slf.get_type().name()?;
-        Ok(match &this.seat {
+        Ok(match &this.instance {
             None => format!("{class}('{}')", this.text),
-            Some(seat) => format!(
+            Some(instance) => format!(
                 "{class}('{}', '{}', learned={})",
                 this.text,
-                seat.file.name(),
+                instance.file.name(),
                 this.learned()
             ),
         })
@@ -368,33 +374,33 @@ impl Learner {
 }
 
 impl Learner {
-    /// The learner of a file, which errors call by its name.
-    fn again(name: &str, trained: &SavedLearner) -> PyResult<Learner> {
-        let file = Arc::new(trained.file.clone());
-        let seat = LearnerConfig::parse(&trained.learner, file.learning())
-            .and_then(|config| Seat::new(file, config, trained.seed))
-            .map_err(|error| errors::wrong(format!("{name}: line 1: {error}")))?;
+    /// Replay a saved learner; errors name the file.
+    fn restore(name: &str, saved: &SavedLearner) -> PyResult<Learner> {
+        let file = Arc::new(saved.file.clone());
+        let instance = LearnerConfig::parse(&saved.learner, file.learning())
+            .and_then(|config| Instance::new(file, config, saved.seed))
+            .map_err(|error| errors::invalid(format!("{name}: line 1: {error}")))?;
         {
-            let mut mind = seat.mind();
-            for happened in &trained.entries {
-                match happened {
+            let mut inner = instance.lock();
+            for entry in &saved.entries {
+                match entry {
                     SavedEntry::Query(t, x) => {
-                        mind.choose(&seat, true, *t, *x);
+                        inner.choose(&instance, true, *t, *x);
                     }
-                    SavedEntry::Episode(episode) => mind.learn(true, episode.clone()),
+                    SavedEntry::Episode(episode) => inner.learn(true, episode.clone()),
                 }
             }
         }
         Ok(Learner {
-            text: trained.learner.clone(),
-            seed: trained.seed,
+            text: saved.learner.clone(),
+            seed: saved.seed,
             remember: true,
-            seat: Some(seat),
+            instance: Some(instance),
         })
     }
 }
 
-/// Whole numbers in an array, a list, or whatever NumPy makes an array of.
+/// Integers from an array or anything that NumPy converts to one.
 fn integers<'py>(values: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, i64>> {
     if let Ok(array) = values.extract() {
         return Ok(array);
@@ -406,19 +412,4 @@ fn integers<'py>(values: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, i
     array
         .call_method("astype", ("int64",), Some(&casting))?
         .extract()
-}
-
-/// The learners there are: name, title, what it does, and its parameters with their defaults.
-#[pyfunction]
-pub fn catalogue() -> PyResult<String> {
-    let entries: Vec<serde_json::Value> = CATALOGUE
-        .iter()
-        .map(|entry| {
-            serde_json::json!({
-                "name": entry.name, "title": entry.title, "about": entry.about, "reference": entry.reference,
-                "sees": entry.access, "parameters": entry.parameters,
-            })
-        })
-        .collect();
-    serde_json::to_string(&entries).map_err(errors::wrong)
 }

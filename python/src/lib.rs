@@ -1,8 +1,7 @@
-//! The Python package's native part, `emab._emab`: problems, learners and the engine as Python sees them, and the
-//! command. What is pleasant to use is written in Python on top of it (`python/emab`).
+//! The native module `emab._emab`: problems, learners, the engine and the command. The public API is in `python/emab`.
 //!
-//! Errors cross into Python in one place (`errors`), long work lets go of the interpreter, and Python code that the
-//! engine calls (`own`) keeps its exceptions with their tracebacks.
+//! Errors become exceptions in one place (`errors`). Long work releases the interpreter. Exceptions of user-defined
+//! learners (`user_learner`) keep their tracebacks.
 
 #![forbid(unsafe_code)]
 
@@ -11,14 +10,15 @@ mod episode;
 mod errors;
 mod experiment;
 mod gym;
+mod integers;
 mod learner;
-mod own;
 mod problem;
+mod progress;
 mod solve;
 mod spec;
 mod sweep;
-mod watch;
-mod whole;
+mod tables;
+mod user_learner;
 
 use pyo3::prelude::*;
 
@@ -35,7 +35,7 @@ mod _emab {
     #[pymodule_export]
     use super::gym::{EnvCore, VectorCore};
     #[pymodule_export]
-    use super::learner::{Estimate, Learner, catalogue};
+    use super::learner::{Estimate, Learner};
     #[pymodule_export]
     use super::problem::{Problem, builtin};
     #[pymodule_export]
@@ -44,11 +44,16 @@ mod _emab {
     use super::spec::Spec;
     #[pymodule_export]
     use super::sweep::Sweep;
+    #[pymodule_export]
+    use super::tables::{
+        format_conditions, format_interval, format_number, regret_cells, text_table,
+    };
 
     use super::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("NORMAL_975", emab::stats::NORMAL_975)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

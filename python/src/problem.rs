@@ -1,4 +1,4 @@
-//! A problem, as Python sees it: always one that could be a file, so that it pickles, hashes, and serves everywhere.
+//! Problems. Each has the form of a problem file, so that it can be pickled, hashed and saved.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::spec::{Spec, describe, out_of, place};
-use crate::whole::index;
+use crate::integers::index;
+use crate::spec::{Spec, describe, out_of_range, step_and_state};
 
-/// A problem: what a learner may know (``spec``), and, unless it is for live studies alone, the truth.
+/// A problem: its specification (``spec``), which learners may see, and its model, unless it is for live studies only.
 ///
-/// Made by :func:`emab.load` and :func:`emab.problem`.
+/// Created by :func:`emab.load` and :func:`emab.problem`.
 ///
 /// >>> problem = emab.load("resource")
 /// >>> problem
@@ -32,24 +32,24 @@ impl Problem {
         }
     }
 
-    /// The problem with its truth.
+    /// The problem with its model; an error if it has none.
     pub fn problem(&self) -> PyResult<Arc<emab::Problem>> {
         self.file.problem().map_err(|error| errors::read(&error))
     }
 
-    /// A continuation action that exists.
+    /// The index of a continuation action; an error if it does not exist.
     fn action(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (action, actions) = (index("action", action)?, self.file.spec().actions().len());
         match action < actions {
             true => Ok(action),
-            false => Err(out_of("action", action, 0, actions - 1)),
+            false => Err(out_of_range("action", action, 0, actions - 1)),
         }
     }
 }
 
 #[pymethods]
 impl Problem {
-    /// A problem that comes along, by its name, or one in a file (``.toml`` or ``.json``).
+    /// A built-in problem by its name, or a problem in a file (``.toml`` or ``.json``).
     #[staticmethod]
     fn find(name: &str) -> PyResult<Problem> {
         ProblemFile::find(name)
@@ -57,7 +57,7 @@ impl Problem {
             .map_err(errors::find)
     }
 
-    /// The problem of a text in JSON; ``file`` is what errors call it.
+    /// Parse a problem in JSON; ``file`` is its name in errors.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<problem>"))]
     fn from_json(text: &str, file: &str) -> PyResult<Problem> {
@@ -66,7 +66,7 @@ impl Problem {
             .map_err(|error| errors::read(&error))
     }
 
-    /// The problem of a text in TOML.
+    /// Parse a problem in TOML.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<problem>"))]
     fn from_toml(text: &str, file: &str) -> PyResult<Problem> {
@@ -86,10 +86,10 @@ impl Problem {
             .call_method1("loads", (self.file.canonical(),))
     }
 
-    /// Write the problem to a file that the command line and the service can read; it ends in ``.json``.
+    /// Write the problem to a ``.json`` file, which the command line and the service read.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         if path.extension().is_none_or(|ending| ending != "json") {
-            return Err(errors::wrong(format!(
+            return Err(errors::invalid(format!(
                 "a problem is saved as JSON: the file must end in .json, got {}",
                 path.display()
             )));
@@ -99,56 +99,56 @@ impl Problem {
         })
     }
 
-    /// What it is called.
+    /// The name.
     #[getter]
     fn name(&self) -> &str {
         self.file.name()
     }
 
-    /// What it is about, in a line; may be empty.
+    /// The description, one line; may be empty.
     #[getter]
     fn description(&self) -> &str {
         self.file.description()
     }
 
-    /// The SHA-256 of all that makes the problem what it is, as results name it.
+    /// The SHA-256 of the problem, as in results.
     #[getter]
     fn hash(&self) -> &str {
         self.file.hash()
     }
 
-    /// Whether the truth is stated; without it, a problem can be studied live and not simulated.
+    /// Whether it has a model. Without one, it can be used in live studies and not simulated.
     #[getter]
     fn has_model(&self) -> bool {
         self.file.has_model()
     }
 
-    /// What learners may know.
+    /// The part that learners may see.
     #[getter]
     fn spec(&self) -> Spec {
         Spec::new(self.file.clone())
     }
 
-    /// What it is played under, in words; empty where everything is as the paper has it.
+    /// The conditions of its runs, as on the command line; empty without conditions.
     #[getter]
     fn conditions(&self) -> String {
         self.file.conditions().to_string()
     }
 
-    /// The same problem under these conditions, such as ``["delay=20", "dropout=0.1"]``.
+    /// Return the same problem under these conditions, such as ``["delay=20", "dropout=0.1"]``.
     fn with_conditions(&self, conditions: Vec<String>) -> PyResult<Problem> {
         let conditions = self
             .file
             .conditions()
             .with(conditions.iter().map(String::as_str))
-            .map_err(errors::wrong)?;
+            .map_err(errors::invalid)?;
         self.file
             .with_conditions(&conditions)
             .map(Problem::of)
             .map_err(|error| errors::read(&error))
     }
 
-    /// Check every pair that can be reached, until there are more than ``limit`` of them, and return how many there are.
+    /// Check every reachable pair, up to ``limit`` of them, and return their number.
     #[pyo3(signature = (limit = 1_000_000))]
     fn check(&self, py: Python<'_>, limit: u64) -> PyResult<usize> {
         let limit = usize::try_from(limit)?;
@@ -157,39 +157,39 @@ impl Problem {
             .map_err(|error| errors::read(&error))
     }
 
-    /// The chance of each feedback.
+    /// Return the probability of each feedback.
     fn feedback(
         &self,
         step: &Bound<'_, PyAny>,
         state: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<f64>> {
-        let (step, state) = place(self.file.spec(), step, state)?;
+        let (step, state) = step_and_state(self.file.spec(), step, state)?;
         let action = self.action(action)?;
-        let mut law = vec![0.0; self.file.spec().feedbacks().len()];
+        let mut probabilities = vec![0.0; self.file.spec().feedbacks().len()];
         self.problem()?
-            .feedback_distribution(step, state, action, &mut law)
+            .feedback_distribution(step, state, action, &mut probabilities)
             .map_err(|error| errors::point(&self.file, &error))?;
-        Ok(law)
+        Ok(probabilities)
     }
 
-    /// The expected cost of an action.
+    /// Return the expected cost of an action.
     fn cost(
         &self,
         step: &Bound<'_, PyAny>,
         state: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
     ) -> PyResult<f64> {
-        let (step, state) = place(self.file.spec(), step, state)?;
+        let (step, state) = step_and_state(self.file.spec(), step, state)?;
         let action = self.action(action)?;
         self.problem()?
             .cost(step, state, action)
             .map_err(|error| errors::point(&self.file, &error))
     }
 
-    /// The expected terminal reward.
+    /// Return the expected terminal reward.
     fn reward(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let (step, state) = place(self.file.spec(), step, state)?;
+        let (step, state) = step_and_state(self.file.spec(), step, state)?;
         self.problem()?
             .reward(step, state)
             .map_err(|error| errors::point(&self.file, &error))
@@ -216,7 +216,7 @@ impl Problem {
     }
 }
 
-/// The problems that come along: name and file.
+/// The built-in problems: name and file.
 #[pyfunction]
 pub fn builtin() -> Vec<(&'static str, &'static str)> {
     BUILTIN

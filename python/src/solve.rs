@@ -1,4 +1,4 @@
-//! What could be earned if the truth were known, and what the theorems say: documents, as the command prints them.
+//! The oracle and the bounds of the theorems, as the JSON documents of the command.
 
 use emab::learners::{LearnerConfig, MAX_FIXED_OUTCOMES};
 use emab::oracle::Solution;
@@ -6,48 +6,50 @@ use emab::theory::Bounds;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::integers::unsigned;
 use crate::problem::Problem;
-use crate::whole::whole;
+use crate::tables::{Cells, bounds_cells};
 
-/// The most entries of a policy.
+/// The largest number of entries of a policy.
 const MOST_ENTRIES: usize = 20_000_000;
 
-/// The document of ``emab solve --json``, but for the problem's name and hash.
+/// The document of ``emab solve --json`` without the name and hash of the problem.
 #[pyfunction]
 pub fn solve(py: Python<'_>, problem: &Problem) -> PyResult<String> {
     let truth = problem.problem()?;
     let spec = truth.spec();
     let entries = spec.horizon().saturating_mul(spec.states().len());
     if entries > MOST_ENTRIES {
-        return Err(errors::wrong(format!(
+        return Err(errors::invalid(format!(
             "the policies have {entries} entries, one for each step and state, too many for lists (at most \
-             {MOST_ENTRIES}); the command `emab solve --json` writes them as it goes"
+             {MOST_ENTRIES}); the command `emab solve --json` streams them"
         )));
     }
     let solution = py.detach(|| Solution::of(truth, MAX_FIXED_OUTCOMES));
     let solution = solution.map_err(|error| errors::oracle(&problem.file, error))?;
-    serde_json::to_string(&solution).map_err(errors::wrong)
+    serde_json::to_string(&solution).map_err(errors::invalid)
 }
 
-/// The document of ``emab bounds --json``, for FeedBAL as it is given.
+/// The document of ``emab bounds --json`` for FeedBAL with these parameters, and the cells of its table.
 #[pyfunction]
 pub fn bounds(
     py: Python<'_>,
     problem: &Problem,
     learner: &str,
     episodes: &Bound<'_, PyAny>,
-) -> PyResult<String> {
-    let episodes = whole("episodes", episodes)?;
+) -> PyResult<(String, Cells)> {
+    let episodes = unsigned("episodes", episodes)?;
     if episodes == 0 {
-        return Err(errors::wrong("`episodes` must be at least 1, got 0"));
+        return Err(errors::invalid("`episodes` must be at least 1, got 0"));
     }
     let truth = problem.problem()?;
-    let wrong = |error| errors::learner(&problem.file, error);
-    let told = LearnerConfig::parse(learner, problem.file.learning())
+    let invalid = |error| errors::learner(&problem.file, error);
+    let parameters = LearnerConfig::parse(learner, problem.file.learning())
         .and_then(|config| config.for_episodes(episodes))
         .and_then(|config| config.feedbal_parameters())
-        .map_err(wrong)?;
-    let bounds = py.detach(|| Bounds::new(truth, &told, episodes));
+        .map_err(invalid)?;
+    let bounds = py.detach(|| Bounds::new(truth, &parameters, episodes));
     let bounds = bounds.map_err(|error| errors::oracle(&problem.file, error))?;
-    serde_json::to_string(&bounds).map_err(errors::wrong)
+    let document = serde_json::to_string(&bounds).map_err(errors::invalid)?;
+    Ok((document, bounds_cells(&bounds)))
 }

@@ -1,4 +1,4 @@
-//! What a learner may know, as Python sees it.
+//! Specifications: the part of a problem that learners may see.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::whole::index;
+use crate::integers::index;
 
-/// What a learner may know of a problem: horizon, states, actions, feedbacks, the transition and the mask.
+/// The part of a problem that learners may see: horizon, states, actions, feedbacks, transition and allowed actions.
 ///
 /// Steps count from 1, everything else from 0. Continuation actions are ``0 … n_actions - 1``, and ``stop`` is
 /// ``n_actions``.
@@ -34,30 +34,33 @@ impl Spec {
         self.file.spec()
     }
 
-    /// A step and a state that exist.
-    fn place(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<(usize, usize)> {
-        place(self.spec(), step, state)
+    fn step_and_state(
+        &self,
+        step: &Bound<'_, PyAny>,
+        state: &Bound<'_, PyAny>,
+    ) -> PyResult<(usize, usize)> {
+        step_and_state(self.spec(), step, state)
     }
 }
 
-/// A step and a state that a specification has.
-pub fn place(
+/// A step and a state; an error if the specification does not have them.
+pub fn step_and_state(
     spec: &emab::Spec,
     step: &Bound<'_, PyAny>,
     state: &Bound<'_, PyAny>,
 ) -> PyResult<(usize, usize)> {
     let (step, state) = (index("step", step)?, index("state", state)?);
-    check(spec, step, state)?;
+    check_step_and_state(spec, step, state)?;
     Ok((step, state))
 }
 
-/// Whether a specification has this step and this state.
-pub fn check(spec: &emab::Spec, step: usize, state: usize) -> PyResult<()> {
+/// `IndexError` if a specification does not have this step or state.
+pub fn check_step_and_state(spec: &emab::Spec, step: usize, state: usize) -> PyResult<()> {
     if !(1..=spec.horizon()).contains(&step) {
-        return Err(out_of("step", step, 1, spec.horizon()));
+        return Err(out_of_range("step", step, 1, spec.horizon()));
     }
     if state >= spec.states().len() {
-        return Err(out_of("state", state, 0, spec.states().len() - 1));
+        return Err(out_of_range("state", state, 0, spec.states().len() - 1));
     }
     Ok(())
 }
@@ -65,13 +68,13 @@ pub fn check(spec: &emab::Spec, step: usize, state: usize) -> PyResult<()> {
 /// The most states that are listed by name.
 const MOST_NAMES: usize = 10_000_000;
 
-pub fn out_of(what: &str, got: usize, least: usize, most: usize) -> PyErr {
+pub fn out_of_range(name: &str, got: usize, least: usize, most: usize) -> PyErr {
     PyIndexError::new_err(format!(
-        "`{what}` must be from {least} to {most}, got {got}"
+        "`{name}` must be from {least} to {most}, got {got}"
     ))
 }
 
-/// The names of a set, by number where it is only a count.
+/// The names of all members of a set.
 fn names(names: &Names) -> Vec<String> {
     (0..names.len())
         .map(|i| names.name(i).into_owned())
@@ -80,48 +83,48 @@ fn names(names: &Names) -> Vec<String> {
 
 #[pymethods]
 impl Spec {
-    /// The specification in JSON, as [`Spec.to_json`] writes it.
+    /// Read a specification from JSON, as ``to_json`` writes it.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Spec> {
         let file = ProblemFile::parse_as(Format::Json, "<spec>", text);
         Ok(Spec::new(Arc::new(file.map_err(|e| errors::read(&e))?)))
     }
 
-    /// The problem file without the truth, as JSON.
+    /// The problem file without its model, as JSON.
     fn to_json(&self) -> String {
         self.file.spec_json()
     }
 
-    /// The problem file without the truth, as a dictionary.
+    /// The problem file without its model, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?.call_method1("loads", (self.to_json(),))
     }
 
-    /// What the problem is called.
+    /// The name of the problem.
     #[getter]
     fn name(&self) -> &str {
         self.file.name()
     }
 
-    /// The step at which every episode has ended.
+    /// The last step: every episode stops there at the latest.
     #[getter]
     fn horizon(&self) -> usize {
         self.spec().horizon()
     }
 
-    /// How many states there are.
+    /// The number of states.
     #[getter]
     fn n_states(&self) -> usize {
         self.spec().states().len()
     }
 
-    /// How many continuation actions there are.
+    /// The number of continuation actions.
     #[getter]
     fn n_actions(&self) -> usize {
         self.spec().actions().len()
     }
 
-    /// How many feedbacks there are.
+    /// The number of feedbacks.
     #[getter]
     fn n_feedbacks(&self) -> usize {
         self.spec().feedbacks().len()
@@ -132,8 +135,8 @@ impl Spec {
     fn states(&self) -> PyResult<Vec<String>> {
         let states = self.spec().states();
         if states.len() > MOST_NAMES {
-            return Err(errors::wrong(format!(
-                "there are {} states, too many to list (at most {MOST_NAMES}); `n_states` counts them",
+            return Err(errors::invalid(format!(
+                "there are {} states, too many to list (at most {MOST_NAMES}); `n_states` is their number",
                 states.len()
             )));
         }
@@ -170,7 +173,7 @@ impl Spec {
         self.spec().k()
     }
 
-    /// The state that a feedback leads to.
+    /// Return the state that a feedback leads to.
     fn next(
         &self,
         step: &Bound<'_, PyAny>,
@@ -178,27 +181,32 @@ impl Spec {
         action: &Bound<'_, PyAny>,
         feedback: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
-        let (step, state) = self.place(step, state)?;
+        let (step, state) = self.step_and_state(step, state)?;
         let (action, feedback) = (index("action", action)?, index("feedback", feedback)?);
         let spec = self.spec();
         if action >= spec.actions().len() {
-            return Err(out_of("action", action, 0, spec.actions().len() - 1));
+            return Err(out_of_range("action", action, 0, spec.actions().len() - 1));
         }
         if feedback >= spec.feedbacks().len() {
-            return Err(out_of("feedback", feedback, 0, spec.feedbacks().len() - 1));
+            return Err(out_of_range(
+                "feedback",
+                feedback,
+                0,
+                spec.feedbacks().len() - 1,
+            ));
         }
         spec.next(step, state, action, feedback)
             .map_err(|error| errors::point(&self.file, &error))
     }
 
-    /// The actions that may be taken, ``stop`` last: it always may.
+    /// Return the allowed actions, with ``stop`` last, which is always allowed.
     fn allowed(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let (step, state) = self.place(step, state)?;
+        let (step, state) = self.step_and_state(step, state)?;
         let spec = self.spec();
         let mut allowed = Vec::new();
         for a in 0..spec.actions().len() {
-            let may = spec.check_allowed(step, state, a);
-            if may.map_err(|error| errors::point(&self.file, &error))? {
+            let is_allowed = spec.check_allowed(step, state, a);
+            if is_allowed.map_err(|error| errors::point(&self.file, &error))? {
                 allowed.push(a);
             }
         }
@@ -206,14 +214,14 @@ impl Spec {
         Ok(allowed)
     }
 
-    /// The name of an action, by its number.
+    /// Return the name of an action.
     fn action_name(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
         let action = index("action", action)?;
         let actions = self.spec().actions();
         match action.cmp(&actions.len()) {
             std::cmp::Ordering::Less => Ok(actions.name(action).into_owned()),
             std::cmp::Ordering::Equal => Ok("stop".into()),
-            std::cmp::Ordering::Greater => Err(out_of("action", action, 0, actions.len())),
+            std::cmp::Ordering::Greater => Err(out_of_range("action", action, 0, actions.len())),
         }
     }
 
@@ -238,7 +246,7 @@ impl Spec {
     }
 }
 
-/// What it is, in a line.
+/// The representation of a problem or its specification.
 pub fn describe(class: &str, file: &ProblemFile) -> String {
     let set = |names: &Names| match names {
         Names::List(list) if list.len() <= 8 => format!("{list:?}").replace('"', "'"),

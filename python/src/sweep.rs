@@ -1,4 +1,4 @@
-//! A grid of settings, as Python sees it: all of it, or a shard of its cells.
+//! Sweeps: all cells, or a shard of them.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::problem::Problem;
-use crate::watch::{Trouble, Watch};
+use crate::progress::{Interrupt, Progress};
 
-/// The cells of a sweep file. :func:`emab.sweep` is what people use.
+/// The cells of a sweep; the public function is :func:`emab.sweep`.
 #[pyclass(frozen, module = "emab._emab")]
 pub struct Sweep {
     inner: emab_sim::compare::sweep::Sweep,
@@ -22,8 +22,8 @@ pub struct Sweep {
 
 #[pymethods]
 impl Sweep {
-    /// The sweep of a text in TOML; ``file`` is where it stands, and what errors call it. The problem is the one that
-    /// the file names, unless another is given. ``check=False`` is for those who know that every cell can be run.
+    /// Read a sweep in TOML; ``file`` is its path, also in errors. ``problem`` replaces the problem of the file.
+    /// ``check=False`` skips the check of all cells.
     #[new]
     #[pyo3(signature = (text, file = "<sweep>", problem = None, *, check = true))]
     fn new(
@@ -49,7 +49,7 @@ impl Sweep {
         Ok(Sweep { inner, problem })
     }
 
-    /// The problem, before anything is varied.
+    /// The problem before any variation.
     #[getter]
     fn problem(&self) -> Problem {
         Problem {
@@ -57,19 +57,19 @@ impl Sweep {
         }
     }
 
-    /// Episodes of a cell, all runs together.
+    /// The number of episodes of a cell, over all runs.
     #[getter]
     fn episodes(&self) -> u64 {
         let file = &self.inner.file;
         file.runs.saturating_mul(file.episodes)
     }
 
-    /// How many cells there are.
+    /// The number of cells.
     fn __len__(&self) -> usize {
         self.inner.cells.len()
     }
 
-    /// Run the cells of a shard, such as ``"3/16"``: each cell's result as JSON. ``watch(done, total)`` is told in
+    /// Run the cells of a shard, such as ``"3/16"``, and return their results as JSON. ``watch(done, total)`` counts
     /// episodes.
     #[pyo3(signature = (shard = "1/1", threads = 0, watch = None))]
     fn run(
@@ -79,11 +79,11 @@ impl Sweep {
         threads: usize,
         watch: Option<Py<PyAny>>,
     ) -> PyResult<Vec<String>> {
-        let shard: Shard = shard.parse().map_err(errors::wrong)?;
-        let trouble = Arc::new(Trouble::default());
-        let watch = Watch {
+        let shard: Shard = shard.parse().map_err(errors::invalid)?;
+        let interrupt = Arc::new(Interrupt::default());
+        let report = Progress {
             callback: watch,
-            trouble: trouble.clone(),
+            interrupt: interrupt.clone(),
         };
         let cells: Vec<_> = self.inner.share(shard).collect();
         let each = self.episodes();
@@ -92,8 +92,8 @@ impl Sweep {
         let finish = py.detach(|| {
             let mut control = CellControl {
                 threads,
-                stop: &trouble.stop,
-                watch: &mut |_, played| watch.look(played, total),
+                stop: &interrupt.stop,
+                watch: &mut |_, played| report.report(played, total),
             };
             run_cells(
                 &cells,
@@ -111,47 +111,49 @@ impl Sweep {
                 },
             )
         });
-        trouble.take()?;
+        interrupt.take()?;
         finish.map_err(errors::sweep)?;
         let texts = done.iter().map(serde_json::to_string);
-        texts.collect::<Result<_, _>>().map_err(errors::wrong)
+        texts.collect::<Result<_, _>>().map_err(errors::invalid)
     }
 
-    /// The document that ``emab sweep --json`` prints, of all cells in any order.
+    /// Return the document of ``emab sweep --json`` from all cells, in any order.
     fn document(&self, cells: Vec<String>) -> PyResult<String> {
-        let cells = self.whole(&cells)?;
+        let cells = self.parse(&cells)?;
         let document = self.inner.document(&cells);
-        let text = serde_json::to_string_pretty(&document).map_err(errors::wrong)?;
+        let text = serde_json::to_string_pretty(&document).map_err(errors::invalid)?;
         Ok(text + "\n")
     }
 
-    /// The table that ``emab sweep --out`` leaves as ``sweep.csv``.
+    /// Return ``sweep.csv`` of ``emab sweep --out``.
     fn csv(&self, cells: Vec<String>) -> PyResult<String> {
-        let cells = self.whole(&cells)?;
+        let cells = self.parse(&cells)?;
         let columns = columns(&cells, &self.inner.varied, self.inner.file.runs);
         Ok(table_csv(&columns))
     }
 
-    /// The table that ``emab sweep --out`` leaves as ``sweep.parquet``.
+    /// Return ``sweep.parquet`` of ``emab sweep --out``.
     fn parquet(&self, cells: Vec<String>) -> PyResult<Vec<u8>> {
-        let cells = self.whole(&cells)?;
+        let cells = self.parse(&cells)?;
         let columns = columns(&cells, &self.inner.varied, self.inner.file.runs);
-        table_parquet(&columns).map_err(errors::wrong)
+        table_parquet(&columns).map_err(errors::invalid)
     }
 }
 
 impl Sweep {
-    /// All cells, each once, in their order.
-    fn whole(&self, cells: &[String]) -> PyResult<Vec<SweepCellResult>> {
+    /// Return all cells in order; an error unless each is given once.
+    fn parse(&self, cells: &[String]) -> PyResult<Vec<SweepCellResult>> {
         let mut all = Vec::new();
         for cell in cells {
             let cell: Result<SweepCellResult, _> = serde_json::from_str(cell);
-            all.push(cell.map_err(|error| errors::wrong(format!("this is no cell: {error}")))?);
+            all.push(cell.map_err(|error| {
+                errors::invalid(format!("this is not a cell of a sweep: {error}"))
+            })?);
         }
         all.sort_by_key(|cell| cell.number);
         let keys = self.inner.cells.iter().map(|cell| &cell.key);
         if !keys.eq(all.iter().map(|cell| &cell.key)) {
-            return Err(errors::wrong(format!(
+            return Err(errors::invalid(format!(
                 "these are not the cells of this sweep, each once: it has {}, and {} were given",
                 self.inner.cells.len(),
                 all.len()

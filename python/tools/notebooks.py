@@ -1,4 +1,4 @@
-"""Runs the notebooks and keeps what they show: ``python python/tools/notebooks.py [NAME...]``."""
+"""Executes the notebooks and saves their outputs: ``python python/tools/notebooks.py [NAME...]``."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 
 
 def execute(path: Path, seconds: int = 600) -> nbformat.NotebookNode:
-    """Run a notebook in a kernel of this very Python, whatever kernels are installed."""
+    """Return a notebook, executed by this Python interpreter."""
     notebook = nbformat.read(path, as_version=4)
     manager = AsyncKernelManager()
     manager.kernel_spec.argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -20,11 +20,11 @@ def execute(path: Path, seconds: int = 600) -> nbformat.NotebookNode:
         km=manager,
         timeout=seconds,
         resources={"metadata": {"path": str(path.parent)}},
-        # When a cell ran is nobody's business and would change with every run.
+        # Times would change with every run.
         record_timing=False,
     )
     client.execute()
-    # The version of Python and the like would change with the machine.
+    # Version numbers would change with the machine.
     notebook.metadata["language_info"] = {"name": "python"}
     return notebook
 

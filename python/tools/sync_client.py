@@ -6,11 +6,10 @@ The source is `emab/client/_async`, the result `emab/client/_sync`. `--check` wr
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-PYTHON = Path(__file__).parents[1]
+from generate import PYTHON, ruff, update
+
 ASYNC, SYNC = (PYTHON / "emab" / "client" / name for name in ("_async", "_sync"))
 COMMAND = "python python/tools/sync_client.py"
 
@@ -60,36 +59,11 @@ def modules() -> dict[Path, str]:
             text = f"# Written by `{COMMAND}` from ../_async/{source.name}.\n{text}"
         target = SYNC / source.name
         # `yield from` instead of a loop, and no unused imports.
-        text = ruff("check", "--quiet", "--fix", "--unsafe-fixes", "--select=F401,I,UP028", text=text, path=target)
+        fixes = ("--quiet", "--fix", "--unsafe-fixes", "--select=F401,I,UP028")
+        text = ruff("check", *fixes, text=text, path=target)
         written[target] = ruff("format", text=text, path=target)
     return written
 
 
-def ruff(*arguments: str, text: str, path: Path) -> str:
-    """Return a text as ruff corrects it."""
-    command = [
-        sys.executable,
-        "-m",
-        "ruff",
-        *arguments,
-        "--config",
-        PYTHON / "pyproject.toml",
-        "--stdin-filename",
-        path,
-        "-",
-    ]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, encoding="utf-8").stdout
-
-
-def main() -> None:
-    """Write the modules, or compare them."""
-    written = modules()
-    for path, text in written.items():
-        if "--check" not in sys.argv:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{path} is not up to date: run `{COMMAND}`")
-
-
 if __name__ == "__main__":
-    main()
+    update(modules(), COMMAND)

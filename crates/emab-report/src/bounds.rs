@@ -21,6 +21,12 @@ pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
 }
 
 fn summary(bounds: &Bounds, width: usize) -> String {
+    let (header, rows) = bounds_rows(bounds);
+    table(&header, &rows, width)
+}
+
+/// The header and rows of the table of bounds: one row per theorem, and one for the trivial bound.
+pub fn bounds_rows(bounds: &Bounds) -> (Vec<&str>, Vec<Vec<String>>) {
     let show = |n: Option<u64>| n.map_or("never".into(), |n| number(n as f64));
     let row = |name: String, bound: Bound, says: Onset| {
         vec![
@@ -35,8 +41,8 @@ fn summary(bounds: &Bounds, width: usize) -> String {
     let n = number(bounds.episodes as f64);
     let informative = bounds.informative_from;
     let trivial = number(bounds.trivial);
-    table(
-        &[
+    (
+        vec![
             &bounds.problem,
             "as printed",
             "as derived",
@@ -44,7 +50,7 @@ fn summary(bounds: &Bounds, width: usize) -> String {
             "informative from",
             "tight from",
         ],
-        &[
+        vec![
             row(
                 format!("Theorem 1, delta = {}", plain_delta(bounds.delta)),
                 bounds.theorem1,
@@ -69,7 +75,6 @@ fn summary(bounds: &Bounds, width: usize) -> String {
                 "1".into(),
             ],
         ],
-        width,
     )
 }
 

@@ -16,7 +16,7 @@ mod table;
 mod table_file;
 
 pub use arena::{arena_csv, arena_text};
-pub use bounds::{bounds_notes, bounds_text};
+pub use bounds::{bounds_notes, bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use document::{Block, Document};
 pub use guarantee::guarantees_table;
@@ -28,7 +28,8 @@ pub use plot::{
 };
 pub use policy::policy_table;
 pub use regret::{
-    bound_note, bound_series, confidence, curve_csv, regret_cells, regret_series, regret_table,
+    bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
+    regret_table,
 };
 pub use table::{number, table};
 pub use table_file::{table_csv, table_parquet};

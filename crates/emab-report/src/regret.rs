@@ -44,8 +44,15 @@ fn decimals(stderr: f64) -> Option<usize> {
     }
 }
 
-/// What each learner came to, a row a learner; with its regret against the optimal policy where that is another.
+/// The final regret of each learner as a table that fits a terminal.
 pub fn regret_table(result: &RunResult, width: usize) -> String {
+    let (header, rows) = regret_rows(result);
+    table(&header, &rows, width)
+}
+
+/// The header and rows of [`regret_table`]: one row per learner, with its regret against the optimal policy where that
+/// differs from the regret against the benchmark.
+pub fn regret_rows(result: &RunResult) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let shown = |mean: f64, stderr: f64| match result.runs {
         0 | 1 => format!("{} (one run)", number(mean)),
         _ => confidence(mean, stderr),
@@ -81,7 +88,7 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
         header.push("vs optimum");
     }
     header.extend(["by early stop", "late stop", "wrong action", "gain/episode"]);
-    table(&header, &rows, width)
+    (header, rows)
 }
 
 /// Regret at chosen episodes: the header and the rows of a table.

@@ -1,4 +1,4 @@
-"""One environment; its ``step`` and ``reset`` are native."""
+"""A single environment; ``step`` and ``reset`` are native."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy.typing as npt
 
 from emab._emab import EnvCore
 from emab._problem import ProblemLike, load
-from emab.gym._spaces import OnForbidden, is_strict, spaces_of, word
+from emab.gym._spaces import OnForbidden, is_strict, low_bits, spaces_of
 
 
 class Env(EnvCore, gymnasium.Env[npt.NDArray[np.int64], int]):
     """A problem as a Gymnasium environment.
 
-    An observation is ``[step, state]``. Actions are numbered as in the problem, ``stop`` last. The reward of a
-    continuation action is minus its cost, that of ``stop`` the terminal reward, so that the return of an episode is its
-    gain.
+    An observation is ``[step, state]``. Actions are numbered as in the problem, with ``stop`` last. The reward of a
+    continuation action is minus its cost and that of ``stop`` is the terminal reward, so that the return of an episode
+    is its gain.
 
-    ``info["action_mask"]`` says what may be taken. When the episode is over, ``info["costs"]`` and ``info["rewards"]``
-    have what was revealed, the terminal reward of every step that was passed among it, and ``info["revealed"]`` all of
-    it as an :class:`emab.Episode`, to learn from.
+    ``info["action_mask"]`` has the allowed actions. At the end of an episode, ``info["costs"]`` and ``info["rewards"]``
+    have the costs and the terminal reward of every step, and ``info["revealed"]`` is the :class:`emab.Episode` for the
+    learner.
 
     An action that is not allowed ends the episode as ``stop`` does, and ``info["not_allowed"]`` is true; with
-    ``on_forbidden="raise"`` it raises :class:`ValueError`. Where people may leave (the condition ``dropout``), the
-    episode may end after any action: ``info["left"]`` is true, and the rewards are not revealed.
+    ``on_forbidden="raise"`` it raises :class:`ValueError`. Under the condition ``dropout`` the episode may end after
+    any action: ``info["left"]`` is true, and the rewards are unknown.
 
-    ``reset(seed=s)`` takes up the random streams of seed ``s`` and run ``options["run"]`` (0 when left out) as
-    :func:`emab.run` does; without a seed they go on, or, the first time, begin somewhere new. Of a seed the last 64
-    bits count.
+    ``reset(seed=s)`` starts the random streams of seed ``s`` and run ``options["run"]`` (default 0) of
+    :func:`emab.run`. Without a seed they continue; the first time they start from a random seed. The lowest 64 bits of
+    a seed are used.
 
     >>> import emab.gym
     >>> env, learner = emab.gym.Env("resource"), emab.FeedBAL(emab.load("resource").spec)
@@ -50,13 +50,13 @@ class Env(EnvCore, gymnasium.Env[npt.NDArray[np.int64], int]):
     def __new__(
         cls, problem: ProblemLike, *, on_forbidden: OnForbidden = "stop", render_mode: str | None = None
     ) -> Env:
-        """Make an environment of a problem: a name, a path, a dictionary, or a :class:`emab.Problem`."""
+        """Create an environment of a problem: a name, a path, a dictionary, or a :class:`emab.Problem`."""
         return EnvCore.__new__(cls, load(problem), is_strict(on_forbidden))
 
     def __init__(
         self, problem: ProblemLike, *, on_forbidden: OnForbidden = "stop", render_mode: str | None = None
     ) -> None:
-        """Give it what Gymnasium asks of one."""
+        """Set the spaces."""
         if render_mode not in (None, "ansi"):
             raise ValueError(f"`render_mode` must be 'ansi' or None, got {render_mode!r}")
         self.render_mode = render_mode
@@ -64,17 +64,19 @@ class Env(EnvCore, gymnasium.Env[npt.NDArray[np.int64], int]):
 
     def _seed(self, seed: int | None, options: Mapping[str, Any] | None) -> tuple[int, int]:
         gymnasium.Env.reset(self, seed=seed)
-        return word(self.np_random_seed or 0), (options or {}).get("run", 0)
+        return low_bits(self.np_random_seed or 0), (options or {}).get("run", 0)
 
     def render(self) -> str | None:
-        """Return a line that says where the episode is and how it came there, if ``render_mode`` is ``"ansi"``."""
+        """Return step, state and history of the episode in one line, if ``render_mode`` is ``"ansi"``."""
         if self.render_mode is None:
-            gymnasium.logger.warn('there is nothing to render: make it with render_mode="ansi"')
+            gymnasium.logger.warn('there is nothing to render: create it with render_mode="ansi"')
             return None
         spec = self.problem.spec
         (episode, over), states, feedbacks = self._so_far(), spec.states, spec.feedbacks
         seen = zip(episode.actions, episode.feedbacks, strict=True)
-        words = [f"{spec.action_name(action)} -> {feedbacks[feedback]}" for action, feedback in seen]
-        words += ["over"] if over else []
-        place = f"step {episode.steps} of {spec.horizon}, state {states[episode.states[-1]] if episode.states else '-'}"
-        return f"{self.problem.name}: {place}" + (f" ({', '.join(words)})" if words else "")
+        history = [f"{spec.action_name(action)} -> {feedbacks[feedback]}" for action, feedback in seen]
+        history += ["over"] if over else []
+        position = (
+            f"step {episode.steps} of {spec.horizon}, state {states[episode.states[-1]] if episode.states else '-'}"
+        )
+        return f"{self.problem.name}: {position}" + (f" ({', '.join(history)})" if history else "")

@@ -1,6 +1,6 @@
-"""The names under which ``gymnasium.make`` knows problems.
+"""Registration of problems for ``gymnasium.make``.
 
-Gymnasium 1.0 and later look for no plugins: names are known once :mod:`emab.gym` is imported, which
+Gymnasium has no plugins since 1.0: names are registered by importing :mod:`emab.gym`, which
 ``gymnasium.make("emab.gym:emab/Resource-v0")`` does itself.
 """
 
@@ -17,7 +17,7 @@ from emab._problem import ProblemLike, load
 
 
 def register() -> None:
-    """Register ``emab/Problem-v0``, and one for each problem that comes along: ``emab/FeedbackGap-v0`` and so on.
+    """Register ``emab/Problem-v0``, and one name per built-in problem, such as ``emab/FeedbackGap-v0``.
 
     >>> import gymnasium, emab.gym
     >>> [name for name in gymnasium.registry if name.startswith("emab/")]
@@ -34,7 +34,7 @@ def register() -> None:
 
 
 def make(problem: ProblemLike, **settings: Any) -> gymnasium.Env[npt.NDArray[np.int64], int]:
-    """Make the environment of any problem, as ``gymnasium.make`` does: with its checks round it.
+    """Create an environment of a problem as ``gymnasium.make`` does, with its wrappers.
 
     >>> import emab.gym
     >>> env = emab.gym.make({"horizon": 2, "states": 2, "actions": ["wait"], "feedbacks": 2, "transition": "f",
@@ -46,7 +46,7 @@ def make(problem: ProblemLike, **settings: Any) -> gymnasium.Env[npt.NDArray[np.
 
 
 def make_vec(problem: ProblemLike, num_envs: int = 1, **settings: Any) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
-    """Make many environments of any problem, as ``gymnasium.make_vec`` does.
+    """Create vectorised environments of a problem as ``gymnasium.make_vec`` does.
 
     >>> import emab.gym
     >>> emab.gym.make_vec("treatment", num_envs=100).reset(seed=1)[0].shape

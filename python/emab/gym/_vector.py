@@ -1,4 +1,4 @@
-"""Many environments at once; their ``reset`` and the whole of a step are native."""
+"""Vectorised environments; ``step`` and ``reset`` are native."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from emab._emab import VectorCore
 from emab._problem import ProblemLike, load
-from emab.gym._spaces import OnForbidden, is_strict, spaces_of, word
+from emab.gym._spaces import OnForbidden, is_strict, low_bits, spaces_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -22,12 +22,12 @@ Flags = npt.NDArray[np.bool_]
 
 
 class VectorEnv(VectorCore, gymnasium.vector.VectorEnv[Ints, Ints, npt.NDArray[Any]]):
-    """Many environments of one problem, stepped at once.
+    """A vector of environments of one problem.
 
-    Each is an :class:`Env` of its own, and with the same seeds meets the same to the bit. One that is over begins anew
-    in the next step, whatever its action there (``AutoresetMode.NEXT_STEP``). When episodes end, ``infos["costs"]`` and
-    ``infos["rewards"]`` have one row an environment with what theirs revealed, NaN where there is nothing, and
-    ``infos["_costs"]`` says whose ended; :meth:`revealed` has them as episodes, until the next step.
+    Each behaves as an :class:`Env` with the same seed, bit for bit. After the end of an episode the next step resets
+    the environment and ignores its action (``AutoresetMode.NEXT_STEP``). When episodes end, ``infos["costs"]`` and
+    ``infos["rewards"]`` have one row per environment, padded with NaN, and ``infos["_costs"]`` marks the environments
+    that ended; :meth:`revealed` returns their episodes, until the next step.
 
     >>> import emab.gym
     >>> envs = emab.gym.VectorEnv("resource", num_envs=3)
@@ -40,11 +40,11 @@ class VectorEnv(VectorCore, gymnasium.vector.VectorEnv[Ints, Ints, npt.NDArray[A
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 as Gymnasium has it
 
     def __new__(cls, problem: ProblemLike, num_envs: int = 1, *, on_forbidden: OnForbidden = "stop") -> VectorEnv:
-        """Make so many environments of a problem: a name, a path, a dictionary, or a :class:`emab.Problem`."""
+        """Create environments of a problem: a name, a path, a dictionary, or a :class:`emab.Problem`."""
         return VectorCore.__new__(cls, load(problem), num_envs, is_strict(on_forbidden))
 
     def __init__(self, problem: ProblemLike, num_envs: int = 1, *, on_forbidden: OnForbidden = "stop") -> None:
-        """Give them what Gymnasium asks of them."""
+        """Set the spaces."""
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = spaces_of(self.problem.spec)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -58,15 +58,17 @@ class VectorEnv(VectorCore, gymnasium.vector.VectorEnv[Ints, Ints, npt.NDArray[A
         if seed is None or isinstance(seed, int):
             gymnasium.vector.VectorEnv.reset(self, seed=seed)
             base = self.np_random_seed or 0
-            return [word(base + i) for i in range(self.num_envs)], run
+            return [low_bits(base + i) for i in range(self.num_envs)], run
         if len(seed) != self.num_envs:
-            raise ValueError(f"`seed` must be one for all or {self.num_envs}, one each; got {len(seed)}")
+            raise ValueError(f"`seed` must be one integer or {self.num_envs} of them; got {len(seed)}")
         gymnasium.vector.VectorEnv.reset(self, seed=seed[0])
-        # One without a seed goes on, and the first time begins somewhere new.
+        # Without a seed an environment continues; the first time it starts from a random seed.
         new = secrets.randbits(64) if first else None
-        return [(None if new is None else word(new + i)) if s is None else word(s) for i, s in enumerate(seed)], run
+        return [
+            (None if new is None else low_bits(new + i)) if s is None else low_bits(s) for i, s in enumerate(seed)
+        ], run
 
     def step(self, actions: npt.ArrayLike) -> tuple[Ints, Floats, Flags, Flags, dict[str, Any]]:
-        """Take an action in each."""
+        """Take an action in each environment."""
         whole = np.asarray(actions).astype(np.int64, casting="same_kind", copy=False)
         return VectorCore.step(self, np.ascontiguousarray(whole))

@@ -1,27 +1,27 @@
-//! What long work tells Python on the way, and how Python stops it: a signal, a callback that raises, or an exception in
-//! code of the user's that the engine calls.
+//! Progress reports of long work to Python, and the ways in which Python stops it: a signal, a callback that raises, or an
+//! exception in a user-defined learner.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-/// The first exception, and whether it is time to stop.
+/// A stop flag for all threads, and the first exception that set it.
 #[derive(Default)]
-pub struct Trouble {
+pub struct Interrupt {
     pub stop: AtomicBool,
     first: Mutex<Option<PyErr>>,
 }
 
-impl Trouble {
-    /// Keeps an exception and has everybody stop; only the first counts.
-    pub fn keep(&self, error: PyErr) {
+impl Interrupt {
+    /// Stop the work because of an exception. Only the first one is kept.
+    pub fn raise(&self, error: PyErr) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// What went wrong, if anything did; afterwards nothing has.
+    /// Return the exception, if there is one, and clear the flag.
     pub fn take(&self) -> PyResult<()> {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         self.stop.store(false, Ordering::Relaxed);
@@ -32,24 +32,23 @@ impl Trouble {
     }
 }
 
-/// Tells a callback how far it is, and looks whether somebody pressed Ctrl-C. Called a few times a second, by the thread
-/// that began the work.
-pub struct Watch {
+/// Reports progress to a callback and checks for Ctrl-C, a few times per second, on the calling thread.
+pub struct Progress {
     pub callback: Option<Py<PyAny>>,
-    pub trouble: Arc<Trouble>,
+    pub interrupt: Arc<Interrupt>,
 }
 
-impl Watch {
-    pub fn look(&self, done: u64, total: u64) {
-        let looked = Python::attach(|py| {
+impl Progress {
+    pub fn report(&self, done: u64, total: u64) {
+        let reported = Python::attach(|py| {
             py.check_signals()?;
             match &self.callback {
                 Some(callback) => callback.call1(py, (done, total)).map(drop),
                 None => Ok(()),
             }
         });
-        if let Err(error) = looked {
-            self.trouble.keep(error);
+        if let Err(error) = reported {
+            self.interrupt.raise(error);
         }
     }
 }

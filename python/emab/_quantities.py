@@ -1,4 +1,4 @@
-"""Quantities of a problem as tables: functions evaluated once for each of their arguments, arrays spread out."""
+"""Quantities of a problem as tables, from functions and arrays."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy.typing as npt
 
 from emab._emab import ProblemError
 
-MOST = 20_000_000
-"""The most entries of one table: some 4 GB and a minute on the way into a problem."""
+MAX_ENTRIES = 20_000_000
+"""The largest table: its conversion takes about 4 GB and a minute."""
 
 LARGEST = 1e100
 """The largest reward or cost, as in a problem file."""
 
 VARIABLES = (("t", "step"), ("x", "state"), ("a", "action"), ("f", "feedback"))
-"""What a function can be of, by axis: the name in expressions, and the long one."""
+"""The arguments of a function, by axis: the short name, as in expressions, and the long name."""
 
 
-class Table:
-    """A function of somebody's own as a table, which fills where it is looked at.
+class FunctionTable:
+    """A user-defined function as a table, which is filled on access.
 
-    Only the axes that the function takes are kept; the others have length 1. What was never looked at cannot be
-    reached, and any value will do there: the filler.
+    Only the axes that the function takes have more than one entry. Entries that were never accessed are unreachable and
+    get the filler.
     """
 
     def __init__(self, quantity: str, function: Callable[..., Any], lengths: Sequence[int], *, filler: float) -> None:
@@ -35,11 +35,11 @@ class Table:
         self.filler = filler
         self.call, self.takes = _by_name(quantity, function, len(lengths))
         shape = [length if takes else 1 for length, takes in zip(lengths, self.takes, strict=True)]
-        _refuse_large(quantity, shape)
+        _check_size(quantity, shape)
         self.values: npt.NDArray[np.float64] = np.full(shape, np.nan)
 
     def index(self, point: Sequence[int]) -> tuple[int, ...]:
-        """Where a point lies: steps count from 1, all else from 0."""
+        """Return the index of a point: steps count from 1, all else from 0."""
         return tuple(i - (axis == 0) if self.takes[axis] else 0 for axis, i in enumerate(point))
 
     def at(self, *point: int) -> float:
@@ -51,39 +51,39 @@ class Table:
         return value
 
     def evaluate(self, point: Sequence[int]) -> Any:
-        """Call the function; what it raises also says where."""
+        """Call the function; an exception gets a note with the point."""
         try:
             return self.call(point)
         except Exception as error:
-            where = f"in `{self.quantity}` at {place(point)}"
+            where = f"in `{self.quantity}` at {point_text(point)}"
             if sys.version_info >= (3, 11):
                 error.add_note(where)
                 raise
             raise error from ProblemError(where)
 
     def checked(self, value: Any, point: Sequence[int]) -> float:
-        """Return the number that a function returned, if it keeps the rule."""
+        """Return a valid number; raise `ProblemError` otherwise."""
         number = self.number(value, point)
         if not abs(number) <= LARGEST:
             raise self.wrong(point, f"got {_plain(number)}, expected a finite number of at most 1e100 in size")
         return number
 
     def number(self, value: Any, point: Sequence[int]) -> float:
-        """Return what a function returned as a number."""
+        """Return a value as a number; raise `TypeError` otherwise."""
         try:
             if isinstance(value, str):
                 raise TypeError
             return float(value)
         except (TypeError, ValueError):
-            words = f"the function for `{self.quantity}` must return a number, got {value!r} at {place(point)}"
-            raise TypeError(words) from None
+            message = f"the function for `{self.quantity}` must return a number, got {value!r} at {point_text(point)}"
+            raise TypeError(message) from None
 
-    def wrong(self, point: Sequence[int], what: str) -> ProblemError:
-        """Say what is wrong at a point, in the words of a problem file."""
-        return ProblemError(f"`{self.quantity}` is wrong at {place(point)}: {what}")
+    def wrong(self, point: Sequence[int], message: str) -> ProblemError:
+        """Return an error at a point, with the message of a problem file."""
+        return ProblemError(f"`{self.quantity}` is wrong at {point_text(point)}: {message}")
 
     def entries(self) -> Any:
-        """Return the table as a problem file has it: as short as what was looked at allows, the rest filled in."""
+        """Return the table as in a problem file, without axes along which the accessed values are constant."""
         values = self.values
         for axis in range(values.ndim):
             least = np.fmin.reduce(values, axis=axis, keepdims=True)
@@ -96,7 +96,7 @@ class Table:
         return values.item() if values.size == 1 else values.tolist()
 
 
-class Transition(Table):
+class TransitionTable(FunctionTable):
     """A function whose values are states, by number or name."""
 
     def __init__(self, function: Callable[..., Any], lengths: Sequence[int], names: Sequence[str]) -> None:
@@ -116,79 +116,81 @@ class Transition(Table):
         return number
 
 
-class Law(Table):
-    """A function whose values are the chances of the feedbacks: one of them, or, if it takes no feedback, all."""
+class FeedbackTable(FunctionTable):
+    """A function whose values are probabilities of feedbacks: of one, or of all if it takes no feedback."""
 
     def __init__(self, function: Callable[..., Any], lengths: Sequence[int]) -> None:
         super().__init__("feedback", function, lengths, filler=1 / lengths[3])
-        self.whole = not self.takes[3]
-        if self.whole:
+        self.returns_all = not self.takes[3]
+        if self.returns_all:
             shape = [*self.values.shape[:3], lengths[3]]
-            _refuse_large(self.quantity, shape)
+            _check_size(self.quantity, shape)
             self.values = np.full(shape, np.nan)
         self.feedbacks = lengths[3]
 
-    def law(self, t: int, x: int, a: int) -> list[float]:
-        """Return the chances of all feedbacks."""
+    def probabilities(self, t: int, x: int, a: int) -> list[float]:
+        """Return the probabilities of all feedbacks."""
         row = self.index((t, x, a, 0))[:3]
-        law: list[float] = self.values[row].tolist()
-        if math.isnan(law[0]):
-            self.values[row] = law = self._evaluated(t, x, a)
-        return law
+        probabilities: list[float] = self.values[row].tolist()
+        if math.isnan(probabilities[0]):
+            self.values[row] = probabilities = self._evaluated(t, x, a)
+        return probabilities
 
     def _evaluated(self, t: int, x: int, a: int) -> list[float]:
         point = (t, x, a)
         returned: Any
-        if self.whole:
+        if self.returns_all:
             returned = self.evaluate(point)
             try:
                 returned = list(returned)
             except TypeError:
-                words = f"got {returned!r}, expected the chances of all feedbacks, as it takes no feedback `f`"
-                raise self.wrong(point, words) from None
+                message = f"got {returned!r}, expected the probabilities of all feedbacks, as it takes no feedback `f`"
+                raise self.wrong(point, message) from None
         else:
             returned = [self.evaluate((*point, f)) for f in range(self.feedbacks)]
         if len(returned) != self.feedbacks:
-            what = f"it lists {len(returned)} probabilities, expected {self.feedbacks}, one for each of the feedbacks"
-            raise self.wrong(point, what)
-        law = [self.number(value, (*point, f)) for f, value in enumerate(returned)]
-        for f, chance in enumerate(law):
-            if not 0 <= chance <= 1:
-                raise self.wrong((*point, f), f"got {_plain(chance)}, expected a probability from 0 to 1")
-        if abs(sum(law) - 1) > 1e-9:
-            raise self.wrong(point, f"the probabilities sum to {_plain(sum(law))}, expected 1")
-        return law
+            message = (
+                f"it lists {len(returned)} probabilities, expected {self.feedbacks}, one for each of the feedbacks"
+            )
+            raise self.wrong(point, message)
+        probabilities = [self.number(value, (*point, f)) for f, value in enumerate(returned)]
+        for f, probability in enumerate(probabilities):
+            if not 0 <= probability <= 1:
+                raise self.wrong((*point, f), f"got {_plain(probability)}, expected a probability from 0 to 1")
+        if abs(sum(probabilities) - 1) > 1e-9:
+            raise self.wrong(point, f"the probabilities sum to {_plain(sum(probabilities))}, expected 1")
+        return probabilities
 
 
 def spread_out(quantity: str, value: Any, axes: int) -> Any:
-    """Return a number, an expression or an array-like as a problem file has it.
+    """Return a number, an expression or an array-like as in a problem file.
 
-    As in NumPy, axes that are not there are the first ones: one cost for each action holds at every step and state.
+    Missing axes are the first ones, as in NumPy: one cost per action holds at every step and state.
     """
     if hasattr(value, "__array__") and np.ndim(value) > 0:
         array = np.asarray(value)
-        _refuse_large(quantity, array.shape)
+        _check_size(quantity, array.shape)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             index = np.argwhere(~np.isfinite(array))[0].tolist()
             raise _not_finite(quantity, array[tuple(index)], index)
         value = array.tolist()
     else:
-        _refuse_unknown(quantity, value, [])
+        _check_finite(quantity, value, [])
     depth, inner = 0, value
     while isinstance(inner, (list, tuple)):
         depth, inner = depth + 1, inner[0] if inner else None
-    # A flat law is one entry a feedback, in files too.
+    # A flat list of probabilities has one entry per feedback, in files too.
     if depth and not (quantity == "feedback" and depth == 1):
         for _ in range(axes - depth):
             value = [value]
     return value
 
 
-def _refuse_unknown(quantity: str, value: Any, index: list[int]) -> None:
-    """Files hold no NaN and no infinity."""
+def _check_finite(quantity: str, value: Any, index: list[int]) -> None:
+    """Raise `ProblemError` for NaN and infinities, which problem files cannot contain."""
     if isinstance(value, (list, tuple)):
         for i, inner in enumerate(value):
-            _refuse_unknown(quantity, inner, [*index, i])
+            _check_finite(quantity, inner, [*index, i])
     elif isinstance(value, (float, np.floating)) and not math.isfinite(value):
         raise _not_finite(quantity, float(value), index)
 
@@ -196,31 +198,31 @@ def _refuse_unknown(quantity: str, value: Any, index: list[int]) -> None:
 def _not_finite(quantity: str, value: float, index: Sequence[int]) -> ProblemError:
     where = "".join(f"[{i}]" for i in index)
     return ProblemError(
-        f"`{quantity}{where}` is {value}: expected finite numbers, and where one cannot come any will do, such as 0"
+        f"`{quantity}{where}` is {value}: expected finite numbers; at unreachable places use any, such as 0"
     )
 
 
-def _refuse_large(quantity: str, shape: Sequence[int]) -> None:
+def _check_size(quantity: str, shape: Sequence[int]) -> None:
     entries = math.prod(shape)
-    if entries > MOST:
+    if entries > MAX_ENTRIES:
         size = " × ".join(f"{length:,}" for length in shape)
         raise ValueError(
-            f"the table of `{quantity}` would have {size} = {entries:,} entries, and {MOST:,} are the most: write an "
-            "expression, a function of fewer of t, x, a, f, or a simulator (emab.simulate)"
+            f"the table of `{quantity}` would have {size} = {entries:,} entries; the limit is {MAX_ENTRIES:,}: write "
+            "an expression, a function of fewer of t, x, a, f, or a simulator (emab.simulate)"
         )
 
 
 def _by_name(
     quantity: str, function: Callable[..., Any], axes: int
 ) -> tuple[Callable[[Sequence[int]], Any], tuple[bool, ...]]:
-    """Return how to call a function with a point, and which of its axes it takes."""
+    """Return a function of a point, and the axes that it takes."""
     axis_of = {name: axis for axis, names in enumerate(VARIABLES[:axes]) for name in names}
     expected = ", ".join(f"`{short}` ({long})" for short, long in VARIABLES[:axes])
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        words = f"the function for `{quantity}` does not say what it takes: wrap it in a lambda of some of {expected}"
-        raise TypeError(words) from None
+        message = f"the function for `{quantity}` has no signature: wrap it in a lambda of some of {expected}"
+        raise TypeError(message) from None
     positional: list[int] = []
     named: dict[str, int] = {}
     for parameter in parameters:
@@ -228,14 +230,14 @@ def _by_name(
         if axis is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic:
-                raise TypeError(f"the function for `{quantity}` takes `{parameter.name}`; it can be of {expected}")
+                raise TypeError(f"the function for `{quantity}` takes `{parameter.name}`; it can take {expected}")
         elif parameter.kind is parameter.POSITIONAL_ONLY:
             positional.append(axis)
         else:
             named[parameter.name] = axis
     taken = [*positional, *named.values()]
     if len(set(taken)) < len(taken):
-        raise TypeError(f"the function for `{quantity}` takes the same thing twice, by its short and its long name")
+        raise TypeError(f"the function for `{quantity}` takes an argument twice, by its short and its long name")
 
     def call(point: Sequence[int]) -> Any:
         return function(*[point[axis] for axis in positional], **{name: point[axis] for name, axis in named.items()})
@@ -243,11 +245,11 @@ def _by_name(
     return call, tuple(axis in taken for axis in range(axes))
 
 
-def place(point: Sequence[int]) -> str:
-    """Return a point in words."""
+def point_text(point: Sequence[int]) -> str:
+    """Return a point as text."""
     return ", ".join(f"{short} = {i}" for (short, _), i in zip(VARIABLES, point, strict=False))
 
 
 def _plain(value: float) -> str:
-    """Return a number for a message, as a problem file's messages have it."""
+    """Return a number as in the messages of problem files."""
     return repr(value).removesuffix(".0").replace("e+", "e")

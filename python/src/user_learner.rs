@@ -1,7 +1,7 @@
-//! Learners written in Python, played by the engine.
+//! User-defined learners: Python objects that the engine calls.
 //!
-//! A factory makes a new one before every run. What it raises is kept with its traceback, the run goes on with `stop`
-//! until the engine notices, and whoever began the work gets the exception.
+//! A factory creates a new learner before every run. An exception is kept with its traceback; the run continues with
+//! `stop` until the engine sees the stop flag, and the caller then receives the exception.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,77 +13,77 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::episode::Episode;
+use crate::progress::Interrupt;
 use crate::spec::Spec as PySpec;
-use crate::watch::Trouble;
 
-/// A factory as a learner that the engine can play.
+/// The configuration of a learner that a Python factory creates.
 pub fn config(
     label: &str,
     factory: Py<PyAny>,
     file: Arc<ProblemFile>,
-    trouble: Arc<Trouble>,
+    interrupt: Arc<Interrupt>,
 ) -> LearnerConfig {
     let factory = Arc::new(factory);
-    let called: Arc<str> = label.into();
+    let name: Arc<str> = label.into();
     LearnerConfig::user_defined(label, move |spec| {
-        Ok(Box::new(Own {
-            label: called.clone(),
+        Ok(Box::new(UserLearner {
+            label: name.clone(),
             factory: factory.clone(),
             file: file.clone(),
             spec: spec.clone(),
             learner: None,
-            trouble: trouble.clone(),
+            interrupt: interrupt.clone(),
         }))
     })
-    // A thread that is new to Python is given a state at every call, and loses it after: ten times the call itself.
-    // Attached once, it keeps it, and others run while it does not call.
+    // Python creates and drops a thread state at every call from an unknown thread, which takes ten times as long as the
+    // call itself. A thread that is attached once keeps its state, and is detached between calls so that others run.
     .with_thread_context(|work| Python::attach(|py| py.detach(work)))
 }
 
-struct Own {
+struct UserLearner {
     label: Arc<str>,
     factory: Arc<Py<PyAny>>,
     file: Arc<ProblemFile>,
     spec: Arc<Spec>,
-    /// None where it could not be made, or raised.
+    /// None if the factory or the learner raised an exception.
     learner: Option<Py<PyAny>>,
-    trouble: Arc<Trouble>,
+    interrupt: Arc<Interrupt>,
 }
 
-impl Own {
-    /// Calls Python; after an exception never again. The exception is given a note that says whose it is.
+impl UserLearner {
+    /// Call Python, unless an exception was raised before. The exception gets a note with the label of the learner.
     fn call<T>(
         &mut self,
-        what: impl FnOnce(Python<'_>, &Py<PyAny>, &Spec) -> PyResult<T>,
+        function: impl FnOnce(Python<'_>, &Py<PyAny>, &Spec) -> PyResult<T>,
     ) -> Option<T> {
-        // Whoever is slow must not keep everybody from stopping.
-        if self.trouble.stop.load(Ordering::Relaxed) {
+        // A slow learner must not delay an interrupt.
+        if self.interrupt.stop.load(Ordering::Relaxed) {
             return None;
         }
         let learner = self.learner.as_ref()?;
         let called = Python::attach(|py| {
-            what(py, learner, &self.spec).inspect_err(|error| self.note(py, error))
+            function(py, learner, &self.spec).inspect_err(|error| self.note(py, error))
         });
         match called {
             Ok(value) => Some(value),
             Err(error) => {
-                self.trouble.keep(error);
+                self.interrupt.raise(error);
                 self.learner = None;
                 None
             }
         }
     }
 
-    /// Says whose exception it is; before Python 3.11 there are no notes.
+    /// Add the label of the learner to an exception. Python has notes since 3.11.
     fn note(&self, py: Python<'_>, error: &PyErr) {
-        let words = format!("in the learner `{}`", self.label);
-        error.value(py).call_method1("add_note", (words,)).ok();
+        let note = format!("in the learner `{}`", self.label);
+        error.value(py).call_method1("add_note", (note,)).ok();
     }
 }
 
-impl Learner for Own {
+impl Learner for UserLearner {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        // Nothing else is possible there: nobody need know.
+        // At the horizon only `stop` is possible.
         if t >= self.spec.horizon() {
             return Action::Stop;
         }
@@ -102,32 +102,32 @@ impl Learner for Own {
     }
 
     fn reset(&mut self, mut stream: Stream) {
-        if self.trouble.stop.load(Ordering::Relaxed) {
+        if self.interrupt.stop.load(Ordering::Relaxed) {
             self.learner = None;
             return;
         }
-        let made = Python::attach(|py| {
+        let created = Python::attach(|py| {
             let spec = PySpec::new(self.file.clone());
-            // Two words are enough for any generator's seed sequence.
+            // 128 bits are enough for any seed sequence.
             let seed = (stream.bits(), stream.bits());
-            let made = self.factory.call1(py, (spec, seed));
-            made.inspect_err(|error| self.note(py, error))
+            let created = self.factory.call1(py, (spec, seed));
+            created.inspect_err(|error| self.note(py, error))
         });
-        match made {
+        match created {
             Ok(learner) => self.learner = Some(learner),
             Err(error) => {
-                self.trouble.keep(error);
+                self.interrupt.raise(error);
                 self.learner = None;
             }
         }
     }
 }
 
-/// What somebody chose: the number of an action, or its name.
+/// The action that a learner returned, by number or name; an error if it does not exist or is not allowed.
 pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyResult<Action> {
     let actions = spec.actions();
     let number = if let Ok(number) = chosen.extract::<i64>() {
-        // What is negative is beyond all actions, too.
+        // A negative number is out of range, too.
         usize::try_from(number).unwrap_or(usize::MAX)
     } else if let Ok(name) = chosen.extract::<String>() {
         let named = (0..actions.len()).find(|&a| actions.name(a) == name.as_str());

@@ -1,4 +1,4 @@
-"""Packages that are not always there."""
+"""Optional dependencies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any
 
 
-def need(module: str, extra: str) -> Any:
-    """Import a package, or say how to get it."""
+def require(module: str, extra: str) -> Any:
+    """Import a package; raise `ImportError` with the install command if it is missing."""
     try:
         return import_module(module)
     except ImportError as error:

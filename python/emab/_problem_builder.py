@@ -1,4 +1,4 @@
-"""Problems written in Python: functions, arrays and expressions become a problem that could be a file."""
+"""Problems defined in Python by functions, arrays and expressions. Each has the form of a problem file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, TypeAlias
 
 from emab._emab import Problem, Spec
 from emab._problem import load
-from emab._table import Law, Table, Transition, spread_out
+from emab._quantities import FeedbackTable, FunctionTable, TransitionTable, spread_out
 
 Quantity: TypeAlias = "float | str | Sequence[Any] | Callable[..., Any] | Any"
 """A number, an expression as in problem files, an array-like, or a function of some of ``t``, ``x``, ``a``, ``f``."""
 
 Noise: TypeAlias = "str | tuple[str, float] | Mapping[str, Any] | None"
-"""Such as ``("normal", variance)``, ``("uniform", half_width)`` or ``"bernoulli"``; none when left out."""
+"""For example ``("normal", variance)``, ``("uniform", half_width)`` or ``"bernoulli"``; None is no noise."""
 
-CHECKED = 20_000
-"""Pairs that are checked at once, as before a run."""
+CHECKED_PAIRS = 20_000
+"""The number of pairs that are checked at once, as before a run."""
 
 
 def problem(
@@ -44,17 +44,17 @@ def problem(
     reward_range: tuple[float, float] | None = None,
     description: str = "",
 ) -> Problem:
-    """Make a problem of functions, arrays and expressions.
+    """Return a problem that is defined by functions, arrays and expressions.
 
-    ``transition`` (the next state), ``feedback`` (the chance of each), ``cost``, ``reward`` and ``allowed`` are each a
-    number, an expression as in a problem file, an array-like, or a function. A function takes what it depends on, by
+    ``transition`` (the next state), ``feedback`` (the probability of each), ``cost``, ``reward`` and ``allowed`` are
+    each a number, an expression as in a problem file, an array-like, or a function. A function takes its arguments by
     name: the step ``t`` (from 1), the state ``x``, the action ``a``, the feedback ``f``, or ``step``, ``state``,
-    ``action``, ``feedback``; all are integers. One for ``feedback`` that takes no ``f`` returns the chances of all. One
-    for ``transition`` may return a state's name.
+    ``action``, ``feedback``; all are integers. A function for ``feedback`` without ``f`` returns the probabilities of
+    all feedbacks. A function for ``transition`` may return the name of a state.
 
-    Functions are called once for everything that can be reached, here and now. What comes of it is a plain problem: it
-    runs at full speed, pickles, saves to a file, and goes to the decision service. From ``delta`` on these are the
-    defaults for learners, ``[learning]`` in a problem file.
+    Functions are called once for each reachable argument, during this call. The result is an ordinary problem: it runs
+    at full speed and can be pickled, saved to a file and sent to the decision service. The parameters from ``delta`` on
+    are defaults for learners, ``[learning]`` in a problem file.
 
     >>> coins = emab.problem(
     ...     "coins", horizon=4, states=4, actions=["toss"], feedbacks=["tails", "heads"],
@@ -84,7 +84,7 @@ def problem(
     }
     if conditions:
         document["conditions"] = conditions
-    return _finished(document)
+    return _build(document)
 
 
 def spec(
@@ -106,9 +106,9 @@ def spec(
     reward_range: tuple[float, float] | None = None,
     description: str = "",
 ) -> Spec:
-    """Make what a learner may know of a problem, where the truth is a simulator's or the world's.
+    """Return a specification without a model, for simulators and live studies.
 
-    As :func:`problem` without the model. Functions are called at all that any feedback may lead to.
+    It is :func:`problem` without the model. Functions are called at every pair that some feedback leads to.
 
     >>> spec = emab.spec(
     ...     "coins", horizon=4, states=4, actions=["toss"], feedbacks=2, transition=lambda x, f: x + f, sigma2=0.05
@@ -125,7 +125,7 @@ def spec(
         parameters=parameters,
         learning=_learning(delta, sigma2, sigma2_cost, sigma2_reward, feedback_spread, reward_range),
     )
-    return _finished(document).spec
+    return _build(document).spec
 
 
 def _document(
@@ -138,11 +138,11 @@ def _document(
     parameters: Mapping[str, float] | None,
     learning: dict[str, Any],
 ) -> dict[str, Any]:
-    """The fields of a problem file, less its model; functions and arrays are still as they were given."""
+    """Return the fields of a problem file without its model; functions and arrays are not converted yet."""
     fields = zip(("horizon", "states", "actions", "feedbacks"), sizes, strict=True)
     document: dict[str, Any] = {
         "name": name,
-        **{field: value if isinstance(value, int) else _listed(value) for field, value in fields},
+        **{field: value if isinstance(value, int) else _as_list(value) for field, value in fields},
         "start": start,
         **{quantity: value for quantity, value in known.items() if value is not None},
     }
@@ -152,8 +152,8 @@ def _document(
     return document
 
 
-def _listed(value: Any) -> Any:
-    """Names as a list; what is none is left to the reader of problem files, who says so."""
+def _as_list(value: Any) -> Any:
+    """Return names as a list. Other values are passed on, and rejected by the reader of problem files."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
@@ -165,7 +165,7 @@ def _learning(
     feedback_spread: float | None,
     reward_range: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    """The fields of ``[learning]`` that are given."""
+    """Return the fields of ``[learning]`` that are set."""
     fields = {
         "delta": delta,
         "sigma2": sigma2,
@@ -178,7 +178,7 @@ def _learning(
 
 
 def _noise(noise: Noise) -> Mapping[str, Any] | None:
-    """A noise as a problem file has it."""
+    """Return a noise as in a problem file."""
     if isinstance(noise, str):
         return {"kind": noise}
     if isinstance(noise, tuple):
@@ -188,14 +188,14 @@ def _noise(noise: Noise) -> Mapping[str, Any] | None:
 
 
 AXES = {"transition": 4, "allowed": 3, "feedback": 4, "cost": 3, "reward": 2}
-"""How many of t, x, a, f a quantity is of."""
+"""The number of arguments of each quantity: the first of t, x, a, f, or (t, x) for the reward."""
 
-HARMLESS: dict[str, Any] = {"transition": 0, "allowed": 1, "feedback": "f == 0", "cost": 0, "reward": 0}
-"""What stands for a function until it is evaluated."""
+PLACEHOLDERS: dict[str, Any] = {"transition": 0, "allowed": 1, "feedback": "f == 0", "cost": 0, "reward": 0}
+"""Values that stand for a function until it is evaluated."""
 
 
-def _finished(document: dict[str, Any]) -> Problem:
-    """Return the problem, with functions evaluated and everything checked."""
+def _build(document: dict[str, Any]) -> Problem:
+    """Return the problem, with functions evaluated and all values checked."""
     functions: dict[str, Callable[..., Any]] = {}
     model: dict[str, Any] = document.get("model", {})
     for part in (document, model):
@@ -203,88 +203,88 @@ def _finished(document: dict[str, Any]) -> Problem:
             value = part[quantity]
             if callable(value):
                 functions[quantity] = value
-                part[quantity] = HARMLESS[quantity]
+                part[quantity] = PLACEHOLDERS[quantity]
             else:
                 part[quantity] = spread_out(quantity, value, AXES[quantity])
-    made = load(document)
+    built = load(document)
     if functions:
         named = document["states"] if isinstance(document["states"], list) else []
-        tables = _tables(made.spec, functions, named)
-        _walk(made, tables)
+        tables = _tables(built.spec, functions, named)
+        _evaluate(built, tables)
         for quantity, table in tables.items():
             part = model if quantity in model else document
             part[quantity] = table.entries()
-        made = load(document)
-    made.check(CHECKED)
-    return made
+        built = load(document)
+    built.check(CHECKED_PAIRS)
+    return built
 
 
-def _tables(spec: Spec, functions: Mapping[str, Callable[..., Any]], states: Sequence[str]) -> dict[str, Table]:
-    """A table for each function."""
+def _tables(spec: Spec, functions: Mapping[str, Callable[..., Any]], states: Sequence[str]) -> dict[str, FunctionTable]:
+    """Return a table for each function."""
     lengths = (max(spec.horizon - 1, 1), spec.n_states, spec.n_actions, spec.n_feedbacks)
-    tables: dict[str, Table] = {}
+    tables: dict[str, FunctionTable] = {}
     for quantity, function in functions.items():
         if quantity == "transition":
-            tables[quantity] = Transition(function, lengths, states)
+            tables[quantity] = TransitionTable(function, lengths, states)
         elif quantity == "feedback":
-            tables[quantity] = Law(function, lengths)
+            tables[quantity] = FeedbackTable(function, lengths)
         elif quantity == "reward":
-            tables[quantity] = Table(quantity, function, (spec.horizon, spec.n_states), filler=0)
+            tables[quantity] = FunctionTable(quantity, function, (spec.horizon, spec.n_states), filler=0)
         else:
-            tables[quantity] = Table(quantity, function, lengths[:3], filler=HARMLESS[quantity])
+            tables[quantity] = FunctionTable(quantity, function, lengths[:3], filler=PLACEHOLDERS[quantity])
     return tables
 
 
-def _walk(made: Problem, tables: Mapping[str, Table]) -> None:
-    """Look at the tables wherever one can come, step by step from the start; without a model, by any feedback.
+def _evaluate(problem: Problem, tables: Mapping[str, FunctionTable]) -> None:
+    """Evaluate the tables at all reachable pairs, step by step from the start; without a model, by every feedback.
 
-    Learners are not told which feedbacks never come, but what they would lead to is known to them: there, what the
-    functions say counts where they have something to say.
+    Learners see the transition of feedbacks with probability 0, too. Pairs that only such feedbacks lead to are
+    evaluated as well, and skipped where the functions fail.
     """
-    spec = made.spec
-    transition, allowed, law, cost, reward = (tables.get(quantity) for quantity in AXES)
-    always = [1.0] * spec.n_feedbacks
+    spec = problem.spec
+    transition, allowed, feedback, cost, reward = (tables.get(quantity) for quantity in AXES)
+    every = [1.0] * spec.n_feedbacks
 
-    def may(t: int, x: int) -> list[int]:
+    def actions(t: int, x: int) -> list[int]:
         if allowed is None:
             return spec.allowed(t, x)[:-1]
         return [a for a in range(spec.n_actions) if allowed.at(t, x, a) != 0]
 
-    def chances(t: int, x: int, a: int) -> list[float]:
-        if isinstance(law, Law):
-            return law.law(t, x, a)
-        return made.feedback(t, x, a) if made.has_model else always
+    def probabilities(t: int, x: int, a: int) -> list[float]:
+        if isinstance(feedback, FeedbackTable):
+            return feedback.probabilities(t, x, a)
+        return problem.feedback(t, x, a) if problem.has_model else every
 
-    def following(t: int, x: int, a: int, f: int) -> list[int]:
+    def next_states(t: int, x: int, a: int, f: int) -> list[int]:
         return [spec.next(t, x, a, f) if transition is None else int(transition.at(t, x, a, f))]
 
     known = transition is not None or allowed is not None
-    level, beyond = {spec.start}, set[int]()
+    level, unlikely = {spec.start}, set[int]()
     for t in range(1, spec.horizon + 1):
-        reached, supposed = set[int](), set[int]()
+        reached, other = set[int](), set[int]()
         for x in sorted(level):
             if reward is not None:
                 reward.at(t, x)
-            for a in may(t, x) if t < spec.horizon else ():
+            for a in actions(t, x) if t < spec.horizon else ():
                 if cost is not None:
                     cost.at(t, x, a)
-                for f, chance in enumerate(chances(t, x, a)):
-                    if chance > 0:
-                        reached.update(following(t, x, a, f))
+                for f, probability in enumerate(probabilities(t, x, a)):
+                    if probability > 0:
+                        reached.update(next_states(t, x, a, f))
                     elif known:
-                        supposed.update(_if_any(following, t, x, a, f))
-        for x in sorted(beyond) if t < spec.horizon else ():
-            for a in _if_any(may, t, x):
+                        other.update(_or_empty(next_states, t, x, a, f))
+        for x in sorted(unlikely) if t < spec.horizon else ():
+            for a in _or_empty(actions, t, x):
                 for f in range(spec.n_feedbacks):
-                    supposed.update(_if_any(following, t, x, a, f))
-        level, beyond = reached, supposed - reached
+                    other.update(_or_empty(next_states, t, x, a, f))
+        level, unlikely = reached, other - reached
         if not level:
             break
 
 
-def _if_any(look: Callable[..., list[int]], *point: int) -> list[int]:
-    """What there is at a point where nobody comes: nothing if it cannot be said."""
+def _or_empty(function: Callable[..., list[int]], *point: int) -> list[int]:
+    """Return the value at a point with probability 0; an empty list if the function fails there."""
     try:
-        return look(*point)
+        return function(*point)
     except Exception:
         return []

@@ -1,4 +1,4 @@
-"""Many runs of learners on a simulator of one's own, where there is no table of the truth."""
+"""Runs of learners on a user-defined simulator, which has no model."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from emab._emab import Episode, Learner, Spec, __version__
-from emab._learner import LearnerLike, OwnLearner, asked
-from emab._progress import Watch, watched
+from emab._learner import EngineLearner, LearnerLike, UserLearner, engine_learners
+from emab._progress import Progress, progress_bar
 from emab._result import Result
 
 CASES, LEARNER = 1, 2
-"""Whose randomness it is."""
+"""The random streams of a run."""
 
 
 @runtime_checkable
 class Simulator(Protocol):
-    """A simulator of one's own: anything with a ``spec`` and these three methods.
+    """A user-defined simulator: an object with a ``spec`` and these three methods.
 
-    The state of a case is not its business: it follows from the actions and feedbacks by ``spec``.
+    It need not track the state, which follows from the actions and feedbacks by ``spec``.
     """
 
     spec: Spec
-    """What learners may know."""
+    """The part of the problem that learners may see."""
 
     def reset(self, rng: np.random.Generator) -> None:
-        """Begin a new case; ``rng`` is the randomness of this case."""
+        """Begin a new episode; ``rng`` is the random generator of this episode."""
 
     def step(self, action: int) -> int:
         """Take a continuation action and return the number of the feedback."""
 
     def reveal(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Return, after ``stop``, the costs of the actions and the terminal rewards of all steps passed, one more.
+        """Return, after ``stop``, the cost of each action and the terminal reward of each step, one more.
 
-        NaN is one that is not known.
+        NaN is an unknown value.
         """
 
 
 MakeSimulator: TypeAlias = "Callable[[], Simulator]"
-"""A class of simulators, or a function that makes one."""
+"""A simulator class, or a function that creates a simulator."""
 
 
 def simulate(
@@ -56,13 +56,12 @@ def simulate(
     episodes: int = 1000,
     seed: int = 1,
     checkpoints: Sequence[int] | None = None,
-    progress: bool | Watch | None = None,
+    progress: bool | Progress | None = None,
 ) -> Result:
-    """Run learners on a simulator of your own and return what they earned, with its error.
+    """Run learners on a user-defined simulator and return their gain, with its standard error.
 
-    A simulator is made anew for each learner and run; all learners meet the same cases with the same randomness. There
-    is no regret: what could be earned is not known, and ``regret`` is NaN. Where a cost or the last reward of a case is
-    not known, nor is its gain, nor the sum of gains from there on.
+    Each learner and run has its own simulator; all learners see the same episodes, by common random numbers. Regret is
+    NaN, because the best gain is unknown. After an unknown cost or final reward the cumulative gain is unknown.
 
     >>> class Coins:
     ...     spec = emab.spec("coins", horizon=4, states=4, actions=1, feedbacks=2, transition="x + f", sigma2=0.05)
@@ -82,23 +81,23 @@ def simulate(
     if not callable(make):
         raise TypeError(
             f"{type(make).__name__} is one simulator, and every run needs a new one: "
-            "give the class, or a function that makes one"
+            "pass the class, or a function that creates one"
         )
-    for what, n, least in (("runs", runs, 1), ("episodes", episodes, 1), ("seed", seed, 0)):
+    for name, n, least in (("runs", runs, 1), ("episodes", episodes, 1), ("seed", seed, 0)):
         if not least <= operator.index(n) < 2**64:
-            raise ValueError(f"`{what}` must be from {least} to {2**64 - 1}, got {n}")
+            raise ValueError(f"`{name}` must be from {least} to {2**64 - 1}, got {n}")
     at = _checkpoints(checkpoints, episodes)
     spec = _spec_of(make)
-    players = [_Player(learner, spec, episodes) for learner in asked(learners)]
-    total = len(players) * runs * episodes
+    entries = [_Entry(learner, spec, episodes) for learner in engine_learners(learners)]
+    total = len(entries) * runs * episodes
     results = []
-    with watched(progress, "simulating") as watch:
-        told = _Teller(watch, total)
-        for player in players:
+    with progress_bar(progress, "simulating") as callback:
+        report = _Report(callback, total)
+        for entry in entries:
             began = time.perf_counter()
-            played = [_Run(make, player, seed, run).play(at, told) for run in range(runs)]
-            results.append(player.document(at, played, time.perf_counter() - began))
-        told.end()
+            played = [_Run(make, entry, seed, run).play(at, report) for run in range(runs)]
+            results.append(entry.document(at, played, time.perf_counter() - began))
+        report.end()
     document = {
         "version": __version__,
         "problem": spec.name,
@@ -116,12 +115,12 @@ def simulate(
 
 
 def is_simulator(candidate: Any) -> bool:
-    """Whether something is a simulator or a class of them."""
+    """Return whether an object is a simulator or a simulator class."""
     return all(callable(getattr(candidate, method, None)) for method in ("reset", "step", "reveal"))
 
 
 def _spec_of(make: MakeSimulator) -> Spec:
-    """The specification of the simulators, and whether they are some."""
+    """Return the specification of the simulators; raise `TypeError` if they are none."""
     simulator = make()
     for method in ("reset", "step", "reveal"):
         if not callable(getattr(simulator, method, None)):
@@ -129,67 +128,67 @@ def _spec_of(make: MakeSimulator) -> Spec:
             raise TypeError(f"a simulator must have the methods `reset`, `step` and `reveal`; {name} has no `{method}`")
     spec = getattr(simulator, "spec", None)
     if not isinstance(spec, Spec):
-        raise TypeError(f"the `spec` of a simulator must be an emab.Spec, as emab.spec(...) makes it, got {spec!r}")
+        raise TypeError(f"the `spec` of a simulator must be an emab.Spec, as emab.spec(...) returns, got {spec!r}")
     return spec
 
 
-def _checkpoints(asked_for: Sequence[int] | None, episodes: int) -> list[int]:
-    """The episodes at which gains are recorded, as the engine has them: some twenty a decade, or those asked for."""
-    if asked_for is None:
+def _checkpoints(given: Sequence[int] | None, episodes: int) -> list[int]:
+    """Return the episodes at which gains are recorded, as in the engine: about twenty per decade, or those given."""
+    if given is None:
         r20 = (100, 112, 125, 140, 160, 180, 200, 224, 250, 280, 315, 355, 400, 450, 500, 560, 630, 710, 800, 900)
         decades = range(len(str(episodes)))
-        asked_for = [n for d in decades for r in r20 if (n := -(-r * 10**d // 100)) < episodes]
-    for n in asked_for:
+        given = [n for d in decades for r in r20 if (n := -(-r * 10**d // 100)) < episodes]
+    for n in given:
         if not 1 <= n <= episodes:
-            words = f"a checkpoint must be from 1 to the number of episodes, {episodes}, got {n}"
-            raise ValueError(f"`checkpoints`: {words}")
-    return sorted({*map(int, asked_for), episodes})
+            message = f"a checkpoint must be from 1 to the number of episodes, {episodes}, got {n}"
+            raise ValueError(f"`checkpoints`: {message}")
+    return sorted({*map(int, given), episodes})
 
 
-class _Teller:
-    """Says how far it is, a few times a second."""
+class _Report:
+    """Reports progress a few times per second."""
 
-    def __init__(self, watch: Watch | None, total: int) -> None:
-        self.watch, self.total, self.done, self.next = watch, total, 0, 0.0
+    def __init__(self, callback: Progress | None, total: int) -> None:
+        self.callback, self.total, self.done, self.next = callback, total, 0, 0.0
 
     def one(self) -> None:
-        """Tell that an episode is over."""
+        """Count an episode."""
         self.done += 1
-        if self.watch is not None and time.monotonic() >= self.next:
-            self.watch(self.done, self.total)
+        if self.callback is not None and time.monotonic() >= self.next:
+            self.callback(self.done, self.total)
             self.next = time.monotonic() + 0.2
 
     def end(self) -> None:
-        """Tell that all is done."""
-        if self.watch is not None:
-            self.watch(self.done, self.total)
+        """Report the end."""
+        if self.callback is not None:
+            self.callback(self.done, self.total)
 
 
-class _Player:
-    """A learner as it was asked for: what it is called, and how it is made for a run."""
+class _Entry:
+    """A learner argument: its label and parameters, and how to create it for a run."""
 
-    def __init__(self, learner: str | tuple[str, Callable[..., OwnLearner]], spec: Spec, episodes: int) -> None:
+    def __init__(self, learner: EngineLearner, spec: Spec, episodes: int) -> None:
         self.spec = spec
-        self.own: Callable[..., OwnLearner] | None = None
+        self.factory: Callable[..., UserLearner] | None = None
         if isinstance(learner, tuple):
-            self.label, self.own = learner
+            self.label, self.factory = learner
             self.name, self.parameters = self.label, {}
             return
         self.label = learner
         self.name = learner.split(":", 1)[0].strip()
-        # `1/n` is one over the episodes of the run, as in the engine.
+        # `1/n` is one over the number of episodes, as in the engine.
         self.text = re.sub(r"=\s*1/n\s*(?=,|$)", f"={1 / episodes!r}", learner)
         self.parameters = Learner(self.text, spec).parameters
 
-    def make(self, seed: int, run: int) -> OwnLearner:
-        """A learner that has seen nothing, with randomness of its own for each run."""
+    def create(self, seed: int, run: int) -> UserLearner:
+        """Return a new learner with the random stream of this run."""
         words = np.random.SeedSequence([seed, run, LEARNER]).generate_state(2, np.uint64).tolist()
-        if self.own is not None:
-            return self.own(self.spec, (words[0], words[1]))
+        if self.factory is not None:
+            return self.factory(self.spec, (words[0], words[1]))
         return Learner(self.text, self.spec, seed=words[0], remember=False)
 
     def document(self, at: Sequence[int], played: Sequence[tuple[list[float], int]], seconds: float) -> dict[str, Any]:
-        """What it did in all runs, as a result document has it."""
+        """Return the results of all runs as in a result document."""
         by_checkpoint = zip(*(gains for gains, _ in played), strict=True)
         return {
             "learner": self.name,
@@ -203,7 +202,7 @@ class _Player:
 
 
 def _point(episode: int, gains: Sequence[float]) -> dict[str, Any]:
-    """The average of the runs and its standard error; the sums are exact, whatever the order of the runs."""
+    """Return the mean of the runs and its standard error, from exact sums."""
     point: dict[str, Any] = dict.fromkeys(("episode", "regret", "stderr", "gain", "gain_stderr", "regret_optimal"))
     point["episode"] = episode
     if not any(map(math.isnan, gains)):
@@ -216,34 +215,34 @@ def _point(episode: int, gains: Sequence[float]) -> dict[str, Any]:
 class _Run:
     """One learner and one simulator, for all episodes of a run."""
 
-    def __init__(self, make: MakeSimulator, player: _Player, seed: int, run: int) -> None:
-        self.spec, self.number, self.episode = player.spec, run, 0
+    def __init__(self, make: MakeSimulator, entry: _Entry, seed: int, run: int) -> None:
+        self.spec, self.number, self.episode = entry.spec, run, 0
         self.simulator = make()
-        self.learner = player.make(seed, run)
-        self.takes_names = player.own is not None
+        self.learner = entry.create(seed, run)
+        self.is_user_defined = entry.factory is not None
         self.philox = np.random.Philox(np.random.SeedSequence([seed, run, CASES]))
         self.state: Any = self.philox.state
         self.rng = np.random.Generator(self.philox)
-        self.stop, self.horizon = player.spec.stop, player.spec.horizon
+        self.stop, self.horizon = entry.spec.stop, entry.spec.horizon
 
-    def play(self, at: Sequence[int], told: _Teller) -> tuple[list[float], int]:
+    def play(self, at: Sequence[int], report: _Report) -> tuple[list[float], int]:
         """Return the gain up to each of these episodes, and the number of steps."""
         gain, steps, gains = 0.0, 0, []
         for checkpoint in at:
             while self.episode < checkpoint:
                 self.episode += 1
-                episode = self.case()
+                episode = self.play_episode()
                 for cost in episode.costs:
                     gain -= cost
                 gain += episode.rewards[-1]
                 steps += episode.steps
-                told.one()
+                report.one()
             gains.append(gain)
         return gains, steps
 
-    def case(self) -> Episode:
-        """Play one case."""
-        # Each has a counter of its own: it is the same case for every learner, however much randomness others drew.
+    def play_episode(self) -> Episode:
+        """Play one episode."""
+        # The counter depends on the episode only: every learner sees the same one, however many draws precede it.
         self.state["state"]["counter"][3] = self.episode
         self.philox.state = self.state
         self.simulator.reset(self.rng)
@@ -262,9 +261,9 @@ class _Run:
         return episode
 
     def choose(self, step: int, state: int) -> int:
-        """What the learner chooses, if it may."""
+        """Return the action of the learner; raise an error if it does not exist or is not allowed."""
         chosen = self.learner.choose(step, state)
-        if not self.takes_names:
+        if not self.is_user_defined:
             return int(chosen)
         where = f"at t = {step}, x = {state}"
         if isinstance(chosen, str):
@@ -284,7 +283,7 @@ class _Run:
         return number
 
     def feedback(self, returned: Any, step: int) -> int:
-        """The feedback that a simulator returned, if it is one."""
+        """Return a feedback of the simulator; raise `ValueError` if it does not exist."""
         number, last = _integer(returned), self.spec.n_feedbacks - 1
         if number is None or not 0 <= number <= last:
             raise ValueError(
@@ -293,34 +292,34 @@ class _Run:
         return number
 
     def revealed(self, returned: Any, actions: int) -> tuple[list[float], list[float]]:
-        """The costs and rewards that a simulator revealed, if they are some."""
+        """Return the costs and rewards of the simulator; raise `ValueError` if they are invalid."""
         try:
             costs, rewards = ([float(value) for value in values] for values in returned)
         except (TypeError, ValueError):
             raise ValueError(
                 f"`reveal` must return the costs and the rewards, two lists of numbers, got {returned!r} {self.where()}"
             ) from None
-        for what, values, expected in (("costs", costs, actions), ("rewards", rewards, actions + 1)):
+        for name, values, expected in (("costs", costs, actions), ("rewards", rewards, actions + 1)):
             if len(values) != expected:
                 raise ValueError(
-                    f"`reveal` returned {len(values)} {what}, expected {expected} as {actions} actions were taken "
+                    f"`reveal` returned {len(values)} {name}, expected {expected} as {actions} actions were taken "
                     f"{self.where()}"
                 )
             for step, value in enumerate(values, start=1):
                 if abs(value) > 1e100:
                     raise ValueError(
-                        f"`reveal` has {value} among the {what}, expected finite numbers of at most 1e100 in size, "
-                        f"or NaN where one is not known {self.where(step)}"
+                        f"`reveal` has {value} among the {name}, expected finite numbers of at most 1e100 in size, "
+                        f"or NaN for an unknown value {self.where(step)}"
                     )
         return costs, rewards
 
     def where(self, step: int | None = None) -> str:
-        """Where it is, in words; runs count from 0, episodes and steps from 1."""
+        """Return the place for messages; runs count from 0, episodes and steps from 1."""
         return f"(run {self.number}, episode {self.episode}{'' if step is None else f', step {step}'})"
 
 
 def _integer(value: Any) -> int | None:
-    """A value as an integer, if it is one: NumPy's are, and floats are not."""
+    """Return a value as an integer, or None. NumPy integers count, floats do not."""
     try:
         return operator.index(value)
     except TypeError:

@@ -1,0 +1,55 @@
+//! Numbers and tables as the command prints them.
+
+use emab::Conditions;
+use emab::theory::Bounds;
+use emab_sim::results::RunResult;
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// The header and the rows of a table.
+pub type Cells = (Vec<String>, Vec<Vec<String>>);
+
+/// A number with enough digits to compare, and thousands separators.
+#[pyfunction]
+pub fn format_number(value: f64) -> String {
+    emab_report::number(value)
+}
+
+/// A mean and its 95 % interval, with as many digits as the interval supports.
+#[pyfunction]
+pub fn format_interval(mean: f64, stderr: f64) -> String {
+    emab_report::confidence(mean, stderr)
+}
+
+/// A table without wrapped cells.
+#[pyfunction]
+pub fn text_table(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    emab_report::table(&header, &rows, usize::MAX)
+}
+
+/// Conditions as ``emab run --condition`` takes them, from the JSON of a result.
+#[pyfunction]
+pub fn format_conditions(conditions: &str) -> PyResult<String> {
+    let conditions: Conditions = serde_json::from_str(conditions).map_err(errors::invalid)?;
+    Ok(conditions.to_string())
+}
+
+/// The cells of the table of ``emab run``, from the document of ``emab run --json``.
+#[pyfunction]
+pub fn regret_cells(document: &str) -> PyResult<Cells> {
+    let result: RunResult = serde_json::from_str(document).map_err(errors::invalid)?;
+    let (header, rows) = emab_report::regret_rows(&result);
+    Ok((owned(&header), rows))
+}
+
+/// The cells of the table of ``emab bounds``.
+pub fn bounds_cells(bounds: &Bounds) -> Cells {
+    let (header, rows) = emab_report::bounds_rows(bounds);
+    (owned(&header), rows)
+}
+
+fn owned(header: &[&str]) -> Vec<String> {
+    header.iter().map(|cell| (*cell).to_owned()).collect()
+}
