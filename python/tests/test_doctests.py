@@ -1,4 +1,4 @@
-"""The examples of all docstrings, those of the native classes among them."""
+"""The examples in all docstrings, including those of the native classes."""
 
 import doctest
 import importlib
@@ -11,7 +11,7 @@ import emab
 from emab import _emab
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Needs a server: tests/client runs its examples.
+# tests/client runs these against a service.
 ELSEWHERE = ("emab.client", "emab.__main__")
 
 
@@ -54,7 +54,7 @@ def test_native_examples():
     assert (result.failed, result.attempted > 8) == (0, True)
 
 
-def test_everything_public_says_what_it_is():
+def test_every_public_name_has_a_docstring():
     for name in emab.__all__:
         item = getattr(emab, name)
         assert name == "__version__" or name.endswith("Like") or inspect.getdoc(item), name

@@ -1,4 +1,4 @@
-"""Problems as Gymnasium environments: Gymnasium's own checks, the engine's own chance, and the values of the oracle."""
+"""Problems as Gymnasium environments: Gymnasium's checks, the engine's random numbers, and the oracle's values."""
 
 import re
 import subprocess
@@ -33,11 +33,11 @@ COINS = {
     },
 }
 
-LEAVING = pytest.param(emab.load("resource").with_conditions(["dropout=0.3"]), id="leaving")
+DROPOUT = pytest.param(emab.load("resource").with_conditions(["dropout=0.3"]), id="dropout")
 
 
 def episodes(env, choose, count, **begin):
-    """Play, and return what each episode came to: its info at the end, and its rewards."""
+    """Play episodes, and return the final info and the rewards of each."""
     played = []
     for number in range(count):
         observation, info = env.reset(**(begin if number == 0 else {}))
@@ -55,22 +55,22 @@ def sampling(seed):
     return lambda observation, info: int(rng.choice(np.flatnonzero(info["action_mask"])))
 
 
-# What Gymnasium asks
+# Requirements of Gymnasium
 
 
-def test_every_problem_that_comes_along_is_registered():
+def test_every_built_in_problem_is_registered():
     assert len(IDS) == len(NAMES)
     assert {"emab/Resource-v0", "emab/FeedbackGap-v0"} <= set(IDS)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", IDS)
-def test_gymnasium_finds_nothing_wrong(name):
+def test_registered_environments_pass_check_env(name):
     check_env(gymnasium.make(name).unwrapped)
 
 
 @pytest.mark.filterwarnings("error")
-def test_gymnasium_finds_nothing_wrong_with_a_file(tmp_path):
+def test_environments_from_file_dictionary_and_problem_pass_check_env(tmp_path):
     emab.load(COINS).save(tmp_path / "coins.json")
     for problem in [tmp_path / "coins.json", COINS, emab.load(COINS)]:
         env = emab.gym.make(problem)
@@ -78,13 +78,13 @@ def test_gymnasium_finds_nothing_wrong_with_a_file(tmp_path):
         assert env.unwrapped.problem == emab.load(COINS)
 
 
-def test_without_an_import_of_emab():
+def test_gymnasium_imports_the_module_by_name():
     line = "import gymnasium; print(gymnasium.make('emab.gym:emab/Resource-v0').reset(seed=1)[0])"
     done = subprocess.run([sys.executable, "-c", line], check=True, capture_output=True, text=True)
     assert done.stdout == "[1 0]\n"
 
 
-def test_with_the_usual_wrappers():
+def test_works_with_recording_wrappers():
     env = RecordEpisodeStatistics(emab.gym.make("resource"))
     ((info, rewards),) = episodes(env, sampling(1), 1, seed=1)
     assert info["episode"]["r"] == pytest.approx(info["revealed"].gain)
@@ -95,7 +95,7 @@ def test_with_the_usual_wrappers():
     assert infos["episode"]["l"].tolist() == [1, 0]
 
 
-def test_a_line_to_look_at():
+def test_renders_a_line():
     env = emab.gym.make("treatment", render_mode="ansi")
     env.reset(seed=1)
     spec = env.unwrapped.problem.spec
@@ -105,11 +105,11 @@ def test_a_line_to_look_at():
     assert re.search(rf"step 2 of .* \({spec.actions[0]} -> .*, over\)$", env.render())
 
 
-# The engine's chance
+# Random numbers of the engine
 
 
 class Recorder:
-    """FeedBAL, and what it was shown."""
+    """FeedBAL, which keeps its episodes."""
 
     made: list["Recorder"]
 
@@ -126,8 +126,8 @@ class Recorder:
 
 
 @pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
-@pytest.mark.parametrize("problem", [*NAMES, LEAVING])
-def test_the_same_seed_and_actions_meet_what_the_engine_meets(problem):
+@pytest.mark.parametrize("problem", [*NAMES, DROPOUT])
+def test_same_seed_and_actions_give_the_episodes_of_the_engine(problem):
     Recorder.made = []
     emab.run(problem, [Recorder], runs=2, episodes=60, seed=7, threads=1)
     runs = [recorder.shown for recorder in Recorder.made if len(recorder.shown) == 60]
@@ -140,32 +140,32 @@ def test_the_same_seed_and_actions_meet_what_the_engine_meets(problem):
             over = False
             while not over:
                 observation, _, over, _, info = env.step(learner.choose(*observation))
-            # Equal to the bit, and so is all that is learned from it.
+            # Equal bit for bit, and so is the learner.
             assert info["revealed"] == episode
             assert (info["costs"], info["rewards"]) == (episode.costs, episode.rewards)
             learner.learn(info["revealed"])
 
 
-def test_seeds():
+def test_seeds_of_one_environment():
     env = emab.gym.Env("resource")
 
     def play(**begin):
         return [rewards for _, rewards in episodes(env, sampling(1), 5, **begin)]
 
     first = play()
-    assert play() != first, "without a seed it goes on"
-    assert play(seed=env.np_random_seed) == first, "where it began can be known"
+    assert play() != first, "without a seed the streams continue"
+    assert play(seed=env.np_random_seed) == first, "the random seed is available"
     assert play(seed=3) == play(seed=3) != play(seed=4)
     assert play(seed=3, options={"run": 1}) != play(seed=3)
     others = emab.gym.Env("resource"), emab.gym.Env("resource")
     assert len({str(episodes(other, sampling(1), 5)[0][1]) for other in others}) == 2
 
 
-# What is earned, shown and allowed
+# Rewards, observations and allowed actions
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_seen_and_allowed_is_what_the_problem_says(name):
+def test_observations_masks_and_rewards_match_the_problem(name):
     env = emab.gym.Env(name)
     spec, draw = env.problem.spec, sampling(1)
 
@@ -188,7 +188,7 @@ def test_what_is_seen_and_allowed_is_what_the_problem_says(name):
 
 @pytest.mark.parametrize("policy", ["benchmark", "optimal"])
 @pytest.mark.parametrize("name", NAMES)
-def test_policies_earn_what_the_oracle_says(name, policy):
+def test_mean_gain_of_policies_matches_the_oracle(name, policy):
     spec, solved = emab.load(name).spec, getattr(emab.solve(name), policy)
     numbers = {spec.action_name(action): action for action in range(spec.n_actions + 1)} | {None: -1}
     table = np.array([[numbers[choice] for choice in row] for row in solved.policy])
@@ -196,7 +196,7 @@ def test_policies_earn_what_the_oracle_says(name, policy):
     envs = emab.gym.VectorEnv(name, count)
     observations, _ = envs.reset(seed=11)
     gains, number = np.zeros((count, each + 1)), np.zeros(count, dtype=int)
-    # As many episodes of each environment, long or short: the first to end must not be all that count.
+    # The same number of episodes per environment: short episodes must not be over-represented.
     while number.min() < each:
         actions = table[observations[:, 0] - 1, observations[:, 1]]
         observations, rewards, over, _, _ = envs.step(actions)
@@ -220,10 +220,10 @@ def test_an_action_that_is_not_allowed_ends_the_episode():
     strict.step(1)
     with pytest.raises(ValueError, match=r"`wait` is not allowed at step 3 in state `\d`: .*action_mask"):
         strict.step(1)
-    assert strict.step(0)[2] is False, "nothing has happened"
+    assert strict.step(0)[2] is False, "the error changed nothing"
 
 
-def test_people_who_leave_tell_no_rewards():
+def test_dropout_hides_the_rewards():
     problem = emab.load("resource").with_conditions(["dropout=0.5"])
     learner = emab.FeedBAL(problem.spec)
     left = 0
@@ -236,11 +236,11 @@ def test_people_who_leave_tell_no_rewards():
     assert 0 < left <= learner.learned == 50
 
 
-# Many at once
+# Vectorised environments
 
 
-@pytest.mark.parametrize("problem", [*NAMES, pytest.param(COINS, id="coins"), LEAVING])
-def test_many_at_once_meet_what_each_would_alone(problem):
+@pytest.mark.parametrize("problem", [*NAMES, pytest.param(COINS, id="coins"), DROPOUT])
+def test_vector_matches_single_environments(problem):
     count, rng = 7, np.random.default_rng(5)
     envs, alone = emab.gym.VectorEnv(problem, count), [emab.gym.Env(problem) for _ in range(count)]
     observations, infos = envs.reset(seed=20)
@@ -250,7 +250,7 @@ def test_many_at_once_meet_what_each_would_alone(problem):
         assert infos["action_mask"][i].tolist() == info["action_mask"].tolist()
     over, ended = np.zeros(count, dtype=bool), 0
     for _ in range(200):
-        # Some of these are not allowed.
+        # Some actions are not allowed.
         actions = rng.integers(envs.single_action_space.n, size=count)
         before = over
         observations, rewards, over, truncated, infos = envs.step(actions)
@@ -283,7 +283,7 @@ def test_many_at_once_meet_what_each_would_alone(problem):
 
 
 @pytest.mark.parametrize("mode", ["sync", "async", "vector_entry_point"])
-def test_make_vec_in_all_its_modes(mode):
+def test_make_vec_in_all_modes(mode):
     envs = gymnasium.make_vec("emab/Screening-v0", num_envs=3, vectorization_mode=mode)
     rng = np.random.default_rng(1)
     alone = emab.gym.VectorEnv("screening", 3)
@@ -295,13 +295,13 @@ def test_make_vec_in_all_its_modes(mode):
             for mine, other in zip(ours[:4], theirs[:4], strict=True):
                 assert np.array_equal(mine, other)
             assert np.array_equal(ours[4]["action_mask"], theirs[4]["action_mask"])
-            # Theirs has a list for each that ended, ours rows of one array; whose there are is said alike.
+            # Gymnasium returns lists, emab rows of one array; the masks agree.
             assert np.array_equal(ours[4].get("_rewards"), theirs[4].get("_rewards"))
     finally:
         envs.close()
 
 
-def test_seeds_of_many():
+def test_seeds_of_a_vector():
     envs = emab.gym.VectorEnv("resource", 2)
 
     def play(**begin):
@@ -312,7 +312,7 @@ def test_seeds_of_many():
     first = play(seed=8)
     later = play(seed=[8, None])
     assert later[0] == first[0]
-    assert later[1] != first[1], "one without a seed goes on"
+    assert later[1] != first[1], "without a seed the streams continue"
     assert play() != play()
     a, b = (emab.gym.VectorEnv("resource", 2) for _ in range(2))
     a.reset(seed=[None, 1])
@@ -324,7 +324,7 @@ def test_seeds_of_many():
 # Errors
 
 
-def test_errors_say_what_is_wrong():
+def test_rejects_invalid_steps():
     env = emab.gym.Env("resource")
     with pytest.raises(RuntimeError, match=r"no episode under way: call reset\(\)"):
         env.step(0)
@@ -334,17 +334,36 @@ def test_errors_say_what_is_wrong():
     env.step(1)
     with pytest.raises(RuntimeError, match="no episode under way"):
         env.step(1)
-    with pytest.raises(ValueError, match="`on_forbidden` must be 'stop' or 'raise', got 'clip'"):
-        emab.gym.Env("resource", on_forbidden="clip")
-    with pytest.raises(ValueError, match="`render_mode` must be 'ansi' or None, got 'human'"):
-        emab.gym.Env("resource", render_mode="human")
-    with pytest.raises(ValueError, match=r"conditions \(delay=20\) that an environment cannot have"):
-        emab.gym.Env(emab.load("resource").with_conditions(["delay=20", "dropout=0.1"]))
-    with pytest.raises(FileNotFoundError, match="did you mean `resource`"):
-        emab.gym.make("resorce")
 
 
-def test_errors_of_many_change_nothing():
+@pytest.mark.parametrize(
+    ("create", "error", "message"),
+    [
+        (
+            lambda: emab.gym.Env("resource", on_forbidden="clip"),
+            ValueError,
+            "`on_forbidden` must be 'stop' or 'raise', got 'clip'",
+        ),
+        (
+            lambda: emab.gym.Env("resource", render_mode="human"),
+            ValueError,
+            "`render_mode` must be 'ansi' or None, got 'human'",
+        ),
+        (
+            lambda: emab.gym.Env(emab.load("resource").with_conditions(["delay=20", "dropout=0.1"])),
+            ValueError,
+            r"conditions \(delay=20\) that an environment cannot have",
+        ),
+        (lambda: emab.gym.make("resorce"), FileNotFoundError, "did you mean `resource`"),
+        (lambda: emab.gym.VectorEnv(COINS, 0), ValueError, "`num_envs` must be from 1 to 1048576, got 0"),
+    ],
+)
+def test_rejects_invalid_arguments(create, error, message):
+    with pytest.raises(error, match=message):
+        create()
+
+
+def test_vector_errors_change_nothing():
     envs = emab.gym.VectorEnv(COINS, 2, on_forbidden="raise")
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         envs.step([0, 0])
@@ -360,9 +379,7 @@ def test_errors_of_many_change_nothing():
     with pytest.raises(TypeError, match="Cannot cast"):
         envs.step([0.5, 0.0])
     assert envs.step([0, 0])[0][:, 0].tolist() == [4, 4]
-    with pytest.raises(ValueError, match="`seed` must be one for all or 2, one each; got 3"):
+    with pytest.raises(ValueError, match="`seed` must be one integer or 2 of them; got 3"):
         envs.reset(seed=[1, 2, 3])
     with pytest.raises(ValueError, match="reset_mask"):
         envs.reset(options={"reset_mask": np.array([True, False])})
-    with pytest.raises(ValueError, match="`num_envs` must be from 1 to 1048576, got 0"):
-        emab.gym.VectorEnv(COINS, 0)

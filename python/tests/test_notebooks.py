@@ -1,4 +1,4 @@
-"""The notebooks run, to their own last asserts, and what is kept of them is fit to be shown."""
+"""The notebooks run, including their assertions, and their saved outputs are complete."""
 
 import base64
 import importlib.util
@@ -23,7 +23,7 @@ def shown(notebook):
 
 
 def problems(notebook):
-    """What a reader should not meet."""
+    """Outputs that a reader should not see: errors, stderr and local paths."""
     for output in shown(notebook):
         if output.output_type == "error" or output.get("name") == "stderr":
             yield output
@@ -32,26 +32,26 @@ def problems(notebook):
             yield output
 
 
-def test_there_are_three():
+def test_finds_three_notebooks():
     assert [path.stem for path in NOTEBOOKS] == ["from_data_to_a_policy", "reproduce_the_paper", "your_own_problem"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_runs_and_shows_what_is_kept(path):
-    kept = nbformat.read(path, as_version=4)
+def test_runs_with_the_saved_kinds_of_output(path):
+    saved = nbformat.read(path, as_version=4)
     ran = tool().execute(path)
     assert list(problems(ran)) == []
-    kinds = [[output.output_type for output in shown(notebook)] for notebook in (kept, ran)]
+    kinds = [[output.output_type for output in shown(notebook)] for notebook in (saved, ran)]
     assert kinds[0] == kinds[1]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_is_kept_is_whole_and_small(path):
-    kept = nbformat.read(path, as_version=4)
-    assert kept.metadata.kernelspec.name == "python3"
-    code = [cell for cell in kept.cells if cell.cell_type == "code"]
+def test_saved_outputs_are_complete_and_small(path):
+    saved = nbformat.read(path, as_version=4)
+    assert saved.metadata.kernelspec.name == "python3"
+    code = [cell for cell in saved.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
-    assert list(problems(kept)) == []
-    pictures = [output.data["image/png"] for output in shown(kept) if "image/png" in output.get("data", {})]
+    assert list(problems(saved)) == []
+    pictures = [output.data["image/png"] for output in shown(saved) if "image/png" in output.get("data", {})]
     assert len(pictures) >= 2
     assert all(len(base64.b64decode(picture)) <= 100_000 for picture in pictures)

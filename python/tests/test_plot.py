@@ -1,4 +1,4 @@
-"""Pictures, drawn for real and looked at through matplotlib's own objects."""
+"""Plots, checked through the matplotlib objects that they draw."""
 
 import sys
 from itertools import pairwise
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
 
 
 @pytest.fixture(autouse=True)
-def _no_figure_stays():
+def _close_figures():
     yield
     plt.close("all")
 
@@ -34,7 +34,7 @@ def lines(ax):
 
 
 @pytest.mark.parametrize("against", ["benchmark", "optimal"])
-def test_regret_draws_the_result(result, against):
+def test_regret_draws_means_and_intervals(result, against):
     ax = result.plot(against=against)
     drawn = lines(ax)
     assert list(drawn) == result.labels
@@ -51,7 +51,7 @@ def test_regret_draws_the_result(result, against):
     assert against in ax.get_ylabel()
 
 
-def test_names_stand_at_the_ends_of_their_lines_and_apart(result):
+def test_labels_are_at_the_ends_of_lines_and_do_not_overlap(result):
     ax = result.plot()
     ax.figure.draw_without_rendering()
     labels = {text.get_text(): text for text in ax.texts if text.get_text() in result.labels}
@@ -64,7 +64,7 @@ def test_names_stand_at_the_ends_of_their_lines_and_apart(result):
         assert labels[label].get_color() == line.get_color()
 
 
-def test_names_that_would_collide_become_a_legend():
+def test_colliding_labels_become_a_legend():
     with emab.plot.style():
         _, ax = plt.subplots()
         for i in range(9):
@@ -74,7 +74,7 @@ def test_names_that_would_collide_become_a_legend():
     assert not ax.texts
 
 
-def test_bounds_are_drawn_as_they_are():
+def test_draws_the_bounds():
     result, bounds = emab.run("resource", runs=5, episodes=500), emab.bounds("resource", episodes=500)
     drawn = lines(result.plot(log_x=True, log_y=True, bound=bounds))
     last = {label.split(":")[0]: line.get_ydata()[-1] for label, line in drawn.items()}
@@ -83,7 +83,7 @@ def test_bounds_are_drawn_as_they_are():
     assert last["no theorem"] == pytest.approx(bounds.trivial)
 
 
-def test_causes_add_up_to_the_regret(result):
+def test_causes_sum_to_the_regret(result):
     ax = emab.plot.causes(result)
     widths = {}
     for bar in ax.patches:
@@ -94,7 +94,7 @@ def test_causes_add_up_to_the_regret(result):
         assert widths[row] == pytest.approx(result.curve(name).regret[-1])
 
 
-def test_a_policy_is_drawn_cell_by_cell():
+def test_policy_map_has_the_colour_of_each_action():
     solution = emab.solve("screening")
     ax = solution.plot()
     cells = ax.images[0].get_array()
@@ -112,7 +112,7 @@ def test_a_policy_is_drawn_cell_by_cell():
     assert "28.72" in other.texts[0].get_text()
 
 
-def test_it_draws_on_the_axes_given_and_changes_nothing_else(result, tmp_path):
+def test_draws_on_given_axes_and_keeps_matplotlib_settings(result, tmp_path):
     before = dict(mpl.rcParams)
     _, (one, two, three) = plt.subplots(3)
     assert emab.plot.regret(result, one) is one
@@ -124,7 +124,7 @@ def test_it_draws_on_the_axes_given_and_changes_nothing_else(result, tmp_path):
     assert dict(mpl.rcParams) == before
 
 
-def test_what_cannot_be_is_said(result, monkeypatch):
+def test_rejects_invalid_arguments(result, monkeypatch):
     with pytest.raises(ValueError, match="`against` must be 'benchmark' or 'optimal', got 'best'"):
         result.plot(against="best")
     with pytest.raises(ValueError, match="`which` must be"):
@@ -132,7 +132,7 @@ def test_what_cannot_be_is_said(result, monkeypatch):
     unknown = emab.Result.parse(result.text)
     for curve in unknown.curves:
         curve.regret_optimal[:] = np.nan
-    with pytest.raises(ValueError, match="what the optimal policy earns is not known"):
+    with pytest.raises(ValueError, match="the value of the optimal policy is unknown"):
         unknown.plot(against="optimal")
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     with pytest.raises(ImportError, match=r"this needs matplotlib: pip install emab\[plot\]"):
@@ -155,13 +155,13 @@ class Coins:
         return [0.02] * (len(self.rewards) - 1), self.rewards
 
 
-def test_where_there_is_no_regret_the_gain_is_drawn():
+def test_draws_the_gain_where_there_is_no_regret():
     result = emab.simulate(Coins, ["feedbal", "random"], runs=5, episodes=50)
     drawn = lines(result.plot())
     for curve in result.curves:
         np.testing.assert_array_equal(drawn[curve.label].get_ydata(), curve.gain / curve.episode)
     for draw in (emab.plot.regret, emab.plot.causes):
-        with pytest.raises(ValueError, match="the regret on a simulator is not known"):
+        with pytest.raises(ValueError, match="the regret on a simulator is unknown"):
             draw(result)
     assert "gain (95 %)" in repr(result)
     for item in (result, result.curves[0]):

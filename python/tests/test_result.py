@@ -1,24 +1,18 @@
-"""Results: the command's tables and files, data frames, and what notebooks show."""
+"""Results: tables and files of the command, data frames, and notebook output."""
 
-import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import command
 
 import emab
-from emab import _show
+from emab._emab import format_number
 
 ARGUMENTS = ["--runs", "20", "--episodes", "500", "--seed", "3"]
 SETTINGS = {"runs": 20, "episodes": 500, "seed": 3}
 pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
-
-
-def command(*arguments):
-    done = subprocess.run([sys.executable, "-m", "emab", *arguments], capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +32,13 @@ def result():
         ("parity", ["feedbal", "random"], ["delay=batches:7", "lost=0.25", "override=0.125"]),
     ],
 )
-def test_a_saved_result_is_the_commands_folder(problem, learners, conditions, tmp_path):
+def test_saved_result_is_byte_identical_to_that_of_the_command(problem, learners, conditions, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     result = emab.run(problem, learners, conditions=conditions, **SETTINGS)
     result.save(ours)
-    told = [word for learner in learners for word in ("--learner", learner)]
-    told += [word for condition in conditions for word in ("--condition", condition)]
-    printed = command("run", problem, *told, *ARGUMENTS, "--out", str(theirs))
+    options = [word for learner in learners for word in ("--learner", learner)]
+    options += [word for condition in conditions for word in ("--condition", condition)]
+    printed = command("run", problem, *options, *ARGUMENTS, "--out", theirs).stdout
     for name in ("curve.csv", "problem.json"):
         assert (ours / name).read_bytes() == (theirs / name).read_bytes(), name
 
@@ -55,7 +49,7 @@ def test_a_saved_result_is_the_commands_folder(problem, learners, conditions, tm
     assert repr(result) == printed.rstrip("\n")
 
 
-def test_the_command_draws_a_saved_result(tmp_path):
+def test_command_plots_a_saved_result(tmp_path):
     emab.run("parity", **SETTINGS).save(tmp_path / "deep" / "folder")
     folder = str(tmp_path / "deep" / "folder")
     command("plot", folder, "--log-x")
@@ -63,7 +57,7 @@ def test_the_command_draws_a_saved_result(tmp_path):
     assert {path.name for path in (tmp_path / "deep" / "folder").glob("*.png")} == {"regret.png", "bound.png"}
 
 
-def test_what_is_saved_is_read(result, tmp_path):
+def test_reads_a_saved_result(result, tmp_path):
     result.save(tmp_path)
     again = emab.Result.read(tmp_path)
     assert again.text == result.text
@@ -71,16 +65,16 @@ def test_what_is_saved_is_read(result, tmp_path):
     assert again.to_pandas().equals(result.to_pandas())
 
 
-def test_another_results_problem_does_not_stay(result, tmp_path):
+def test_saving_removes_the_problem_of_an_earlier_result(result, tmp_path):
     result.save(tmp_path)
     emab.Result.parse(emab.run("parity", **SETTINGS).text).save(tmp_path)
     assert emab.Result.read(tmp_path).problem_file is None
 
 
-def test_frames_have_the_rows_of_the_csv(result, tmp_path):
+def test_data_frames_have_the_rows_of_the_csv(result, tmp_path):
     result.save(tmp_path)
-    # Python's own reading of numbers is exact; that of pandas depends on its version.
-    written = pd.read_csv(tmp_path / "curve.csv", converters=dict.fromkeys(emab._result._NUMBERS, float))
+    # Python reads numbers exactly; pandas does not in every version.
+    written = pd.read_csv(tmp_path / "curve.csv", converters=dict.fromkeys(emab._result._COLUMNS, float))
     frame = result.to_pandas()
     assert list(frame.columns) == [*written.columns, "lower", "upper"]
     for name in written.columns:
@@ -93,9 +87,10 @@ def test_frames_have_the_rows_of_the_csv(result, tmp_path):
     assert (str(arrow.schema.field("learner").type), str(arrow.schema.field("regret").type)) == ("string", "double")
 
 
-def test_what_is_not_known_is_null_and_empty(result, tmp_path):
+def test_unknown_values_are_null(result, tmp_path):
     unknown = emab.Result.parse(
-        '{"problem": "p", "seed": 1, "runs": 2, "episodes": 1, "benchmark_value": 1.5, "benchmark_stderr": 0.25,'
+        '{"version": "0.1.0", "problem": "p", "problem_hash": "", "estimator": "exact", "seed": 1,'
+        ' "runs": 2, "episodes": 1, "benchmark_value": 1.5, "benchmark_stderr": 0.25,'
         '"optimal_value": null, "learners": [{"learner": "l", "label": "l", "parameters": {}, "curve": [{"episode": 1,'
         '"regret": 1e-7, "stderr": 0.0, "gain": 1e17, "gain_stderr": 0.5, "regret_optimal": null}],'
         '"causes": {"early_stop": 1e-7, "late_stop": 0.0, "wrong_action": 0.0}, "steps": 1, "seconds": 0.1}]}'
@@ -109,16 +104,16 @@ def test_what_is_not_known_is_null_and_empty(result, tmp_path):
 
 
 @pytest.mark.parametrize(("package", "extra"), [("pandas", "pandas"), ("polars", "polars"), ("pyarrow", "arrow")])
-def test_a_missing_package_is_named_with_its_remedy(result, package, extra, monkeypatch):
+def test_names_the_extra_of_a_missing_package(result, package, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf"this needs {package}: pip install emab\[{extra}\]"):
         getattr(result, f"to_{extra}")()
 
 
 @pytest.mark.parametrize("problem", ["parity", "treatment", "resource", "feedback-gap"])
-def test_solutions_and_bounds_look_as_the_command_prints_them(problem):
-    assert repr(emab.solve(problem)) == command("solve", problem).rstrip("\n")
-    summary = command("bounds", problem, "--episodes", "2000").split("\n\n")[0].rstrip("\n")
+def test_solutions_and_bounds_print_as_the_command_does(problem):
+    assert repr(emab.solve(problem)) == command("solve", problem).stdout.rstrip("\n")
+    summary = command("bounds", problem, "--episodes", "2000").stdout.split("\n\n")[0].rstrip("\n")
     assert repr(emab.bounds(problem, episodes=2000)).startswith(summary)
 
 
@@ -141,7 +136,7 @@ def test_large_policies_are_not_printed():
     assert solution.benchmark._repr_html_().count("<td") == 0
 
 
-def test_notebooks_get_tables_with_names_escaped():
+def test_html_tables_escape_names():
     names = ["<b>start</b>", "a & b"]
     problem = emab.load(
         {
@@ -171,4 +166,4 @@ def test_one_run_has_no_interval():
 
 @pytest.mark.parametrize("value", [0.0, -0.0004, 1e-9, 12345.6, 99.995, 1e12, -7.25])
 def test_numbers_keep_their_size(value):
-    assert float(_show.number(value).replace(",", "")) == pytest.approx(value, rel=0.01)
+    assert float(format_number(value).replace(",", "")) == pytest.approx(value, rel=0.01)

@@ -1,4 +1,4 @@
-"""Runs from Python: the numbers of the command line, progress, interruption, words."""
+"""Runs from Python: numbers of the command line, progress, interruption, error messages."""
 
 import contextlib
 import fcntl
@@ -13,12 +13,14 @@ import sys
 import termios
 import threading
 import time
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import command, timeless
 
 import emab
-from emab import _emab
 
 pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
 
@@ -32,21 +34,6 @@ HUGE = {
 }
 
 
-def command(*arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "emab", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def timeless(text):
-    document = json.loads(text)
-    for learner in document["learners"]:
-        del learner["seconds"]
-    return document
-
-
 @pytest.mark.parametrize(
     ("problem", "learners", "options"),
     [
@@ -55,7 +42,7 @@ def timeless(text):
         ("screening", ["feedbal-model"], {"conditions": ["delay=20", "dropout=0.1"]}),
     ],
 )
-def test_the_numbers_of_the_command_line(problem, learners, options):
+def test_numbers_are_those_of_the_command(problem, learners, options):
     ours = emab.run(problem, learners, runs=30, episodes=1000, seed=5, **options)
     arguments = ["run", problem, "--runs", 30, "--episodes", 1000, "--seed", 5, "--json"]
     arguments += [word for learner in learners for word in ("--learner", learner)]
@@ -78,12 +65,12 @@ def test_curves_are_those_of_the_document():
         result.curve("ucb")
 
 
-def test_any_threads_same_bytes():
+def test_any_number_of_threads_gives_the_same_bytes():
     one, two = (emab.run("tutoring", runs=40, episodes=300, threads=n) for n in (1, 2))
     assert timeless(one.text) == timeless(two.text)
 
 
-def test_a_setting_of_a_class_is_its_line():
+def test_a_learner_class_is_its_text():
     assert emab.FeedBAL(sigma2=0.2, width="sound").text == "feedbal:sigma2=0.2,width=sound"
     by_class = emab.run("resource", emab.FeedBAL(sigma2=0.05), runs=5, episodes=100)
     by_line = emab.run("resource", "feedbal:sigma2=0.05", runs=5, episodes=100)
@@ -92,35 +79,21 @@ def test_a_setting_of_a_class_is_its_line():
     assert by_type.labels == ["ucb1v"]
 
 
-def test_learning_class_file_is_up_to_date():
-    from pathlib import Path
-
-    root = Path(__file__).parents[1]
-    written = subprocess.run(
-        [sys.executable, root / "tools" / "learners.py"],
-        input=_emab.catalogue(),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    formatted = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--config", root / "pyproject.toml", "-"],
-        input=written,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert formatted == (root / "emab" / "learners.py").read_text(), "`tools/regenerate` rewrites it"
+@pytest.mark.parametrize("tool", ["learners", "sync_client"])
+def test_generated_files_are_up_to_date(tool):
+    path = Path(__file__).parents[1] / "tools" / f"{tool}.py"
+    done = subprocess.run([sys.executable, path, "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_progress_reaches_the_total():
-    told = []
-    emab.run("resource", ["feedbal", "random"], runs=10, episodes=100, progress=lambda *at: told.append(at))
-    assert told[-1] == (2000, 2000)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    reports = []
+    emab.run("resource", ["feedbal", "random"], runs=10, episodes=100, progress=lambda *report: reports.append(report))
+    assert reports[-1] == (2000, 2000)
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
 
 
-def test_a_callback_that_raises_stops_it():
+def test_exception_in_the_progress_callback_stops_the_run():
     def stop(done, total):
         raise RuntimeError("enough")
 
@@ -128,7 +101,7 @@ def test_a_callback_that_raises_stops_it():
         emab.run("resource", runs=10**6, episodes=10**6, progress=stop)
 
 
-def test_other_threads_run_meanwhile():
+def test_other_threads_continue():
     ticks = []
     done = threading.Event()
 
@@ -145,7 +118,7 @@ def test_other_threads_run_meanwhile():
     assert len(ticks) > 20
 
 
-def test_ctrl_c_stops_it():
+def test_ctrl_c_stops_a_run():
     code = (
         "import emab, warnings; warnings.simplefilter('ignore'); print('begun', flush=True)\n"
         "emab.run('resource', runs=10**6, episodes=10**6)"
@@ -173,7 +146,7 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (lambda: emab.run("resource", "feedball"), "unknown learner `feedball`, did you mean `feedbal`?"),
         (lambda: emab.run("resource", "feedbal:delta=2"), "`delta` must lie in (0, 1), got 2"),
@@ -195,18 +168,18 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
         (lambda: emab.bounds("resource", delta=3), "`delta` must lie in (0, 1), got 3"),
     ],
 )
-def test_words(call, words):
-    with pytest.raises(ValueError, match=re.escape(words)):
+def test_rejects_invalid_arguments(call, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         call()
 
 
-def test_the_same_words_as_the_command():
+def test_error_messages_are_those_of_the_command():
     with pytest.raises(FileNotFoundError) as raised:
         emab.load("resorce")
     assert command("solve", "resorce", code=2).stderr == f"error: {raised.value}\n"
 
 
-def test_a_mistake_in_a_file_shows_its_line(tmp_path):
+def test_an_error_in_a_file_shows_its_line(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("horizon = 3\nstates = 2\nactions = 1\nfeedbacks = 1\ntransition = 'x +'\n")
     with pytest.raises(emab.ProblemError) as raised:
@@ -215,9 +188,28 @@ def test_a_mistake_in_a_file_shows_its_line(tmp_path):
     assert command("check", file, code=2).stderr == f"error: {raised.value}\n"
 
 
-def test_a_doubtful_width_is_warned_of():
-    with pytest.warns(emab.SoundnessWarning, match="the paper's width is not sound"):
-        emab.run("feedback-gap", runs=2, episodes=10)
+def warnings_of(problem, learner):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        emab.run(problem, learner, runs=2, episodes=10)
+    return [(warning.category, str(warning.message)) for warning in caught]
+
+
+def test_warns_that_a_guarantee_does_not_hold():
+    ((category, message),) = warnings_of("feedback-gap", "feedbal")
+    assert category is emab.SoundnessWarning
+    assert message.startswith("feedbal: the paper's width is not sound")
+
+
+def test_a_default_parameter_is_an_assumption_and_not_a_soundness_warning():
+    document = emab.load("resource").to_dict()
+    del document["learning"]
+    caught = warnings_of(document, "feedbal:width=sound,feedback_spread=1")
+    assumed = [message for category, message in caught if category is emab.AssumptionWarning]
+    assert any("`sigma2`" in message for message in assumed)
+    assert not any("`sigma2`; " in message for category, message in caught if category is emab.SoundnessWarning)
+    assert not issubclass(emab.AssumptionWarning, emab.SoundnessWarning)
+    assert warnings_of("resource", "feedbal:width=sound") == []
 
 
 def test_solve_and_bounds_are_those_of_the_command():
@@ -231,11 +223,11 @@ def test_solve_and_bounds_are_those_of_the_command():
     )
 
 
-def test_no_pythons_signals_are_left_behind():
+def test_keeps_the_signal_handler_of_python():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_stops_a_slow_learner_of_ones_own():
+def test_ctrl_c_stops_a_slow_user_defined_learner():
     code = """
 import emab, time, warnings
 warnings.simplefilter("ignore")
@@ -257,14 +249,14 @@ emab.run("resource", Slow, runs=100, episodes=100_000)
     assert "KeyboardInterrupt" in errors
 
 
-def test_a_bar_is_shown_to_a_terminal():
+def test_shows_a_progress_bar_in_a_terminal():
     code = "import emab, warnings; warnings.simplefilter('ignore'); emab.run('resource', runs=2000, episodes=10_000)"
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     child = subprocess.Popen([sys.executable, "-c", code], stdout=theirs, stderr=theirs)
     os.close(theirs)
     shown = b""
-    with contextlib.suppress(OSError):  # Linux says so where nobody writes any more
+    with contextlib.suppress(OSError):  # Linux reports the end of the terminal as an error
         while part := os.read(ours, 4096):
             shown += part
     assert child.wait(timeout=60) == 0
@@ -272,14 +264,14 @@ def test_a_bar_is_shown_to_a_terminal():
     assert b"%" in shown
 
 
-def test_choices_outside_of_a_policy_are_refused():
+def test_policy_rejects_a_pair_out_of_range():
     policy = emab.solve("resource").benchmark
     for step, state in [(0, 0), (11, 0), (1, -1), (1, 10)]:
         with pytest.raises(IndexError, match="must be from"):
             policy.choice(step, state)
 
 
-def test_many_choices_from_any_list():
+def test_choose_batch_takes_lists_and_arrays():
     learner = emab.FeedBAL(emab.load("resource").spec)
     for steps, states in [([1, 2], [0, 1]), (np.array([1, 2], dtype=np.int32), range(2))]:
         assert learner.choose_batch(steps, states).tolist() == [learner.choose(1, 0), learner.choose(2, 1)]
@@ -287,7 +279,7 @@ def test_many_choices_from_any_list():
         learner.choose_batch([1.5], [0])
 
 
-def test_the_gain_of_an_episode_that_is_not_known():
+def test_gain_is_unknown_where_a_cost_is():
     unknown = emab.Episode(actions=[0], feedbacks=[1], costs=[], rewards=[0.0, 1.0])
     assert np.isnan(unknown.gain)
     assert emab.Episode(actions=[0], feedbacks=[1], costs=[0.25], rewards=[float("nan"), 1.0]).gain == 0.75

@@ -1,12 +1,10 @@
-"""Sweeps from Python are those of the command."""
+"""Sweeps from Python equal those of the command."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from shard_learners import timeless
+from helpers import command, timeless
 
 import emab
 from emab import _toml
@@ -40,22 +38,15 @@ FIELDS = {
 }
 
 
-def command(*arguments, cwd):
-    done = subprocess.run([sys.executable, "-m", "emab", *arguments], cwd=cwd, capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.fixture(scope="module")
 def by_command(tmp_path_factory):
     folder = tmp_path_factory.mktemp("command")
     (folder / "grid.toml").write_text(GRID)
-    code, text, errors = command("sweep", "grid.toml", "--json", "--out", "out", cwd=folder)
-    assert code == 0, errors
-    return folder, text
+    return folder, command("sweep", "grid.toml", "--json", "--out", "out", cwd=folder).stdout
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3])
-def test_a_file_gives_the_bytes_of_the_command(by_command, tmp_path, threads):
+def test_file_gives_byte_identical_tables(by_command, tmp_path, threads):
     folder, text = by_command
     result = sweep(folder / "grid.toml", threads=threads)
     result.save(tmp_path / "new" / "folder")
@@ -64,7 +55,7 @@ def test_a_file_gives_the_bytes_of_the_command(by_command, tmp_path, threads):
         assert (tmp_path / "new" / "folder" / table).read_bytes() == (folder / "out" / table).read_bytes()
 
 
-def test_a_dictionary_is_a_file(by_command):
+def test_dictionary_is_equivalent_to_a_file(by_command):
     folder, text = by_command
     for fields in (FIELDS, {**FIELDS, "problem": emab.load("resource")}):
         result = sweep(fields)
@@ -72,7 +63,7 @@ def test_a_dictionary_is_a_file(by_command):
         assert result.csv == (folder / "out" / "sweep.csv").read_text()
 
 
-def test_frames_have_the_rows_of_the_table(by_command):
+def test_data_frames_have_the_rows_of_the_table(by_command):
     result = sweep(FIELDS)
     polars, arrow, pandas = result.to_polars(), result.to_arrow(), result.to_pandas()
     assert polars.columns == arrow.column_names == list(pandas.columns)
@@ -83,7 +74,7 @@ def test_frames_have_the_rows_of_the_table(by_command):
     assert pandas["learner.width"].unique().tolist()[:2] == ["paper", "sound"]
 
 
-def test_a_cell_is_a_run_with_its_seed(by_command):
+def test_cell_equals_a_run_with_its_seed(by_command):
     cell = next(c for c in sweep(FIELDS).cells if c.values == {"learner.sigma2": 0.3, "problem.horizon": 4})
     problem = json.loads(emab.load("resource").to_json())
     problem["horizon"] = 4
@@ -92,13 +83,12 @@ def test_a_cell_is_a_run_with_its_seed(by_command):
     assert f"SweepCell({cell.number}" in repr(cell)
 
 
-def test_a_problem_is_looked_for_beside_the_sweep(tmp_path):
+def test_finds_the_problem_in_the_folder_of_the_sweep(tmp_path):
     inside = tmp_path / "inside"
     inside.mkdir()
     emab.load("treatment").save(inside / "mine.json")
     (inside / "grid.toml").write_text('problem = "mine.json"\nepisodes = 50\nruns = 3\n')
-    code, text, errors = command("sweep", "inside/grid.toml", "--json", cwd=tmp_path)
-    assert code == 0, errors
+    text = command("sweep", "inside/grid.toml", "--json", cwd=tmp_path).stdout
     assert timeless(sweep(inside / "grid.toml").text) == timeless(text)
     other = sweep(inside / "grid.toml", problem="resource")
     assert other.csv == sweep({"problem": "resource", "episodes": 50, "runs": 3}).csv
@@ -118,18 +108,17 @@ def test_a_problem_is_looked_for_beside_the_sweep(tmp_path):
         'problem = "resorce"\n',
     ],
 )
-def test_mistakes_have_the_words_of_the_command(tmp_path, monkeypatch, text):
+def test_error_messages_are_those_of_the_command(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "grid.toml").write_text(text)
-    code, _, errors = command("sweep", "grid.toml", cwd=tmp_path)
-    assert code == 2
+    errors = command("sweep", "grid.toml", cwd=tmp_path, code=2).stderr
     with pytest.raises((ValueError, OSError)) as caught:
         sweep("grid.toml")
     assert str(caught.value).strip() == errors.removeprefix("error: ").strip()
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "message"),
     [
         ({"runs": 3}, "a sweep must have a `problem`"),
         ({"problem": "resource", "rnus": 3}, "rnus"),
@@ -140,17 +129,17 @@ def test_mistakes_have_the_words_of_the_command(tmp_path, monkeypatch, text):
         ({"problem": "resource", "learners": [lambda spec: None]}, "<lambda> is code"),
     ],
 )
-def test_mistakes_in_a_dictionary_are_named(fields, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+def test_rejects_invalid_fields(fields, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         sweep(fields)
 
 
-def test_texts_arrive_as_they_are():
-    """Whatever is in a text or a key, it neither ends early nor becomes something else."""
+def test_keeps_special_characters():
+    """Special characters in texts and keys survive the conversion to TOML."""
     tomllib = pytest.importorskip("tomllib")  # not in Python 3.10
     control = "".join(map(chr, range(0x20))) + "\x7f\x85\u2028"
-    said = {"problem": control, "grid": {"problem": {control: [control, True, 1e-5, 2**53], "": -0.5}}}
-    assert tomllib.loads(_toml.write(said)) == said
+    fields = {"problem": control, "grid": {"problem": {control: [control, True, 1e-5, 2**53], "": -0.5}}}
+    assert tomllib.loads(_toml.write(fields)) == fields
     nasty = 'a"b\\c ü€😀\'\'\'"""#]'
     grid = {"problem": {"name": nasty}}
     result = sweep({"problem": "resource", "runs": 2, "episodes": 10, "grid": grid})
@@ -158,8 +147,8 @@ def test_texts_arrive_as_they_are():
 
 
 def test_progress_reaches_the_total():
-    told = []
-    result = sweep(FIELDS, progress=lambda done, total: told.append((done, total)))
+    reports = []
+    result = sweep(FIELDS, progress=lambda done, total: reports.append((done, total)))
     total = len(result.cells) * 6 * 200
-    assert told[-1] == (total, total)
-    assert told == sorted(told)
+    assert reports[-1] == (total, total)
+    assert reports == sorted(reports)

@@ -1,4 +1,4 @@
-"""Services to test against, and clients of them."""
+"""A service for each test, and its client."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from emab.client import Client, Study
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    """A fresh service."""
+    """A new service."""
     with LiveServer(tmp_path / "server") as server:
         yield server
 
 
 @pytest.fixture
 def client(server: LiveServer) -> Iterator[Client]:
-    """Its admin."""
+    """A client with the admin token."""
     with Client(server.url, server.token) as client:
         yield client
 
 
 @pytest.fixture
 def study(client: Client) -> Study:
-    """A study of it, new."""
+    """A new study."""
     return client.create_study("clinic", CLINIC)

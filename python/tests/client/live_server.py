@@ -1,4 +1,4 @@
-"""A real `emab serve`, started, killed and started again by the tests."""
+"""A process `emab serve`, which the tests start, kill and restart."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ CLINIC: dict[str, Any] = {
 
 
 def binary() -> str:
-    """The command `emab`; the tests cannot do without it."""
+    """Return the command `emab`; raise an error if there is none."""
     found = os.environ.get("EMAB_BINARY") or shutil.which("emab")
     if found is None:
         raise RuntimeError(
-            "these tests need a real service: set EMAB_BINARY to the command `emab`, or put it into the PATH "
-            "(`cargo build -p emab-cli` makes target/debug/emab)"
+            "these tests need the command `emab`: set EMAB_BINARY, or add it to PATH "
+            "(`cargo build -p emab-cli` builds target/debug/emab)"
         )
     return found
 
 
 class LiveServer:
-    """A service with a data folder of its own. Its first start makes the admin token."""
+    """A service with its own data folder. The first start prints the admin token."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        """Starts it on a free port."""
+        """Start it on a free port."""
         self._folder = folder
         self._options = options
         self._port = 0
@@ -46,26 +46,26 @@ class LiveServer:
         self.start()
 
     def __enter__(self) -> LiveServer:
-        """It runs."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """However the test went."""
+        """Stop the process."""
         self.stop()
 
     def start(self) -> None:
-        """Starts it; again on the port it had."""
+        """Start it; a restart keeps the port."""
         out = self._folder / "out"
         with out.open("w") as stdout, (self._folder / "err").open("a") as stderr:
             listen = f"127.0.0.1:{self._port}"
             command = [binary(), "serve", "--listen", listen, *self._options]
             self._process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=self._env())
         end = time.monotonic() + 20
-        while (told := re.search(r"listening on (https?://127\.0\.0\.1:(\d+))", out.read_text())) is None:
+        while (address := re.search(r"listening on (https?://127\.0\.0\.1:(\d+))", out.read_text())) is None:
             if self._process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"emab serve did not start: {(self._folder / 'err').read_text()}")
             time.sleep(0.005)
-        self.url, self._port = told[1], int(told[2])
+        self.url, self._port = address[1], int(address[2])
         if not self.token:
             # The token is printed after the address.
             while (token := re.search(r"emab_[0-9a-f]{64}", out.read_text())) is None:
@@ -75,12 +75,12 @@ class LiveServer:
             self.token = token[0]
 
     def kill(self) -> None:
-        """Kill -9."""
+        """Send SIGKILL."""
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """As an operator does; by force where it does not end."""
+        """Send SIGTERM, and SIGKILL after 10 seconds."""
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -88,14 +88,14 @@ class LiveServer:
             self.kill()
 
     def new_token(self, name: str, role: str) -> str:
-        """Another token, once the service knows it."""
+        """Create a token, and wait until the service accepts it."""
         secret = self._run("token", "new", name, "--role", role).split()[0]
-        # It notices within a second.
+        # The service reads new tokens within a second.
         time.sleep(1.5)
         return secret
 
     def audit(self) -> dict[str, Any]:
-        """What `emab audit` says of the store; an error if it is not clean."""
+        """Return the report of `emab audit`; raise an error if the store is not clean."""
         store = f"sqlite:{self._folder / 'data' / 'studies.db'}"
         found: dict[str, Any] = json.loads(self._run("audit", store, "--json"))
         return found

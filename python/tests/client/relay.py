@@ -1,4 +1,4 @@
-"""A relay between client and service that loses answers after the service has acted."""
+"""A proxy between client and service that drops answers after the service has acted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 
 class Relay:
-    """Passes everything on, but cuts the connection instead of every `lose`-th piece of an answer."""
+    """Forwards everything, but closes the connection instead of every `lose`-th part of an answer."""
 
     def __init__(self, url: str, lose: int) -> None:
-        """In front of the service at this address."""
+        """Listen in front of the service at this address."""
         self._to = (urlsplit(url).hostname or "", urlsplit(url).port or 0)
         self._lose = lose
         self._lock = threading.Lock()
@@ -22,7 +22,7 @@ class Relay:
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                relay._pass_on(self.request)
+                relay._forward(self.request)
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -30,21 +30,21 @@ class Relay:
         self.lost = 0
 
     def __enter__(self) -> Relay:
-        """Starts."""
+        """Start."""
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends."""
+        """Stop."""
         self._server.shutdown()
         self._server.server_close()
 
-    def _pass_on(self, near: socket.socket) -> None:
-        # Where one side is gone the other one is closed, and that is all there is to say.
+    def _forward(self, near: socket.socket) -> None:
+        # When one side closes, close the other one.
         with socket.create_connection(self._to) as far, contextlib.suppress(OSError):
             threading.Thread(target=self._requests, args=(near, far), daemon=True).start()
             while answer := far.recv(1 << 16):
-                if self._is_to_be_lost():
+                if self._loses():
                     break
                 near.sendall(answer)
             near.shutdown(socket.SHUT_RDWR)
@@ -55,7 +55,7 @@ class Relay:
                 far.sendall(request)
             far.shutdown(socket.SHUT_WR)
 
-    def _is_to_be_lost(self) -> bool:
+    def _loses(self) -> bool:
         with self._lock:
             self._answers += 1
             lost = self._answers % self._lose == 0

@@ -1,4 +1,4 @@
-"""What the page about the client says."""
+"""The code of the page about the client."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from live_server import LiveServer
 PAGE = Path(__file__).parents[3] / "docs" / "python-client.md"
 
 
-def test_the_page(
+def test_code_of_the_client_page_runs_twice(
     server: LiveServer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Its code runs, and prints what the comments beside `print` say."""
+    """It runs, and prints the text in the comments beside `print`."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     code = "".join(blocks)
     monkeypatch.setenv("EMAB_TOKEN", server.token)
@@ -31,7 +31,7 @@ def test_the_page(
     assert len(said) == 3
     assert [line for line in printed if line in said] == said
     assert (tmp_path / "clinic.ndjson").read_text().count("\n") == 7
-    # "A program that was interrupted may just run again".
+    # An interrupted program can run again.
     log = list(ran["study"].events())
     exec(code.replace("http://127.0.0.1:8420", server.url), {})
     assert list(ran["study"].events()) == log

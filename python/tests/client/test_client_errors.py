@@ -1,4 +1,4 @@
-"""What is refused, and in which words."""
+"""Rejected requests and their messages."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from emab.client import (
 )
 
 
-def test_an_override_without_a_reason(study: Study) -> None:
-    """The service's words, the place in the body, the call."""
+def test_rejects_an_override_without_a_reason(study: Study) -> None:
+    """The message has the error of the service, the place in the body, and the call."""
     episode = study.open("p1")
     with pytest.raises(Invalid) as raised:
         episode.tell("blood", "positive")
@@ -45,22 +45,22 @@ def test_an_override_without_a_reason(study: Study) -> None:
     assert episode.decision.step == 1
 
 
-def test_what_contradicts_the_record(client: Client, study: Study) -> None:
-    """Another study of the same name, another step, another payload."""
+def test_rejects_requests_that_contradict_the_log(client: Client, study: Study) -> None:
+    """Another study of the same name, another step, other feedback."""
     with pytest.raises(Conflict):
         client.create_study("clinic", {**CLINIC, "horizon": 4})
     episode = study.open("p1")
     episode.tell("blood", "positive", "protocol")
     with pytest.raises(Conflict):
         episode.tell("blood", "negative", "protocol", step=1)
-    with pytest.raises(Conflict, match=r"`ask\(\)` gives the decision of the current step") as raised:
+    with pytest.raises(Conflict, match=r"`ask\(\)` returns the decision of the current step") as raised:
         episode.stop(step=3)
     assert raised.value.current_step == 2
     assert episode.stop().status == "stopped"
 
 
-def test_what_is_not_there(client: Client, study: Study) -> None:
-    """Is a LookupError."""
+def test_not_found(client: Client, study: Study) -> None:
+    """It is a LookupError."""
     with pytest.raises(LookupError, match="no study `nowhere`"):
         client.study("nowhere").read()
     with pytest.raises(NotFound, match="no episode `nobody`"):
@@ -70,8 +70,8 @@ def test_what_is_not_there(client: Client, study: Study) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "clinic:export", "..", "ä", "x" * 129, "a b", "a\n"])
-def test_what_cannot_be_a_name(client: Client, study: Study, name: str) -> None:
-    """It is not sent: in an address it could be another call."""
+def test_rejects_an_invalid_name(client: Client, study: Study, name: str) -> None:
+    """It is not sent: in a URL it could be another call."""
     with pytest.raises(ValueError, match="cannot be the name of a study: a name has"):
         client.study(name)
     with pytest.raises(ValueError, match="cannot be the name of an episode: a name has"):
@@ -80,22 +80,22 @@ def test_what_cannot_be_a_name(client: Client, study: Study, name: str) -> None:
         study.open(name)
 
 
-def test_which_step_is_not_guessed(study: Study) -> None:
-    """A handle that has seen no decision does not know what is told about."""
+def test_requires_a_step_without_a_decision(study: Study) -> None:
+    """A handle without a decision has no step."""
     study.open("p1")
     episode = study.episode("p1")
-    with pytest.raises(ValueError, match=r"which step is meant\? `ask\(\)` first"):
+    with pytest.raises(ValueError, match=r"no step: call `ask\(\)` first"):
         episode.tell("blood", "positive", "protocol")
     assert study.read().seq == 2
     episode.ask()
     assert episode.tell("blood", "positive", "protocol").step == 2
 
 
-def test_who_may(server: LiveServer, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No token, a wrong one, a viewer's, a blinded one's; the environment variable."""
+def test_tokens_and_roles(server: LiveServer, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token, the environment variable, and the roles viewer and blinded."""
     monkeypatch.delenv("EMAB_TOKEN", raising=False)
-    with Client(server.url) as nobody, pytest.raises(Unauthorized, match="EMAB_TOKEN") as raised:
-        nobody.study("clinic").read()
+    with Client(server.url) as anonymous, pytest.raises(Unauthorized, match="EMAB_TOKEN") as raised:
+        anonymous.study("clinic").read()
     assert raised.value.status == 401
     monkeypatch.setenv("EMAB_TOKEN", server.token + "\n")
     with Client(server.url) as admin:
@@ -114,20 +114,20 @@ def test_who_may(server: LiveServer, study: Study, monkeypatch: pytest.MonkeyPat
         assert str(decision.certificate) == "withheld: this token is not shown it"
 
 
-def test_an_address_that_is_none() -> None:
-    """It is said at once."""
+def test_rejects_an_invalid_address() -> None:
+    """The constructor rejects it."""
     with pytest.raises(ValueError, match="must begin with http"):
         Client("localhost:8420")
 
 
-def test_a_token_that_cannot_be_sent(server: LiveServer) -> None:
-    """It is said at once, and not tried again."""
+def test_rejects_an_invalid_token(server: LiveServer) -> None:
+    """It is rejected without a retry."""
     with Client(server.url, "emab_\none") as client, pytest.raises(EmabError, match="cannot be sent"):
         client.study("clinic").read()
 
 
-def test_somebody_else_at_the_address() -> None:
-    """A proxy, or another program: not taken for the service."""
+def test_another_server_at_the_address() -> None:
+    """A proxy or another program is not mistaken for the service."""
 
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -138,7 +138,7 @@ def test_somebody_else_at_the_address() -> None:
             self.wfile.write(page)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     other = HTTPServer(("127.0.0.1", 0), Other)
     Thread(target=other.serve_forever, daemon=True).start()
@@ -152,7 +152,7 @@ def test_somebody_else_at_the_address() -> None:
 
 
 def test_tls(tmp_path: Path) -> None:
-    """With a certificate of our own, once it is trusted; without, it is refused at once."""
+    """A self-signed certificate works once it is trusted; otherwise it is rejected without a retry."""
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=emab"
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
@@ -161,25 +161,25 @@ def test_tls(tmp_path: Path) -> None:
         assert server.url.startswith("https://")
         with Client(server.url, server.token, verify=certificate) as client:
             assert client.create_study("clinic", CLINIC).open("p1").decision is not None
-        with Client(server.url, server.token) as stranger:
-            with pytest.raises(Unavailable, match=r"CERTIFICATE_VERIFY_FAILED.*give its file as `verify`") as raised:
-                stranger.study("clinic").read()
+        with Client(server.url, server.token) as untrusting:
+            with pytest.raises(Unavailable, match=r"CERTIFICATE_VERIFY_FAILED.*pass its file as `verify`") as raised:
+                untrusting.study("clinic").read()
             assert raised.value.tries == 1
 
 
-def test_without_httpx_it_is_said_how_to_get_it() -> None:
-    """In an interpreter where it cannot be imported."""
+def test_names_the_extra_without_httpx() -> None:
+    """The error names the extra to install."""
     code = "import sys; sys.modules['httpx'] = None\nimport emab.client"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: emab.client needs httpx: pip install 'emab[client]'" in done.stderr
 
 
-def test_errors_go_between_processes(study: Study) -> None:
-    """With all that they say."""
+def test_exceptions_can_be_pickled(study: Study) -> None:
+    """Pickled exceptions keep their fields."""
     with pytest.raises(Conflict) as refused:
         study.open("p1").stop(step=2)
-    with Client("http://127.0.0.1:9", retries=None) as nobody, pytest.raises(Unavailable) as unavailable:
-        nobody.study("clinic").read()
+    with Client("http://127.0.0.1:9", retries=None) as client, pytest.raises(Unavailable) as unavailable:
+        client.study("clinic").read()
     for error in (refused.value, unavailable.value):
         copy = pickle.loads(pickle.dumps(error))
         assert type(copy) is type(error)

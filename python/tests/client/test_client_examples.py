@@ -1,4 +1,4 @@
-"""Every public item has an example, and every example does what it says, against a live service."""
+"""Every public item has an example, which runs against a service."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FOUND = [
 
 
 def test_every_public_item_has_an_example() -> None:
-    """`of`, the same in each result, is the one exception."""
+    """`of`, the same in each result, is the only exception."""
     without = [test.name for test in _FOUND if not test.examples and not test.name.endswith(".of")]
     assert without == []
     assert {f"emab.client.{name}" for name in emab.client.__all__} < {test.name for test in _FOUND}
@@ -31,7 +31,7 @@ def test_every_public_item_has_an_example() -> None:
 
 @pytest.mark.parametrize("test", [test for test in _FOUND if test.examples], ids=lambda test: test.name)
 def test_example(test: doctest.DocTest, server: LiveServer, study: Study, tmp_path: Path) -> None:
-    """It prints what it says."""
+    """The output is that of the docstring."""
     kind = AsyncClient if ".Async" in test.name else Client
     client = kind(server.url, server.token)
     names: dict[str, Any] = {
@@ -58,7 +58,7 @@ def test_example(test: doctest.DocTest, server: LiveServer, study: Study, tmp_pa
 
 
 def _awaited(source: str, names: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
-    """Runs a line as `python -m asyncio` does."""
+    """Run a line as `python -m asyncio` does."""
     code = compile(source, "<example>", "single", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     done = eval(code, names)
     if inspect.iscoroutine(done):

@@ -1,4 +1,4 @@
-"""Real failures: a service that is killed, answers that get lost, a limit. Nothing is lost or doubled."""
+"""Failures: a killed service, lost answers, a rate limit. No event is lost or recorded twice."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 import httpx
 import pytest
 from live_server import CLINIC, LiveServer
+from patients import Seen, treat, treat_async
 from relay import Relay
-from ward import Seen, treat, treat_async
 
 from emab.client import AsyncClient, Client, Retries, Study, TooMany, Unavailable
-from emab.client._retry import Tries
+from emab.client._retry import Attempts
 
 QUICK = Retries(first=0.01)
 
 
 def check(study: Study, server: LiveServer, seen: list[Seen]) -> None:
-    """Every patient is there once, with the decisions that were answered, and the store is clean."""
+    """Every patient is recorded once, with the decisions that the client received, and the store is clean."""
     view = study.read()
     assert (view.episodes, view.learned, view.open) == (len(seen), len(seen), 0)
     for number, decisions in enumerate(seen):
@@ -37,10 +37,10 @@ def check(study: Study, server: LiveServer, seen: list[Seen]) -> None:
     assert [found["episodes"] for found in audit["studies"]] == [len(seen)]
 
 
-def test_a_service_that_is_killed_again_and_again(
+def test_survives_repeated_kills_of_the_service(
     server: LiveServer, study: Study, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Threads go on as if nothing had happened."""
+    """All threads complete their patients."""
     caplog.set_level("INFO", "emab.client")
     with ThreadPoolExecutor(8) as pool:
         treated = [pool.submit(treat, study, number) for number in range(200)]
@@ -53,15 +53,17 @@ def test_a_service_that_is_killed_again_and_again(
     check(study, server, [done.result()[1] for done in treated])
 
 
-def test_the_same_awaited(server: LiveServer, study: Study, caplog: pytest.LogCaptureFixture) -> None:
-    """Tasks go on, too; here the service is away for a while."""
+def test_asynchronous_client_survives_repeated_kills(
+    server: LiveServer, study: Study, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All tasks complete; the service is down for a while."""
     caplog.set_level("INFO", "emab.client")
 
     async def story() -> list[Seen]:
         async with AsyncClient(server.url, server.token) as client:
             there = client.study("clinic")
             tasks = [asyncio.ensure_future(treat_async(there, number)) for number in range(60)]
-            # All go forward together, so it is counted in events and not in patients.
+            # All patients proceed together, so that events are counted instead of patients.
             for recorded in (20, 100, 180):
                 while study.read().seq < recorded:
                     await asyncio.sleep(0.002)
@@ -75,8 +77,8 @@ def test_the_same_awaited(server: LiveServer, study: Study, caplog: pytest.LogCa
     check(study, server, seen)
 
 
-def test_answers_that_get_lost(server: LiveServer, study: Study) -> None:
-    """The service has acted, the answer never comes, the request is sent again."""
+def test_repeats_requests_after_lost_answers(server: LiveServer, study: Study) -> None:
+    """The service has acted, the answer is lost, and the request is sent again."""
     with Relay(server.url, lose=3) as relay, Client(relay.url, server.token, retries=QUICK) as client:
         seen = [treat(client.study("clinic"), number)[1] for number in range(20)]
         assert relay.lost > 20
@@ -87,13 +89,13 @@ def test_answers_that_get_lost(server: LiveServer, study: Study) -> None:
     for i in range(100):
         assert study.episode(f"old{i}").read().imported
     assert study.read().episodes == 120
-    told = [study.episode(f"p{i}").read().steps or () for i in range(20)]
-    assert [[step.decision for step in steps] for steps in told] == seen
+    recorded = [study.episode(f"p{i}").read().steps or () for i in range(20)]
+    assert [[step.decision for step in steps] for steps in recorded] == seen
     assert server.audit()["clean"]
 
 
-def test_an_answer_that_gets_lost_opens_no_second_episode(server: LiveServer, study: Study) -> None:
-    """Not even where no name was given; without retries it is said that it may have been recorded."""
+def test_lost_answer_opens_no_second_episode(server: LiveServer, study: Study) -> None:
+    """Also without a name. Without retries the error says that the request may have been recorded."""
     with Relay(server.url, lose=1) as relay, Client(relay.url, server.token, retries=None) as client:
         with pytest.raises(Unavailable, match="may or may not have been recorded") as raised:
             client.study("clinic").open()
@@ -106,8 +108,8 @@ def test_an_answer_that_gets_lost_opens_no_second_episode(server: LiveServer, st
     assert study.read().episodes == 11
 
 
-def test_an_export_of_many_pages(server: LiveServer, study: Study) -> None:
-    """Each line once, whatever was cut off on the way."""
+def test_exports_many_pages_over_lost_connections(server: LiveServer, study: Study) -> None:
+    """Each line comes once, although connections are lost."""
     past = {"actions": [0], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]}
     study.import_lines({"id": f"old{i}", **past} for i in range(10_500))
     whole = list(study.export_lines())
@@ -123,14 +125,14 @@ def test_an_export_of_many_pages(server: LiveServer, study: Study) -> None:
         assert asyncio.run(awaited(relay.url)) == whole
 
 
-def test_a_generator_is_sent_once(server: LiveServer, study: Study) -> None:
-    """Where it breaks, that is said; a list is sent again."""
+def test_sends_a_generator_once(server: LiveServer, study: Study) -> None:
+    """A generator cannot be sent again after a lost connection; a list can."""
     past = {"actions": [0], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]}
     lines = [{"id": f"old{i}", **past} for i in range(10)]
     with (
         Relay(server.url, lose=1) as relay,
         Client(relay.url, server.token) as client,
-        pytest.raises(Unavailable, match="came from an iterator and are gone"),
+        pytest.raises(Unavailable, match="came from an iterator and cannot be sent again"),
     ):
         client.study("clinic").import_lines(line for line in lines)
     server.kill()
@@ -138,7 +140,7 @@ def test_a_generator_is_sent_once(server: LiveServer, study: Study) -> None:
     def restarting() -> Iterator[dict[str, Any]]:
         yield from lines
 
-    # Nothing was taken of it before there was a connection, so it is not gone.
+    # Nothing was read from the generator before the connection, so that it can still be sent.
     with ThreadPoolExecutor(1) as pool, Client(server.url, server.token) as client:
         sent = pool.submit(client.study("clinic").import_lines, restarting())
         time.sleep(0.3)
@@ -146,8 +148,8 @@ def test_a_generator_is_sent_once(server: LiveServer, study: Study) -> None:
         assert sent.result().repeated == 10
 
 
-def test_a_limit_on_calls_is_kept_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """By waiting; or it is said, where nobody wants to wait."""
+def test_respects_a_rate_limit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The client waits, or raises TooMany without retries."""
     caplog.set_level("INFO", "emab.client")
     with (
         LiveServer(tmp_path / "limited", "--rate", "5") as server,
@@ -165,8 +167,8 @@ def test_a_limit_on_calls_is_kept_to(tmp_path: Path, caplog: pytest.LogCaptureFi
         assert study.read().episodes == 15
 
 
-def test_it_gives_up_at_the_deadline(server: LiveServer, study: Study) -> None:
-    """And says where, what, how often and what to do."""
+def test_gives_up_at_the_deadline(server: LiveServer, study: Study) -> None:
+    """The error has the address, the request, the number of attempts and a remedy."""
     server.kill()
     with Client(server.url, server.token, retries=Retries(deadline=0.5)) as client:
         with pytest.raises(
@@ -179,23 +181,23 @@ def test_it_gives_up_at_the_deadline(server: LiveServer, study: Study) -> None:
         assert not client.ready()
 
 
-def test_what_the_service_says_of_waiting_is_kept_to() -> None:
-    """Neither sooner, nor in vain where it is later than the deadline."""
-    tries = Tries("GET /", "http://x", Retries(deadline=10.0), None)
+def test_respects_retry_after() -> None:
+    """The client waits that long, and gives up if it is beyond the deadline."""
+    attempts = Attempts("GET /", "http://x", Retries(deadline=10.0), None)
     problem = b'{"detail": "the store is full"}'
     for _ in range(5):
-        pause = tries.answered(503, {"retry-after": "4"}, problem)
+        pause = attempts.answered(503, {"retry-after": "4"}, problem)
         assert pause is not None
         assert 4.0 < pause < 6.0
     with pytest.raises(Unavailable, match=r"answered GET / with 503: the store is full \(sent 6 times") as raised:
-        tries.answered(503, {"retry-after": "11"}, problem)
+        attempts.answered(503, {"retry-after": "11"}, problem)
     assert (raised.value.status, raised.value.tries) == (503, 6)
 
 
 def test_pauses_double_up_to_a_bound() -> None:
-    """And vary, so that clients that failed together do not come back together."""
-    tries = Tries("GET /", "http://x", Retries(deadline=10.0, first=0.1, most=1.0), None)
-    pauses = [tries.lost(httpx.ConnectError("refused")) for _ in range(8)]
+    """They have jitter."""
+    attempts = Attempts("GET /", "http://x", Retries(deadline=10.0, first=0.1, most=1.0), None)
+    pauses = [attempts.lost(httpx.ConnectError("refused")) for _ in range(8)]
     for pause, longest in zip(pauses, [0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0, 1.0], strict=True):
         assert longest / 2 <= pause <= longest
     assert len(set(pauses[4:])) == 4

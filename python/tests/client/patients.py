@@ -1,4 +1,4 @@
-"""Patients, played: the same calls for whoever tests with many of them."""
+"""Simulated patients for tests with many episodes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Seen = list[Decision]
 
 
 class Patient:
-    """Somebody who is ill or not, and what tests say of them."""
+    """A patient, ill or not, and the results of tests."""
 
     def __init__(self, number: int) -> None:
-        """The same for the same number."""
+        """Draw a patient by number."""
         self._draw = random.Random(number)
         self._ill = self._draw.random() < 0.3
         self.name = f"p{number}"
@@ -21,7 +21,7 @@ class Patient:
         self.rewards: list[float] = [float(not self._ill)]
 
     def act(self, decision: Decision) -> tuple[str, str, str | None]:
-        """What is done, what is seen, and why if it is not what was recommended."""
+        """Return action, feedback and, for an override, the reason."""
         action = decision.action if not decision.is_stop else "blood"
         right = self._draw.random() < {"blood": 0.8, "scan": 0.95}[action]
         positive = self._ill == right
@@ -31,7 +31,7 @@ class Patient:
 
 
 def treat(study: Study, number: int) -> tuple[Episode, Seen]:
-    """One patient from the first decision to the outcome: one test, then as is recommended."""
+    """Play one patient from the first decision to the outcome: one test, then the recommendations."""
     patient = Patient(number)
     episode = study.open(patient.name)
     assert episode.decision is not None
@@ -44,7 +44,7 @@ def treat(study: Study, number: int) -> tuple[Episode, Seen]:
 
 
 async def treat_async(study: AsyncStudy, number: int) -> tuple[AsyncEpisode, Seen]:
-    """The same, awaited."""
+    """Do the same with the asynchronous client."""
     patient = Patient(number)
     episode = await study.open(patient.name)
     assert episode.decision is not None

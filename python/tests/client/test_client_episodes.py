@@ -1,4 +1,4 @@
-"""Whole stories: an episode from its first decision to a corrected outcome, and what is known then."""
+"""Episodes from the first decision to a corrected outcome; lists, imports and exports."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from live_server import CLINIC, LiveServer
-from ward import treat, treat_async
+from patients import treat, treat_async
 
 from emab.client import AsyncClient, Client, Decision, Invalid, Study
 
 
-def test_an_episode_from_its_first_decision_to_its_outcome(study: Study) -> None:
-    """What was recommended, done and seen is all there afterwards."""
+def test_episode_from_first_decision_to_outcome(study: Study) -> None:
+    """The record has all decisions, actions and feedbacks."""
     episode = study.open("patient-1")
     first = episode.decision
     assert first is not None
@@ -46,8 +46,8 @@ def test_an_episode_from_its_first_decision_to_its_outcome(study: Study) -> None
     assert study.read().learned == 1
 
 
-def test_a_certificate_comes_with_what_is_learned(study: Study) -> None:
-    """Once every action was observed."""
+def test_certificate_after_every_action_was_observed(study: Study) -> None:
+    """There is one once every action was observed."""
     for number in range(40):
         treat(study, number)
     past = {"id": "s", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.2], "rewards": [0, 1]}
@@ -67,8 +67,8 @@ def test_a_certificate_comes_with_what_is_learned(study: Study) -> None:
     assert hash(decision) == hash(Decision.of(decision.raw))
 
 
-def test_outcomes_come_late_in_parts_and_are_corrected(study: Study) -> None:
-    """Both values stay in the log, and estimates of the past stay what they were."""
+def test_outcomes_in_parts_and_corrections(study: Study) -> None:
+    """Both values stay in the log, and earlier estimates do not change."""
     episode = study.open("p1")
     episode.tell(0, 1, reason="by index")
     episode.stop()
@@ -88,13 +88,13 @@ def test_outcomes_come_late_in_parts_and_are_corrected(study: Study) -> None:
     now = study.estimates()
     assert now.as_of == then + 1
     assert now.rows != before.rows
-    told = [event.data["rewards"] for event in study.events() if event.kind in ("outcome", "amended")]
-    assert told[-2:] == [[0.0, None], [None, 0.5]]
+    recorded = [event.data["rewards"] for event in study.events() if event.kind in ("outcome", "amended")]
+    assert recorded[-2:] == [[0.0, None], [None, 0.5]]
     assert episode.replay(2).equal
 
 
-def test_an_abandoned_episode_is_missing_until_its_outcome_comes(study: Study) -> None:
-    """And its outcome may come as final, with something unknown."""
+def test_abandoned_episode_is_missing_until_its_outcome(study: Study) -> None:
+    """A final outcome may have unknown values."""
     study.open("p1").abandon("moved away")
     episode = study.open("p2")
     episode.tell("scan", "negative", reason="protocol")
@@ -105,8 +105,8 @@ def test_an_abandoned_episode_is_missing_until_its_outcome_comes(study: Study) -
     assert study.read().missing == 1
 
 
-def test_lists_go_through_all_pages(client: Client, study: Study) -> None:
-    """However small they are."""
+def test_lists_read_all_pages(client: Client, study: Study) -> None:
+    """Pages of every size give the same list."""
     for number in range(7):
         study.open(f"p{number}")
     study.episode("p3").stop(step=1)
@@ -119,15 +119,15 @@ def test_lists_go_through_all_pages(client: Client, study: Study) -> None:
     assert [event.seq for event in study.events(after=7, page=1)] == [8, 9]
 
 
-def test_episodes_without_a_name_get_one_each(study: Study) -> None:
-    """That is made up here."""
+def test_unnamed_episodes_get_unique_names(study: Study) -> None:
+    """The client generates it."""
     one, other = study.open(), study.open()
     assert one.name != other.name
     assert {view.name for view in study.episodes()} == {one.name, other.name}
 
 
-def test_a_study_from_anything_with_to_dict(client: Client) -> None:
-    """What is given besides is added."""
+def test_creates_a_study_from_an_object_with_to_dict(client: Client) -> None:
+    """Arguments are added to its fields."""
 
     class Problem:
         def to_dict(self) -> dict[str, object]:
@@ -138,10 +138,10 @@ def test_a_study_from_anything_with_to_dict(client: Client) -> None:
     assert study.close().closed
 
 
-def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> None:
-    """From a file and from lines, with the same hash, and again without harm."""
+def test_imports_an_export_into_another_service(study: Study, tmp_path: Path) -> None:
+    """From a file and from lines, with the same hash; a repeated import changes nothing."""
     treat(study, 1)
-    # A line separator that JSON does not escape, and that Python would split at.
+    # JSON does not escape this line separator, and `str.splitlines` splits at it.
     study.open("p2").abandon("reason\u2028of two lines")
     count = study.export_file(tmp_path / "clinic.ndjson")
     assert count == study.read().seq
@@ -161,7 +161,7 @@ def test_an_export_goes_into_another_service(study: Study, tmp_path: Path) -> No
 
 
 def test_imports_larger_than_a_chunk(study: Study) -> None:
-    """From a generator; and a mistake in the middle is named, while what came before it stays."""
+    """An error in the middle names its line, and the lines before it stay imported."""
     past = [
         {"id": f"old{i}", "actions": [i % 2], "feedbacks": [1], "costs": [0.1], "rewards": [0, 1]} for i in range(3000)
     ]
@@ -174,8 +174,8 @@ def test_imports_larger_than_a_chunk(study: Study) -> None:
     assert study.read().learned == 4700
 
 
-def test_the_same_awaited(server: LiveServer, tmp_path: Path) -> None:
-    """Every call of the asynchronous client, many at once."""
+def test_asynchronous_client(server: LiveServer, tmp_path: Path) -> None:
+    """Every call of the asynchronous client, many concurrently."""
 
     async def story() -> None:
         async with AsyncClient(server.url, server.token) as client:
@@ -219,8 +219,8 @@ def test_the_same_awaited(server: LiveServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_not_sent(study: Study, value: float) -> None:
-    """It is named by its place."""
+def test_rejects_values_that_are_not_finite(study: Study, value: float) -> None:
+    """The error names the place."""
     episode = study.open("p1")
     episode.tell("blood", "positive", reason="protocol")
     episode.stop()
@@ -235,8 +235,8 @@ def test_what_is_not_finite_is_not_sent(study: Study, value: float) -> None:
     assert study.read().learned == 0
 
 
-def test_numbers_of_all_kinds(study: Study) -> None:
-    """Whatever can say itself as a float; text cannot."""
+def test_accepts_numbers_of_other_types(study: Study) -> None:
+    """Types that convert to float are accepted, text is not."""
     from fractions import Fraction
 
     numpy = pytest.importorskip("numpy")
@@ -252,16 +252,16 @@ def test_numbers_of_all_kinds(study: Study) -> None:
     assert study.import_lines([past]).taken == 1
 
 
-def test_a_long_import_that_is_refused_early(study: Study) -> None:
-    """Most of it was not read when it was refused; the refusal comes through all the same, also awaited."""
+def test_error_of_a_long_import_that_is_rejected_early(study: Study) -> None:
+    """The service rejects the import before it has read the body; both clients raise the error."""
     line = '{"id":"x","actions":["biopsy"],"feedbacks":[1],"costs":[0.1],"rewards":[0,1]}'
     lines = [line] * 200_000
     with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
         study.import_lines(lines)
 
     async def awaited() -> None:
-        link = study._client._link
-        async with AsyncClient(link.url, link.headers["Authorization"].removeprefix("Bearer ")) as client:
+        settings = study._client._settings
+        async with AsyncClient(settings.url, settings.headers["Authorization"].removeprefix("Bearer ")) as client:
             with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
                 await client.study("clinic").import_lines(lines)
 

@@ -1,7 +1,6 @@
-"""Learners written in Python and played by the engine: the numbers, the choices, the exceptions."""
+"""User-defined learners in the engine: numbers, actions, exceptions."""
 
 import functools
-import json
 import math
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import traceback
 
 import numpy as np
 import pytest
+from helpers import RandomLearner, timeless
 
 import emab
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
 
 
 class PurePython:
-    """FeedBAL, Algorithm 2 of the paper, in the order in which the built-in one adds up."""
+    """FeedBAL, Algorithm 2 of the paper, with the order of sums of the built-in learner."""
 
     def __init__(self, spec, sigma2, delta=0.01):
         self.spec, self.coefficient = spec, 2 * (sigma2 + sigma2)
@@ -44,7 +44,7 @@ class PurePython:
 
     def learn(self, episode):
         states, costs, rewards = episode.states, episode.costs, episode.rewards
-        # Under `lost` there may be no rewards at all.
+        # The condition `lost` removes the rewards.
         for i, reward in enumerate(rewards):
             if not math.isnan(reward):
                 self.observe((i + 1, states[i], self.spec.stop), reward)
@@ -61,50 +61,32 @@ class PurePython:
         ("resource", 0.2, ("delay=7", "lost=0.2", "dropout=0.1", "override=0.2")),
     ],
 )
-def test_feedbal_in_python_is_feedbal(problem, sigma2, conditions):
+def test_feedbal_in_python_equals_the_built_in_learner(problem, sigma2, conditions):
     built_in = f"feedbal:sigma2={sigma2}"
     learners = [built_in, functools.partial(PurePython, sigma2=sigma2)]
     options = {"runs": 4, "episodes": 1500, "seed": 3, "conditions": conditions}
     expected, ours = emab.run(problem, learners, **options).curves
     assert (expected.label, ours.label) == (built_in, "PurePython")
     assert ours.steps == expected.steps
-    # Under conditions both are played by the same loop. Without, the built-in one has a faster one, which adds up in
-    # another order.
+    # Under conditions both run in the same loop. Otherwise the built-in learner has a faster one with another order of
+    # sums.
     for column in ("regret", "stderr", "gain", "gain_stderr"):
         rounding = 0 if conditions else 1e-12
         np.testing.assert_allclose(getattr(ours, column), getattr(expected, column), rtol=rounding, atol=rounding)
 
 
-class Coin:
-    """Goes on as a coin falls."""
-
-    def __init__(self, spec, rng):
-        self.spec, self.rng = spec, rng
-
-    def choose(self, step, state):
-        return self.rng.choice(self.spec.allowed(step, state))
-
-    def learn(self, episode):
-        pass
-
-
-def timeless(result):
-    document = json.loads(result.text)
-    for learner in document["learners"]:
-        del learner["seconds"]
-    return document
-
-
 def test_any_number_of_threads_gives_the_same_bytes():
     options = {"runs": 33, "episodes": 100, "seed": 2}
-    one, two, three = (emab.run("resource", ["random", Coin], threads=threads, **options) for threads in (1, 2, 3))
-    assert timeless(one) == timeless(two) == timeless(three)
-    other = emab.run("resource", ["random", Coin], runs=33, episodes=100, seed=3)
-    assert timeless(other) != timeless(one)
+    one, two, three = (
+        emab.run("resource", ["random", RandomLearner], threads=threads, **options) for threads in (1, 2, 3)
+    )
+    assert timeless(one.text) == timeless(two.text) == timeless(three.text)
+    other = emab.run("resource", ["random", RandomLearner], runs=33, episodes=100, seed=3)
+    assert timeless(other.text) != timeless(one.text)
 
 
 class StopAt:
-    """Goes on until a step."""
+    """Stops at a step."""
 
     def __init__(self, spec, last=2, rng=None):
         self.spec, self.last, self.rng = spec, last, rng
@@ -121,7 +103,7 @@ def steps(*learners):
     return dict(zip(result.labels, (curve.steps // 10 for curve in result.curves), strict=True))
 
 
-def test_what_makes_a_learner():
+def test_classes_and_functions_create_learners():
     class Labelled(StopAt):
         label = "one step"
 
@@ -134,7 +116,7 @@ def test_what_makes_a_learner():
     assert steps(lambda spec: StopAt(spec, 3)) == {"<lambda>": 3}
 
 
-def test_everybody_has_a_label_of_his_own():
+def test_labels_are_unique():
     def feedbal(spec):
         return StopAt(spec, 5)
 
@@ -144,7 +126,7 @@ def test_everybody_has_a_label_of_his_own():
     assert [labels[label] for label in ("StopAt", "StopAt (2)", "StopAt (3)", "feedbal (2)")] == [2, 3, 4, 5]
 
 
-def test_a_generator_goes_to_rng_and_to_nothing_else():
+def test_passes_a_random_generator_to_rng_only():
     seen = []
 
     class Keeps(StopAt):
@@ -153,11 +135,11 @@ def test_a_generator_goes_to_rng_and_to_nothing_else():
             seen.append(rng.integers(1 << 62))
 
     steps(Keeps)
-    assert len(set(seen)) == 2, "each run has randomness of its own"
+    assert len(set(seen)) == 2, "each run has its own random stream"
     steps(StopAt)
 
 
-def test_a_subclass_of_a_built_in_learner_is_asked():
+def test_calls_a_subclass_of_a_built_in_learner():
     class Hasty(emab.FeedBAL):
         def choose(self, step, state):
             return self.spec.stop if step == 3 else super().choose(step, state)
@@ -191,12 +173,12 @@ def chooses(choose):
     [(0, 1), ("cont", "stop"), (np.int64(0), np.uint8(1)), (False, True), (np.array(0), np.array(1))],
     ids=repr,
 )
-def test_choices(go_on, stop):
+def test_accepts_numbers_and_names_of_actions(go_on, stop):
     assert steps(chooses(lambda step, spec: go_on if step < 4 else stop)) == {"Chooses": 4}
 
 
 @pytest.mark.parametrize(
-    ("choice", "error", "words"),
+    ("choice", "error", "message"),
     [
         (2, ValueError, r"there is no action 2, chosen at t = 1, x = 0: they are 0 to 1, the last being stop"),
         ("go", ValueError, r"there is no action `go`, chosen at t = 1, x = 0"),
@@ -208,29 +190,32 @@ def test_choices(go_on, stop):
     ],
     ids=repr,
 )
-def test_what_is_no_choice(choice, error, words):
-    with pytest.raises(error, match=words):
+def test_rejects_an_invalid_action(choice, error, message):
+    with pytest.raises(error, match=message):
         emab.run("resource", chooses(lambda step, spec: choice), runs=3, episodes=3)
 
 
-def test_nobody_is_asked_at_the_last_step():
+def test_does_not_call_choose_at_the_last_step():
     assert steps(chooses(lambda step, spec: 0 if step < spec.horizon else None)) == {"Chooses": 10}
 
 
-def test_what_is_not_allowed():
+def test_rejects_an_action_that_is_not_allowed():
     with pytest.raises(ValueError, match=r"action 0 \(.*\) is not allowed at t = 2, x = \d+"):
         emab.run("coverage", chooses(lambda step, spec: 0 if step < 3 else spec.stop), runs=3, episodes=30)
 
 
-def test_what_is_no_learner():
-    with pytest.raises(TypeError, match=r"int has no `choose`"):
-        emab.run("resource", lambda spec: 3, runs=3, episodes=3)
-    with pytest.raises(TypeError, match=r"StopAt is one learner, and every run needs a new one"):
-        emab.run("resource", [StopAt(None)], runs=3, episodes=3)
-    with pytest.raises(TypeError, match=r"a learner is a line, a Learner, or a class of your own, got 3"):
-        emab.run("resource", [3], runs=3, episodes=3)
-    with pytest.raises(ValueError, match=r"there must be at least one learner"):
-        emab.run("resource", [], runs=3, episodes=3)
+@pytest.mark.parametrize(
+    ("learners", "error", "message"),
+    [
+        (lambda spec: 3, TypeError, r"int has no `choose`"),
+        ([StopAt(None)], TypeError, r"StopAt is one learner, and every run needs a new one"),
+        ([3], TypeError, r"a learner is a text, a Learner, or a class with `choose` and `learn`, got 3"),
+        ([], ValueError, r"there must be at least one learner"),
+    ],
+)
+def test_rejects_objects_that_are_no_learners(learners, error, message):
+    with pytest.raises(error, match=message):
+        emab.run("resource", learners, runs=3, episodes=3)
 
 
 def raises_in(method, error):
@@ -261,18 +246,18 @@ def raises_in(method, error):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("method", ["__init__", "choose", "learn"])
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
-def test_exceptions_come_back_with_their_traceback(method, error, threads):
+def test_raises_exceptions_with_their_traceback(method, error, threads):
     learners = ["feedbal", raises_in(method, error)]
     with pytest.raises(error, match="mine") as caught:
         emab.run("resource", learners, runs=100, episodes=1000, threads=threads)
     assert sys.version_info < (3, 11) or caught.value.__notes__ == ["in the learner `Raises`"]
     frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert frames[-2:] == [method, "somewhere_deeper"]
-    # The next run knows nothing of it.
+    # The next run is not affected.
     assert steps(StopAt) == {"StopAt": 2}
 
 
-def test_a_learner_may_run_others():
+def test_a_learner_may_start_another_run():
     class Asks(StopAt):
         def __init__(self, spec):
             super().__init__(spec)
@@ -289,11 +274,11 @@ def test_a_learner_may_run_others():
     np.testing.assert_allclose(mine.regret, built_in.regret, rtol=1e-12)
 
 
-def test_other_threads_go_on():
+def test_other_threads_continue():
     seen = threading.Event()
 
     class Waits(StopAt):
-        """Waits for what another thread of Python does."""
+        """Waits for another Python thread."""
 
         def learn(self, episode):
             assert seen.wait(timeout=60)
@@ -305,7 +290,7 @@ def test_other_threads_go_on():
 
 
 def in_a_process(code):
-    """What a program prints, and how it ends; one that hangs says where."""
+    """Run a program and return its exit code, stdout and stderr; a hanging program prints its stack."""
     guard = "import faulthandler; faulthandler.dump_traceback_later(50, exit=True)\n"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", guard + textwrap.dedent(code)],
@@ -335,7 +320,7 @@ ENDLESS = """
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_stops_it(threads):
+def test_ctrl_c_stops_a_run(threads):
     code = f"""
     def interrupt():
         began.wait()
@@ -350,7 +335,7 @@ def test_ctrl_c_stops_it(threads):
     assert in_a_process(ENDLESS + code)[:2] == (0, "stopped\n")
 
 
-def test_a_program_can_end_while_others_run():
+def test_a_program_can_exit_during_a_run():
     code = """
     def run():
         emab.run("resource", Endless, runs=1000, episodes=1_000_000, threads=2)

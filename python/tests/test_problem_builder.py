@@ -1,4 +1,4 @@
-"""Problems written in Python: the same as in a file, however they are written, with the same words for mistakes."""
+"""Problems defined in Python equal those in files, in every notation, with the same error messages."""
 
 import json
 import pickle
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
 
 
 def resource(**changes):
-    """Section 5 of the paper, by functions."""
+    """The problem of Section 5 of the paper, defined by functions."""
     quantities = {
         "transition": lambda x, f: x + f,
         "feedback": lambda t: [1 - 0.8 / t**0.5, 0.8 / t**0.5],
@@ -28,7 +28,7 @@ def resource(**changes):
 
 
 def same(one, other):
-    """Solve and run both: the same problem."""
+    """Check that two problems have the same solution and results."""
     assert emab.solve(one).benchmark.policy == emab.solve(other).benchmark.policy
     learners = ["feedbal", "psrl"]
     first, second = (emab.run(p, learners, runs=5, episodes=300, seed=4) for p in (one, other))
@@ -38,7 +38,7 @@ def same(one, other):
 
 
 T, X = np.arange(1, 11)[:, None], np.arange(10)
-LAW = np.stack([1 - 0.8 / np.sqrt(np.arange(1, 10)), 0.8 / np.sqrt(np.arange(1, 10))], axis=-1)
+FEEDBACK = np.stack([1 - 0.8 / np.sqrt(np.arange(1, 10)), 0.8 / np.sqrt(np.arange(1, 10))], axis=-1)
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ LAW = np.stack([1 - 0.8 / np.sqrt(np.arange(1, 10)), 0.8 / np.sqrt(np.arange(1, 
         {"transition": lambda *, x, f: float(x + f)},
         {"transition": lambda t, x, a, f: x + f},
         {"feedback": lambda step, f, /: (0.8 / step**0.5) if f else 1 - 0.8 / step**0.5},
-        {"feedback": lambda t, x, a: LAW[t - 1]},
+        {"feedback": lambda t, x, a: FEEDBACK[t - 1]},
         {"feedback": ["1 - 0.8/sqrt(t)", "0.8/sqrt(t)"]},
-        {"feedback": LAW[:, None, None, :]},
-        {"feedback": LAW[:, None, None, :].tolist()},
+        {"feedback": FEEDBACK[:, None, None, :]},
+        {"feedback": FEEDBACK[:, None, None, :].tolist()},
         {"reward": "0.9^(t-1) * x"},
         {"reward": "beta^(t-1) * x", "parameters": {"beta": 0.9}},
         {"reward": 0.9 ** (T - 1) * X},
@@ -67,12 +67,12 @@ LAW = np.stack([1 - 0.8 / np.sqrt(np.arange(1, 10)), 0.8 / np.sqrt(np.arange(1, 
     ],
     ids=lambda changes: ",".join(f"{k}={type(v).__name__}" for k, v in changes.items()) or "functions",
 )
-def test_however_it_is_written(changes):
+def test_all_notations_define_the_same_problem(changes):
     same(resource(**changes), "resource")
 
 
-def test_every_problem_by_functions():
-    """What a problem is where one can come, and only there, makes it again."""
+def test_functions_reproduce_built_in_problems():
+    """Functions that read a built-in problem at reachable pairs define the same problem."""
     for name in ("treatment", "screening", "coverage", "tutoring", "parity"):
         known = emab.load(name)
         document, spec = json.loads(known.to_json()), known.spec
@@ -95,11 +95,11 @@ def test_every_problem_by_functions():
         same(again, known)
 
 
-def test_what_cannot_be_reached_is_not_asked():
+def test_does_not_evaluate_unreachable_pairs():
     seen = set()
 
     def reward(t, x):
-        assert x < t <= 4, "no more heads than tosses"
+        assert x < t <= 4, "unreachable: more heads than tosses"
         seen.add((t, x))
         return x / t
 
@@ -116,26 +116,26 @@ def test_what_cannot_be_reached_is_not_asked():
     )
     assert seen == {(t, x) for t in range(1, 5) for x in range(t)}
     assert problem.check() == len(seen)
-    # What was not asked has some sensible value.
+    # Entries that were not evaluated have a valid value.
     assert problem.spec.next(1, 3, 1, 1) in range(4)
 
 
-def test_feedbacks_that_never_come_need_not_lead_anywhere():
-    """But learners do not know that they never come: what they lead to is known to them where it can be."""
+def test_transition_may_fail_for_impossible_feedbacks():
+    """Learners see the transition of impossible feedbacks, where the function has a value."""
     problem = resource(feedback=lambda f: 1 - f, transition=lambda x, f: x + f if x < 3 else 1 / (1 - f) - 1)
     assert problem.check() == 10
     assert [problem.spec.next(x + 1, x, 0, 1) for x in range(4)] == [1, 2, 3, 0]
 
 
-def test_each_is_called_once():
+def test_evaluates_each_argument_once():
     calls = []
 
-    def law(x):
+    def feedback(x):
         calls.append(x)
         return [0.5, 0.5]
 
-    resource(feedback=law)
-    # At the last step nobody goes on: nine collected things are never asked about.
+    resource(feedback=feedback)
+    # No action is possible at the last step, so that state 9 is not evaluated.
     assert sorted(calls) == list(range(9))
 
 
@@ -144,7 +144,7 @@ def table(problem, quantity):
     return document.get(quantity, document["model"].get(quantity))
 
 
-def test_tables_are_as_short_as_can_be():
+def test_tables_drop_constant_axes():
     problem = resource(
         transition=lambda t, x, a, f: x + f,
         feedback=lambda t, x, a, f: 0.5,
@@ -157,7 +157,7 @@ def test_tables_are_as_short_as_can_be():
     assert [table(problem, quantity) for quantity in ("feedback", "cost", "allowed")] == [0.5, 0.25, 1]
 
 
-def test_it_is_a_plain_problem(tmp_path):
+def test_can_be_pickled_saved_and_solved_by_the_command(tmp_path):
     problem = resource()
     assert pickle.loads(pickle.dumps(problem)) == problem
     problem.save(tmp_path / "mine.json")
@@ -169,7 +169,7 @@ def test_it_is_a_plain_problem(tmp_path):
     assert value == emab.solve(problem).benchmark.value == pytest.approx(1.605674, abs=1e-6)
 
 
-def test_conditions_and_words():
+def test_takes_conditions_and_a_description():
     problem = resource(
         description="one line",
         feedback=["1 - p/sqrt(t)", "p/sqrt(t)"],
@@ -181,12 +181,12 @@ def test_conditions_and_words():
     same(problem, problem)
 
 
-def test_a_horizon_of_one():
+def test_horizon_of_one():
     problem = resource(horizon=1, reward=lambda t, x: t + x, feedback=lambda t, x, a, f: 1 / 0)
     assert emab.solve(problem).benchmark.value == 1
 
 
-def test_a_spec_is_of_any_feedback():
+def test_spec_evaluates_every_feedback():
     spec = emab.spec(
         "mine",
         horizon=3,
@@ -204,7 +204,7 @@ def test_a_spec_is_of_any_feedback():
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"transition": lambda x, f: x + 2 * f}, r"`transition` is wrong at t = 5, x = 8, a = 0, f = 1: got 10"),
         ({"transition": lambda x: x + 0.5}, r"`transition` is wrong at t = 1, x = 0, a = 0, f = 0: got 0.5, expected"),
@@ -215,7 +215,7 @@ def test_a_spec_is_of_any_feedback():
         ({"feedback": lambda f: f - 0.5}, r"f = 0: got -0.5, expected a probability from 0 to 1"),
         ({"feedback": lambda f: float("nan")}, r"f = 0: got nan, expected a probability from 0 to 1"),
         ({"feedback": lambda t: [1.0]}, r"it lists 1 probabilities, expected 2, one for each of the feedbacks"),
-        ({"feedback": lambda t: 0.5}, r"got 0.5, expected the chances of all feedbacks, as it takes no feedback `f`"),
+        ({"feedback": lambda t: 0.5}, r"got 0.5, expected the probabilities of all .*, as it takes no feedback `f`"),
         ({"feedback": [0.5, 0.25, 0.25]}, r"`feedback` lists 3 probabilities(?s:.*)expected 2"),
         ({"feedback": np.full((9, 10, 1, 3), 1 / 3)}, r"`feedback` has 3 entries here(?s:.*)for each of the feedbacks"),
         ({"reward": lambda x: 1e101 * x}, r"`reward` is wrong at t = 2, x = 1: got 1e101, expected a finite number of"),
@@ -234,17 +234,17 @@ def test_a_spec_is_of_any_feedback():
         ({"reward_noise": ("normal", -1)}, r"`variance` must be a number from 0 to 1e100, got -1"),
     ],
 )  # fmt: skip
-def test_what_breaks_a_rule(changes, words):
-    with pytest.raises(emab.ProblemError, match=words):
+def test_rejects_invalid_values(changes, message):
+    with pytest.raises(emab.ProblemError, match=message):
         resource(**changes)
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
-        ({"reward": lambda t, a: 0}, r"the function for `reward` takes `a`; it can be of `t` \(step\), `x` \(state\)"),
-        ({"reward": lambda t, step: 0}, r"takes the same thing twice"),
-        ({"reward": max}, r"does not say what it takes: wrap it in a lambda"),
+        ({"reward": lambda t, a: 0}, r"the function for `reward` takes `a`; it can take `t` \(step\), `x` \(state\)"),
+        ({"reward": lambda t, step: 0}, r"takes an argument twice"),
+        ({"reward": max}, r"has no signature: wrap it in a lambda"),
         ({"reward": lambda x: None}, r"the function for `reward` must return a number, got None at t = 1, x = 0"),
         ({"reward": lambda x: "5"}, r"must return a number, got '5' at t = 1, x = 0"),
         ({"reward": lambda x: [1, 2]}, r"must return a number, got \[1, 2\]"),
@@ -252,8 +252,8 @@ def test_what_breaks_a_rule(changes, words):
         ({"reward": {1, 2}}, r"a problem is made of numbers, texts, lists and dictionaries, got \{1, 2\}"),
     ],
 )
-def test_what_is_of_the_wrong_kind(changes, words):
-    with pytest.raises(TypeError, match=words):
+def test_rejects_values_of_the_wrong_type(changes, message):
+    with pytest.raises(TypeError, match=message):
         resource(**changes)
 
 
@@ -267,11 +267,11 @@ def test_what_is_of_the_wrong_kind(changes, words):
         ({"cost": lambda x: deeper(1 / x)}, "in `cost` at t = 1, x = 0, a = 0"),
     ],
 )
-def test_exceptions_keep_their_traceback_and_say_where(changes, place):
+def test_exceptions_keep_their_traceback_and_name_the_point(changes, place):
     with pytest.raises(ZeroDivisionError) as caught:
         resource(**changes)
-    words = "".join(traceback.format_exception(caught.value))
-    assert place in words
+    text = "".join(traceback.format_exception(caught.value))
+    assert place in text
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "<lambda>"
 
 
@@ -279,10 +279,10 @@ def deeper(value):
     return value
 
 
-def test_too_large_is_said_before_it_is_made():
+def test_rejects_a_large_table_before_it_is_created():
     large = {"horizon": 1000, "states": 1_000_000, "transition": "x"}
-    words = r"1,000 × 1,000,000 = 1,000,000,000 entries, and 20,000,000 are the most: write an expression, a"
-    with pytest.raises(ValueError, match=words):
+    message = r"1,000 × 1,000,000 = 1,000,000,000 entries; the limit is 20,000,000: write an expression, a"
+    with pytest.raises(ValueError, match=message):
         resource(**large, reward=lambda t, x: x)
-    # One that can be written shorter can be.
+    # A function of fewer arguments has a small table.
     assert resource(**large, reward="x", feedback=lambda t: [0.5, 0.5]).spec.n_states == 1_000_000

@@ -1,4 +1,4 @@
-"""Gymnasium's finite tables as problems: against backward induction on the table itself."""
+"""Tabular Gymnasium environments as problems, compared with backward induction on the table."""
 
 import gymnasium
 import numpy as np
@@ -10,7 +10,7 @@ import emab.gym
 
 
 def optimum(env, actions_left, stop_reward):
-    """What the best policy earns on the table, from a drawn start, when it may give up before every action."""
+    """The value of the optimal policy on the table, which may stop before every action."""
     table, value = env.unwrapped.P, np.full(len(env.unwrapped.P), stop_reward)
     for _ in range(actions_left):
         of_actions = [
@@ -33,25 +33,25 @@ ENVS = {
 
 
 @pytest.mark.parametrize("name", ENVS)
-def test_the_optimum_is_that_of_the_table(name):
+def test_optimal_value_equals_backward_induction(name):
     make, horizon, stop_reward, start_steps = ENVS[name]
     env = make()
     problem = emab.gym.from_gym(env, horizon, stop_reward=stop_reward, start_steps=start_steps or 1)
     solved = emab.solve(problem)
     assert solved.optimal.value == pytest.approx(optimum(env, horizon - 1 - start_steps, stop_reward), abs=1e-12)
-    # One step ahead there is nothing to see.
+    # No single step has a reward.
     assert solved.benchmark.value == stop_reward < solved.optimal.value
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ENVS)
-def test_gymnasium_finds_nothing_wrong_with_what_comes_back(name):
+def test_converted_problem_passes_check_env(name):
     make, horizon, stop_reward, start_steps = ENVS[name]
     problem = emab.gym.from_gym(make(), horizon, stop_reward=stop_reward, start_steps=start_steps or 1)
     check_env(emab.gym.make(problem).unwrapped)
 
 
-def test_the_table_is_kept():
+def test_keeps_transitions_and_rewards():
     env = gymnasium.make("FrozenLake-v1")
     problem = emab.gym.from_gym(env, 10, actions=["left", "down", "right", "up"], sigma2=0.25, name="ice")
     spec, ended = problem.spec, {5, 7, 11, 12, 15}
@@ -60,19 +60,19 @@ def test_the_table_is_kept():
     for state in range(16):
         assert spec.allowed(2, state) == ([spec.stop] if state in ended else [0, 1, 2, 3, spec.stop])
         for action in range(4) if state not in ended else []:
-            law = np.zeros(16)
-            for feedback, chance in enumerate(problem.feedback(2, state, action)):
-                law[spec.next(2, state, action, feedback)] += chance
+            found = np.zeros(16)
+            for feedback, probability in enumerate(problem.feedback(2, state, action)):
+                found[spec.next(2, state, action, feedback)] += probability
             expected = np.zeros(16)
-            for chance, after, _, _ in env.unwrapped.P[state][action]:
-                expected[after] += chance
-            assert law == pytest.approx(expected, abs=1e-15)
-            earned = sum(chance * reward for chance, _, reward, _ in env.unwrapped.P[state][action])
+            for probability, after, _, _ in env.unwrapped.P[state][action]:
+                expected[after] += probability
+            assert found == pytest.approx(expected, abs=1e-15)
+            earned = sum(probability * reward for probability, _, reward, _ in env.unwrapped.P[state][action])
             assert problem.cost(2, state, action) == pytest.approx(-earned, abs=1e-15)
 
 
 class Loop(gymnasium.Env):
-    """A state that is passed through, and in which it may also end: ending there is not being there."""
+    """An environment that may both continue and terminate in state 1."""
 
     def __init__(self):
         self.observation_space, self.action_space = gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(2)
@@ -83,7 +83,7 @@ class Loop(gymnasium.Env):
         self.initial_state_distrib = np.array([1.0, 0.0])
 
 
-def test_where_it_ends_in_a_state_that_goes_on():
+def test_separates_termination_from_a_state_that_continues():
     env = Loop()
     for horizon in range(1, 8):
         solved = emab.solve(emab.gym.from_gym(env, horizon))
@@ -93,15 +93,15 @@ def test_where_it_ends_in_a_state_that_goes_on():
 
 
 @pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
-def test_a_learner_that_plans_finds_the_goal():
+def test_planning_learner_finds_the_goal():
     problem = emab.gym.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False), 9, sigma2=0.1)
     result = emab.run(problem, ["psrl"], runs=4, episodes=1000, seed=1)
     assert emab.solve(problem).benchmark.value == 0.0
-    # Regret against a benchmark that stops at once is minus what is earned.
+    # The benchmark stops at once with a gain of 0, so that the regret is minus the gain.
     assert result.curve("psrl").regret[-1] < -500
 
 
-def test_taxi_is_a_file_like_any_other(tmp_path):
+def test_taxi_can_be_saved_and_loaded(tmp_path):
     problem = emab.gym.from_gym("Taxi-v4", 20)
     assert (problem.spec.n_states, problem.spec.n_feedbacks) == (501, 300)
     problem.save(tmp_path / "taxi.json")
@@ -114,10 +114,14 @@ def test_taxi_is_a_file_like_any_other(tmp_path):
     assert len(starts) > 100
 
 
-def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="has no table `P` of its transitions"):
-        emab.gym.from_gym("CartPole-v1", 10)
-    with pytest.raises(ValueError, match="`start_steps` must be at least 1, got 0"):
-        emab.gym.from_gym("Taxi-v4", 10, start_steps=0)
-    with pytest.raises(ValueError, match="`horizon` must be from 1"):
-        emab.gym.from_gym("FrozenLake-v1", 0)
+@pytest.mark.parametrize(
+    ("env", "horizon", "options", "message"),
+    [
+        ("CartPole-v1", 10, {}, "has no table `P` of its transitions"),
+        ("Taxi-v4", 10, {"start_steps": 0}, "`start_steps` must be at least 1, got 0"),
+        ("FrozenLake-v1", 0, {}, "`horizon` must be from 1"),
+    ],
+)
+def test_rejects_invalid_arguments(env, horizon, options, message):
+    with pytest.raises(ValueError, match=message):
+        emab.gym.from_gym(env, horizon, **options)

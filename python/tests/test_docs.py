@@ -1,4 +1,4 @@
-"""The Python of the docs, page by page, run as somebody would type it."""
+"""The Python code blocks of the docs run, page by page."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "python" / "README.md", *(ROOT / "docs").glob("*.md")])
-# Needs a service: tests/client types it. Needs scripts: test_ray.py runs it.
+# tests/client runs the first against a service, test_ray.py the second as scripts.
 ELSEWHERE = {"python-client.md", "ray.md"}
 
 
@@ -19,13 +19,13 @@ def with_python():
     return [page for page in PAGES if page.name not in ELSEWHERE and blocks(page)]
 
 
-def test_there_are_pages():
+def test_finds_the_pages():
     assert {"README.md", "python.md", "python-user-defined.md", "gym.md"} <= {page.name for page in with_python()}
 
 
 @pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
 @pytest.mark.parametrize("page", with_python(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_page(page, tmp_path, monkeypatch):
+def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}

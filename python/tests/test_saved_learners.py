@@ -1,4 +1,4 @@
-"""Learners in pickles and files: whoever reads one has the same learner, whatever it is."""
+"""Pickled and saved learners are identical to the original."""
 
 import copy
 import json
@@ -6,16 +6,16 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers import command
 
 import emab
-from emab._emab import catalogue
 from emab.learners import BY_NAME
 
 PROBLEM = emab.load("coverage")
 
 
 def play(learner, rng):
-    """One case of a loop of one's own; now and then somebody else chooses."""
+    """Play one episode; half of the actions are not those of the learner."""
     spec, step, state = PROBLEM.spec, 1, PROBLEM.spec.start
     actions, feedbacks, costs, chosen = [], [], [], []
     rewards = [PROBLEM.reward(step, state)]
@@ -26,8 +26,8 @@ def play(learner, rng):
             action = int(rng.choice(spec.allowed(step, state)))
         if action == spec.stop:
             break
-        law = PROBLEM.feedback(step, state, action)
-        feedback = int(rng.choice(len(law), p=law))
+        probabilities = PROBLEM.feedback(step, state, action)
+        feedback = int(rng.choice(len(probabilities), p=probabilities))
         actions.append(action)
         feedbacks.append(feedback)
         costs.append(float("nan") if rng.random() < 0.1 else PROBLEM.cost(step, state, action) + rng.normal() / 10)
@@ -49,7 +49,7 @@ def estimates(learner):
 
 @pytest.fixture(params=sorted(BY_NAME))
 def learner(request):
-    """A learner in the middle of its work."""
+    """A learner after 25 episodes."""
     learner = BY_NAME[request.param](PROBLEM, seed=7)
     rng = np.random.default_rng(1)
     for _ in range(25):
@@ -57,8 +57,8 @@ def learner(request):
     return learner
 
 
-def same(one, other):
-    """Go on with both."""
+def check_equal(one, other):
+    """Check that two learners agree, and do so for 25 more episodes."""
     assert type(one) is type(other)
     assert (one.text, one.learned, one.parameters, one.spec) == (
         other.text,
@@ -75,26 +75,30 @@ def same(one, other):
     assert one.choose_batch(steps, states).tolist() == other.choose_batch(steps, states).tolist()
 
 
-def test_a_pickle(learner):
-    same(learner, pickle.loads(pickle.dumps(learner)))
+def saved(learner, tmp_path):
+    learner.save(tmp_path / "learner.jsonl")
+    return emab.load_learner(tmp_path / "learner.jsonl")
 
 
-def test_a_pickle_of_a_pickle_is_its_own(learner):
+COPIES = {
+    "pickle": lambda learner, _: pickle.loads(pickle.dumps(learner)),
+    "copy": lambda learner, _: copy.deepcopy(learner),
+    "file": saved,
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_copy_is_identical(learner, kind, tmp_path):
+    check_equal(learner, COPIES[kind](learner, tmp_path))
+
+
+def test_a_copy_is_independent(learner):
     again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(learner))))
     rng = np.random.default_rng(3)
     before = estimates(learner)
     play(again, rng)
     assert (again.learned, learner.learned) == (26, 25)
     assert repr(estimates(learner)) == repr(before)
-
-
-def test_a_copy(learner):
-    same(learner, copy.deepcopy(learner))
-
-
-def test_a_file(learner, tmp_path):
-    learner.save(tmp_path / "learner.jsonl")
-    same(learner, emab.load_learner(tmp_path / "learner.jsonl"))
 
 
 def test_saving_twice_gives_the_same_bytes(learner, tmp_path):
@@ -104,23 +108,21 @@ def test_saving_twice_gives_the_same_bytes(learner, tmp_path):
     assert one.read_bytes() == two.read_bytes()
 
 
-TOLD = {entry["name"] for entry in json.loads(catalogue()) if entry["sees"] != "spec"}
-
-
-def test_who_may_not_see_the_truth_does_not_save_it(learner, tmp_path):
+def test_only_learners_that_read_the_model_save_it(learner, tmp_path):
+    entries = json.loads(command("learners", learner.text, "--json").stdout)
     learner.save(tmp_path / "learner.jsonl")
     problem = json.loads((tmp_path / "learner.jsonl").read_text().splitlines()[0])["problem"]
-    assert ("model" in problem) == (learner.text in TOLD)
+    assert ("model" in problem) == (entries[0]["sees"] != "spec")
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_a_setting(name):
+def test_pickles_a_setting(name):
     setting = BY_NAME[name]()
     again = pickle.loads(pickle.dumps(setting))
     assert (type(again), again.text, again.parameters) == (type(setting), setting.text, setting.parameters)
 
 
-def test_a_subclass_stays_one(tmp_path):
+def test_pickle_keeps_a_subclass(tmp_path):
     learner = Mine(PROBLEM.spec)
     play(learner, np.random.default_rng(1))
     again = pickle.loads(pickle.dumps(learner))
@@ -131,10 +133,10 @@ def test_a_subclass_stays_one(tmp_path):
 
 
 class Mine(emab.FeedBAL):
-    """Somebody's own version."""
+    """A subclass without changes."""
 
 
-def test_not_remembered_is_not_saved(tmp_path):
+def test_without_remember_it_cannot_be_saved(tmp_path):
     learner = emab.FeedBAL(PROBLEM.spec, remember=False)
     with pytest.raises(RuntimeError, match="remember=False"):
         learner.save(tmp_path / "learner.jsonl")
@@ -163,7 +165,7 @@ def changed(line, **fields):
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("damage", "message"),
     [
         (lambda lines: [], r"line 1: the file is empty"),
         (lambda lines: ["hello"], r"line 1: this is no JSON object; a saved learner begins"),
@@ -186,33 +188,33 @@ def changed(line, **fields):
         (lambda lines: [lines[0], changed(lines[1], **TWICE)], r"line 2: `north` may not be taken at step 2"),
     ],
 )  # fmt: skip
-def test_a_damaged_file_says_where(damage, words, tmp_path):
+def test_rejects_a_damaged_file_with_its_line(damage, message, tmp_path):
     path = tmp_path / "damaged.jsonl"
     path.write_text("\n".join(damage(lines(tmp_path))))
-    with pytest.raises(ValueError, match=words) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         emab.load_learner(path)
     assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [("feedball", r"unknown learner `feedball`, did you mean `feedbal`"), ("feedbal:delta=2", r"`delta` must lie in")],
 )
-def test_a_learner_that_cannot_be(line, words, tmp_path):
+def test_rejects_an_invalid_learner_in_a_file(line, message, tmp_path):
     path = tmp_path / "damaged.jsonl"
     path.write_text(changed(lines(tmp_path)[0], learner=line))
-    with pytest.raises(ValueError, match=rf"damaged\.jsonl: line 1: .*{words}"):
+    with pytest.raises(ValueError, match=rf"damaged\.jsonl: line 1: .*{message}"):
         emab.load_learner(path)
 
 
-def test_bytes_that_are_no_text(tmp_path):
+def test_rejects_a_file_that_is_not_utf_8(tmp_path):
     path = tmp_path / "damaged.jsonl"
     path.write_bytes(lines(tmp_path)[0].encode() + b"\n\xff\xfe\n")
     with pytest.raises(ValueError, match="line 2: it is not UTF-8: byte 0"):
         emab.load_learner(path)
 
 
-def test_no_file(tmp_path):
+def test_missing_file_and_folder(tmp_path):
     with pytest.raises(FileNotFoundError):
         emab.load_learner(tmp_path / "none.jsonl")
     with pytest.raises(OSError, match="cannot write"):
@@ -220,7 +222,7 @@ def test_no_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("episode", "words"),
+    ("episode", "message"),
     [
         ({"actions": [0], "feedbacks": [], "costs": [], "rewards": []}, r"1 actions and 0 feedbacks: there is one"),
         ({"actions": [9], "feedbacks": [0], "costs": [], "rewards": []}, r"action 9 at step 1: they are 0 to"),
@@ -235,8 +237,8 @@ def test_no_file(tmp_path):
         ),
     ],
 )
-def test_wrong_episodes_are_refused_and_change_nothing(episode, words):
+def test_rejects_an_invalid_episode_and_changes_nothing(episode, message):
     learner = emab.FeedBAL(PROBLEM.spec)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         learner.learn(emab.Episode(**episode))
     assert learner.learned == 0

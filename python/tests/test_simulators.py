@@ -1,18 +1,18 @@
-"""Simulators written in Python: what they earn, whose luck it is, what they may return."""
+"""User-defined simulators: gains, random numbers, and valid return values."""
 
 import functools
-import json
 import math
 import traceback
 
 import numpy as np
 import pytest
+from helpers import RandomLearner, timeless
 
 import emab
 
 
 class Table:
-    """A problem with a table as a simulator: what it earns is known."""
+    """A simulator of a built-in problem, whose value is known."""
 
     def __init__(self, problem="resource", noise=0.0):
         self.problem, self.noise = emab.load(problem), noise
@@ -26,8 +26,8 @@ class Table:
         return self.problem.reward(self.t, self.x) + self.noise * self.rng.normal()
 
     def step(self, action):
-        law = self.problem.feedback(self.t, self.x, action)
-        feedback = self.rng.choice(len(law), p=law)
+        probabilities = self.problem.feedback(self.t, self.x, action)
+        feedback = self.rng.choice(len(probabilities), p=probabilities)
         self.costs.append(self.problem.cost(self.t, self.x, action))
         self.x = self.spec.next(self.t, self.x, action, int(feedback))
         self.t += 1
@@ -39,7 +39,7 @@ class Table:
 
 
 class Policy:
-    """Plays what the truth says is best."""
+    """Follows the benchmark."""
 
     def __init__(self, spec, problem="resource"):
         self.policy = emab.solve(problem).benchmark
@@ -52,7 +52,7 @@ class Policy:
 
 
 @pytest.mark.parametrize("problem", ["resource", "treatment"])
-def test_the_benchmark_earns_what_it_should(problem):
+def test_gain_of_the_benchmark_matches_the_oracle(problem):
     simulator = functools.partial(Table, problem)
     learners = functools.partial(Policy, problem=problem)
     result = emab.simulate(simulator, learners, runs=40, episodes=50, seed=5)
@@ -63,7 +63,7 @@ def test_the_benchmark_earns_what_it_should(problem):
     assert 0 < curve.gain_stderr[-1] < expected[-1] / 5
 
 
-def test_what_is_not_known_is_nan():
+def test_regret_is_nan():
     result = emab.run(Table, ["random", "feedbal"], runs=3, episodes=10)
     assert (result.benchmark_value, result.optimal_value) == (None, None)
     for curve in result.curves:
@@ -76,37 +76,17 @@ def test_what_is_not_known_is_nan():
     assert len(result.to_pandas()) == 2 * len(result.curves[0].episode)
 
 
-def timeless(result):
-    document = json.loads(result.text)
-    for learner in document["learners"]:
-        del learner["seconds"]
-    return document
-
-
 def test_the_same_seed_gives_the_same_bytes():
     options = {"runs": 4, "episodes": 60}
-    one, again, other = (emab.run(Table, ["random", "psrl", Coin], **options, seed=seed) for seed in (1, 1, 2))
-    assert timeless(one) == timeless(again)
-    assert timeless(one) != timeless(other)
+    one, again, other = (emab.run(Table, ["random", "psrl", RandomLearner], **options, seed=seed) for seed in (1, 1, 2))
+    assert timeless(one.text) == timeless(again.text)
+    assert timeless(one.text) != timeless(other.text)
 
 
-class Coin:
-    """Goes on as a coin falls."""
-
-    def __init__(self, spec, rng):
-        self.spec, self.rng = spec, rng
-
-    def choose(self, step, state):
-        return self.rng.choice(self.spec.allowed(step, state))
-
-    def learn(self, episode):
-        pass
-
-
-def test_everybody_meets_the_same_cases():
+def test_all_learners_see_the_same_episodes():
     cases = {}
 
-    class Watched(Table):
+    class Recorded(Table):
         made = 0
 
         def __init__(self):
@@ -117,17 +97,17 @@ def test_everybody_meets_the_same_cases():
             cases.setdefault(self.made, []).append(rng.random())
             super().reset(rng)
 
-    emab.simulate(Watched, ["random", "feedbal", Coin], runs=2, episodes=20)
-    # The first is made to see what it is; then one for each learner and run.
-    of_runs = [cases[made] for made in range(2, Watched.made + 1)]
+    emab.simulate(Recorded, ["random", "feedbal", RandomLearner], runs=2, episodes=20)
+    # The first is created to read its spec, the others for each learner and run.
+    of_runs = [cases[made] for made in range(2, Recorded.made + 1)]
     assert len(of_runs) == 6
     assert of_runs[0] == of_runs[2] == of_runs[4]
     assert of_runs[1] == of_runs[3] == of_runs[5]
     assert len({draw for run in of_runs[:2] for draw in run}) == 40
 
 
-def test_runs_differ_in_the_luck_of_learners_too():
-    result = emab.simulate(lambda: Table(), Coin, runs=20, episodes=1)
+def test_runs_have_different_random_streams():
+    result = emab.simulate(lambda: Table(), RandomLearner, runs=20, episodes=1)
     assert 20 < result.curves[0].steps < 200
 
 
@@ -152,7 +132,7 @@ def test_checkpoints_are_those_of_the_engine():
 
 
 class StopAtOnce:
-    """Never begins."""
+    """Stops at step 1."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -164,7 +144,7 @@ class StopAtOnce:
         pass
 
 
-def test_progress():
+def test_progress_reaches_the_total():
     seen = []
     emab.simulate(
         Table, ["feedbal", "random"], runs=2, episodes=3, progress=lambda done, total: seen.append((done, total))
@@ -172,9 +152,9 @@ def test_progress():
     assert seen[-1] == (12, 12)
 
 
-def test_a_gain_that_is_not_known():
+def test_gain_is_nan_after_an_unknown_reward():
     class Forgets(Table):
-        """Does not know the reward of its fifth case."""
+        """Has an unknown reward in its fifth episode."""
 
         cases = 0
 
@@ -188,7 +168,7 @@ def test_a_gain_that_is_not_known():
 
 
 def second(feedback):
-    """A simulator that returns this at the second step."""
+    """A simulator that returns this feedback at the second step."""
 
     class Returns(Table):
         def step(self, action):
@@ -199,7 +179,7 @@ def second(feedback):
 
 
 def reveals(reveal):
-    """A simulator that makes something else of what it should reveal."""
+    """A simulator that changes its costs and rewards."""
 
     class Reveals(Table):
         def reveal(self):
@@ -208,8 +188,8 @@ def reveals(reveal):
     return Reveals
 
 
-class GoOn:
-    """Takes two actions."""
+class TwoActions:
+    """Stops at step 3."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -222,19 +202,19 @@ class GoOn:
 
 
 @pytest.mark.parametrize("feedback", [2, -1, None, 0.0, "1", np.array([1]), 10**30], ids=repr)
-def test_what_is_no_feedback(feedback):
-    words = r"`step` must return a feedback, an integer from 0 to 1, got .* \(run 0, episode 1, step 2\)"
-    with pytest.raises(ValueError, match=words):
-        emab.simulate(second(feedback), GoOn, runs=2, episodes=2)
+def test_rejects_an_invalid_feedback(feedback):
+    message = r"`step` must return a feedback, an integer from 0 to 1, got .* \(run 0, episode 1, step 2\)"
+    with pytest.raises(ValueError, match=message):
+        emab.simulate(second(feedback), TwoActions, runs=2, episodes=2)
 
 
 @pytest.mark.parametrize("feedback", [1, True, np.int8(1), np.array(1)], ids=repr)
-def test_what_is_a_feedback(feedback):
-    assert emab.simulate(second(feedback), GoOn, runs=2, episodes=2).curves[0].steps == 12
+def test_accepts_integer_feedbacks(feedback):
+    assert emab.simulate(second(feedback), TwoActions, runs=2, episodes=2).curves[0].steps == 12
 
 
 @pytest.mark.parametrize(
-    ("reveal", "words"),
+    ("reveal", "message"),
     [
         (lambda c, r: None, r"`reveal` must return the costs and the rewards, two lists of numbers, got None \(run 0,"),
         (lambda c, r: c, r"`reveal` must return the costs and the rewards"),
@@ -247,9 +227,9 @@ def test_what_is_a_feedback(feedback):
         (lambda c, r: ([0, -1e101], r), r"has -1e\+101 among the costs, expected finite numbers of at most 1e100"),
     ],
 )
-def test_what_cannot_be_revealed(reveal, words):
-    with pytest.raises(ValueError, match=words):
-        emab.simulate(reveals(reveal), GoOn, runs=2, episodes=2)
+def test_rejects_invalid_costs_and_rewards(reveal, message):
+    with pytest.raises(ValueError, match=message):
+        emab.simulate(reveals(reveal), TwoActions, runs=2, episodes=2)
 
 
 @pytest.mark.parametrize("method", ["__init__", "reset", "step", "reveal"])
@@ -259,12 +239,12 @@ def test_exceptions_keep_their_traceback(method):
 
     simulator = type("Fails", (Table,), {method: fails})
     with pytest.raises(KeyError, match="mine") as caught:
-        emab.run(simulator, GoOn, runs=2, episodes=2)
+        emab.run(simulator, TwoActions, runs=2, episodes=2)
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "fails"
 
 
 @pytest.mark.parametrize(
-    ("choice", "error", "words"),
+    ("choice", "error", "message"),
     [
         (2, ValueError, r"there is no action 2, chosen at t = 1, x = 0: they are 0 to 1, the last being stop"),
         (-1, ValueError, r"there is no action -1, chosen"),
@@ -274,43 +254,49 @@ def test_exceptions_keep_their_traceback(method):
     ],
     ids=repr,
 )
-def test_what_is_no_choice(choice, error, words):
-    class Chooses(GoOn):
+def test_rejects_an_invalid_action(choice, error, message):
+    class Chooses(TwoActions):
         def choose(self, step, state):
             return choice
 
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=message):
         emab.simulate(Table, Chooses, runs=2, episodes=2)
 
 
-def test_what_is_not_allowed():
+def test_rejects_an_action_that_is_not_allowed():
     with pytest.raises(ValueError, match=r"action 0 \(.*\) is not allowed at t = 2, x = \d+"):
-        emab.simulate(functools.partial(Table, "coverage"), GoOn, runs=2, episodes=2)
-
-
-def test_what_is_no_simulator():
-    with pytest.raises(TypeError, match="Table is one simulator, and every run needs a new one"):
-        emab.run(Table(), "feedbal")
-    with pytest.raises(TypeError, match="Policy has no `reset`"):
-        emab.simulate(lambda: Policy(None), "feedbal")
-    bare = type("Bare", (Table,), {"__init__": lambda self: setattr(self, "spec", 3)})
-    with pytest.raises(TypeError, match=r"the `spec` of a simulator must be an emab.Spec, .* got 3"):
-        emab.run(bare)
+        emab.simulate(functools.partial(Table, "coverage"), TwoActions, runs=2, episodes=2)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("run", "message"),
+    [
+        (lambda: emab.run(Table(), "feedbal"), "Table is one simulator, and every run needs a new one"),
+        (lambda: emab.simulate(lambda: Policy(None), "feedbal"), "Policy has no `reset`"),
+        (
+            lambda: emab.run(type("Bare", (Table,), {"__init__": lambda self: setattr(self, "spec", 3)})),
+            r"the `spec` of a simulator must be an emab.Spec, .* got 3",
+        ),
+    ],
+)
+def test_rejects_an_object_that_is_no_simulator(run, message):
+    with pytest.raises(TypeError, match=message):
+        run()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
     [
         ({"runs": 0}, "`runs` must be from 1 to .*, got 0"),
         ({"episodes": 0}, "`episodes` must be from 1 to .*, got 0"),
         ({"seed": -1}, "`seed` must be from 0 to .*, got -1"),
         ({"checkpoints": [0]}, "`checkpoints`: a checkpoint must be from 1 to the number of episodes, 10000, got 0"),
-        ({"conditions": ["delay=3"]}, "`conditions` are for problems"),
+        ({"conditions": ["delay=3"]}, "`conditions` apply to problems only"),
         ({"learners": "nope"}, "unknown learner `nope`"),
         ({"learners": "benchmark"}, "needs what only the truth can tell"),
         ({"learners": []}, "there must be at least one learner"),
     ],
 )
-def test_what_cannot_be_asked(options, words):
-    with pytest.raises(ValueError, match=words):
+def test_rejects_invalid_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
         emab.run(Table, **options)
