@@ -1,12 +1,11 @@
-"""Steps a second of the environment of `resource`: in pure Python, ours, and ours many at once, in one run.
+"""Steps per second of an environment of `resource`: in pure Python, native, and vectorised.
 
     python bench/gym.py [--seconds 1] [--envs 1024]
 
-The one in Python is written as one would write it: NumPy's generator, Gymnasium's API, the same spaces, the same
-contents of `info`, the same draws a step (feedback, noise of the cost, noise of the reward), the numbers of the problem
-worked out before. All three are stepped unwrapped, with actions drawn before; `stop` is one in four. None has a second
-thread, and processor time of the one that steps is what counts: whatever else the machine does falls on none. The
-rounds alternate, and the fastest of each is shown.
+The Python environment is a usual implementation: NumPy's generator, Gymnasium's API, the same spaces, the same contents
+of `info`, the same draws per step (feedback, noise of the cost, noise of the reward), and precomputed numbers of the
+problem. All three are stepped without wrappers, with precomputed actions; one in four is `stop`. All are single-threaded,
+and the processor time of that thread is measured. The rounds alternate, and the fastest of each is shown.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ class PlainEnv(gymnasium.Env):
     """Section 5 of the paper in Python."""
 
     def __init__(self):
-        """Work out the numbers of the problem."""
+        """Compute the numbers of the problem."""
         self.observation_space = gymnasium.spaces.MultiDiscrete([10, 10], start=[1, 0])
         self.action_space = gymnasium.spaces.Discrete(2)
-        self.chance = [0.8 / np.sqrt(step) for step in range(1, 11)]
+        self.probability = [0.8 / np.sqrt(step) for step in range(1, 11)]
         self.value = [[0.9 ** (step - 1) * state for state in range(10)] for step in range(1, 11)]
         self.sd = float(np.sqrt(0.1))
 
@@ -41,30 +40,30 @@ class PlainEnv(gymnasium.Env):
         return self.observed(), {"action_mask": self.mask()}
 
     def observed(self):
-        """Where it is."""
+        """Return the observation."""
         return np.array([self.step_, self.state])
 
     def mask(self):
-        """What may be done."""
+        """Return the allowed actions."""
         return np.array([self.step_ < 10, 1], dtype=np.int8)
 
     def step(self, action):
-        """Go on, or stop."""
+        """Take an action."""
         rng = self.np_random
         reward = self.value[self.step_ - 1][self.state] + rng.normal(0.0, self.sd)
         self.rewards.append(reward)
-        refused = action == 0 and self.step_ == 10
-        if action == 1 or refused:
+        not_allowed = action == 0 and self.step_ == 10
+        if action == 1 or not_allowed:
             info = {
                 "action_mask": self.mask(),
                 "costs": self.costs,
                 "rewards": self.rewards,
                 "revealed": (self.states, self.actions, self.feedbacks, self.costs, self.rewards),
             }
-            if refused:
+            if not_allowed:
                 info["not_allowed"] = True
             return self.observed(), reward, True, False, info
-        feedback = int(rng.random() < self.chance[self.step_ - 1])
+        feedback = int(rng.random() < self.probability[self.step_ - 1])
         cost = rng.normal(0.0, self.sd)
         self.step_ += 1
         self.state += feedback
@@ -76,7 +75,7 @@ class PlainEnv(gymnasium.Env):
 
 
 def one(env, actions, seconds):
-    """Steps a second of one environment."""
+    """Return the steps per second of one environment."""
     env.reset(seed=1)
     step, reset = env.step, env.reset
     steps, begin = 0, time.thread_time()
@@ -89,7 +88,7 @@ def one(env, actions, seconds):
 
 
 def many(envs, actions, seconds):
-    """Steps a second of many at once; a step that begins anew is none."""
+    """Return the steps per second of a vector of environments; resets do not count."""
     envs.reset(seed=1)
     step = envs.step
     steps, begin = 0, time.thread_time()
@@ -105,28 +104,28 @@ def many(envs, actions, seconds):
 def main():
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0, help="how long each is measured")
-    parser.add_argument("--envs", type=int, default=1024, help="how many at once")
-    asked = parser.parse_args()
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds per measurement")
+    parser.add_argument("--envs", type=int, default=1024, help="number of environments in the vector")
+    arguments = parser.parse_args()
     rng = np.random.default_rng(1)
     actions = (rng.random(10_000) < 0.25).astype(np.int64)
-    batches = list((rng.random((64, asked.envs)) < 0.25).astype(np.int64))
+    batches = list((rng.random((64, arguments.envs)) < 0.25).astype(np.int64))
     single = [int(action) for action in actions]
     rows = {
         "pure Python": lambda seconds: one(PlainEnv(), single, seconds),
         "emab.gym.Env": lambda seconds: one(emab.gym.Env("resource"), single, seconds),
-        f"emab.gym.VectorEnv, {asked.envs} at once": lambda seconds: many(
-            emab.gym.VectorEnv("resource", asked.envs), batches, seconds
+        f"emab.gym.VectorEnv, {arguments.envs} environments": lambda seconds: many(
+            emab.gym.VectorEnv("resource", arguments.envs), batches, seconds
         ),
     }
     rounds = 5
     best = dict.fromkeys(rows, 0.0)
     for _ in range(rounds):
         for name, measure in rows.items():
-            best[name] = max(best[name], measure(asked.seconds / rounds))
+            best[name] = max(best[name], measure(arguments.seconds / rounds))
     base = best["pure Python"]
     print(f"emab {emab.__version__}, Gymnasium {gymnasium.__version__}, NumPy {np.__version__}")
-    print(f"{'steps a second':36} {'':>12} {'times':>8}")
+    print(f"{'steps per second':36} {'':>12} {'times':>8}")
     for name, speed in best.items():
         print(f"{name:36} {speed:12,.0f} {speed / base:8.1f}")
 

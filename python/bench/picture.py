@@ -1,4 +1,4 @@
-"""Draws docs/python.png, a picture of what the package plots: ``python python/bench/picture.py``."""
+"""Draws docs/python.png, an example of a plot: ``python python/bench/picture.py``."""
 
 import warnings
 from pathlib import Path
@@ -8,7 +8,7 @@ import matplotlib
 import emab
 
 matplotlib.use("Agg")
-# The picture is about what is lost; the README says elsewhere what the printed width leaves out.
+# FeedBAL's printed width is not sound on this problem; the docs explain it elsewhere.
 warnings.simplefilter("ignore", emab.SoundnessWarning)
 
 learners = [emab.FeedBAL(), emab.FeedBALModel(), emab.PSRL(reveal=True), emab.UCB1(), emab.UCB1V()]

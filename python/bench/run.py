@@ -1,8 +1,7 @@
-"""`emab.run` beside the command line, and a learner stepped from Python: `python python/bench/run.py PATH_TO_EMAB`.
+"""Time of `emab.run` and of the command, and of a learner called from Python: `python python/bench/run.py PATH_TO_EMAB`.
 
-The same job in turns, by the command (the whole process) and from Python (the whole call), so that whoever else is busy
-slows both. Install the package first, with `pip install ./python`, and build the command with
-`cargo build --release`.
+The command (the whole process) and Python (the whole call) alternate, so that other load slows both. Install the package
+first, with `pip install ./python`, and build the command with `cargo build --release`.
 """
 
 import json
@@ -22,14 +21,14 @@ JOB = {"runs": 4000, "episodes": 20_000, "seed": 1}
 
 
 def seconds(work):
-    """How long something takes."""
+    """Return the seconds that a call takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def against(command, threads):
-    """Seconds of the command and of Python, in turns."""
+    """Return the seconds of the command and of Python, alternating."""
     arguments = [command, "run", "resource", "--json", "--threads", str(threads)]
     arguments += [word for key, value in JOB.items() for word in (f"--{key}", str(value))]
     texts = {}
@@ -47,7 +46,7 @@ def against(command, threads):
 
 
 def main():
-    """Print all of it."""
+    """Measure and print."""
     warnings.simplefilter("ignore")
     command = sys.argv[1] if len(sys.argv) > 1 else "target/release/emab"
     print(f"{time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, {platform.machine()}; {JOB}")
@@ -58,7 +57,7 @@ def main():
         print(
             f"threads {threads}: command {statistics.median(c for c, _ in pairs):.2f} s, "
             f"emab.run {statistics.median(p for _, p in pairs):.2f} s; "
-            f"ratio {statistics.median(ratios):.3f} ({ROUNDS} pairs; but for the extremes {first:.3f} to {last:.3f})"
+            f"ratio {statistics.median(ratios):.3f} ({ROUNDS} pairs; without the extremes {first:.3f} to {last:.3f})"
         )
     problem = emab.load("resource")
     learner = emab.FeedBAL(problem.spec)

@@ -1,8 +1,8 @@
-"""What shards cost: seconds and bytes of each, and one job in this process, in processes, and on Ray.
+"""Cost of shards: seconds and bytes of each, and one job in this process, in processes, and on Ray.
 
     python bench/shards.py
 
-Prints two Markdown tables, in a minute or two. Times are medians of ROUNDS, taken in turns.
+Prints two Markdown tables, in a minute or two. Times are medians of ROUNDS alternating measurements.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from emab import _shards
 ROUNDS = 5
 LEARNERS = ["feedbal", "ucb1v"]
 JOB: dict[str, Any] = {"runs": 1000, "episodes": 10_000, "progress": False}
-# Next to nothing to do: what many shards take more than few is what shards cost.
+# Almost no work: the difference between many and few shards is the cost of shards.
 NOTHING: dict[str, Any] = {"runs": 200, "episodes": 10, "progress": False}
 FEW, MANY = 8, 200
 RUNS_A_SHARD = 10
@@ -45,32 +45,32 @@ def main() -> None:
         f"{date.today()}, emab {emab.__version__}, Python {platform.python_version()}, Ray {ray.__version__},", end=" "
     )
     print(f"{cores} processors ({processor()}), load {os.getloadavg()[0]:.1f} before\n")
-    what_a_shard_costs()
-    one_job_everywhere(cores)
+    print_cost_of_a_shard()
+    print_time_of_one_job(cores)
 
 
 def processor() -> str:
-    """What the machine calls its processor."""
+    """Return the name of the processor."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         found = re.search(r"model name\s*: (.*)", file.read())
     return found.group(1) if found else platform.machine()
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
+    """Return the seconds that a call takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def median(work: Callable[[], object]) -> float:
-    """How long it usually takes."""
+    """Return the median seconds of a call."""
     return statistics.median(seconds(work) for _ in range(ROUNDS))
 
 
-def what_a_shard_costs() -> None:
-    """Print what comes with a shard beside its runs: one of a single run of a single episode is nothing else."""
-    print("| problem | checkpoints | fixed, ms | merge, ms | sent, bytes | comes back, bytes |")
+def print_cost_of_a_shard() -> None:
+    """Print the fixed cost of a shard, measured with a single run of one episode."""
+    print("| problem | checkpoints | fixed, ms | merge, ms | sent, bytes | returned, bytes |")
     print("|---|---:|---:|---:|---:|---:|")
     large = json.loads(emab.load("resource").to_json())
     large |= {"horizon": 200, "states": 200}
@@ -109,8 +109,8 @@ def what_a_shard_costs() -> None:
     print()
 
 
-def one_job_everywhere(cores: int) -> None:
-    """Print how long one job takes here, in threads, in processes and on Ray, in few and in many shards."""
+def print_time_of_one_job(cores: int) -> None:
+    """Print the time of one job in threads, in processes and on Ray, in few and in many shards."""
 
     def processes() -> Executor:
         return ProcessPoolExecutor(cores, mp_context=get_context("spawn"))
@@ -131,9 +131,9 @@ def one_job_everywhere(cores: int) -> None:
         ),
     }
     places: dict[str, Callable[..., emab.Result]] = {
-        "threads": lambda **asked: emab.futures.run("resource", LEARNERS, executor=threads, **asked),
-        "processes": lambda **asked: emab.futures.run("resource", LEARNERS, executor=pool, **asked),
-        "Ray": lambda **asked: emab.ray.run("resource", LEARNERS, **asked),
+        "threads": lambda **settings: emab.futures.run("resource", LEARNERS, executor=threads, **settings),
+        "processes": lambda **settings: emab.futures.run("resource", LEARNERS, executor=pool, **settings),
+        "Ray": lambda **settings: emab.ray.run("resource", LEARNERS, **settings),
     }
     whole: list[float] = []
     job: dict[str, list[float]] = {place: [] for place in places}
