@@ -80,7 +80,7 @@ impl Figures {
             .iter()
             .filter_map(|&i| Some(regret_series(TITLES[i], self.results.get(i)?)))
             .collect();
-        let title = format!("FeedBAL by the σ² it is told ({runs} runs, 95 % bands)");
+        let title = format!("FeedBAL for several values of σ² ({runs} runs, 95 % bands)");
         picture(&curves, &title)
     }
 }

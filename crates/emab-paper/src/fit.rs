@@ -1,4 +1,4 @@
-//! A straight line through measurements that have errors.
+//! Weighted linear regression through measurements with errors.
 
 /// `y = intercept + slope * x` by weighted least squares.
 #[derive(Clone, Copy, Debug, PartialEq)]

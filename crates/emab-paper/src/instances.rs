@@ -14,7 +14,7 @@ fn normal(variance: f64) -> Noise {
     Noise::normal(variance).unwrap_or(Noise::None)
 }
 
-/// Section 5's problem with another discount, another law of the resources and another horizon.
+/// Section 5's problem with another discount, another sequence of probabilities and another horizon.
 pub fn resource(
     horizon: usize,
     beta: f64,
@@ -48,14 +48,14 @@ pub fn resource_at_cost(cost: f64) -> Result<Arc<Problem>, LedgerError> {
     Ok(Arc::new(Problem::new("resource at a cost", spec, model)))
 }
 
-/// Three steps and nothing random: a little at once, nothing at step 2, and 1 for those who wait.
+/// Three steps and nothing random: a little at once, nothing at step 2, and 1 at step 3.
 pub fn patience() -> Result<Arc<Problem>, LedgerError> {
     let spec = Spec::new(3, names(1), Names::List(vec!["on".into()]), names(1))?;
     let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.1, 0.0, 1.0][t - 1]);
     Ok(Arc::new(Problem::new("patience", spec, model)))
 }
 
-/// Two steps and no feedback to speak of: stopping is worth 1, going on `1 - gap`.
+/// Two steps and uninformative feedback: stopping is worth 1, continuing `1 - gap`.
 ///
 /// The noise has variance 0.05 on cost and on reward, so that `4 sigma^2 = 0.2` is a sound width.
 pub fn gap(gap: f64) -> Result<Arc<Problem>, LedgerError> {
@@ -68,7 +68,7 @@ pub fn gap(gap: f64) -> Result<Arc<Problem>, LedgerError> {
     Ok(Arc::new(Problem::new("gap", spec, model)))
 }
 
-/// Three steps: stopping at once and going on are worth the same, and one step further there is nothing.
+/// Three steps: stopping at once and continuing are worth the same, and one step further the reward is 0.
 pub fn stop_tie() -> Result<Arc<Problem>, LedgerError> {
     let spec = Spec::new(3, names(1), Names::List(vec!["on".into()]), names(1))?;
     let model = Model::new(
@@ -82,7 +82,7 @@ pub fn stop_tie() -> Result<Arc<Problem>, LedgerError> {
 /// Three steps: two actions look the same one step ahead, and only the first leads to something better after it.
 pub fn action_tie() -> Result<Arc<Problem>, LedgerError> {
     let actions = Names::List(vec!["road".into(), "dead end".into()]);
-    // The state remembers which way was taken.
+    // The state records the action taken.
     let spec = Spec::new(3, names(2), actions, names(1))?
         .transition(|t, x, a, _f| if t == 1 { a as f64 } else { x as f64 });
     let model = Model::new(

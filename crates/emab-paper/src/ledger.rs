@@ -1,4 +1,4 @@
-//! All sections together.
+//! Runs all sections and collects claims and figures.
 
 use emab::theory::Bounds;
 use emab_report::{
@@ -12,17 +12,17 @@ use crate::reference::AT;
 use crate::runner::{LedgerError, Runner, Settings, builtin, learner_of};
 use crate::{section2, section4, section5, section6, theorems, ties};
 
-/// A picture with its name and what it shows.
+/// A figure with its name and caption.
 pub struct Figure {
-    /// The name of its files, without ending.
+    /// Name of its files, without extension.
     pub name: &'static str,
-    /// What it shows.
+    /// Caption.
     pub caption: String,
     /// The picture.
     pub picture: Picture,
 }
 
-/// What the paper says, what was measured, and the pictures.
+/// Claims of the paper with their measurements, and figures.
 pub struct Ledger {
     /// How much was measured.
     pub settings: Settings,
@@ -30,18 +30,18 @@ pub struct Ledger {
     pub claims: Vec<Claim>,
     /// The paper's two figures first.
     pub figures: Vec<Figure>,
-    /// The learners of the figures, by the names they have there.
+    /// Results of the learners of the figures, by their titles.
     pub learners: Vec<(String, LearnerResult)>,
-    /// The episodes to show their regret at.
+    /// Episodes whose regret the report shows.
     pub shown_at: Vec<u64>,
 }
 
-/// Measures everything. `Err(LedgerError::Stopped)` if it was stopped on the way.
+/// Runs all experiments. Fails with [`LedgerError::Stopped`] if it is stopped.
 ///
 /// ```no_run
 /// use std::sync::atomic::AtomicBool;
-/// use emab_paper::{Desk, Settings, reproduce};
-/// let ledger = reproduce(&mut Desk {
+/// use emab_paper::{Runner, Settings, reproduce};
+/// let ledger = reproduce(&mut Runner {
 ///     settings: Settings::QUICK,
 ///     threads: 0,
 ///     stop: &AtomicBool::new(false),
@@ -57,8 +57,8 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
     let mut claims = section2::claims(runner)?;
     claims.extend(section5::definitions(runner, &figures)?);
     claims.push(section4::horizon(runner)?);
-    let chapter = theorems::chapter(runner, &figures)?;
-    claims.extend(chapter.claims);
+    let theorems = theorems::claims(runner, &figures)?;
+    claims.extend(theorems.claims);
     claims.extend(ties::claims(runner)?);
     claims.extend(section4::claims(runner)?);
     claims.extend(section5::claims(runner, &figures)?);
@@ -80,13 +80,13 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
         ),
         figure(
             "figure2",
-            "The figure of the additional results: FeedBAL by the σ² it is told.",
+            "The figure of the additional results: FeedBAL for several values of σ².",
             figures.second(runs)?,
         ),
         figure(
             "places",
-            "Where FeedBAL's regret comes from in Section 5's problem, by step and state (the resources collected): how often it is \
-             there, what it loses there, and whether it ends with the benchmark's choice.",
+            "FeedBAL's regret in Section 5's problem by step and state (the resources collected): visits, regret, and \
+             whether the learned choice is the benchmark's.",
             draw_regret_map(&figures.places, &title)?,
         ),
         figure(
@@ -96,15 +96,15 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
         ),
         figure(
             "feedback-gap",
-            "The counter-example: with the paper's width the regret grows for ever; with a width that covers the feedback it hardly \
-             leaves the axis.",
-            chapter.counterexample,
+            "The counter-example: with the paper's width the regret grows without bound; with a width that covers the feedback it \
+             stays close to zero.",
+            theorems.counterexample,
         ),
         figure(
             "logarithm",
             "Expected regret with delta = 1/n on a two-step problem with a gap of 0.3: a straight line over log n, well below \
              Theorem 2 (as printed, as its proof gives it, and at its tightest).",
-            chapter.logarithm,
+            theorems.logarithm,
         ),
     ];
     let mut shown_at: Vec<u64> = AT.iter().copied().filter(|n| *n < episodes).collect();
@@ -119,15 +119,15 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
     })
 }
 
-/// FeedBAL's curve with Theorem 1 beside it.
+/// FeedBAL's curve with the bounds of Theorem 1.
 fn bound_picture(
     figures: &Figures,
     runs: u64,
     episodes: u64,
 ) -> Result<(Picture, String), LedgerError> {
     let file = builtin("resource")?;
-    let told = learner_of(&file, "feedbal")?.feedbal_parameters()?;
-    let bounds = Bounds::new(figures.problem.clone(), &told, episodes)?;
+    let parameters = learner_of(&file, "feedbal")?.feedbal_parameters()?;
+    let bounds = Bounds::new(figures.problem.clone(), &parameters, episodes)?;
     let mut curves = Vec::new();
     let mut sentence = String::new();
     if let Some(feedbal) = figures.results.first() {

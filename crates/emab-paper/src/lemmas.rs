@@ -1,14 +1,14 @@
-//! Lemmas 1 and 2: does the confidence hold, and is no wrong action chosen too often?
+//! Lemmas 1 and 2: coverage of the confidence numbers, and counts of suboptimal actions.
 
 use emab::theory::{Bounds, TripletBound, lemma2};
 use emab_problem::BUILTIN;
 use emab_report::{Claim, Verdict, number};
 use emab_sim::Verified;
 
-use crate::lucky::LuckyPath;
+use crate::lemma2_worst_case::WorstCasePath;
+use crate::measurement::{exact, guarantee_verdict, violation_text};
 use crate::runner::{LedgerError, Runner, builtin, learner_of};
-use crate::theorems::{claim, promise};
-use crate::wording::{broken, exactly, kept};
+use crate::theorems::{claim, guarantee};
 
 pub(crate) fn lemma1(
     runner: &mut Runner<'_>,
@@ -18,29 +18,29 @@ pub(crate) fn lemma1(
     sound: &Verified,
     how_gap: &str,
 ) -> Result<Vec<Claim>, LedgerError> {
-    let [section5, printed, sound] = [section5, printed, sound].map(|v| promise(v, "Lemma 1"));
+    let [section5, printed, sound] = [section5, printed, sound].map(|v| guarantee(v, "Lemma 1"));
     let says = "with probability 1 - delta no sample mean is ever further from its gain than its confidence number";
     let mut claims = vec![
         claim(
             "Lemma 1",
             &format!("{says}: in Section 5"),
             how5,
-            broken(&section5),
-            kept(&section5),
+            violation_text(&section5),
+            guarantee_verdict(&section5),
         ),
         claim(
             "Lemma 1",
             &format!("{says}: in every problem"),
             how_gap,
-            broken(&printed),
-            kept(&printed),
+            violation_text(&printed),
+            guarantee_verdict(&printed),
         ),
         claim(
             "Lemma 1, repaired",
             "Lemma 1 holds with width=sound, which covers the randomness of the feedback",
             how_gap,
-            broken(&sound),
-            kept(&sound),
+            violation_text(&sound),
+            guarantee_verdict(&sound),
         ),
     ];
     let (runs, episodes) = (1000, 200);
@@ -50,18 +50,18 @@ pub(crate) fn lemma1(
         let file = builtin(problem.name)?;
         let learner = learner_of(&file, "feedbal:width=sound")?;
         let verified = runner.verify("sound widths", file.problem()?, learner, episodes, runs)?;
-        let promise = promise(&verified, "Lemma 1");
-        verdicts.push(kept(&promise));
-        seen.push(format!("{} {}", problem.name, promise.broken));
+        let guarantee = guarantee(&verified, "Lemma 1");
+        verdicts.push(guarantee_verdict(&guarantee));
+        seen.push(format!("{} {}", problem.name, guarantee.broken));
     }
     claims.push(claim(
         "Lemma 1, repaired",
-        "Lemma 1 holds with width=sound on every problem that comes with the program",
+        "Lemma 1 holds with width=sound on every built-in problem",
         &format!(
             "{} problems, {runs} runs of {episodes} episodes each",
             BUILTIN.len()
         ),
-        format!("runs that break it: {}", seen.join(", ")),
+        format!("runs that violate it: {}", seen.join(", ")),
         Verdict::all(verdicts),
     ));
     Ok(claims)
@@ -75,8 +75,8 @@ pub(crate) fn lemma2_claims(
     let can_fail = within_reach(episodes)?;
     let says = "on the event of Lemma 1 no suboptimal action is chosen more often than its count";
     let [printed, derived] =
-        ["Lemma 2, printed", "Lemma 2, derived"].map(|statement| promise(section5, statement));
-    let path = LuckyPath::play()?;
+        ["Lemma 2, printed", "Lemma 2, derived"].map(|statement| guarantee(section5, statement));
+    let path = WorstCasePath::simulate()?;
     // x = 4w / gap^2 and K / delta over what occurs; `tight` is the most that the lemma's own argument allows.
     let (mut cells, mut below, mut above_derived) = (0, 0, 0);
     for i in 0..200 {
@@ -95,20 +95,20 @@ pub(crate) fn lemma2_claims(
             how5,
             format!(
                 "as printed: {}; as derived: {}. {can_fail}",
-                broken(&printed),
-                broken(&derived)
+                violation_text(&printed),
+                violation_text(&derived)
             ),
-            Verdict::all([kept(&printed), kept(&derived)]),
+            Verdict::all([guarantee_verdict(&printed), guarantee_verdict(&derived)]),
         ),
         claim(
             "Lemma 2, as printed",
             &format!("{says}, on every path"),
-            "FeedBAL fed the least fortunate observations that Lemma 1's event allows, 100,000 episodes of a two-step problem",
+            "FeedBAL with the most misleading observations that Lemma 1's event allows, 100,000 episodes of a two-step problem",
             format!(
                 "chosen {} times, the printed count is {:.2} and the derived {:.2}; no observation is further than {:.1} sigma from its mean",
                 path.chosen, path.printed, path.derived, path.furthest
             ),
-            exactly(path.chosen as f64 <= path.printed),
+            exact(path.chosen as f64 <= path.printed),
         ),
         claim(
             "Lemma 2, as derived",
@@ -119,19 +119,19 @@ pub(crate) fn lemma2_claims(
             format!(
                 "more than the derived count in {above_derived} pairs, more than the printed one in {below}"
             ),
-            exactly(above_derived == 0 && path.chosen as f64 <= path.derived),
+            exact(above_derived == 0 && path.chosen as f64 <= path.derived),
         ),
     ])
 }
 
-/// In how many triplets of Section 5 so many episodes could break the lemma at all.
+/// The number of triplets of Section 5 in which this many episodes can violate the lemma.
 fn within_reach(episodes: u64) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
-    let told = learner_of(&file, "feedbal")?.feedbal_parameters()?;
-    let bounds = Bounds::new(file.problem()?, &told, episodes)?;
+    let parameters = learner_of(&file, "feedbal")?.feedbal_parameters()?;
+    let bounds = Bounds::new(file.problem()?, &parameters, episodes)?;
     let reach = |triplet: &&TripletBound| triplet.lemma2.derived < episodes as f64;
     Ok(format!(
-        "Only in {} of {} triplets is the derived count below {}, so that it could be broken at all",
+        "Only in {} of {} triplets is the derived count below {}, so that it can be violated",
         bounds.triplets.iter().filter(reach).count(),
         bounds.triplets.len(),
         number(episodes as f64)

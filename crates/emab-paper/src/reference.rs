@@ -1,6 +1,6 @@
 //! Section 5's expected regret, from 400,000 independent runs of a separate program.
 
-/// The learners of the paper's figures, as they are asked for.
+/// Learners of the paper's figures.
 pub const LEARNERS: [&str; 6] = [
     "feedbal",
     "ucb1",
@@ -10,7 +10,7 @@ pub const LEARNERS: [&str; 6] = [
     "feedbal:sigma2=0.4",
 ];
 
-/// The episodes it is known at.
+/// Episodes with a reference value.
 pub const AT: [u64; 5] = [100, 1000, 5000, 10_000, 20_000];
 
 /// By learner and episode.

@@ -1,4 +1,4 @@
-//! Where experiments are run: with the settings, the threads, the progress and the stop that were asked for.
+//! Runs the experiments with the given settings, threads, progress callback and stop flag.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,18 +15,18 @@ use emab_sim::{
 };
 use thiserror::Error;
 
-use crate::wording::last;
+use crate::measurement::last;
 
-/// Why the ledger could not be written.
+/// Why the experiments failed.
 #[derive(Debug, Error)]
 pub enum LedgerError {
     /// A simulation failed.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// The truth cannot be worked out.
+    /// A problem cannot be solved.
     #[error(transparent)]
     Oracle(#[from] OracleError),
-    /// A learner cannot be had.
+    /// A learner cannot be built.
     #[error(transparent)]
     Learner(#[from] LearnerError),
     /// A built-in problem cannot be read.
@@ -41,7 +41,7 @@ pub enum LedgerError {
     /// A picture cannot be drawn.
     #[error("cannot draw: {0}")]
     Plot(#[from] PlotError),
-    /// Whoever watched asked to stop.
+    /// The stop flag was set.
     #[error("stopped")]
     Stopped,
 }
@@ -52,10 +52,10 @@ impl From<ReadError> for LedgerError {
     }
 }
 
-/// How much to measure.
+/// Size of the experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Runs behind each curve of the figures; the other experiments go with it.
+    /// Runs of each curve of the figures; other experiments scale with it.
     pub runs: u64,
     /// Episodes in each run of the figures.
     pub episodes: u64,
@@ -64,19 +64,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The paper's numbers: runs and episodes of its figures.
+    /// Runs and episodes of the paper's figures.
     pub const PAPER: Settings = Settings {
         runs: 1000,
         episodes: 20_000,
         seed: 1,
     };
-    /// Few runs: seconds.
+    /// Few runs, for a result within seconds.
     pub const QUICK: Settings = Settings {
         runs: 60,
         ..Settings::PAPER
     };
 
-    /// A number of runs that is `full` at the paper's settings and goes with them, but not below `least`.
+    /// A number of runs that is `full` at the paper's settings and scales with them, at least `least`.
     pub fn scaled(&self, full: u64, least: u64) -> u64 {
         (full.saturating_mul(self.runs) / Settings::PAPER.runs).max(least)
     }
@@ -84,17 +84,17 @@ impl Settings {
 
 /// Runs experiments one after another.
 pub struct Runner<'a> {
-    /// How much to measure.
+    /// Size of the experiments.
     pub settings: Settings,
-    /// Threads; 0 stands for one a processor.
+    /// Threads; 0 means one per processor.
     pub threads: usize,
-    /// Set to true from anywhere, ends the work within a moment.
+    /// Stops the work soon after it is set.
     pub stop: &'a AtomicBool,
-    /// Told what is being measured and how far it is.
+    /// Called with the current experiment and its progress.
     pub watch: &'a mut dyn FnMut(&str, Progress),
 }
 
-/// What one experiment gave.
+/// Results of one experiment.
 pub(crate) struct Outcome {
     pub(crate) results: Vec<LearnerResult>,
     /// By learner.
@@ -103,7 +103,7 @@ pub(crate) struct Outcome {
 
 /// One experiment.
 pub(crate) struct Job<'a> {
-    /// What it is, for whoever watches.
+    /// Name for the progress callback.
     pub(crate) what: &'a str,
     pub(crate) problem: Arc<Problem>,
     pub(crate) learners: Vec<LearnerConfig>,
@@ -189,21 +189,21 @@ impl Runner<'_> {
     }
 }
 
-/// A built-in problem, with what its file tells learners.
+/// A built-in problem.
 pub(crate) fn builtin(name: &str) -> Result<ProblemFile, LedgerError> {
     match ProblemFile::builtin(name) {
         Some(file) => Ok(file?),
-        // The names are ours; one that is missing is told like a file that is.
+        // An unknown name gives the error of an empty file.
         None => Ok(ProblemFile::parse(name, "")?),
     }
 }
 
-/// A learner that is told everything by its text.
+/// A learner whose parameters are all in the text.
 pub(crate) fn learner(text: &str) -> Result<LearnerConfig, LedgerError> {
     Ok(LearnerConfig::parse(text, &LearnerDefaults::default())?)
 }
 
-/// A learner that is also told what a file says.
+/// A learner with the defaults of a problem file.
 pub(crate) fn learner_of(file: &ProblemFile, text: &str) -> Result<LearnerConfig, LedgerError> {
     Ok(LearnerConfig::parse(text, file.learning())?)
 }

@@ -6,8 +6,8 @@ use emab::oracle::{Benchmark, Optimal, best_fixed, best_repeated};
 use emab_report::{Claim, Verdict, number};
 
 use crate::instances;
+use crate::measurement::{exact, last, measured_text};
 use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
-use crate::wording::{exactly, last, show};
 
 pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = vec![submodular(runner)?];
@@ -26,23 +26,23 @@ fn submodular(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         let optimal = Optimal::new(benchmark.pairs_mut())?;
         let start = benchmark.pairs().start();
         let (value, best) = (benchmark.value(start)?, optimal.value(start));
-        // Nothing to be covered: whatever is done is optimal.
+        // Nothing can be covered: every choice is optimal.
         let ratio = if best > 0.0 { value / best } else { 1.0 };
         least = least.min(ratio);
         sum += ratio;
         optimal_too += u64::from(ratio > 1.0 - 1e-12);
     }
-    let promised = 1.0 - (-1.0_f64).exp();
+    let guaranteed = 1.0 - (-1.0_f64).exp();
     Ok(Claim {
         ours: false,
         place: "Section 2.3, Appendix A".into(),
         says: "the benchmark earns at least 1 - 1/e of the optimum in adaptive monotone submodular problems".into(),
         how: format!("{instances} generated instances of stochastic coverage, both values exact"),
         measured: format!(
-            "the least ratio is {least:.4} (promised {promised:.4}), the mean {:.4}; optimal in {optimal_too}",
+            "the least ratio is {least:.4} (guaranteed {guaranteed:.4}), the mean {:.4}; optimal in {optimal_too}",
             sum / instances as f64
         ),
-        verdict: exactly(least >= promised),
+        verdict: exact(least >= guaranteed),
     })
 }
 
@@ -72,7 +72,7 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
             says: "the benchmark earns 7, which is optimal".into(),
             how: "solved exactly".into(),
             measured: format!("benchmark {value}, optimum {best}"),
-            verdict: exactly(value == 7.0 && best == 7.0),
+            verdict: exact(value == 7.0 && best == 7.0),
         },
         Claim {
             ours: false,
@@ -85,7 +85,7 @@ fn parity() -> Result<Vec<Claim>, LedgerError> {
                 early.map_or("?".into(), number),
                 late.map_or("?".into(), number)
             ),
-            verdict: exactly(late > early && early.is_some()),
+            verdict: exact(late > early && early.is_some()),
         },
         Claim {
             ours: false,
@@ -130,23 +130,23 @@ fn sequences(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
             number(spec.k()),
             number(episodes as f64)
         ),
-        measured: format!("regret of UCB1 over sequences {}, of FeedBAL {}", show(ucb1), show(feedbal)),
+        measured: format!("regret of UCB1 over sequences {}, of FeedBAL {}", measured_text(ucb1), measured_text(feedbal)),
         verdict: Verdict::less(feedbal, ucb1),
     })
 }
 
-/// The step at which the benchmark stops, on average, and what it then earns.
+/// The expected step at which the benchmark stops.
 pub(crate) fn expected_stop(benchmark: &mut Benchmark) -> Result<f64, LedgerError> {
     let mut here = std::collections::BTreeMap::from([(benchmark.pairs().start(), 1.0)]);
     let mut expected = 0.0;
     while !here.is_empty() {
         let mut next = std::collections::BTreeMap::new();
-        for (pair, chance) in here {
+        for (pair, probability) in here {
             match benchmark.choice(pair)? {
-                Action::Stop => expected += chance * benchmark.pairs().step(pair) as f64,
+                Action::Stop => expected += probability * benchmark.pairs().step(pair) as f64,
                 Action::Continue(a) => {
                     for (to, p) in benchmark.pairs().follow(pair, a) {
-                        *next.entry(to).or_insert(0.0) += chance * p;
+                        *next.entry(to).or_insert(0.0) += probability * p;
                     }
                 }
             }

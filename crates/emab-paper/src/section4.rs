@@ -1,13 +1,13 @@
-//! The rest of Section 4, and the end of Section 2: how regret goes with gaps, with costs and with the horizon.
+//! The rest of Section 4, and the end of Section 2: regret by gap, cost and horizon.
 
 use emab::oracle::Benchmark;
 use emab_report::{Claim, Verdict, number};
 
 use crate::fit::Line;
 use crate::instances;
+use crate::measurement::{exact, measured_text};
 use crate::runner::{LedgerError, Runner, learner};
 use crate::section2::expected_stop;
-use crate::wording::{exactly, show};
 
 pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = hardness(runner)?;
@@ -15,7 +15,7 @@ pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError>
     Ok(claims)
 }
 
-/// `Omega / Delta^2` as the hardness of a problem: here `Omega = Delta`, so that regret should go with `1 / Delta`.
+/// `Omega / Delta^2` as the hardness of a problem: here `Omega = Delta`, so that regret should be proportional to `1 / Delta`.
 fn hardness(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let (episodes, runs) = (200_000, runner.settings.scaled(100, 20));
     let gaps = [0.05, 0.1, 0.2, 0.4];
@@ -37,7 +37,7 @@ fn hardness(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let list = |values: &[(f64, f64)]| {
         let each = gaps.iter().zip(values);
         let each: Vec<String> = each
-            .map(|(gap, v)| format!("{gap}: {}", show(*v)))
+            .map(|(gap, v)| format!("{gap}: {}", measured_text(*v)))
             .collect();
         each.join("; ")
     };
@@ -75,7 +75,7 @@ fn hardness(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
             measured: format!(
                 "regret by gap: {}; power {}",
                 list(&regrets),
-                show((slope, stderr))
+                measured_text((slope, stderr))
             ),
             // Small gaps are not fully learned after so many episodes, which makes the line a little less steep.
             verdict: match (slope + 1.0).abs() {
@@ -115,7 +115,7 @@ fn costs() -> Result<Claim, LedgerError> {
                 "later at some higher cost"
             }
         ),
-        verdict: exactly(falls && steps[0] > steps[steps.len() - 1]),
+        verdict: exact(falls && steps[0] > steps[steps.len() - 1]),
     })
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn horizon(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let all: Vec<String> = steps
         .iter()
         .zip(&regrets)
-        .map(|(steps, regret)| format!("{steps}: {}", show(*regret)))
+        .map(|(steps, regret)| format!("{steps}: {}", measured_text(*regret)))
         .collect();
     let (first, end) = (powers[0], powers[powers.len() - 1]);
     Ok(Claim {
@@ -159,8 +159,8 @@ pub(crate) fn horizon(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
         measured: format!(
             "regret by steps: {}; power {} from 8 to 16, {} from 32 to 64",
             all.join("; "),
-            show(first),
-            show(end)
+            measured_text(first),
+            measured_text(end)
         ),
         // An exponential's power would double each time; a polynomial's does not grow.
         verdict: Verdict::less(end, (1.5 * first.0, 1.5 * first.1)),

@@ -8,19 +8,19 @@ use emab_sim::results::LearnerResult;
 
 use crate::figures::{Figures, TITLES};
 use crate::instances;
+use crate::measurement::{MIN_RUNS, exact, last, measured_text, regret_at};
 use crate::reference::{AT, REGRET};
 use crate::runner::{LedgerError, Runner};
-use crate::wording::{FEW, exactly, last, regret_at, show};
 
 pub(crate) fn claims(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = vec![optimality(runner)?];
-    claims.extend(rivals(runner, figures)?);
+    claims.extend(baselines(runner, figures)?);
     claims.extend(sigma2(runner, &figures.results));
     claims.extend(reference(&figures.results, runner.settings.runs));
     Ok(claims)
 }
 
-/// The benchmark is the optimal policy, for every discount and every falling law of the resources.
+/// The benchmark is the optimal policy, for every discount and every decreasing sequence of probabilities.
 fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     let mut problems = Vec::new();
     for i in 1..=20 {
@@ -60,17 +60,17 @@ fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         } else {
             "it never falls short of the optimum".into()
         },
-        verdict: exactly(worst <= 1e-12),
+        verdict: exact(worst <= 1e-12),
     })
 }
 
-fn rivals(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
+fn baselines(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
     let [feedbal, ucb1, ucb1v, ..] = figures.results.as_slice() else {
         return Ok(Vec::new());
     };
     let (runs, n) = (runner.settings.runs, runner.settings.episodes);
     let last = |result: &LearnerResult| last(result, runs);
-    let show_last = |result: &LearnerResult| show(last(result));
+    let show_last = |result: &LearnerResult| measured_text(last(result));
     let below = |a: &LearnerResult, b: &LearnerResult| Verdict::less(last(a), last(b));
     let share = |of: &LearnerResult| 100.0 * last(feedbal).0 / last(of).0;
     let how = || format!("{runs} runs of {} episodes", number(n as f64));
@@ -86,7 +86,7 @@ fn rivals(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerEr
     let gain = |n: u64| feedbal.curve.iter().find(|point| point.episode == n);
     let quarter = n - n / 4;
     let late = match (gain(quarter), gain(n)) {
-        (Some(before), Some(after)) if n > quarter && runs >= FEW => {
+        (Some(before), Some(after)) if n > quarter && runs >= MIN_RUNS => {
             let span = (n - quarter) as f64;
             let mean = (after.gain - before.gain) / span;
             (mean, after.gain_stderr.hypot(before.gain_stderr) / span)
@@ -127,7 +127,7 @@ fn rivals(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerEr
             ),
             measured: format!(
                 "FeedBAL {} per episode, the best fixed sequence {}, the benchmark {}",
-                show(late),
+                measured_text(late),
                 number(fixed),
                 number(value)
             ),
@@ -144,10 +144,10 @@ fn sigma2(runner: &Runner<'_>, results: &[LearnerResult]) -> Vec<Claim> {
     let below = |a, b| Verdict::less(last(a, runs), last(b, runs));
     let sweep = format!(
         "0.02: {}; 0.05: {}; 0.2: {}; 0.4: {}",
-        show(last(low, runs)),
-        show(last(small, runs)),
-        show(last(feedbal, runs)),
-        show(last(large, runs))
+        measured_text(last(low, runs)),
+        measured_text(last(small, runs)),
+        measured_text(last(feedbal, runs)),
+        measured_text(last(large, runs))
     );
     let claim = |says: &str, verdict| Claim {
         ours: false,
@@ -195,8 +195,8 @@ pub(crate) fn definitions(
         if away > worst.0 {
             let pair = format!(
                 "{title}: {} against {}",
-                show((realised, point.gain_stderr)),
-                show((point.regret, point.stderr))
+                measured_text((realised, point.gain_stderr)),
+                measured_text((point.regret, point.stderr))
             );
             worst = (away, pair);
         }
@@ -214,13 +214,13 @@ pub(crate) fn definitions(
             place: "Section 2.4".into(),
             says: "the regret of Equation 1 has the expectation of Equation 2".into(),
             how: "all learners of the figures: the benchmark's value times n less what was earned (Equation 2), against the sum of V - Q (the expectation of Equation 1); at most 4 standard errors apart".into(),
-            measured: if runs < FEW {
+            measured: if runs < MIN_RUNS {
                 "too few runs for an interval".into()
             } else {
                 format!("at most {:.1} standard errors apart ({})", worst.0, worst.1)
             },
             verdict: match worst.0 {
-                _ if runs < FEW => Verdict::Undecided,
+                _ if runs < MIN_RUNS => Verdict::Undecided,
                 away if away <= 4.0 => Verdict::Holds,
                 _ => Verdict::Fails,
             },
@@ -232,13 +232,13 @@ pub(crate) fn definitions(
             how: format!("FeedBAL's regret per episode after {} and after {} episodes, {runs} runs",
                 number(tenth as f64),
                 number(n as f64)),
-            measured: format!("{}, then {}", show(per(early, tenth)), show(per(late, n))),
+            measured: format!("{}, then {}", measured_text(per(early, tenth)), measured_text(per(late, n))),
             verdict: Verdict::less(per(late, n), per(early, tenth)),
         },
     ])
 }
 
-/// How far the curves are from those of the separate program, if they have an episode in common.
+/// Distance of the curves from those of an independent program, at common episodes.
 fn reference(results: &[LearnerResult], runs: u64) -> Option<Claim> {
     let mut worst: Option<(f64, String)> = None;
     for ((result, reference), title) in results.iter().zip(REGRET).zip(TITLES) {
@@ -262,13 +262,13 @@ fn reference(results: &[LearnerResult], runs: u64) -> Option<Claim> {
     Some(Claim {
         ours: true,
         place: "our own reference".into(),
-        says: "our regret agrees with that found by a separate program (400,000 runs)".into(),
+        says: "the regret agrees with that of a separate program (400,000 runs)".into(),
         how: "every checkpoint in common, all learners of the figures; at most 4 standard errors"
             .into(),
         measured: format!("at most {away:.1} standard errors away ({what})"),
         verdict: match away {
-            _ if runs < FEW => Verdict::Undecided,
-            away => exactly(away <= 4.0),
+            _ if runs < MIN_RUNS => Verdict::Undecided,
+            away => exact(away <= 4.0),
         },
     })
 }

@@ -1,4 +1,4 @@
-//! Section 6: what the paper says of other methods without running them, and the learners of our own that it invites.
+//! Section 6: statements of the paper about other methods, and learners of this project.
 
 use emab::Mdp;
 use emab::learners::{LearnerError, MAX_FIXED_OUTCOMES};
@@ -9,12 +9,12 @@ use emab_sim::Verified;
 use emab_sim::results::LearnerResult;
 
 use crate::instances;
+use crate::measurement::{exact, guarantee_verdict, last, measured_text, violation_text};
 use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
-use crate::theorems::promise;
-use crate::wording::{broken, exactly, kept, last, show};
+use crate::theorems::guarantee;
 
-/// The rivals that plan on an estimated process, or learn its values: those that are optimistic, and those that sample.
-/// Each is played in two forms: seeing what it earned, and seeing all that eMAB reveals.
+/// Baselines that plan on an estimated process or learn its values: optimistic ones, and ones that sample from a
+/// posterior. Each plays in two forms: with its own gain only, and with all rewards that eMAB reveals.
 const OPTIMISTIC: [&str; 4] = ["ucbvi", "ucrl2", "olp", "q-learning"];
 const SAMPLING: [&str; 2] = ["psrl", "opsrl"];
 /// Episodes of each run of the comparison.
@@ -22,51 +22,51 @@ const EPISODES: u64 = 2000;
 
 pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = vec![submodular(runner)?, translation()?];
-    let fields = run_all(runner)?;
-    claims.extend(learning(&fields));
-    claims.push(computation(&fields)?);
+    let problems = run_all(runner)?;
+    claims.extend(learning(&problems));
+    claims.push(computation(&problems)?);
     claims.extend(moderate()?);
-    claims.push(revealed(&fields));
+    claims.push(revealed(&problems));
     claims.extend(ours(runner)?);
     Ok(claims)
 }
 
-/// What everybody did on one problem.
-struct Field {
+/// Results of all learners on one problem.
+struct ProblemResults {
     file: ProblemFile,
     runs: u64,
     feedbal: LearnerResult,
-    /// One a rival: seeing only what it earned, and seeing all that is revealed.
-    rivals: Vec<[LearnerResult; 2]>,
-    /// What the optimum earns more than the benchmark, in all episodes.
+    /// By baseline: with its own gain only, and with all revealed rewards.
+    baselines: Vec<[LearnerResult; 2]>,
+    /// Expected gain of the optimum above the benchmark, over all episodes.
     ahead: f64,
 }
 
-impl Field {
-    /// FeedBAL's regret, against the benchmark: the goal it has.
-    fn own(&self) -> (f64, f64) {
+impl ProblemResults {
+    /// FeedBAL's regret, against the benchmark, which it learns.
+    fn feedbal_regret(&self) -> (f64, f64) {
         last(&self.feedbal, self.runs)
     }
 
-    /// A rival's, against the optimum: the goal it has.
-    fn theirs(&self, result: &LearnerResult) -> (f64, f64) {
+    /// A baseline's regret, against the optimum, which it learns.
+    fn baseline_regret(&self, result: &LearnerResult) -> (f64, f64) {
         let (regret, stderr) = last(result, self.runs);
         (regret + self.ahead, stderr)
     }
 }
 
-fn run_all(runner: &mut Runner<'_>) -> Result<Vec<Field>, LedgerError> {
+fn run_all(runner: &mut Runner<'_>) -> Result<Vec<ProblemResults>, LedgerError> {
     let runs = runner.settings.scaled(40, 10);
-    let mut fields = Vec::new();
+    let mut problems = Vec::new();
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
         let mut learners = vec![learner_of(&file, "feedbal")?];
-        for rival in OPTIMISTIC.into_iter().chain(SAMPLING) {
-            learners.push(learner_of(&file, rival)?);
-            learners.push(learner_of(&file, &format!("{rival}:reveal=true"))?);
+        for baseline in OPTIMISTIC.into_iter().chain(SAMPLING) {
+            learners.push(learner_of(&file, baseline)?);
+            learners.push(learner_of(&file, &format!("{baseline}:reveal=true"))?);
         }
         let outcome = runner.run(Job {
-            what: "rivals of Section 6",
+            what: "baselines of Section 6",
             problem: file.problem()?,
             learners,
             episodes: EPISODES,
@@ -81,27 +81,27 @@ fn run_all(runner: &mut Runner<'_>) -> Result<Vec<Field>, LedgerError> {
         let Some(feedbal) = results.next() else {
             continue;
         };
-        let mut rivals = Vec::new();
+        let mut baselines = Vec::new();
         while let (Some(earned), Some(revealed)) = (results.next(), results.next()) {
-            rivals.push([earned, revealed]);
+            baselines.push([earned, revealed]);
         }
-        fields.push(Field {
+        problems.push(ProblemResults {
             file,
             runs,
             feedbal,
-            rivals,
+            baselines,
             ahead,
         });
     }
-    Ok(fields)
+    Ok(problems)
 }
 
-fn how(fields: &[Field]) -> String {
+fn how(problems: &[ProblemResults]) -> String {
     format!(
-        "{} runs of {} episodes on each of the {} shipped problems",
-        fields.first().map_or(0, |field| field.runs),
+        "{} runs of {} episodes on each of the {} built-in problems",
+        problems.first().map_or(0, |problem| problem.runs),
         number(EPISODES as f64),
-        fields.len()
+        problems.len()
     )
 }
 
@@ -142,11 +142,11 @@ fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
             applies.len(),
             BUILTIN.len(),
             applies.join(", "),
-            show(oasm),
-            show(feedbal)
+            measured_text(oasm),
+            measured_text(feedbal)
         ),
         verdict: Verdict::all([
-            exactly(applies.contains(&"coverage") && applies.len() < BUILTIN.len()),
+            exact(applies.contains(&"coverage") && applies.len() < BUILTIN.len()),
             Verdict::less(oasm, feedbal),
         ]),
     })
@@ -190,23 +190,28 @@ fn translation() -> Result<Claim, LedgerError> {
                 "are the same".into()
             }
         ),
-        verdict: exactly(agree),
+        verdict: exact(agree),
     })
 }
 
-/// Competing with the benchmark is easier than finding the optimum: optimistic rivals, and those that sample.
-fn learning(fields: &[Field]) -> Vec<Claim> {
-    let sampling = |rival: &LearnerResult| SAMPLING.contains(&rival.learner.as_str());
+/// Learning the benchmark against learning the optimum: optimistic baselines, and ones that sample.
+fn learning(problems: &[ProblemResults]) -> Vec<Claim> {
+    let sampling = |baseline: &LearnerResult| SAMPLING.contains(&baseline.learner.as_str());
     let claim = |says: &str, of: &dyn Fn(&LearnerResult) -> bool| {
         let (mut ahead, mut behind, mut open) = (0, 0, 0);
         let mut lost: Vec<String> = Vec::new();
-        for field in fields {
-            for rival in field.rivals.iter().flatten().filter(|rival| of(rival)) {
-                match Verdict::less(field.own(), field.theirs(rival)) {
+        for problem in problems {
+            for baseline in problem
+                .baselines
+                .iter()
+                .flatten()
+                .filter(|baseline| of(baseline))
+            {
+                match Verdict::less(problem.feedbal_regret(), problem.baseline_regret(baseline)) {
                     Verdict::Holds => ahead += 1,
                     Verdict::Fails => {
                         behind += 1;
-                        let on = format!("{} on {}", rival.label, field.file.name());
+                        let on = format!("{} on {}", baseline.label, problem.file.name());
                         lost.push(on);
                     }
                     _ => open += 1,
@@ -224,8 +229,8 @@ fn learning(fields: &[Field]) -> Vec<Claim> {
             place: "Section 6".into(),
             says: says.into(),
             how: format!(
-                "{}: FeedBAL's regret against the benchmark beside each rival's against the optimum",
-                how(fields)
+                "{}: FeedBAL's regret against the benchmark and each baseline's against the optimum",
+                how(problems)
             ),
             measured: format!(
                 "FeedBAL's is smaller in {ahead} of {} comparisons, larger in {behind}{named}; {open} undecided",
@@ -241,28 +246,28 @@ fn learning(fields: &[Field]) -> Vec<Claim> {
     };
     vec![
         claim(
-            "learning the optimal policy is slower than learning the benchmark: rivals that are optimistic",
-            &|rival| !sampling(rival),
+            "learning the optimal policy is slower than learning the benchmark: optimistic baselines",
+            &|baseline| !sampling(baseline),
         ),
         claim(
-            "learning the optimal policy is slower than learning the benchmark: rivals that sample from a posterior",
+            "learning the optimal policy is slower than learning the benchmark: baselines that sample from a posterior",
             &sampling,
         ),
     ]
 }
 
-/// What a plan costs an episode, counted and not timed.
-fn computation(fields: &[Field]) -> Result<Claim, LedgerError> {
+/// Cost of planning per episode, counted and not timed.
+fn computation(problems: &[ProblemResults]) -> Result<Claim, LedgerError> {
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
-    for field in fields {
-        let mut pairs = Pairs::new(field.file.problem()?)?;
+    for problem in problems {
+        let mut pairs = Pairs::new(problem.file.problem()?)?;
         pairs.expand_all(Optimal::LIMIT, "a count")?;
         let plan: usize = pairs
             .iter()
             .map(|pair| pairs.allowed(pair).count() + 1)
             .sum();
-        let played = (EPISODES * field.runs) as f64;
-        let steps = field.feedbal.steps as f64 / played;
+        let played = (EPISODES * problem.runs) as f64;
+        let steps = problem.feedbal.steps as f64 / played;
         // FeedBAL updates the cell of `stop` at every step and that of the action at every step but the last.
         let ratio = plan as f64 / (2.0 * steps - 1.0);
         (least, most) = (least.min(ratio), most.max(ratio));
@@ -270,17 +275,17 @@ fn computation(fields: &[Field]) -> Result<Claim, LedgerError> {
     Ok(Claim {
         ours: false,
         place: "Section 6".into(),
-        says: "rivals that solve the estimated process by value iteration or linear programs cost more computation".into(),
+        says: "baselines that solve the estimated process by value iteration or linear programs cost more computation".into(),
         how: format!(
             "{}: triplets that a plan looks at (UCBVI, PSRL once an episode, OLP too) for each one that FeedBAL updates",
-            how(fields)
+            how(problems)
         ),
         measured: format!(
-            "{} to {} times as many (`emab arena` has nanoseconds, and rivals that plan seldom or never)",
+            "{} to {} times as many (`emab arena` has nanoseconds, and baselines that plan seldom or never)",
             number(least),
             number(most)
         ),
-        verdict: exactly(least > 1.0),
+        verdict: exact(least > 1.0),
     })
 }
 
@@ -317,7 +322,7 @@ fn moderate() -> Result<Vec<Claim>, LedgerError> {
     Ok(vec![
         claim(
             "the benchmark outperforms the best fixed sequence and works well in many settings",
-            "the shipped problems, solved exactly",
+            "the built-in problems, solved exactly",
             format!(
                 "it earns less than the best fixed sequence on {} of {} problems ({unknown} unknown), and at least {least:.4} of the \
                  optimum",
@@ -327,24 +332,24 @@ fn moderate() -> Result<Vec<Claim>, LedgerError> {
             if unknown > 0 {
                 Verdict::Undecided
             } else {
-                exactly(below.is_empty() && least > 0.9)
+                exact(below.is_empty() && least > 0.9)
             },
         ),
         claim(
             "it may not always be optimal",
             "three steps: 0.1 at once, nothing at step 2, 1 at step 3; solved exactly",
             format!("the benchmark earns {poor}, the optimum {best}"),
-            exactly(poor < best),
+            exact(poor < best),
         ),
     ])
 }
 
-/// What eMAB reveals, told to rivals that do not ask for it.
-fn revealed(fields: &[Field]) -> Claim {
+/// Effect of the revealed rewards on baselines.
+fn revealed(problems: &[ProblemResults]) -> Claim {
     let (mut better, mut worse, mut open) = (0, 0, 0);
-    for field in fields {
-        for [earned, revealed] in &field.rivals {
-            match Verdict::less(last(revealed, field.runs), last(earned, field.runs)) {
+    for problem in problems {
+        for [earned, revealed] in &problem.baselines {
+            match Verdict::less(last(revealed, problem.runs), last(earned, problem.runs)) {
                 Verdict::Holds => better += 1,
                 Verdict::Fails => worse += 1,
                 _ => open += 1,
@@ -354,9 +359,12 @@ fn revealed(fields: &[Field]) -> Claim {
     Claim {
         ours: true,
         place: "Section 6".into(),
-        says: "seeing the rewards of all steps that were passed makes the rivals learn faster"
+        says: "seeing the rewards of all steps that were passed makes the baselines learn faster"
             .into(),
-        how: format!("{}: each rival with reveal=true and without", how(fields)),
+        how: format!(
+            "{}: each baseline with reveal=true and without",
+            how(problems)
+        ),
         measured: format!(
             "less regret in {better} of {} comparisons, more in {worse}, undecided in {open}",
             better + worse + open
@@ -370,7 +378,7 @@ fn revealed(fields: &[Field]) -> Claim {
     }
 }
 
-/// The learner of ours: less regret in Section 5, with its confidence kept.
+/// `feedbal-model`: less regret in Section 5, with valid confidence.
 fn ours(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let file = builtin("resource")?;
     let (episodes, runs) = (runner.settings.episodes, runner.settings.scaled(200, 20));
@@ -394,16 +402,19 @@ fn ours(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
         EPISODES,
         watched,
     )?;
-    let coverage = promise(&verified, Verified::COVERAGE);
+    let coverage = guarantee(&verified, Verified::COVERAGE);
     Ok(vec![
         Claim {
             ours: true,
             place: "Section 5".into(),
-            says:
-                "a learner through the estimated law, feedbal-model, has less regret than FeedBAL"
-                    .into(),
+            says: "a learner on the estimated model, feedbal-model, has less regret than FeedBAL"
+                .into(),
             how: format!("{runs} runs of {} episodes", number(episodes as f64)),
-            measured: format!("feedbal-model {}, FeedBAL {}", show(model), show(feedbal)),
+            measured: format!(
+                "feedbal-model {}, FeedBAL {}",
+                measured_text(model),
+                measured_text(feedbal)
+            ),
             verdict: Verdict::less(model, feedbal),
         },
         Claim {
@@ -413,8 +424,8 @@ fn ours(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
                 "with probability 1 - delta all estimates of feedbal-model stay within their widths"
                     .into(),
             how: format!("{watched} runs of {} episodes", number(EPISODES as f64)),
-            measured: broken(&coverage),
-            verdict: kept(&coverage),
+            measured: violation_text(&coverage),
+            verdict: guarantee_verdict(&coverage),
         },
     ])
 }

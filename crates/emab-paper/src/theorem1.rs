@@ -1,4 +1,4 @@
-//! Theorem 1, what it says of Equation 1, and the counter-example to its width.
+//! Theorem 1, its relation to Equation 1, and the counter-example to its width.
 
 use emab::Environment;
 use emab::learners::Policy;
@@ -7,9 +7,9 @@ use emab_report::{Claim, Picture, PlotOptions, Verdict, draw_curves, number, reg
 use emab_sim::Verified;
 use emab_sim::results::Guarantee;
 
+use crate::measurement::{guarantee_verdict, last, measured_text, regret_at, violation_text};
 use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
-use crate::theorems::{claim, promise};
-use crate::wording::{broken, kept, last, regret_at, show};
+use crate::theorems::{claim, guarantee};
 
 pub(crate) fn theorem1(
     vacuous: &str,
@@ -21,11 +21,11 @@ pub(crate) fn theorem1(
 ) -> Vec<Claim> {
     let says = "with probability 1 - delta the regret stays below the bound";
     let both = |verified: &Verified| {
-        ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| promise(verified, statement))
+        ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| guarantee(verified, statement))
     };
     let row = |place: &str, says: String, how: &str, verified: &Verified, note: String| {
         let [as_printed, as_derived] = both(verified);
-        // All three are of FeedBAL, which the theorem is about.
+        // All three runs are of FeedBAL.
         let bound = verified.theorem1.unwrap_or_default();
         claim(
             place,
@@ -34,11 +34,14 @@ pub(crate) fn theorem1(
             format!(
                 "bound {} as printed: {}; {} as derived: {}{note}",
                 number(bound.printed),
-                broken(&as_printed),
+                violation_text(&as_printed),
                 number(bound.derived),
-                broken(&as_derived)
+                violation_text(&as_derived)
             ),
-            Verdict::all([kept(&as_printed), kept(&as_derived)]),
+            Verdict::all([
+                guarantee_verdict(&as_printed),
+                guarantee_verdict(&as_derived),
+            ]),
         )
     };
     vec![
@@ -69,16 +72,16 @@ pub(crate) fn theorem1(
     ]
 }
 
-/// Whether Theorem 1 says anything in Section 5.
+/// Whether Theorem 1 is informative in Section 5.
 pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
-    let told = learner_of(&file, "feedbal")?.feedbal_parameters()?;
-    let bounds = Bounds::new(file.problem()?, &told, runner.settings.episodes)?;
+    let parameters = learner_of(&file, "feedbal")?.feedbal_parameters()?;
+    let bounds = Bounds::new(file.problem()?, &parameters, runner.settings.episodes)?;
     let most = number(bounds.trivial);
     let says = if bounds.theorem1.derived < bounds.trivial {
-        "and the bound as derived says more"
+        "and the bound as derived is smaller"
     } else {
-        "so that the bound says nothing yet"
+        "so the bound is not informative yet"
     };
     let from = match bounds.informative_from_episode {
         Some(n) => format!("only from episode {} on", number(n as f64)),
@@ -90,14 +93,14 @@ pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
     ))
 }
 
-/// Theorem 1 speaks of Equation 1, the difference of two realised paths. The benchmark against itself, on two
-/// independent paths, is the learner that should find it easiest.
+/// Theorem 1 is stated for Equation 1, the difference of two realised paths. The test compares the benchmark with itself
+/// on two independent paths.
 pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     let file = builtin("feedback-gap")?;
     let problem = file.problem()?;
-    let told = learner_of(&file, "feedbal:width=sound")?.feedbal_parameters()?;
+    let parameters = learner_of(&file, "feedbal:width=sound")?.feedbal_parameters()?;
     let (runs, episodes) = (400, 2000);
-    let bounds = Bounds::new(problem.clone(), &told, episodes)?;
+    let bounds = Bounds::new(problem.clone(), &parameters, episodes)?;
     let mut environment = Environment::new(problem.clone())?;
     let mut policy = Policy::benchmark(problem)?;
     let mut earned = |seed: u64, run: u64| -> Result<f64, LedgerError> {
@@ -128,7 +131,7 @@ pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         let difference = earned(seed, run)? - earned(seed ^ (1 << 63), run)?;
         above += u64::from(difference > bounds.theorem1.derived);
     }
-    let promise = Guarantee::new("Theorem 1", "", told.delta.get(), above, runs);
+    let guarantee = Guarantee::new("Theorem 1", "", parameters.delta.get(), above, runs);
     Ok(claim(
         "Theorem 1, Equation 1",
         "the regret as Equation 1 defines it, two realised paths subtracted, stays below the bound",
@@ -138,13 +141,13 @@ pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         ),
         format!(
             "{}; what is bounded is the conditional expectation, the sum of V - Q",
-            broken(&promise)
+            violation_text(&guarantee)
         ),
-        kept(&promise),
+        guarantee_verdict(&guarantee),
     ))
 }
 
-/// Fact 3: what the missing randomness costs, and what the sound width saves.
+/// The counter-example `feedback-gap`: regret with the paper's width and with the sound width.
 pub(crate) fn counterexample(
     runner: &mut Runner<'_>,
 ) -> Result<(Vec<Claim>, Picture), LedgerError> {
@@ -192,7 +195,7 @@ pub(crate) fn counterexample(
             &how,
             format!(
                 "regret {}; {}; {:.0} % of the runs end by stopping at once",
-                show(last(result, runs)),
+                measured_text(last(result, runs)),
                 match grows(result).0 {
                     0.0 => "it no longer grows".into(),
                     slope => format!("it still grows by {} per episode", number(slope)),

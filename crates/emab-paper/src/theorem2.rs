@@ -6,9 +6,9 @@ use emab_report::{Claim, Picture, PlotOptions, Series, SeriesPoint, Verdict, dra
 use crate::figures::Figures;
 use crate::fit::Line;
 use crate::instances;
+use crate::measurement::{exact, measured_text, regret_at};
 use crate::runner::{LedgerError, Runner, builtin, learner, learner_of};
 use crate::theorems::claim;
-use crate::wording::{exactly, regret_at, show};
 
 pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let runs = runner.settings.scaled(200, 50);
@@ -32,7 +32,7 @@ pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
             ));
             seen.push(format!(
                 "{name}, n = {episodes}: {} (bound {} as printed, {} as derived)",
-                show(regret),
+                measured_text(regret),
                 number(bound.printed),
                 number(bound.derived)
             ));
@@ -102,9 +102,9 @@ pub(crate) fn logarithm(
         ),
         format!(
             "slope {} per unit of ln n, {} in the lower half and {} in the upper{section5}",
-            show(all),
-            show(early),
-            show(late)
+            measured_text(all),
+            measured_text(early),
+            measured_text(late)
         ),
         verdict,
     );
@@ -161,8 +161,8 @@ pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerEr
     let regret = runner.final_regret("Corollary 2", file.problem()?, config, episodes, runs)?;
     let bound = bounds.corollary2;
     let resource = builtin("resource")?;
-    let told = learner_of(&resource, "feedbal")?.feedbal_parameters()?;
-    let section5 = Bounds::new(resource.problem()?, &told, episodes)?;
+    let parameters = learner_of(&resource, "feedbal")?.feedbal_parameters()?;
+    let section5 = Bounds::new(resource.problem()?, &parameters, episodes)?;
     Ok(vec![
         claim(
             "Corollary 2",
@@ -177,13 +177,13 @@ pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerEr
                 } else {
                     "does not hold"
                 },
-                show(regret),
+                measured_text(regret),
                 number(bound.printed),
                 number(bound.derived)
             ),
             Verdict::all([
                 Verdict::less(regret, (bound.printed.min(bound.derived), 0.0)),
-                exactly(bounds.assumption2.holds),
+                exact(bounds.assumption2.holds),
             ]),
         ),
         claim(
@@ -195,7 +195,7 @@ pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerEr
                 section5.assumption2.violations.len(),
                 section5.triplets.len()
             ),
-            exactly(section5.assumption2.holds),
+            exact(section5.assumption2.holds),
         ),
     ])
 }

@@ -1,4 +1,4 @@
-//! Section 4's lemmas, theorems and corollaries: the runs they share, and the order they are told in.
+//! Lemmas, theorems and corollaries of Section 4: shared runs and the order of the claims.
 
 use emab_report::{Claim, Picture, Verdict, number};
 use emab_sim::Verified;
@@ -6,21 +6,24 @@ use emab_sim::results::Guarantee;
 
 use crate::figures::Figures;
 use crate::lemmas::{lemma1, lemma2_claims};
+use crate::measurement::{guarantee_verdict, violation_text};
 use crate::runner::{LedgerError, Runner, builtin, learner_of};
 use crate::theorem1::{counterexample, realised, theorem1, vacuous};
 use crate::theorem2::{corollary2, logarithm, theorem2};
-use crate::wording::{broken, kept};
 
-/// What the theorems' chapter found.
-pub(crate) struct Chapter {
+/// Claims and figures on the theorems.
+pub(crate) struct TheoremResults {
     pub(crate) claims: Vec<Claim>,
     pub(crate) counterexample: Picture,
     pub(crate) logarithm: Picture,
 }
 
-pub(crate) fn chapter(runner: &mut Runner<'_>, figures: &Figures) -> Result<Chapter, LedgerError> {
+pub(crate) fn claims(
+    runner: &mut Runner<'_>,
+    figures: &Figures,
+) -> Result<TheoremResults, LedgerError> {
     let mut claims = Vec::new();
-    // A chance of 0.01 takes 368 runs to be decided, however little else is to be measured.
+    // Deciding a probability of 0.01 takes at least 368 runs.
     let runs = runner.settings.scaled(1000, 400);
     let episodes = runner
         .settings
@@ -29,7 +32,7 @@ pub(crate) fn chapter(runner: &mut Runner<'_>, figures: &Figures) -> Result<Chap
     let file = builtin("resource")?;
     let paper = learner_of(&file, "feedbal")?;
     let section5 = runner.verify(
-        "Section 5's promises",
+        "Section 5's guarantees",
         file.problem()?,
         paper,
         episodes,
@@ -67,8 +70,8 @@ pub(crate) fn chapter(runner: &mut Runner<'_>, figures: &Figures) -> Result<Chap
         "Corollary 1",
         "no chosen action falls short of the best by more than twice its confidence number: in Section 5",
         &how5,
-        broken(&promise(&section5, "Corollary 1")),
-        kept(&promise(&section5, "Corollary 1")),
+        violation_text(&guarantee(&section5, "Corollary 1")),
+        guarantee_verdict(&guarantee(&section5, "Corollary 1")),
     ));
     claims.extend(theorem1(
         &vacuous(runner)?,
@@ -85,14 +88,14 @@ pub(crate) fn chapter(runner: &mut Runner<'_>, figures: &Figures) -> Result<Chap
     let (more, logarithm) = logarithm(runner, figures)?;
     claims.push(more);
     claims.extend(corollary2(runner)?);
-    Ok(Chapter {
+    Ok(TheoremResults {
         claims,
         counterexample,
         logarithm,
     })
 }
 
-/// A claim; repairs, and questions that the paper does not ask, are ours.
+/// A claim. Repairs, and questions that the paper does not ask, are marked as additions.
 pub(crate) fn claim(
     place: &str,
     says: &str,
@@ -110,7 +113,7 @@ pub(crate) fn claim(
     }
 }
 
-pub(crate) fn promise(verified: &Verified, statement: &str) -> Guarantee {
+pub(crate) fn guarantee(verified: &Verified, statement: &str) -> Guarantee {
     let all = verified.promises();
     let found = all.into_iter().find(|p| p.statement == statement);
     found.unwrap_or_else(|| Guarantee::new(statement, "", 0.0, 0, 0))

@@ -1,11 +1,13 @@
-//! Assumption 1: what ties do.
+//! Assumption 1: the effect of ties.
 
 use emab::theory::Bounds;
 use emab_report::{Claim, Verdict, number};
 
 use crate::instances;
+use crate::measurement::{
+    exact, guarantee_verdict, last, measured_text, regret_at, violation_text,
+};
 use crate::runner::{Job, LedgerError, Runner, learner};
-use crate::wording::{broken, exactly, kept, last, regret_at, show};
 
 pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = stop_tie(runner)?;
@@ -13,7 +15,7 @@ pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError>
     Ok(claims)
 }
 
-/// `stop` ties with going on, and going on once more would be a loss.
+/// `stop` ties with continuing, and continuing once more is a loss.
 fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let (episodes, runs) = (20_000, runner.settings.scaled(200, 40));
     let problem = instances::stop_tie()?;
@@ -22,7 +24,7 @@ fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
         "feedbal:sigma2=0.05,delta=0.01,stop_bias=0.1",
     ];
     let plain = learner(texts[0])?;
-    let broken = Bounds::new(problem.clone(), &plain.feedbal_parameters()?, episodes)?
+    let ties = Bounds::new(problem.clone(), &plain.feedbal_parameters()?, episodes)?
         .assumption1
         .violations
         .len();
@@ -34,7 +36,7 @@ fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
         runs,
         checkpoints: vec![episodes / 2],
     })?;
-    // The share of the episodes in which it went on at the tie: those that came to step 2.
+    // The share of episodes that continue at the tie: those that reach step 2.
     let went_on = |i: usize| {
         let places = outcome.places.get(i);
         let second = places.and_then(|places| places.iter().find(|place| place.t == 2));
@@ -49,14 +51,14 @@ fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
         ((b.0 - a.0) / span, a.1.hypot(b.1) / span)
     };
     let how = format!(
-        "three steps, stopping ties with going on ({broken} such tie, found exactly): {runs} runs of {} episodes; linear would be 0.01 per episode or more",
+        "three steps, stopping ties with going on ({ties} such tie, found exactly): {runs} runs of {} episodes; linear would be 0.01 per episode or more",
         number(episodes as f64)
     );
     let figures = |i: usize| {
         format!(
             "regret {} at half, {} at the end; goes on in {:.1} % of the episodes",
-            show(half(i)),
-            show(end(i)),
+            measured_text(half(i)),
+            measured_text(end(i)),
             100.0 * went_on(i)
         )
     };
@@ -86,7 +88,7 @@ fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
                 "the problem above with stop_bias=0.1, {runs} runs; less than 5 % and less than a tenth"
             ),
             measured: figures(1),
-            verdict: exactly(broken > 0 && went_on(1) < 0.05 && went_on(1) < 0.1 * went_on(0)),
+            verdict: exact(ties > 0 && went_on(1) < 0.05 && went_on(1) < 0.1 * went_on(0)),
         },
     ])
 }
@@ -98,8 +100,8 @@ fn action_tie(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let config = learner("feedbal:sigma2=0.05,delta=0.01")?;
     let bounds = Bounds::new(problem.clone(), &config.feedbal_parameters()?, episodes)?;
     let verified = runner.verify("a tie of actions", problem, config, episodes, runs)?;
-    let promises = verified.promises();
-    let promise = promises
+    let guarantees = verified.promises();
+    let guarantee = guarantees
         .iter()
         .find(|p| p.statement == "Theorem 1, derived");
     Ok(Claim {
@@ -118,10 +120,10 @@ fn action_tie(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
         ),
         measured: format!(
             "regret {}, bound {}: {}",
-            show(verified.regret),
+            measured_text(verified.regret),
             number(bounds.theorem1.derived),
-            promise.map_or(String::new(), broken)
+            guarantee.map_or(String::new(), violation_text)
         ),
-        verdict: promise.map_or(Verdict::Undecided, kept),
+        verdict: guarantee.map_or(Verdict::Undecided, guarantee_verdict),
     })
 }

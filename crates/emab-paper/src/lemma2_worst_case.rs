@@ -1,4 +1,4 @@
-//! Lemma 2 on its worst path: FeedBAL itself, fed what the event of Lemma 1 just allows.
+//! Worst case of Lemma 2: FeedBAL with the most misleading observations that the event of Lemma 1 allows.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use emab::{Action, Episode, Learner, Names, Spec, Width};
 
 use crate::runner::LedgerError;
 
-/// A path on which every mean stays within its confidence number and the wrong action looks as good as it may.
-pub(crate) struct LuckyPath {
+/// A path on which every mean stays within its confidence number and the wrong action looks as good as possible.
+pub(crate) struct WorstCasePath {
     pub(crate) chosen: u64,
     pub(crate) printed: f64,
     pub(crate) derived: f64,
@@ -17,24 +17,24 @@ pub(crate) struct LuckyPath {
     pub(crate) furthest: f64,
 }
 
-impl LuckyPath {
-    pub(crate) fn play() -> Result<LuckyPath, LedgerError> {
+impl WorstCasePath {
+    pub(crate) fn simulate() -> Result<WorstCasePath, LedgerError> {
         // 4w / gap^2 = 3.4 at K / delta = 400: in the narrow band in which the printed count is below the inequality's.
         let (sigma2, delta, gap) = (0.053125, 0.01, 0.5);
         let names = |n| Names::Count(n, "");
         let spec = Arc::new(Spec::new(2, names(1), names(1), names(1))?);
-        let told = FeedBalParameters::new(sigma2, delta).map_err(|error| {
+        let parameters = FeedBalParameters::new(sigma2, delta).map_err(|error| {
             emab::learners::LearnerError::Parameter {
                 learner: "feedbal",
                 error,
             }
         })?;
-        let w = told.coefficients().action;
-        let width = Width::new(w, spec.k(), told.delta);
-        let mut learner = FeedBal::new(spec.clone(), told);
+        let w = parameters.coefficients().action;
+        let width = Width::new(w, spec.k(), parameters.delta);
+        let mut learner = FeedBal::new(spec.clone(), parameters);
         let mut furthest = 0.0_f64;
         let mut chosen = 0;
-        // What brings the mean of `count` earlier observations to `target`.
+        // The observation that brings the mean of `count` earlier ones to `target`.
         let next =
             |count: u64, mean: f64, target: f64| target * (count + 1) as f64 - mean * count as f64;
         let within = |n: u64| width.at(n) * (1.0 - 1e-9);
@@ -47,7 +47,7 @@ impl LuckyPath {
                 furthest = furthest.max((value - truth).abs() / sigma2.sqrt());
                 value
             };
-            // Stopping is worth `gap`, going on nothing; the first looks as bad as it may and the second as good.
+            // Stopping is worth `gap` and continuing nothing; observations favour continuing as much as possible.
             let mut episode = Episode {
                 states: vec![0],
                 rewards: vec![observed(1, Action::Stop, gap, -1.0)],
@@ -65,7 +65,7 @@ impl LuckyPath {
             learner.learn(&episode);
         }
         let bound = lemma2(gap, w, (spec.k() / delta).ln());
-        Ok(LuckyPath {
+        Ok(WorstCasePath {
             chosen,
             printed: bound.printed,
             derived: bound.derived,
