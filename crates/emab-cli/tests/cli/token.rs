@@ -121,7 +121,7 @@ fn what_cannot_be_done_is_refused_in_words() {
     rejects(
         &["token", "new", "x", "--role", "viewer", "--tokens", file],
         2,
-        &["`x` already", "revoke"],
+        &["`x` exists", "revoke"],
     );
     rejects(
         &["token", "revoke", "y", "--tokens", file],
@@ -136,7 +136,7 @@ fn what_cannot_be_done_is_refused_in_words() {
         &["token", "revoke", "x"],
     ] {
         let args = [args, &["--tokens", file]].concat();
-        rejects(&args, 2, &["tokens.json is broken", "line 1"]);
+        rejects(&args, 2, &["tokens.json is invalid", "line 1"]);
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "[{\"id\": 7}]");
 

@@ -178,7 +178,6 @@ pub fn pointer_at(text: &str, byte: usize) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
     use crate::domain::rejection::RejectionKind;

@@ -1,158 +1,187 @@
-//! An OpenAPI document as one page for people: no script, nothing from elsewhere, light or dark as the reader likes it.
+//! The documentation page: renders an OpenAPI document as HTML without scripts or external resources, light or dark.
 //!
-//! Any document will do. What it says is escaped, what it lacks is left out, what it refers to in circles is linked.
+//! All text is escaped, missing parts are left out, and circular references are linked.
 
-mod call;
 mod example;
-mod html;
-mod json;
 mod markdown;
-mod reference;
+mod operation;
 mod schema;
 
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use call::Call;
-use html::{escape, slug};
-use reference::Document;
+use operation::Operation;
 
 const STYLE: &str = include_str!("docs_page/style.css");
 
-/// What the page needs, as a `Content-Security-Policy`: its own style, and nothing else whatsoever.
+/// The `Content-Security-Policy` of the page: its own style only.
 pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The longest chain of references that is followed.
+const MAX_REFERENCES: usize = 16;
+
+/// The document.
+#[derive(Clone, Copy)]
+struct Document<'a>(&'a Value);
+
+impl<'a> Document<'a> {
+    /// The target of a reference, or the value itself.
+    fn follow(self, mut value: &'a Value) -> &'a Value {
+        for _ in 0..MAX_REFERENCES {
+            let target = value["$ref"].as_str();
+            let target = target.and_then(|link| self.0.pointer(link.strip_prefix('#')?));
+            let Some(next) = target else { break };
+            value = next;
+        }
+        value
+    }
+
+    /// The named schemas.
+    fn schemas(self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        let schemas = self.0["components"]["schemas"].as_object();
+        schemas.into_iter().flatten()
+    }
+
+    /// The name of the schema that a reference leads to, if the page has it.
+    fn schema_name(self, schema: &Value) -> Option<String> {
+        let name = schema["$ref"].as_str()?;
+        let name = name.strip_prefix("#/components/schemas/")?;
+        let name = name.replace("~1", "/").replace("~0", "~");
+        self.0["components"]["schemas"].get(&name).map(|_| name)
+    }
+}
 
 /// The page of an OpenAPI 3.1 document.
 pub fn page(openapi: &Value) -> String {
     let document = Document(openapi);
-    let groups = call::groups(document);
-    let title = openapi["info"]["title"].as_str().unwrap_or("Calls");
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape(title)
-    );
-    out += &contents(document, &groups);
-    out += "<main>\n";
-    out += &head(openapi, title);
-    for (tag, calls) in &groups {
-        out += &group(document, tag, calls);
-    }
-    out += &schemas(document);
-    out += "</main>\n</body>\n</html>\n";
-    out
+    let groups = operation::groups(document);
+    let title = text(&openapi["info"]["title"], "Calls");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (contents(document, title, &groups))
+                main {
+                    (header(openapi, title))
+                    @for (tag, operations) in &groups { (group(document, tag, operations)) }
+                    (schemas(document))
+                }
+            }
+        }
+    };
+    page.into_string()
 }
 
-fn contents(document: Document<'_>, groups: &[(String, Vec<Call<'_>>)]) -> String {
-    let mut out = String::from("<nav aria-label=\"Contents\">\n<a class=\"home\" href=\"#top\">");
-    out += &escape(document.0["info"]["title"].as_str().unwrap_or("Calls"));
-    out += "</a>\n";
-    for (tag, calls) in groups {
-        out += &format!(
-            "<h2><a href=\"#tag-{}\">{}</a></h2>\n<ul>\n",
-            slug(tag),
-            escape(tag)
-        );
-        for call in calls {
-            out += &format!(
-                "<li><a href=\"#{}\">{}<span>{}</span></a></li>\n",
-                call.anchor(),
-                call.badge(),
-                escape(call.title())
-            );
-        }
-        out += "</ul>\n";
-    }
-    let names: Vec<&String> = document.schemas().map(|(name, _)| name).collect();
-    if !names.is_empty() {
-        out += "<h2><a href=\"#schemas\">Schemas</a></h2>\n<ul class=\"names\">\n";
-        for name in names {
-            out += &format!(
-                "<li><a href=\"#schema-{}\">{}</a></li>\n",
-                slug(name),
-                escape(name)
-            );
-        }
-        out += "</ul>\n";
-    }
-    out + "</nav>\n"
+fn text<'a>(value: &'a Value, default: &'a str) -> &'a str {
+    value.as_str().unwrap_or(default)
 }
 
-fn head(openapi: &Value, title: &str) -> String {
-    let info = &openapi["info"];
-    let mut out = format!("<header id=\"top\">\n<h1>{}</h1>\n", escape(title));
-    let mut facts = Vec::new();
-    if let Some(version) = info["version"].as_str() {
-        facts.push(format!("version {}", escape(version)));
-    }
-    if let Some(licence) = info["license"]["name"].as_str() {
-        facts.push(escape(licence));
-    }
-    for server in openapi["servers"].as_array().into_iter().flatten() {
-        if let Some(url) = server["url"].as_str() {
-            facts.push(format!("<code>{}</code>", escape(url)));
+fn description(value: &Value) -> Markup {
+    markdown::render(text(&value["description"], ""))
+}
+
+/// A text as an anchor.
+fn slug(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    text.chars()
+        .map(|c| if plain(c) { c } else { '-' })
+        .collect()
+}
+
+fn contents(
+    document: Document<'_>,
+    title: &str,
+    groups: &[(String, Vec<Operation<'_>>)],
+) -> Markup {
+    html! {
+        nav aria-label="Contents" {
+            a.home href="#top" { (title) }
+            @for (tag, operations) in groups {
+                h2 { a href={ "#tag-" (slug(tag)) } { (tag) } }
+                ul {
+                    @for operation in operations {
+                        li {
+                            a href={ "#" (operation.anchor()) } {
+                                (operation.badge()) span { (operation.title()) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if document.schemas().next().is_some() {
+                h2 { a href="#schemas" { "Schemas" } }
+                ul.names {
+                    @for (name, _) in document.schemas() {
+                        li { a href={ "#schema-" (slug(name)) } { (name) } }
+                    }
+                }
+            }
         }
     }
-    if !facts.is_empty() {
-        out += &format!("<p class=\"facts\">{}</p>\n", facts.join(" · "));
-    }
-    out += &markdown::render(info["description"].as_str().unwrap_or_default());
+}
+
+fn header(openapi: &Value, title: &str) -> Markup {
     let schemes = openapi["components"]["securitySchemes"].as_object();
-    for (name, scheme) in schemes.into_iter().flatten() {
-        let mut words = vec![format!("<b>{}</b>", escape(name))];
-        for key in ["type", "scheme", "bearerFormat", "in", "name"] {
-            words.extend(
-                scheme[key]
-                    .as_str()
-                    .map(|word| format!("<code>{}</code>", escape(word))),
-            );
+    html! {
+        header id="top" {
+            h1 { (title) }
+            @if let Some(version) = openapi["info"]["version"].as_str() {
+                p.facts { "version " (version) }
+            }
+            (description(&openapi["info"]))
+            @for (name, scheme) in schemes.into_iter().flatten() {
+                div.scheme {
+                    p {
+                        b { (name) }
+                        @for key in ["type", "scheme"] { " " code { (text(&scheme[key], "")) } }
+                    }
+                    (description(scheme))
+                }
+            }
         }
-        out += &format!("<div class=\"scheme\"><p>{}</p>", words.join(" "));
-        out += &markdown::render(scheme["description"].as_str().unwrap_or_default());
-        out += "</div>\n";
     }
-    out + "</header>\n"
 }
 
-fn group(document: Document<'_>, tag: &str, calls: &[Call<'_>]) -> String {
-    let mut out = format!(
-        "<section class=\"group\">\n<h2 id=\"tag-{}\">{}</h2>\n",
-        slug(tag),
-        escape(tag)
-    );
-    let about = document.0["tags"].as_array().into_iter().flatten();
-    for about in about.filter(|about| about["name"] == *tag) {
-        out += &markdown::render(about["description"].as_str().unwrap_or_default());
+fn group(document: Document<'_>, tag: &str, operations: &[Operation<'_>]) -> Markup {
+    let tags = document.0["tags"].as_array().into_iter().flatten();
+    html! {
+        section.group {
+            h2 id={ "tag-" (slug(tag)) } { (tag) }
+            @for about in tags.filter(|about| about["name"] == *tag) { (description(about)) }
+            @for operation in operations { (operation.render(document)) }
+        }
     }
-    for call in calls {
-        out += &call.render(document);
-    }
-    out + "</section>\n"
 }
 
-fn schemas(document: Document<'_>) -> String {
-    let mut out = String::new();
-    for (name, schema) in document.schemas() {
-        out += &format!(
-            "<article id=\"schema-{slug}\">\n<div class=\"text\">\n<h3><a href=\"#schema-{slug}\">{}</a></h3>\n{}</div>\n",
-            escape(name),
-            schema::block(document, schema),
-            slug = slug(name),
-        );
-        if let Some(example) = example::of(document, schema).filter(|value| value.is_object()) {
-            out += &format!(
-                "<div class=\"code\">\n<h4>Example</h4>\n<pre>{}</pre>\n</div>\n",
-                json::render(&example)
-            );
+fn schemas(document: Document<'_>) -> Markup {
+    if document.schemas().next().is_none() {
+        return html! {};
+    }
+    html! {
+        section.group {
+            h2 id="schemas" { "Schemas" }
+            @for (name, schema) in document.schemas() {
+                article id={ "schema-" (slug(name)) } {
+                    div.text {
+                        h3 { a href={ "#schema-" (slug(name)) } { (name) } }
+                        (schema::block(document, schema))
+                    }
+                    @if let Some(example) = example::of(document, schema).filter(Value::is_object) {
+                        div.code { h4 { "Example" } pre { (example::pretty(&example)) } }
+                    }
+                }
+            }
         }
-        out += "</article>\n";
     }
-    if out.is_empty() {
-        return out;
-    }
-    format!("<section class=\"group\">\n<h2 id=\"schemas\">Schemas</h2>\n{out}</section>\n")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Whether a row is to the byte what the service writes: for whoever inspects a store.
+//! Reads episode rows; for an inspection, checks that every byte is as the service writes it.
 
 use crate::domain::episode::EpisodeRecord;
 
-/// An episode with what stands beside it in its row.
+/// The row of an episode.
 pub(super) struct Row<'a> {
     pub id: &'a str,
     pub body: &'a str,
@@ -11,12 +11,12 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The episode, or what is wrong; without its text, which is somebody's and ends up in logs.
+    /// Parses the episode. The error does not contain its text, which must not appear in logs.
     pub(super) fn read(&self) -> Result<EpisodeRecord, String> {
         serde_json::from_str(self.body).map_err(|error| format!("episode `{}`: {error}", self.id))
     }
 
-    /// The same, where every byte counts.
+    /// Parses the episode and compares every byte with what the service writes.
     pub(super) fn read_exactly(&self) -> Result<EpisodeRecord, String> {
         let episode = self.read()?;
         let wrong = |what: String| format!("episode `{}`: {what}", self.id);

@@ -1,19 +1,15 @@
 //! PostgreSQL: several copies of the service on one database.
 //!
-//! A study is written by whoever holds the lock of its row (`SELECT … FOR UPDATE`, READ COMMITTED), so its sequence
-//! numbers have no gaps and follow commit order. Unique keys are the second line: where a database gives locks away
-//! under pressure, as some distributed ones may, the slower of two writers is refused. There are no advisory locks and
-//! no LISTEN.
+//! A writer locks the row of a study (`SELECT … FOR UPDATE`, READ COMMITTED), so that sequence numbers have no gaps and follow
+//! commit order. Unique keys are a second safeguard: if a distributed database loses the lock, the slower writer fails. There
+//! are no advisory locks and no LISTEN.
 //!
-//! A commit is on the server's disk when it returns: each transaction asks for `synchronous_commit`. All settings are
-//! those of the transaction, none are the session's, so nothing is lost behind a pooler that hands sessions around
-//! (pgbouncer in transaction mode). Statements are prepared once a connection, which such a pooler must know about:
-//! pgbouncer does from 1.21 on, with `max_prepared_statements` above 0. An older one mixes up the statements of its
-//! clients; pool by session there, or not at all.
+//! A commit is on the disk of the server when it returns: each transaction sets `synchronous_commit`. All settings are those of
+//! the transaction, so that a pooler in transaction mode can be used. Statements are prepared once per connection, which
+//! pgbouncer supports from 1.21 on, with `max_prepared_statements` above 0. With an older one, pool by session.
 //!
-//! The client is the asynchronous one, on a small runtime of each connection's own: so an answer that never comes can
-//! be given up, and statements of one group go out together and cost one round trip. A connection must not be used
-//! from asynchronous code: it blocks.
+//! Each connection runs the asynchronous client on its own small runtime, so that a missing response times out, and the
+//! statements of one batch take one round trip. A connection blocks: it must not be used from asynchronous code.
 
 mod address;
 mod connection;
@@ -32,22 +28,20 @@ use self::address::Target;
 use self::connection::PgConnection;
 use super::{Store, StoreError};
 
-/// How long is waited, and for what.
+/// The timeouts.
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
-    /// For a connection, from the look-up of the name to the prepared statements. The server's host is up or it is not.
+    /// For a connection, from the name lookup to the prepared statements.
     connect: Duration,
-    /// For an answer, counted here. Longer than `statement`, since the server's own word is the better one: this is for
-    /// a server that has stopped answering, or a network that swallows.
+    /// For a response, measured here. Longer than `statement`, whose error is more precise: for a server or network that has
+    /// stopped responding.
     response: Duration,
-    /// For a statement, counted by the server. A group takes milliseconds, the largest pages and imports a second or
-    /// two; beyond this something is wrong, and the lock is needed by others.
+    /// For a statement, measured by the server. A batch takes milliseconds, the largest pages and imports a second or two.
     statement: Duration,
-    /// For another copy's lock. Short: whoever waits gets the thread back and may serve other studies meanwhile.
+    /// For the lock of another copy. Short, so that the writer can serve other studies meanwhile.
     lock: Duration,
-    /// How long a transaction may lie still, counted by the server. It bounds how long a copy that hangs, or whose host
-    /// has vanished, holds a study from all others. Between two statements of a group the service only computes, and
-    /// learning a long study anew takes seconds, not half a minute.
+    /// For an idle transaction, measured by the server. It bounds how long a lost copy blocks a study. Rebuilding the learners of
+    /// a long study takes seconds.
     idle: Duration,
 }
 
@@ -64,11 +58,11 @@ const TIMEOUTS: Timeouts = Timeouts {
 enum Role {
     Write,
     Read,
-    /// Read, and look at every byte.
+    /// Read, and check every byte.
     Inspect,
 }
 
-/// A PostgreSQL database that is a store.
+/// A PostgreSQL database.
 #[derive(Clone, Debug)]
 pub struct Postgres {
     target: Arc<Target>,
@@ -76,12 +70,11 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Connects, and makes the tables if there are none; any number of copies may do so at once.
+    /// Connects, and creates the tables if there are none; several copies may do so at the same time.
     ///
-    /// The address is a URL as the PostgreSQL library reads it. Without a password in it, that of `PGPASSWORD` is taken.
-    /// `sslmode` is `disable` or `require`, by default `disable` for a server on this machine and `require` for any
-    /// other; `require` checks the certificate and the name in it, by the authorities that the system trusts or by those
-    /// in `sslrootcert=FILE`.
+    /// The address is a PostgreSQL URL. Without a password in it, `PGPASSWORD` is used. `sslmode` is `disable` (default for a
+    /// server on this machine) or `require` (default otherwise), which verifies the certificate and its name with the authorities
+    /// of the system or of `sslrootcert=FILE`.
     ///
     /// ```no_run
     /// use emab_server::store::postgres::Postgres;
@@ -95,16 +88,16 @@ impl Postgres {
 
     fn open_with(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
         let store = Postgres::at(url, timeouts)?;
-        store.link(Role::Write)?.make_tables()?;
+        store.connection(Role::Write)?.make_tables()?;
         Ok(store)
     }
 
-    /// Connects to a database that is a store already, to look into it; nothing in it is made or changed.
+    /// Connects to an existing store for reading. Nothing is created or changed.
     pub fn inspect(url: &str) -> Result<Box<dyn Store>, StoreError> {
-        let mut link = Postgres::at(url, TIMEOUTS)?.link(Role::Inspect)?;
-        // Whether it can be reached is to be known at once.
-        link.heads("", 0)?;
-        Ok(Box::new(link))
+        let mut connection = Postgres::at(url, TIMEOUTS)?.connection(Role::Inspect)?;
+        // Fails at once if it cannot be reached.
+        connection.heads("", 0)?;
+        Ok(Box::new(connection))
     }
 
     fn at(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
@@ -116,22 +109,22 @@ impl Postgres {
         })
     }
 
-    /// A connection that writes. It connects when it is first used, and again after it was lost.
+    /// A connection for writing. It connects when first used, and reconnects after a loss.
     pub fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(self.link(Role::Write)?))
+        Ok(Box::new(self.connection(Role::Write)?))
     }
 
-    /// A connection that reads what is committed; it neither waits for writers nor do they wait for it.
+    /// A connection for reading committed data. Readers and writers do not block each other.
     pub fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(self.link(Role::Read)?))
+        Ok(Box::new(self.connection(Role::Read)?))
     }
 
-    /// Where the database is, without user and password.
+    /// The location of the database, without user and password.
     pub fn location(&self) -> &str {
         &self.target.location
     }
 
-    fn link(&self, role: Role) -> Result<PgConnection, StoreError> {
+    fn connection(&self, role: Role) -> Result<PgConnection, StoreError> {
         PgConnection::new(self.target.clone(), self.timeouts, role)
     }
 }

@@ -1,10 +1,10 @@
--- The tables of a PostgreSQL store, version 1. Read them with any tool; write them with none but the service.
+-- The tables of a PostgreSQL store, version 1. Any tool may read them; only the service writes them.
 -- A later version adds a file with its changes, and raises meta.version in the same transaction.
 --
--- Nothing here that a compatible distributed database lacks: no extension, no trigger, no rule, no storage option. There
--- are no foreign keys either: a row is only ever written together with its study, which is locked meanwhile.
+-- Only features of compatible distributed databases: no extension, trigger, rule or storage option. There are no foreign
+-- keys: a row is written together with its study, which is locked.
 --
--- Names are COLLATE "C": their order is that of their bytes, whatever the language of the database.
+-- Names are COLLATE "C": ordered by bytes, independent of the collation of the database.
 
 CREATE TABLE IF NOT EXISTS meta (
     application TEXT   NOT NULL PRIMARY KEY,
@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS events (
     CONSTRAINT events_key PRIMARY KEY (study, seq)
 );
 
--- The body is the episode as JSON, but not of that type: JSONB has no U+0000, and writes numbers anew. Step and open are
--- in it, too, and stand here to be looked up.
+-- Episodes. The body is the episode as JSON text: JSONB has no U+0000 and rewrites numbers. Step and open repeat a part of it
+-- for queries.
 CREATE TABLE IF NOT EXISTS cases (
     study BIGINT  NOT NULL,
     id    TEXT    COLLATE "C" NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS cases (
     PRIMARY KEY (study, id)
 );
 
--- Few are open of the many that ever were.
+-- Only a few episodes are open.
 CREATE INDEX IF NOT EXISTS cases_open ON cases (study, id) WHERE open;
 
 CREATE TABLE IF NOT EXISTS answers (
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS lessons (
     PRIMARY KEY (study, place)
 );
 
--- The sum is the bits of a double, read as an integer: nothing between here and there has an opinion on NaN and -0.
+-- Gain sums. The sum is the bits of a double as an integer, so that NaN and -0 are kept.
 CREATE TABLE IF NOT EXISTS cells (
     study BIGINT NOT NULL,
     t     BIGINT NOT NULL,

@@ -1,7 +1,7 @@
-//! SQLite: one file, inside of the process, nothing to start.
+//! SQLite: one file, embedded in the process.
 //!
-//! One [`Sqlite`] owns the file, by a lock on a file beside it, and gives out connections: one writes, in groups, and
-//! some read. A commit is on disk when it returns (write-ahead log, `synchronous=FULL`).
+//! One process owns the file, through a lock file beside it. A commit is on disk when it returns (write-ahead log,
+//! `synchronous=FULL`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-/// Before it, a write-ahead log could corrupt the file.
-const LEAST_LIBRARY: i32 = 3_051_003;
+/// The oldest safe SQLite: before it, the write-ahead log could corrupt the file.
+const MIN_LIBRARY: i32 = 3_051_003;
 
-/// The version of `sqlite.sql`.
+/// The version of the tables in `sqlite.sql`.
 const VERSION: i64 = 1;
 
 /// "emab" in ASCII, in the file's header.
 const APPLICATION: i64 = 0x656d_6162;
 
-/// How long a writer waits for another of this process before it is told to try again.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a writer waits for another writer of this process.
+const BUSY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A SQLite file that this process owns. The lock is held until this and all connections are dropped.
 #[derive(Clone, Debug)]
@@ -45,16 +45,16 @@ pub struct Sqlite {
 enum Role {
     /// Read and write.
     Write,
-    /// Read, and tidy up when it is the last one to close.
+    /// Read, and clean up when the last connection closes.
     Read,
     /// Read a file that another process may own.
     Inspect,
-    /// Read a file that nobody can change.
+    /// Read a file on a read-only disk.
     InspectFixed,
 }
 
 impl Sqlite {
-    /// Opens the file, creating it and its folders if need be, and takes it for this process.
+    /// Opens the file, creates it and its folders if necessary, and locks it for this process.
     ///
     /// ```
     /// use emab_server::store::sqlite::Sqlite;
@@ -73,53 +73,52 @@ impl Sqlite {
         Ok(Sqlite { file })
     }
 
-    /// Opens a file to read it, whether or not a process owns it. The file is neither created nor changed.
+    /// Opens a file for reading, whether or not a process owns it. The file is neither created nor changed.
     ///
-    /// Where no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`; on a disk that
-    /// cannot be written it does without, unless there is a log to be read.
+    /// If no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`. On a read-only disk it does
+    /// not, and cannot read a file with a pending log.
     pub fn inspect(path: &Path) -> Result<Box<dyn Store>, StoreError> {
         check_library()?;
-        let file = Arc::new(DatabaseFile::visit(path)?);
+        let file = Arc::new(DatabaseFile::inspect(path)?);
         let look = |role| {
             let connection = connect(&file, role)?;
             match check(&connection) {
-                Ok(Found::Known) => Ok(SqliteConnection::new(file.clone(), connection, role)),
-                Ok(Found::Nothing) => Err(StoreError::Damaged("it is empty".into())),
+                Ok(Content::Store) => Ok(SqliteConnection::new(file.clone(), connection, role)),
+                Ok(Content::Empty) => Err(StoreError::Damaged("it is empty".into())),
                 Err(error) => Err(error),
             }
             .map_err(|error| named(&file, error))
         };
         match look(Role::Inspect) {
-            // Nobody can write there, and so nobody changes it while it is read.
+            // The disk is read-only, so the file cannot change.
             Err(StoreError::Unavailable(_)) if file.is_unwritable() && file.log_length() == 0 => {
                 Ok(Box::new(look(Role::InspectFixed)?))
             }
             Err(StoreError::Unavailable(text)) if file.is_unwritable() => {
                 Err(StoreError::Unavailable(format!(
-                    "{text}; its log cannot be read where nothing can be written: copy both files to another folder"
+                    "{text}; its log cannot be read on a read-only disk: copy both files to another folder"
                 )))
             }
             result => Ok(Box::new(result?)),
         }
     }
 
-    /// A connection that writes. There is one transaction at a time: a second writer waits a little, then has to try
-    /// again.
+    /// A connection for writing. There is one transaction at a time; a second writer waits briefly, then has to retry.
     pub fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
-        self.link(Role::Write)
+        self.connection(Role::Write)
     }
 
-    /// A connection that reads what is committed; it neither waits for writers nor do they wait for it.
+    /// A connection for reading committed data. Readers and writers do not block each other.
     pub fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
-        self.link(Role::Read)
+        self.connection(Role::Read)
     }
 
-    /// Where the file is: absolute, without links.
+    /// The absolute path, without links.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    fn link(&self, role: Role) -> Result<Box<dyn Store>, StoreError> {
+    fn connection(&self, role: Role) -> Result<Box<dyn Store>, StoreError> {
         let connection = connect(&self.file, role)?;
         Ok(Box::new(SqliteConnection::new(
             self.file.clone(),
@@ -130,16 +129,16 @@ impl Sqlite {
 }
 
 fn check_library() -> Result<(), StoreError> {
-    if rusqlite::version_number() >= LEAST_LIBRARY {
+    if rusqlite::version_number() >= MIN_LIBRARY {
         return Ok(());
     }
     Err(StoreError::Unavailable(format!(
-        "SQLite {} is linked, and before 3.51.3 it can corrupt its files",
+        "SQLite {} is linked; versions before 3.51.3 can corrupt their files",
         rusqlite::version()
     )))
 }
 
-/// The same failure with the file's name.
+/// Adds the name of the file to an error.
 fn named(file: &DatabaseFile, error: StoreError) -> StoreError {
     let with = |text| format!("`{}`: {text}", file.path().display());
     match error {
@@ -159,48 +158,48 @@ fn connect(file: &DatabaseFile, role: Role) -> Result<Connection, StoreError> {
             Role::InspectFixed => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
         };
     let name = match role {
-        Role::InspectFixed => file.fixed_uri().into(),
+        Role::InspectFixed => file.immutable_uri().into(),
         _ => file.path().to_path_buf(),
     };
     Connection::open_with_flags(name, flags)
         .and_then(|connection| {
-            settle(&connection, role)?;
+            configure(&connection, role)?;
             Ok(connection)
         })
         .map_err(|error| named(file, fault(error)))
 }
 
-/// The settings of a connection. The numbers are measured, by `examples/store_rate.rs`.
-fn settle(connection: &Connection, role: Role) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
+/// Configures a connection. The values were measured with `examples/store_rate.rs`.
+fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Otherwise a statement on a table with a partial index is prepared anew whenever its values change: a decision
-    // took 20 microseconds to find, and takes 5.
+    // Otherwise a statement on a table with a partial index is prepared again whenever its values change: reading a decision
+    // took 20 instead of 5 microseconds.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // A no-op but on macOS, where without it a sync does not reach the disk.
+    // Needed on macOS, where a plain fsync does not reach the disk.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // In KiB. A commit walks the whole cache, so that 64 MiB are slower than 16; and readers lose theirs with every
-    // commit. The file is not mapped into memory: it is no faster, and a failing disk would end the process.
+    // In KiB. A commit walks the whole cache, so that 64 MiB are slower than 16. The file is not memory-mapped: that is not
+    // faster, and a failing disk would end the process.
     connection.pragma_update(None, "cache_size", -16 * 1024)?;
-    // In pages. With 4000 (16 MiB) a fifth less is written than with 1000, and the slowest commits are as slow.
+    // In pages. 4000 (16 MiB) writes a fifth less than 1000, and the slowest commits take as long.
     connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
-    // In bytes: a log that became longer is cut when it starts again.
+    // In bytes: a longer log is truncated when it restarts.
     connection.pragma_update(None, "journal_size_limit", 32 << 20)?;
     connection.pragma_update(None, "query_only", role != Role::Write)
 }
 
-/// What a file holds.
-enum Found {
-    Nothing,
-    Known,
+/// The content of a file.
+enum Content {
+    Empty,
+    Store,
 }
 
-/// Whether the file is ours, and of a version that is known.
-fn check(connection: &Connection) -> Result<Found, StoreError> {
+/// Checks that the file is empty, or a store of a known version.
+fn check(connection: &Connection) -> Result<Content, StoreError> {
     let number = |sql: &str| -> Result<i64, StoreError> {
         connection
             .query_row(sql, [], |row| row.get(0))
@@ -210,26 +209,26 @@ fn check(connection: &Connection) -> Result<Found, StoreError> {
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     match (application, version) {
-        (0, 0) if tables == 0 => Ok(Found::Nothing),
-        (APPLICATION, VERSION) => Ok(Found::Known),
+        (0, 0) if tables == 0 => Ok(Content::Empty),
+        (APPLICATION, VERSION) => Ok(Content::Store),
         (APPLICATION, newer) if newer > VERSION => Err(StoreError::Unavailable(format!(
-            "it has version {newer} of the tables, and this program knows {VERSION}: a newer one wrote it"
+            "its tables have version {newer}, written by a newer program; this one supports {VERSION}"
         ))),
         _ => Err(StoreError::Damaged(
-            "it is a SQLite file, but not one of this service's".into(),
+            "it is a SQLite file of another program".into(),
         )),
     }
 }
 
-/// Makes the file a store, if it is none yet.
+/// Creates the tables in an empty file.
 fn prepare(connection: &Connection) -> Result<(), StoreError> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(fault);
-    let Found::Nothing = check(connection)? else {
-        return log_ahead(connection);
+    let Content::Empty = check(connection)? else {
+        return enable_wal(connection);
     };
-    // Larger pages are as fast and write twice as much. It has no effect but in a new file.
+    // Larger pages write twice as much. Only effective in a new file.
     run("PRAGMA page_size = 4096")?;
-    log_ahead(connection)?;
+    enable_wal(connection)?;
     run("BEGIN IMMEDIATE")?;
     let made = run(include_str!("sqlite.sql")).and_then(|()| run("COMMIT"));
     if made.is_err() && !connection.is_autocommit() {
@@ -238,8 +237,8 @@ fn prepare(connection: &Connection) -> Result<(), StoreError> {
     made
 }
 
-/// Switches the write-ahead log on; the file remembers it.
-fn log_ahead(connection: &Connection) -> Result<(), StoreError> {
+/// Enables the write-ahead log; the setting is stored in the file.
+fn enable_wal(connection: &Connection) -> Result<(), StoreError> {
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
         .map_err(fault)?;
@@ -247,7 +246,7 @@ fn log_ahead(connection: &Connection) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::Unavailable(format!(
-        "the file system allows no write-ahead log, only `{mode}`"
+        "the file system does not support a write-ahead log, only `{mode}`"
     )))
 }
 

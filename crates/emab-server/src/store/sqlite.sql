@@ -1,11 +1,11 @@
--- The tables of a SQLite store, version 1. Read it with any tool; write it with none but the service.
+-- The tables of a SQLite store, version 1. Any tool may read them; only the service writes them.
 -- A later version adds a file with its changes, and raises user_version in the same transaction.
 
--- The file says whose it is: "emab" in ASCII.
+-- Marks the file as a store: "emab" in ASCII.
 PRAGMA application_id = 0x656d6162;
 PRAGMA user_version = 1;
 
--- The specification is last: it may be long, and what stands before it is reached without reading it.
+-- The specification is the last column: it may be long, and the columns before it are read without it.
 CREATE TABLE studies (
     key       INTEGER PRIMARY KEY,
     name      TEXT    NOT NULL UNIQUE,
@@ -29,7 +29,7 @@ CREATE TABLE events (
     PRIMARY KEY (study, seq)
 ) STRICT, WITHOUT ROWID;
 
--- The body is the episode as JSON; step and open are in it, too, and stand here to be looked up.
+-- Episodes. The body is the episode as JSON; step and open repeat a part of it for queries.
 CREATE TABLE cases (
     study INTEGER NOT NULL,
     id    TEXT    NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE cases (
     PRIMARY KEY (study, id)
 ) STRICT;
 
--- Few are open of the many that ever were.
+-- Only a few episodes are open.
 CREATE INDEX cases_open ON cases (study, id) WHERE open = 1;
 
 CREATE TABLE answers (
@@ -57,7 +57,7 @@ CREATE TABLE lessons (
     PRIMARY KEY (study, place)
 ) STRICT, WITHOUT ROWID;
 
--- The sum is the bits of a double, read as an integer: REAL has no NaN and loses the sign of -0.
+-- Gain sums. The sum is the bits of a double as an integer: REAL has no NaN and loses the sign of -0.
 CREATE TABLE cells (
     study INTEGER NOT NULL,
     t     INTEGER NOT NULL,

@@ -6,12 +6,12 @@
 mod acceptor;
 mod address;
 mod body;
-mod catch_panic;
 mod limits;
 mod plain;
 mod timeout_io;
 mod tls;
 
+use std::any::Any;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,6 +19,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::response::{IntoResponse, Response};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,6 +32,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tower_http::catch_panic::CatchPanic;
 
 pub use address::check_address;
 pub use limits::Limits;
@@ -38,6 +40,7 @@ pub use tls::Tls;
 
 use crate::app::metrics::Metrics;
 use crate::http::Peer;
+use crate::http::error::ApiError;
 use acceptor::Acceptor;
 use body::TimeoutBody;
 use timeout_io::{Phase, TimeoutIo};
@@ -208,12 +211,13 @@ impl Server {
     ) {
         let phase = Phase::new();
         let io = TimeoutIo::new(stream, phase.clone(), self.limits.head, self.limits.stalled);
-        let app = TowerToHyperService::new(self.app.clone());
+        let app = CatchPanic::custom(self.app.clone(), panic_response);
+        let app = TowerToHyperService::new(app);
         let service = service_fn(|request: Request<Incoming>| {
             phase.busy();
             let mut request = request.map(|body| TimeoutBody::new(body, &self.limits));
             request.extensions_mut().insert(Peer(peer));
-            let answer = catch_panic::catch_panic(app.call(request));
+            let answer = app.call(request);
             let phase = &phase;
             async move {
                 let answer = answer.await;
@@ -239,4 +243,16 @@ impl Server {
 async fn end_of(stopped: &mut watch::Receiver<bool>) {
     // A dropped sender means the same.
     let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// The response of a handler that panicked.
+fn panic_response(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic.downcast_ref::<&str>().copied();
+    let owned = || panic.downcast_ref::<String>().map(String::as_str);
+    let panic = text.or_else(owned).unwrap_or("no message");
+    tracing::error!(panic, "a handler panicked");
+    ApiError::internal(
+        "the service failed, see its log; the request may have been recorded: repeat it, repeating is harmless",
+    )
+    .into_response()
 }

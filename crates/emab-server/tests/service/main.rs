@@ -5,5 +5,6 @@ mod audit;
 mod hostile_input;
 mod openapi;
 mod scenarios;
+mod store_conformance;
 mod support;
 mod transport;

@@ -70,7 +70,6 @@ fn or_missing(value: Option<&Value>) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
 

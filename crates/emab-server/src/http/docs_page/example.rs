@@ -1,30 +1,32 @@
-//! An example of a schema: the one it gives, or one made up from its types.
+//! Example values: those of the document, or generated from the types.
 
 use serde_json::{Map, Value, json};
 
-use super::reference::Document;
+use super::Document;
 
-/// Schemas refer to one another, in circles too; an example ends.
+/// Limits of a generated example: schemas may refer to each other in circles.
 const DEPTH: usize = 8;
 const VALUES: usize = 300;
 
-/// None when it would say nothing.
+/// An example as text; a string without quotes.
+pub fn pretty(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => serde_json::to_string_pretty(value).unwrap_or_default(),
+    }
+}
+
+/// An example of a schema; none if it would be `null`.
 pub fn of(document: Document<'_>, schema: &Value) -> Option<Value> {
     let mut left = VALUES;
     let value = make(document, schema, DEPTH, &mut left);
     (!value.is_null()).then_some(value)
 }
 
-/// The example of something that has content: its own, or that of its schema.
+/// The example of a content type, or of its schema.
 pub fn of_media(document: Document<'_>, media: &Value) -> Option<Value> {
-    let named = media["examples"]
-        .as_object()
-        .and_then(|all| all.values().next());
-    let named = named.map(|example| &document.follow(example)["value"]);
-    let given = named
-        .filter(|value| !value.is_null())
-        .or(media.get("example"));
-    given.cloned().or_else(|| of(document, &media["schema"]))
+    let given = media.get("example").cloned();
+    given.or_else(|| of(document, &media["schema"]))
 }
 
 fn make(document: Document<'_>, schema: &Value, depth: usize, left: &mut usize) -> Value {
@@ -50,81 +52,33 @@ fn make(document: Document<'_>, schema: &Value, depth: usize, left: &mut usize) 
             return make(document, choice, depth - 1, left);
         }
     }
-    if let Some(parts) = schema["allOf"].as_array() {
-        let mut all = Map::new();
-        for part in parts {
-            if let Value::Object(part) = make(document, part, depth - 1, left) {
-                all.extend(part);
-            }
+    let mut all = Map::new();
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        if let Value::Object(part) = make(document, part, depth - 1, left) {
+            all.extend(part);
         }
-        all.extend(properties(document, schema, depth, left));
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        all.insert(name.clone(), make(document, property, depth - 1, left));
+    }
+    if !all.is_empty() {
         return Value::Object(all);
     }
-    of_type(document, schema, depth, left)
-}
-
-fn of_type(document: Document<'_>, schema: &Value, depth: usize, left: &mut usize) -> Value {
-    let kind = match &schema["type"] {
-        Value::Array(kinds) => kinds
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|kind| *kind != "null"),
-        kind => kind.as_str(),
-    };
-    let at_least = schema
-        .get("minimum")
-        .filter(|value| value.is_number())
-        .cloned();
-    match kind {
-        Some("string") => text(schema["format"].as_str().unwrap_or_default()).into(),
-        Some("integer") => at_least.unwrap_or(json!(1)),
-        Some("number") => at_least.unwrap_or(json!(0.5)),
-        Some("boolean") => true.into(),
+    let kinds = schema["type"].as_array();
+    let mut kinds = kinds.into_iter().flatten().chain([&schema["type"]]);
+    let minimum = schema.get("minimum").filter(|value| value.is_number());
+    match kinds.find_map(|kind| kind.as_str().filter(|kind| *kind != "null")) {
+        Some("string") => json!("text"),
+        Some("integer") => minimum.cloned().unwrap_or(json!(1)),
+        Some("number") => minimum.cloned().unwrap_or(json!(0.5)),
+        Some("boolean") => json!(true),
         Some("array") => {
-            let tuple = schema["prefixItems"].as_array();
-            let items = tuple.map_or_else(
-                || schema.get("items").into_iter().collect(),
-                |all| all.iter().collect::<Vec<_>>(),
-            );
-            let items = items
-                .into_iter()
-                .map(|item| make(document, item, depth - 1, left));
+            let items = schema["prefixItems"].as_array().into_iter().flatten();
+            let items = items.chain(schema.get("items"));
+            let items = items.map(|item| make(document, item, depth - 1, left));
             items.collect()
         }
-        Some("object") => properties(document, schema, depth, left).into(),
-        None if schema["properties"].is_object() => {
-            properties(document, schema, depth, left).into()
-        }
+        Some("object") => json!({}),
         _ => Value::Null,
-    }
-}
-
-fn properties(
-    document: Document<'_>,
-    schema: &Value,
-    depth: usize,
-    left: &mut usize,
-) -> Map<String, Value> {
-    let mut all = Map::new();
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        if property["writeOnly"] != true {
-            all.insert(name.clone(), make(document, property, depth - 1, left));
-        }
-    }
-    if all.is_empty() && schema["additionalProperties"].is_object() {
-        let value = make(document, &schema["additionalProperties"], depth - 1, left);
-        all.insert("name".into(), value);
-    }
-    all
-}
-
-fn text(format: &str) -> &'static str {
-    match format {
-        "date-time" => "2026-01-31T12:00:00Z",
-        "date" => "2026-01-31",
-        "uuid" => "123e4567-e89b-12d3-a456-426614174000",
-        "uri" => "https://example.org/",
-        "email" => "somebody@example.org",
-        _ => "text",
     }
 }

@@ -1,6 +1,4 @@
-//! The address: what the library reads in it, what we add, and whether to encrypt.
-//!
-//! No error says a part of the address that might be of a password.
+//! Parses the address: options, defaults and encryption. Errors contain no part of the address that may be a password.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,15 +10,15 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls;
 
-/// What the library takes when it is not told.
+/// The default of the library.
 const LIBRARY_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// Where to connect to, and how.
+/// A parsed address.
 pub(super) struct Target {
     pub(super) config: Config,
-    /// None is in the clear.
+    /// None without encryption.
     pub(super) tls: Option<MakeRustlsConnect>,
-    /// For people: hosts and database.
+    /// Hosts and database, for messages.
     pub(super) location: String,
 }
 
@@ -34,7 +32,7 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    /// Reads a URL; the password is for one that has none.
+    /// Parses a URL; the password is used if the URL has none.
     pub(super) fn read(url: &str, password: Option<&str>) -> Result<Target, String> {
         let Parts { rest, mode, roots } = Parts::split(url)?;
         let mut config: Config = rest.parse().map_err(|_| UNREADABLE.to_string())?;
@@ -48,13 +46,14 @@ impl Target {
         if let (None, Some(password)) = (config.get_password(), password) {
             config.password(password);
         }
-        settle(&mut config);
+        set_defaults(&mut config);
         let encrypted = is_encrypted(mode.as_deref(), is_local(&config))?;
         let tls = match (encrypted, roots) {
             (false, None) => None,
             (false, Some(_)) => {
                 return Err(
-                    "`sslrootcert` needs `sslmode=require`: without, nothing is checked".into(),
+                    "`sslrootcert` needs `sslmode=require`; without it no certificate is checked"
+                        .into(),
                 );
             }
             (true, roots) => Some(tls::connector(roots.as_deref())?),
@@ -72,12 +71,12 @@ impl Target {
     }
 }
 
-const UNREADABLE: &str = "the address cannot be read: `postgres://USER@HOST:PORT/DATABASE?OPTION=VALUE&…`, where special \
+const UNREADABLE: &str = "the address is invalid; expected `postgres://USER@HOST:PORT/DATABASE?OPTION=VALUE&…`, where special \
     characters are written as `%` and two digits (`@` is `%40`), and options are `sslmode`, `sslrootcert`, \
     `connect_timeout`, `application_name`, `options`, `hostaddr`, `keepalives`, `keepalives_idle`, \
     `keepalives_interval`, `keepalives_retries`, `tcp_user_timeout`, `channel_binding`, `load_balance_hosts`";
 
-/// A URL without the options that are ours and not the library's.
+/// A URL, split into the part for the library and our own options.
 struct Parts {
     rest: String,
     mode: Option<String>,
@@ -86,7 +85,7 @@ struct Parts {
 
 impl Parts {
     fn split(url: &str) -> Result<Parts, String> {
-        // As the library does: up to the first `@` are the credentials, whatever they hold.
+        // Like the library: the credentials end at the first `@`.
         let scheme = url.find("://").map_or(0, |at| at + 3);
         let credentials = url[scheme..].find('@').map_or(0, |at| at + 1);
         let user = url[scheme..][..credentials].split(':').next();
@@ -94,7 +93,7 @@ impl Parts {
             Some((base, query)) => (base, query),
             None => (&url[scheme + credentials..], ""),
         };
-        // A stray `@` would cut a password in two, and one half would be shown as a host.
+        // A second `@` would split a password, and one half would be shown as a host.
         if base.contains('@') || user.is_some_and(|user| user.contains(['/', '?'])) {
             return Err(UNREADABLE.into());
         }
@@ -121,10 +120,9 @@ fn decoded(text: &str) -> Result<String, String> {
     text.map(Into::into).map_err(|_| UNREADABLE.into())
 }
 
-/// What a service needs and the library does not assume.
-fn settle(config: &mut Config) {
-    // A standby lags behind, and to read there would not be to read what is committed. With several hosts in the
-    // address this also finds the one that writes.
+/// Sets defaults that a service needs.
+fn set_defaults(config: &mut Config) {
+    // A standby lags behind. With several hosts this also selects the primary.
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     if config.get_application_name().is_none() {
         config.application_name("emab");
@@ -132,7 +130,7 @@ fn settle(config: &mut Config) {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(Duration::from_secs(5));
     }
-    // A host that is gone without a word is noticed in half a minute, whether we wait for it or it for us.
+    // A lost host is detected within half a minute.
     if config.get_keepalives_idle() == LIBRARY_IDLE {
         config.keepalives_idle(Duration::from_secs(15));
         config.keepalives_interval(Duration::from_secs(5));
@@ -155,7 +153,7 @@ fn is_local(config: &Config) -> bool {
     let addresses = config.get_hostaddrs();
     match addresses.is_empty() {
         true => hosts,
-        // They are what is connected to; the host is then only the name in the certificate.
+        // The client connects to these; the host is only the name in the certificate.
         false => addresses.iter().all(|address| address.is_loopback()),
     }
 }
@@ -166,7 +164,7 @@ fn is_encrypted(mode: Option<&str>, local: bool) -> Result<bool, String> {
         Some("require" | "verify-full") => Ok(true),
         None => Ok(!local),
         Some(_) => Err("`sslmode` is `disable` or `require`, which checks the certificate and the name in it; \
-            `allow` and `prefer` protect from nobody"
+            `allow` and `prefer` are not secure"
             .into()),
     }
 }
@@ -183,8 +181,8 @@ fn location(config: &Config) -> String {
         names = addresses.collect();
     }
     let ports = config.get_ports();
-    for (location, name) in names.iter_mut().enumerate() {
-        let port = ports.get(location).or(ports.first()).unwrap_or(&5432);
+    for (i, name) in names.iter_mut().enumerate() {
+        let port = ports.get(i).or(ports.first()).unwrap_or(&5432);
         name.push_str(&format!(":{port}"));
     }
     let database = config.get_dbname().or(config.get_user()).unwrap_or("");

@@ -1,4 +1,4 @@
-//! A connection as the service sees it: a [`Store`] that outlives the sessions it is made of.
+//! A connection: implements [`Store`], and reconnects after the loss of a session.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::{Error, Statement};
 
+use super::super::counters;
 use super::super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
 use super::address::Target;
-use super::error::{fault, is_twice};
-use super::rows::{Columns, Exact, Params, Statements, Stored, counts};
+use super::error::{fault, is_duplicate};
+use super::rows::{Columns, Exact, Params, Statements, Stored};
 use super::session::{Session, Tools, begin_snapshot};
 use super::{Role, Timeouts};
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::event::Record;
 
-/// Keys of studies that are kept at hand, at most.
+/// The largest number of cached study keys.
 const KEYS: usize = 1_024;
 
-/// Where a connection is with its transaction.
+/// The state of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
     Open,
-    /// Something failed in it. Nothing may be done before it is rolled back: what was begun on a session that is lost
-    /// must not go on, without its transaction, on the next one; and to PostgreSQL, committing what has failed is no
-    /// error.
+    /// A statement failed. Nothing may be executed before the rollback: a new session would continue without the transaction, and
+    /// PostgreSQL reports no error when a failed transaction is committed.
     Failed,
 }
 
@@ -36,11 +36,11 @@ pub(super) struct PgConnection {
     role: Role,
     phase: Phase,
     session: Option<Session>,
-    /// Whether the last session ended otherwise than by our patience.
-    cut: bool,
-    /// Keys of studies that were asked for on this session. After another one began, the database may be another.
+    /// Whether the last session was lost, and did not time out.
+    lost: bool,
+    /// Study keys read in this session. Another session may see another database.
     keys: HashMap<String, i64>,
-    /// None only while it is dropped.
+    /// None only during drop.
     runtime: Option<Runtime>,
 }
 
@@ -58,13 +58,13 @@ impl PgConnection {
             role,
             phase: Phase::Idle,
             session: None,
-            cut: false,
+            lost: false,
             keys: HashMap::new(),
             runtime: Some(runtime),
         })
     }
 
-    /// Connects for the first time, and makes the tables if there are none.
+    /// Connects, and creates the tables if there are none.
     pub(super) fn make_tables(&mut self) -> Result<(), StoreError> {
         let session = self.connect(true)?;
         self.session = Some(session);
@@ -72,17 +72,17 @@ impl PgConnection {
     }
 
     fn connect(&self, make: bool) -> Result<Session, StoreError> {
-        let patience = match make {
-            // Others may be at it, too.
+        let limit = match make {
+            // Other copies may create the tables too.
             true => self.timeouts.connect.max(self.timeouts.response),
             false => self.timeouts.connect,
         };
         let connect = Session::connect(&self.target, &self.timeouts, make);
-        let result = self.block_on(async { timeout(patience, connect).await })?;
+        let result = self.block_on(async { timeout(limit, connect).await })?;
         let named = |text| format!("{}: {text}", self.target.location);
         match result {
             Err(_) => Err(StoreError::Unavailable(named(format!(
-                "no connection after {patience:?}"
+                "no connection after {limit:?}"
             )))),
             Ok(Err(StoreError::Unavailable(text))) => Err(StoreError::Unavailable(named(text))),
             Ok(Err(StoreError::Damaged(text))) => Err(StoreError::Damaged(named(text))),
@@ -93,20 +93,18 @@ impl PgConnection {
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, StoreError> {
         match &self.runtime {
             Some(runtime) => Ok(runtime.block_on(work)),
-            None => Err(StoreError::Unavailable(
-                "the connection is being dropped".into(),
-            )),
+            None => Err(StoreError::Unavailable("the connection is closed".into())),
         }
     }
 
-    /// Does something on the session, or on a new one where there is none, and sorts out what that leaves behind.
+    /// Executes work on the session, or on a new one, and tracks the state of the transaction.
     pub(super) fn call<T>(
         &mut self,
         work: &impl AsyncFn(&Tools) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
         let result = match self.phase {
             Phase::Failed => Err(StoreError::Retry(
-                "the transaction has failed, and was not rolled back".into(),
+                "the transaction failed and was not rolled back".into(),
             )),
             Phase::Open | Phase::Idle => self.try_call(work),
         };
@@ -120,7 +118,7 @@ impl PgConnection {
         &mut self,
         work: &impl AsyncFn(&Tools) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        self.cut = false;
+        self.lost = false;
         let mut session = match self.session.take() {
             Some(session) => session,
             None => {
@@ -128,53 +126,53 @@ impl PgConnection {
                 self.connect(false)?
             }
         };
-        let patience = self.timeouts.response;
+        let limit = self.timeouts.response;
         let Session { driver, tools } = &mut session;
-        let call = async { timeout(patience, driver.during(work(tools))).await };
+        let call = async { timeout(limit, driver.during(work(tools))).await };
         let error = match self.block_on(call)? {
             Ok(Ok(value)) => {
                 self.session = Some(session);
                 return Ok(value);
             }
-            // The server's last words say more than that it is silent now.
+            // The reason of the server is more precise than "closed".
             Ok(Err(error)) => match session.driver.reason() {
                 Some(reason) if error.is_closed() => fault(reason),
                 _ => fault(&error),
             },
             Err(_) => {
-                let why = format!("no answer after {patience:?}");
+                let why = format!("no response after {limit:?}");
                 tracing::warn!(
                     location = self.target.location,
                     why,
-                    "PostgreSQL is given up"
+                    "PostgreSQL does not respond"
                 );
                 return Err(StoreError::Unavailable(why));
             }
         };
-        self.cut = matches!(error, StoreError::Unavailable(_));
-        if self.cut || session.driver.has_ended() {
-            // Dropped: the server takes back what it has not committed.
-            tracing::warn!(location = self.target.location, why = %error, "PostgreSQL is gone");
+        self.lost = matches!(error, StoreError::Unavailable(_));
+        if self.lost || session.driver.has_ended() {
+            // Dropped: the server rolls back.
+            tracing::warn!(location = self.target.location, why = %error, "connection to PostgreSQL lost");
         } else {
             self.session = Some(session);
         }
         Err(error)
     }
 
-    /// The same for what may be done twice: outside of a transaction, a session that was cut while it rested is replaced
-    /// at once. When a server is started anew, nobody but those in a transaction notices.
-    fn call_again<T>(
+    /// Executes work that may be repeated: outside a transaction, a session that was lost while idle is replaced at once. A restart
+    /// of the server only affects open transactions.
+    fn call_repeatable<T>(
         &mut self,
         work: &impl AsyncFn(&Tools) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        let rested = self.phase == Phase::Idle && self.session.is_some();
+        let was_idle = self.phase == Phase::Idle && self.session.is_some();
         match self.call(work) {
-            Err(_) if rested && self.cut => self.call(work),
+            Err(_) if was_idle && self.lost => self.call(work),
             other => other,
         }
     }
 
-    /// The rows that a statement finds.
+    /// The rows of a query.
     fn rows<T: Stored>(
         &mut self,
         statement: impl Fn(&Statements) -> &Statement,
@@ -186,10 +184,10 @@ impl PgConnection {
                 .query(statement(&tools.statements), params)
                 .await
         };
-        self.call_again(&work)?.iter().map(T::read).collect()
+        self.call_repeatable(&work)?.iter().map(T::read).collect()
     }
 
-    /// The row that a statement finds, of one at most.
+    /// The row of a query with at most one.
     fn row<T: Stored>(
         &mut self,
         statement: impl Fn(&Statements) -> &Statement,
@@ -198,7 +196,7 @@ impl PgConnection {
         self.rows(statement, params).map(|mut rows| rows.pop())
     }
 
-    /// The episodes that a statement finds, as exactly as is called for.
+    /// The episodes of a query.
     fn episodes_of(
         &mut self,
         statement: impl Fn(&Statements) -> &Statement,
@@ -213,18 +211,18 @@ impl PgConnection {
         }
     }
 
-    /// Refuses to write outside of a transaction, where every statement would stay.
-    fn inside(&self) -> Result<(), StoreError> {
+    /// Fails outside a transaction, where every statement would be committed.
+    fn in_transaction(&self) -> Result<(), StoreError> {
         match self.phase {
-            Phase::Idle => Err(StoreError::Unavailable("no transaction has begun".into())),
+            Phase::Idle => Err(StoreError::Unavailable("no transaction is open".into())),
             Phase::Open | Phase::Failed => Ok(()),
         }
     }
 
-    fn put(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+    fn write_changes(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
         let columns = Columns::of(head, changes)?;
         let work = async |tools: &Tools| match columns.send(tools).await {
-            Err(error) if is_twice(&error, "events") => {
+            Err(error) if is_duplicate(&error, "events") => {
                 overtaken(tools, head.key, changes, &error).await.map(Err)
             }
             sent => sent.map(Ok),
@@ -233,50 +231,54 @@ impl PgConnection {
             return Ok(());
         }
         Err(StoreError::Damaged(format!(
-            "study `{}` is not there by its key {}",
+            "study `{}` has no row with key {}",
             head.name, head.key
         )))
     }
 
-    fn say(&mut self, words: &str) -> Result<(), StoreError> {
-        self.call(&async |tools: &Tools| tools.client.batch_execute(words).await)
+    fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
     }
 }
 
 impl Drop for PgConnection {
     fn drop(&mut self) {
-        // The look-up of a name that was given up may still be waiting in a thread; it is not waited for.
+        // A name lookup that timed out may still block a thread; do not wait for it.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// A limit as PostgreSQL takes it.
-fn at_most(limit: usize) -> i64 {
+/// A limit as an SQL integer.
+fn limit_of(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 impl Store for PgConnection {
     fn begin(&mut self) -> Result<(), StoreError> {
         if self.role != Role::Write {
-            return Err(StoreError::Unavailable("this connection only reads".into()));
+            return Err(StoreError::Unavailable(
+                "this connection is read-only".into(),
+            ));
         }
         if self.phase != Phase::Idle {
             return Err(StoreError::Unavailable(
-                "a transaction has begun already".into(),
+                "a transaction is open already".into(),
             ));
         }
-        self.call_again(&async |tools: &Tools| tools.client.batch_execute(&tools.begin).await)?;
+        self.call_repeatable(&async |tools: &Tools| {
+            tools.client.batch_execute(&tools.begin).await
+        })?;
         self.phase = Phase::Open;
         Ok(())
     }
 
-    /// Where this is [`StoreError::Unavailable`], nobody knows whether it is committed, and the server may even be about to.
-    /// Whoever looks again must look under the lock of the study: it is not given away before that is decided.
+    /// After [`StoreError::Unavailable`] it is not known whether the transaction was or will be committed. A later check must hold the
+    /// lock of the study, which is not released before that is decided.
     fn commit(&mut self) -> Result<(), StoreError> {
-        self.inside()?;
-        self.say("COMMIT")?;
+        self.in_transaction()?;
+        self.batch("COMMIT")?;
         self.phase = Phase::Idle;
         Ok(())
     }
@@ -286,8 +288,8 @@ impl Store for PgConnection {
             return;
         }
         self.phase = Phase::Idle;
-        // One that cannot even do that is dropped, which takes everything back as well.
-        if self.session.is_some() && self.say("ROLLBACK").is_err() {
+        // A session that cannot roll back is dropped, which rolls back.
+        if self.session.is_some() && self.batch("ROLLBACK").is_err() {
             self.session = None;
         }
     }
@@ -295,17 +297,17 @@ impl Store for PgConnection {
     fn begin_snapshot(&mut self) -> Result<(), StoreError> {
         if self.phase != Phase::Idle {
             return Err(StoreError::Unavailable(
-                "a transaction has begun already".into(),
+                "a transaction is open already".into(),
             ));
         }
-        let words = begin_snapshot(&self.timeouts);
-        self.call_again(&async |tools: &Tools| tools.client.batch_execute(&words).await)?;
+        let sql = begin_snapshot(&self.timeouts);
+        self.call_repeatable(&async |tools: &Tools| tools.client.batch_execute(&sql).await)?;
         self.phase = Phase::Open;
         Ok(())
     }
 
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
-        self.inside()?;
+        self.in_transaction()?;
         let Head {
             name,
             spec,
@@ -314,7 +316,7 @@ impl Store for PgConnection {
             closed,
             ..
         } = head;
-        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
         let values: Params<'_> = &[
             name, spec, spec_hash, &seq, hash, closed, &episodes, &open, &learned, &missing,
             &relearned,
@@ -323,13 +325,13 @@ impl Store for PgConnection {
     }
 
     fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        self.inside()?;
+        self.in_transaction()?;
         self.row(|it| &it.lock, &[&name])
     }
 
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
-        self.inside()?;
-        let result = self.put(head, changes);
+        self.in_transaction()?;
+        let result = self.write_changes(head, changes);
         if result.is_err() {
             self.phase = Phase::Failed;
         }
@@ -341,7 +343,7 @@ impl Store for PgConnection {
             return Ok(Some(*key));
         }
         let key = self.head(name)?.map(|head| head.key);
-        // In a transaction it may be one that is taken back.
+        // A key read in a transaction may be rolled back.
         if let (Some(key), Phase::Idle) = (key, self.phase) {
             if self.keys.len() >= KEYS {
                 self.keys.clear();
@@ -356,7 +358,7 @@ impl Store for PgConnection {
     }
 
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.rows(|it| &it.heads, &[&after, &at_most(limit)])
+        self.rows(|it| &it.heads, &[&after, &limit_of(limit)])
     }
 
     fn episodes(
@@ -377,7 +379,7 @@ impl Store for PgConnection {
         open: bool,
         limit: usize,
     ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let values: Params<'_> = &[&study, &after, &at_most(limit)];
+        let values: Params<'_> = &[&study, &after, &limit_of(limit)];
         match open {
             true => self.episodes_of(|it| &it.open_episodes, values),
             false => self.episodes_of(|it| &it.episodes_after, values),
@@ -407,7 +409,7 @@ impl Store for PgConnection {
         limit: usize,
     ) -> Result<Vec<StoredDecision>, StoreError> {
         let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
-        let values: Params<'_> = &[&study, &episode, &step, &at_most(limit)];
+        let values: Params<'_> = &[&study, &episode, &step, &limit_of(limit)];
         self.rows(|it| &it.decisions_after, values)
     }
 
@@ -415,7 +417,7 @@ impl Store for PgConnection {
         let Ok(after) = i64::try_from(after) else {
             return Ok(Vec::new());
         };
-        self.rows(|it| &it.events, &[&study, &after, &at_most(limit)])
+        self.rows(|it| &it.events, &[&study, &after, &limit_of(limit)])
     }
 
     fn learned_episodes(
@@ -427,7 +429,10 @@ impl Store for PgConnection {
         let Ok(from) = i64::try_from(from) else {
             return Ok(Vec::new());
         };
-        self.rows(|it| &it.learned_episodes, &[&study, &from, &at_most(limit)])
+        self.rows(
+            |it| &it.learned_episodes,
+            &[&study, &from, &limit_of(limit)],
+        )
     }
 
     fn gain_sums(
@@ -439,22 +444,21 @@ impl Store for PgConnection {
         let (t, x, a) = after.map_or((-1, 0, 0), |(t, x, a)| {
             (i64::from(t), i64::from(x), i64::from(a))
         });
-        self.rows(|it| &it.gain_sums, &[&study, &t, &x, &a, &at_most(limit)])
+        self.rows(|it| &it.gain_sums, &[&study, &t, &x, &a, &limit_of(limit)])
     }
 }
 
-/// What it means that an event was there already.
+/// The error for an event that exists already.
 ///
-/// Under the lock of the study it cannot be, unless the log is ahead of the head that is written with it: then the store
-/// is damaged. Without the lock, or where a distributed database has lost it, another copy was faster, and its head is
-/// there, too: then the same may be tried again. Events are never taken for one another.
+/// Under the lock of the study it can exist only if the log is ahead of its head: the store is damaged. If a distributed database
+/// lost the lock, another copy was faster and its head is stored too: the transaction can be retried.
 async fn overtaken(
     tools: &Tools,
     study: i64,
     changes: &Changes,
     error: &Error,
 ) -> Result<StoreError, Error> {
-    // Nothing can be read in a transaction that has failed.
+    // A failed transaction cannot be read.
     tools.client.batch_execute("ROLLBACK").await?;
     let rows = tools
         .client

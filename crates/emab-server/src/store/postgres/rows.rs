@@ -1,13 +1,12 @@
-//! Statements, and what goes into rows and comes out of them.
-//!
-//! All rows of a kind go in one statement, as one array a column.
+//! SQL statements, and the mapping of rows. All rows of a kind are written by one statement, with one array per column.
 
 use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{Client, Error, Row, Statement};
 
 use super::super::exact;
 use super::super::{Changes, GainSum, Head, LearnedEpisode, StoreError, StoredDecision};
-use super::error::{fits, said};
+use super::super::{counters, integer};
+use super::error::describe;
 use super::session::Tools;
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::event::Record;
@@ -79,19 +78,7 @@ statements! {
     last_seq: "SELECT seq FROM studies WHERE key = $1";
 }
 
-/// Checked counts of a head, in the order of their columns: sequence number, episodes, open, learned, missing, relearned.
-pub(super) fn counts(head: &Head) -> Result<[i64; 6], StoreError> {
-    Ok([
-        fits(head.seq, "the sequence number")?,
-        fits(head.episodes, "the number of episodes")?,
-        fits(head.open, "the number of open episodes")?,
-        fits(head.learned, "the number of learned episodes")?,
-        fits(head.missing, "the number of missing outcomes")?,
-        fits(head.relearned, "the sequence number of the last change")?,
-    ])
-}
-
-/// What a write sends: arrays, in the order of the columns.
+/// The arrays of a write, in the order of the columns.
 pub(super) struct Columns<'a> {
     head: &'a Head,
     counts: [i64; 6],
@@ -105,17 +92,17 @@ pub(super) struct Columns<'a> {
 type GainSumColumns = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
 
 impl<'a> Columns<'a> {
-    /// Nothing is sent where something does not fit.
+    /// Converts the changes; fails if a number is out of range.
     pub(super) fn of(head: &'a Head, changes: &'a Changes) -> Result<Columns<'a>, StoreError> {
         let event = |event: &'a Record| {
-            let seq = fits(event.seq, "the sequence number")?;
+            let seq = integer(event.seq, "the sequence number")?;
             Ok((seq, event.text.as_str(), event.hash.as_str()))
         };
         let episode = |episode: &'a EpisodeRecord| {
             let body = serde_json::to_string(episode).map_err(|error| {
                 StoreError::Damaged(format!("episode `{}`: {error}", episode.id))
             })?;
-            let step = fits(episode.step() as u64, "the step")?;
+            let step = integer(episode.step() as u64, "the step")?;
             Ok((episode.id.as_str(), step, episode.end.is_none(), body))
         };
         let decision = |decision: &'a StoredDecision| {
@@ -123,18 +110,18 @@ impl<'a> Columns<'a> {
             (decision.episode.as_str(), step, decision.text.as_str())
         };
         let learned = |learned: &'a LearnedEpisode| {
-            let position = fits(learned.position, "the position")?;
+            let position = integer(learned.position, "the position")?;
             Ok((position, learned.bytes.as_slice()))
         };
         let gains = |gains: &GainSum| {
-            let count = fits(gains.count, "the count")?;
+            let count = integer(gains.count, "the count")?;
             let sum = gains.sum.to_bits().cast_signed();
             let [t, x, a] = [gains.t, gains.x, gains.a].map(i64::from);
             Ok((t, x, a, count, sum))
         };
         Ok(Columns {
             head,
-            counts: counts(head)?,
+            counts: counters(head)?,
             events: changes
                 .events
                 .iter()
@@ -159,9 +146,9 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Sends all of it in one round trip, and says how many studies there are of that key.
+    /// Sends all statements in one round trip; returns the number of updated studies.
     ///
-    /// Events go first: where a database has let go of a lock, it is they that meet another writer's.
+    /// Events go first: if the lock was lost, they collide with those of the other writer.
     pub(super) async fn send(&self, tools: &Tools) -> Result<u64, Error> {
         let Statements {
             write_head,
@@ -206,7 +193,7 @@ impl<'a> Columns<'a> {
             ];
             put(1, write_head, values).await
         };
-        // In this order they are sent, and the first that fails is the one whose failure is told.
+        // They are sent in this order, and the error is that of the first one to fail.
         let sent = tokio::try_join!(biased; events, episodes, decisions, learned_episodes, gain_sums, head)?;
         Ok(sent.5)
     }
@@ -215,13 +202,13 @@ impl<'a> Columns<'a> {
 /// The values of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// A value as it was written, or the store is damaged.
+/// A column of the expected type; otherwise the store is damaged.
 fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
     row.try_get(column)
-        .map_err(|error| StoreError::Damaged(said(&error)))
+        .map_err(|error| StoreError::Damaged(describe(&error)))
 }
 
-/// A count: none that was written is negative, or larger than its type.
+/// A non-negative integer that fits its type.
 fn count<T: TryFrom<i64>>(row: &Row, column: usize) -> Result<T, StoreError> {
     let found: i64 = value(row, column)?;
     T::try_from(found).map_err(|_| {
@@ -230,7 +217,7 @@ fn count<T: TryFrom<i64>>(row: &Row, column: usize) -> Result<T, StoreError> {
     })
 }
 
-/// Something that a row holds.
+/// A type that is read from a row.
 pub(super) trait Stored: Sized {
     fn read(row: &Row) -> Result<Self, StoreError>;
 }
@@ -275,7 +262,7 @@ impl Stored for EpisodeRecord {
     }
 }
 
-/// An episode of which every byte is as the service writes it.
+/// An episode whose every byte is as the service writes it.
 pub(super) struct Exact(pub(super) EpisodeRecord);
 
 impl Stored for Exact {

@@ -1,4 +1,4 @@
-//! The tables: whether they are there, of which version, and how they are made.
+//! Checks and creates the tables.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::super::StoreError;
-use super::error::{fault, said};
+use super::error::{describe, fault};
 
-/// The version of `postgres.sql`.
+/// The version of the tables in `postgres.sql`.
 const VERSION: i64 = 1;
 
-/// Copies that start together meet a few times at most.
+/// The largest number of attempts, when several copies start together.
 const TRIES: u32 = 40;
 
-/// Whether the tables are there; an error if they are not ones that we know.
-pub(super) async fn is_made(client: &Client) -> Result<bool, StoreError> {
+/// Whether the tables exist; fails if their version is not supported.
+pub(super) async fn exists(client: &Client) -> Result<bool, StoreError> {
     let sql = "SELECT version FROM meta WHERE application = 'emab'";
     let version: i64 = match client.query_typed(sql, &[]).await {
         Ok(rows) => match rows.first().map(|row| row.try_get(0)) {
             Some(Ok(version)) => version,
-            Some(Err(error)) => return Err(StoreError::Damaged(said(&error))),
-            None => return Err(strange()),
+            Some(Err(error)) => return Err(StoreError::Damaged(describe(&error))),
+            None => return Err(foreign()),
         },
         Err(error) => {
             return match error.code() {
                 Some(code) if *code == SqlState::UNDEFINED_TABLE => Ok(false),
-                Some(code) if *code == SqlState::UNDEFINED_COLUMN => Err(strange()),
+                Some(code) if *code == SqlState::UNDEFINED_COLUMN => Err(foreign()),
                 _ => Err(fault(&error)),
             };
         }
@@ -34,31 +34,31 @@ pub(super) async fn is_made(client: &Client) -> Result<bool, StoreError> {
     match version {
         VERSION => Ok(true),
         newer if newer > VERSION => Err(StoreError::Unavailable(format!(
-            "the database has version {newer} of the tables, and this program knows {VERSION}: a newer one made them"
+            "the tables have version {newer}, created by a newer program; this one supports {VERSION}"
         ))),
         other => Err(StoreError::Damaged(format!(
-            "the database has version {other} of the tables, which never was"
+            "the tables have the unknown version {other}"
         ))),
     }
 }
 
-fn strange() -> StoreError {
+fn foreign() -> StoreError {
     StoreError::Damaged(
-        "the database has a table `meta` that is not this service's; give the service a database of its own".into(),
+        "the database has a table `meta` of another program; use a separate database for the service".into(),
     )
 }
 
-/// Makes the tables, unless they are there.
+/// Creates the tables if they do not exist.
 ///
-/// `CREATE TABLE IF NOT EXISTS` looks first and makes then: of two that look at once, one may fail on a unique key of the
-/// catalogue, or on a deadlock. Whoever fails so looks again.
-pub(super) async fn make(client: &Client) -> Result<(), StoreError> {
+/// `CREATE TABLE IF NOT EXISTS` is not atomic: of two copies, one may fail on a unique key of the catalogue, or on a deadlock. It
+/// then checks again.
+pub(super) async fn ensure(client: &Client) -> Result<(), StoreError> {
     let mut tries = 0;
-    while !is_made(client).await? {
+    while !exists(client).await? {
         let Err(error) = create(client).await else {
             continue;
         };
-        // A connection that is cut ends it; so does a role that may not.
+        // A lost connection ends the loop, and so does a missing privilege.
         client
             .batch_execute("ROLLBACK")
             .await
@@ -68,8 +68,8 @@ pub(super) async fn make(client: &Client) -> Result<(), StoreError> {
             return Err(match error.code() {
                 Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
                     StoreError::Unavailable(format!(
-                        "{}; the tables are made by a user who may (`GRANT CREATE ON SCHEMA public`)",
-                        said(&error)
+                        "{}; the user needs the privilege to create tables (`GRANT CREATE ON SCHEMA public`)",
+                        describe(&error)
                     ))
                 }
                 _ => fault(&error),

@@ -11,22 +11,22 @@ use super::error::fault;
 use super::rows::Statements;
 use super::{Timeouts, schema};
 
-/// A connection. What is not committed is taken back by the server when it is dropped.
+/// A session. The server rolls back when it is dropped.
 pub(super) struct Session {
     pub(super) driver: Driver,
     pub(super) tools: Tools,
 }
 
-/// What a call works with.
+/// The client and its prepared statements.
 pub(super) struct Tools {
     pub(super) client: Client,
     pub(super) statements: Statements,
-    /// The words that begin a transaction.
+    /// The SQL that begins a transaction.
     pub(super) begin: String,
 }
 
 impl Session {
-    /// Connects, checks the server and prepares statements; makes the tables before, if so asked.
+    /// Connects, checks the server, creates the tables if `make`, and prepares the statements.
     pub(super) async fn connect(
         target: &Target,
         timeouts: &Timeouts,
@@ -36,9 +36,9 @@ impl Session {
         let settle = async {
             let synchronous = inspect(&client).await?;
             if make {
-                schema::make(&client).await?;
-            } else if !schema::is_made(&client).await? {
-                return Err(StoreError::Damaged("its tables are gone".into()));
+                schema::ensure(&client).await?;
+            } else if !schema::exists(&client).await? {
+                return Err(StoreError::Damaged("its tables are missing".into()));
             }
             let prepared = Statements::prepare(&client).await;
             let statements = prepared.map_err(|error| fault(&error))?;
@@ -57,17 +57,17 @@ impl Session {
     }
 }
 
-/// What moves bytes between client and server. It does so while something is asked, and rests in between.
+/// Polls the connection while work is executed.
 pub(super) struct Driver {
     connection: Option<Connection>,
-    /// Why it ended, if it did and that is known.
+    /// Why the connection ended, if known.
     reason: Option<Error>,
 }
 
 type Connection = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 impl Driver {
-    /// Why the connection ended, if that is known.
+    /// Why the connection ended, if known.
     pub(super) fn reason(&self) -> Option<&Error> {
         self.reason.as_ref()
     }
@@ -77,7 +77,7 @@ impl Driver {
         self.connection.is_none()
     }
 
-    /// Moves bytes until the work is done.
+    /// Polls the connection until the work is done.
     pub(super) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         if let Some(connection) = &mut self.connection {
@@ -87,7 +87,7 @@ impl Driver {
                 ended = connection => self.reason = ended.err(),
             }
         }
-        // Work that has had its answer finds it, and work that has not is told that there will be none.
+        // The work finds its response, or gets an error.
         self.connection = None;
         work.await
     }
@@ -110,31 +110,28 @@ async fn dial(target: &Target) -> Result<(Client, Driver), Error> {
     })
 }
 
-/// Refuses a server that cannot keep what it is given, warns of one that may not, and says how it commits.
+/// Rejects an unsuitable server, warns of an unsafe one, and returns its `synchronous_commit`.
 async fn inspect(client: &Client) -> Result<Option<String>, StoreError> {
-    // None where a compatible database has no such setting.
+    // None in a compatible database without the setting.
     let sql = "SELECT current_setting('synchronous_commit', true), current_setting('fsync', true), \
                current_setting('server_encoding', true)";
     let row = client.query_typed(sql, &[]).await;
     let row = row.map_err(|error| fault(&error))?;
     let setting = |column: usize| -> Option<String> { row.first()?.try_get(column).ok()? };
     if setting(1).as_deref() == Some("off") {
-        tracing::warn!(
-            "PostgreSQL runs with fsync=off: what it commits is lost when its machine fails"
-        );
+        tracing::warn!("PostgreSQL runs with fsync=off: commits are lost if its machine fails");
     }
     match setting(2) {
         Some(encoding) if encoding != "UTF8" => Err(StoreError::Unavailable(format!(
-            "the database's encoding is {encoding}, which cannot hold every name; make one with ENCODING 'UTF8'"
+            "the encoding of the database is {encoding}; create it with ENCODING 'UTF8'"
         ))),
         _ => Ok(setting(0)),
     }
 }
 
-/// The words that begin a transaction which sees what is committed now, and goes on seeing that. It is in nobody's way,
-/// and whoever reads so may compute for long between two pages.
+/// The SQL that begins a read snapshot. It blocks no writer, and may stay open for long between two pages.
 pub(super) fn begin_snapshot(timeouts: &Timeouts) -> String {
-    // What is committed now: when the first row is asked for.
+    // The snapshot is taken by the first query.
     format!(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {}; \
          SET LOCAL idle_in_transaction_session_timeout = 3600000; SELECT 1",
@@ -142,13 +139,13 @@ pub(super) fn begin_snapshot(timeouts: &Timeouts) -> String {
     )
 }
 
-/// The words that begin a transaction, in one round trip. Its settings end with it.
+/// The SQL that begins a transaction, in one round trip. Its settings end with it.
 fn begin(synchronous: Option<&str>, timeouts: &Timeouts) -> String {
-    let mut words = String::from("BEGIN ISOLATION LEVEL READ COMMITTED");
+    let mut sql = String::from("BEGIN ISOLATION LEVEL READ COMMITTED");
     let mut set = |name: &str, value: &str| {
-        words.push_str(&format!("; SET LOCAL {name} = {value}"));
+        sql.push_str(&format!("; SET LOCAL {name} = {value}"));
     };
-    // Stronger is only that standbys have applied it, too.
+    // `remote_apply` is stronger.
     if synchronous.is_some_and(|now| now != "remote_apply") {
         set("synchronous_commit", "on");
     }
@@ -159,5 +156,5 @@ fn begin(synchronous: Option<&str>, timeouts: &Timeouts) -> String {
         "idle_in_transaction_session_timeout",
         &milliseconds(timeouts.idle),
     );
-    words
+    sql
 }

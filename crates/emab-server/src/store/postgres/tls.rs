@@ -1,4 +1,4 @@
-//! TLS to the server, by the same library and the same cryptography as TLS to clients.
+//! TLS to the server, with the same library as TLS to clients.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) fn connector(roots: Option<&str>) -> Result<MakeRustlsConnect, String
         .map_err(|error| format!("TLS: {error}"))?
         .with_root_certificates(store)
         .with_no_client_auth();
-    // Asked for by `sslnegotiation=direct`, and ignored by servers before PostgreSQL 17.
+    // Required for `sslnegotiation=direct`; ignored by servers before PostgreSQL 17.
     config.alpn_protocols = vec![b"postgresql".to_vec()];
     Ok(MakeRustlsConnect::new(config))
 }
@@ -36,7 +36,7 @@ fn of_file(file: &str) -> Result<RootCertStore, String> {
             .map_err(|error| wrong(error.to_string()))?;
     }
     if store.is_empty() {
-        return Err(wrong("there is no certificate in it".into()));
+        return Err(wrong("it contains no certificate".into()));
     }
     Ok(store)
 }
@@ -44,12 +44,10 @@ fn of_file(file: &str) -> Result<RootCertStore, String> {
 fn of_system() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
-    // Systems have some that nobody can read any more; the others do.
+    // Unreadable ones are ignored.
     store.add_parsable_certificates(found.certs);
     if store.is_empty() {
-        return Err(
-            "this system trusts no authority; name the server's by `sslrootcert=FILE`".into(),
-        );
+        return Err("this system has no trusted authorities; set `sslrootcert=FILE`".into());
     }
     Ok(store)
 }

@@ -1,4 +1,4 @@
-//! A connection: the statements of a [`Store`].
+//! A connection: implements [`Store`] with SQL statements.
 
 use std::sync::Arc;
 
@@ -6,16 +6,17 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::super::exact;
 use super::super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
-use super::error::{added, fault, fits};
+use super::super::{counters, integer};
+use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
 use super::{Role, connect, statements as sql};
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::event::Record;
 
-/// From this length on the log is emptied in any case, even if a reader has to be waited for.
+/// The length from which the log is emptied, even if that waits for a reader.
 const LONG_LOG: u64 = 64 << 20;
 
-/// If that did not succeed, it is tried again when the log has grown by this.
+/// After a failed attempt, the growth of the log before the next one.
 const LONGER: u64 = 16 << 20;
 
 pub(super) struct SqliteConnection {
@@ -23,7 +24,7 @@ pub(super) struct SqliteConnection {
     file: Arc<DatabaseFile>,
     role: Role,
     /// The length at which the log is emptied next.
-    long: u64,
+    empty_at: u64,
 }
 
 impl SqliteConnection {
@@ -36,16 +37,16 @@ impl SqliteConnection {
             connection,
             file,
             role,
-            long: LONG_LOG,
+            empty_at: LONG_LOG,
         }
     }
 
-    /// Runs a statement and says how many rows it changed.
+    /// Executes a statement; returns the number of changed rows.
     fn run(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
         self.connection.prepare_cached(sql)?.execute(params)
     }
 
-    /// The rows that a statement finds.
+    /// The rows of a query.
     fn rows<T>(
         &self,
         sql: &str,
@@ -59,7 +60,7 @@ impl SqliteConnection {
         rows().map_err(fault)
     }
 
-    /// The row that a statement finds, of one at most.
+    /// The row of a query with at most one.
     fn row<T>(
         &self,
         sql: &str,
@@ -69,39 +70,37 @@ impl SqliteConnection {
         self.rows(sql, params, read).map(|mut rows| rows.pop())
     }
 
-    /// Refuses to write outside of a transaction. SQLite ends one by itself after some failures, and what is written
-    /// then would stay.
-    fn inside(&self) -> Result<(), StoreError> {
+    /// Fails outside a transaction. SQLite ends a transaction after some errors, and later writes would be committed.
+    fn in_transaction(&self) -> Result<(), StoreError> {
         if self.connection.is_autocommit() {
-            return Err(StoreError::Unavailable("no transaction has begun".into()));
+            return Err(StoreError::Unavailable("no transaction is open".into()));
         }
         Ok(())
     }
 
-    /// Empties a log that has become long.
+    /// Empties a long log.
     ///
-    /// Every so many pages a commit moves what it can into the file, and then the log is written from its start again,
-    /// unless somebody still reads from it: under readers that never pause, hardly ever. Here they are waited for, if not
-    /// for long.
+    /// Automatic checkpoints restart the log only when no reader uses it, which rarely happens under constant reads. Here the
+    /// checkpoint waits for readers, briefly.
     fn shorten_log(&mut self) {
         let length = self.file.log_length();
         if length < LONG_LOG {
-            self.long = LONG_LOG;
+            self.empty_at = LONG_LOG;
         }
-        if length < self.long {
+        if length < self.empty_at {
             return;
         }
         let emptied = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-        self.long = match emptied {
+        self.empty_at = match emptied {
             Ok(0_i64) => LONG_LOG,
             _ => length.saturating_add(LONGER),
         };
     }
 
     fn write_head(&self, head: &Head) -> Result<(), StoreError> {
-        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
         let Head {
             key, hash, closed, ..
         } = head;
@@ -112,17 +111,17 @@ impl SqliteConnection {
             return Ok(());
         }
         Err(StoreError::Damaged(format!(
-            "study `{}` is not there by its key {key}",
+            "study `{}` has no row with key {key}",
             head.name
         )))
     }
 
     fn write_events(&self, head: &Head, events: &[Record]) -> Result<(), StoreError> {
         for event in events {
-            let seq = fits(event.seq, "the sequence number")?;
+            let seq = integer(event.seq, "the sequence number")?;
             let values = params![head.key, seq, event.text, event.hash];
             self.run(sql::WRITE_EVENT, values).map_err(|error| {
-                added(error, || format!("event {seq} in study `{}`", head.name))
+                insert_error(error, || format!("event {seq} in study `{}`", head.name))
             })?;
         }
         Ok(())
@@ -130,7 +129,7 @@ impl SqliteConnection {
 
     fn write_episodes(&self, study: i64, episodes: &[EpisodeRecord]) -> Result<(), StoreError> {
         for episode in episodes {
-            let step = fits(episode.step() as u64, "the step")?;
+            let step = integer(episode.step() as u64, "the step")?;
             let body = serde_json::to_string(episode).map_err(|error| {
                 StoreError::Damaged(format!("episode `{}`: {error}", episode.id))
             })?;
@@ -149,7 +148,7 @@ impl SqliteConnection {
                 format!("a decision of step {step} of episode `{episode}` in study `{study}`")
             };
             self.run(sql::WRITE_DECISION, values)
-                .map_err(|error| added(error, what))?;
+                .map_err(|error| insert_error(error, what))?;
         }
         Ok(())
     }
@@ -160,7 +159,7 @@ impl SqliteConnection {
         learned_episodes: &[LearnedEpisode],
     ) -> Result<(), StoreError> {
         for learned in learned_episodes {
-            let position = fits(learned.position, "the position")?;
+            let position = integer(learned.position, "the position")?;
             let values = params![study, position, learned.bytes];
             self.run(sql::WRITE_LEARNED, values).map_err(fault)?;
         }
@@ -169,7 +168,7 @@ impl SqliteConnection {
 
     fn write_gain_sums(&self, study: i64, gain_sums: &[GainSum]) -> Result<(), StoreError> {
         for gains in gain_sums {
-            let count = fits(gains.count, "the count")?;
+            let count = integer(gains.count, "the count")?;
             let bits = gains.sum.to_bits().cast_signed();
             let values = params![study, gains.t, gains.x, gains.a, count, bits];
             self.run(sql::WRITE_GAIN_SUM, values).map_err(fault)?;
@@ -177,18 +176,22 @@ impl SqliteConnection {
         Ok(())
     }
 
-    /// The episodes that a statement finds, by their JSON and what stands beside it.
-    fn bodies(&self, sql: &str, params: impl Params) -> Result<Vec<EpisodeRecord>, StoreError> {
+    /// The episodes of a query.
+    fn query_episodes(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Vec<EpisodeRecord>, StoreError> {
         let episodes = self.rows(sql, params, |row| {
             let found = exact::Row {
                 id: row.get_ref(0)?.as_str()?,
                 body: row.get_ref(1)?.as_str()?,
                 step: row.get(2)?,
-                open: truth(row, 3)?,
+                open: boolean(row, 3)?,
             };
             Ok(match self.role {
                 Role::Inspect | Role::InspectFixed => found.read_exactly(),
-                // Whoever serves wants to be quick.
+                // Faster, for the service.
                 Role::Read | Role::Write => found.read(),
             })
         })?;
@@ -199,18 +202,6 @@ impl SqliteConnection {
     }
 }
 
-/// The numbers of a study as SQLite's integers.
-fn counts(head: &Head) -> Result<[i64; 6], StoreError> {
-    Ok([
-        fits(head.seq, "the sequence number")?,
-        fits(head.episodes, "the number of episodes")?,
-        fits(head.open, "the number of open episodes")?,
-        fits(head.learned, "the number of learned episodes")?,
-        fits(head.missing, "the number of missing outcomes")?,
-        fits(head.relearned, "the sequence number")?,
-    ])
-}
-
 fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
     Ok(Head {
         key: row.get(0)?,
@@ -218,7 +209,7 @@ fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
         spec: row.get(2)?,
         spec_hash: row.get(3)?,
         hash: row.get(4)?,
-        closed: truth(row, 5)?,
+        closed: boolean(row, 5)?,
         seq: natural(row, 6)?,
         episodes: natural(row, 7)?,
         open: natural(row, 8)?,
@@ -236,14 +227,14 @@ fn read_decision(row: &Row<'_>) -> rusqlite::Result<StoredDecision> {
     })
 }
 
-/// A count; a negative one was not written by us.
+/// A non-negative integer.
 fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-/// Yes or no; SQLite has numbers for them.
-fn truth(row: &Row<'_>, column: usize) -> rusqlite::Result<bool> {
+/// A boolean, stored as 0 or 1.
+fn boolean(row: &Row<'_>, column: usize) -> rusqlite::Result<bool> {
     match row.get(column)? {
         0 => Ok(false),
         1 => Ok(true),
@@ -251,24 +242,26 @@ fn truth(row: &Row<'_>, column: usize) -> rusqlite::Result<bool> {
     }
 }
 
-/// A limit as SQLite takes it.
-fn at_most(limit: usize) -> i64 {
+/// A limit as a SQLite integer.
+fn limit_of(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 impl Store for SqliteConnection {
     fn begin(&mut self) -> Result<(), StoreError> {
         if self.role != Role::Write {
-            return Err(StoreError::Unavailable("this connection only reads".into()));
+            return Err(StoreError::Unavailable(
+                "this connection is read-only".into(),
+            ));
         }
         self.file.is_unchanged()?;
-        // Not when the first row is written: then somebody else might have written since it was read.
+        // Immediate: otherwise another writer could commit between the first read and the first write.
         self.run("BEGIN IMMEDIATE", []).map_err(fault)?;
         Ok(())
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        self.inside()?;
+        self.in_transaction()?;
         self.run("COMMIT", []).map_err(fault)?;
         self.shorten_log();
         Ok(())
@@ -279,7 +272,7 @@ impl Store for SqliteConnection {
             return;
         }
         let _ = self.connection.execute_batch("ROLLBACK");
-        // A connection that cannot even do that is replaced; dropping it takes everything back.
+        // A connection that cannot roll back is replaced; dropping it rolls back.
         if !self.connection.is_autocommit()
             && let Ok(connection) = connect(&self.file, self.role)
         {
@@ -288,15 +281,15 @@ impl Store for SqliteConnection {
     }
 
     fn begin_snapshot(&mut self) -> Result<(), StoreError> {
-        // It begins with the first read.
+        // The snapshot begins with the first read.
         self.run("BEGIN DEFERRED", []).map_err(fault)?;
         self.row("SELECT key FROM studies LIMIT 1", [], |_| Ok(()))?;
         Ok(())
     }
 
     fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
-        self.inside()?;
-        let [seq, episodes, open, learned, missing, relearned] = counts(head)?;
+        self.in_transaction()?;
+        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
         let Head {
             name,
             spec,
@@ -312,13 +305,13 @@ impl Store for SqliteConnection {
     }
 
     fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        // There is one transaction at a time, and it has begun: nobody else can write.
-        self.inside()?;
+        // The open transaction is the only one.
+        self.in_transaction()?;
         self.head(name)
     }
 
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
-        self.inside()?;
+        self.in_transaction()?;
         self.write_head(head)?;
         self.write_events(head, &changes.events)?;
         self.write_episodes(head.key, &changes.episodes)?;
@@ -336,7 +329,7 @@ impl Store for SqliteConnection {
     }
 
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.rows(sql::HEADS, params![after, at_most(limit)], read_head)
+        self.rows(sql::HEADS, params![after, limit_of(limit)], read_head)
     }
 
     fn episodes(
@@ -347,10 +340,10 @@ impl Store for SqliteConnection {
         let mut episodes = episodes.to_vec();
         episodes.sort_unstable();
         episodes.dedup();
-        // A list is one value, and one statement sees one state of the store.
+        // One statement with a JSON list sees one state of the store.
         let list = serde_json::to_string(&episodes)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.bodies(sql::EPISODES, params![study, list])
+        self.query_episodes(sql::EPISODES, params![study, list])
     }
 
     fn episodes_after(
@@ -365,7 +358,7 @@ impl Store for SqliteConnection {
         } else {
             sql::EPISODES_AFTER
         };
-        self.bodies(sql, params![study, after, at_most(limit)])
+        self.query_episodes(sql, params![study, after, limit_of(limit)])
     }
 
     fn decision(
@@ -399,7 +392,7 @@ impl Store for SqliteConnection {
         let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
         self.rows(
             sql,
-            params![study, episode, step, at_most(limit)],
+            params![study, episode, step, limit_of(limit)],
             read_decision,
         )
     }
@@ -408,7 +401,7 @@ impl Store for SqliteConnection {
         let Ok(after) = i64::try_from(after) else {
             return Ok(Vec::new());
         };
-        self.rows(sql::EVENTS, params![study, after, at_most(limit)], |row| {
+        self.rows(sql::EVENTS, params![study, after, limit_of(limit)], |row| {
             Ok(Record {
                 seq: natural(row, 0)?,
                 text: row.get(1)?,
@@ -426,7 +419,7 @@ impl Store for SqliteConnection {
         let Ok(from) = i64::try_from(from) else {
             return Ok(Vec::new());
         };
-        self.rows(sql::LEARNED, params![study, from, at_most(limit)], |row| {
+        self.rows(sql::LEARNED, params![study, from, limit_of(limit)], |row| {
             Ok(LearnedEpisode {
                 position: natural(row, 0)?,
                 bytes: row.get(1)?,
@@ -445,7 +438,7 @@ impl Store for SqliteConnection {
         });
         self.rows(
             sql::GAIN_SUMS,
-            params![study, t, x, a, at_most(limit)],
+            params![study, t, x, a, limit_of(limit)],
             |row| {
                 let bits: i64 = row.get(4)?;
                 Ok(GainSum {

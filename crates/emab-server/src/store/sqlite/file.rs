@@ -1,4 +1,4 @@
-//! The file and its folder: created for its owner alone, locked, and known again.
+//! The database file: creation, lock, and detection of a replaced file.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -7,36 +7,38 @@ use std::path::{Path, PathBuf};
 
 use super::super::StoreError;
 
-/// The file that one process owns.
+/// The database file.
 ///
-/// It is never opened but by SQLite: whoever closes a file loses all locks that the process has on it (POSIX).
+/// Only SQLite opens it: closing any handle of a file drops all POSIX locks of the process on it.
 #[derive(Debug)]
 pub(super) struct DatabaseFile {
-    /// Absolute, without links: by whatever name it is called, it is the same lock.
+    /// Absolute, without links, so that every name leads to the same lock.
     path: PathBuf,
     identity: Identity,
-    /// Held, not read; none where it is only inspected.
+    /// None for an inspection.
     _lock: Option<File>,
 }
 
 impl DatabaseFile {
-    /// Creates what is missing, and takes the lock.
+    /// Creates the file and its folders if necessary, and takes the lock.
     pub(super) fn own(path: &Path) -> Result<DatabaseFile, StoreError> {
-        let path = std::path::absolute(path).map_err(|error| gone(path, "is no path", error))?;
+        let path = std::path::absolute(path)
+            .map_err(|error| unavailable(path, "is not a valid path", error))?;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            let text = format!("`{}` is a folder; a file is needed", path.display());
+            let text = format!("`{}` is a folder, not a file", path.display());
             return Err(StoreError::Unavailable(text));
         };
-        fs::create_dir_all(folder).map_err(|error| gone(folder, "cannot be created", error))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| unavailable(folder, "cannot be created", error))?;
         let path = match path.canonicalize() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => folder
                 .canonicalize()
                 .map(|folder| folder.join(name))
-                .map_err(|error| gone(folder, "cannot be entered", error))?,
-            found => found.map_err(|error| gone(&path, "cannot be reached", error))?,
+                .map_err(|error| unavailable(folder, "cannot be entered", error))?,
+            found => found.map_err(|error| unavailable(&path, "cannot be reached", error))?,
         };
         let lock = lock(&path)?;
-        create(&path).map_err(|error| gone(&path, "cannot be created", error))?;
+        create(&path).map_err(|error| unavailable(&path, "cannot be created", error))?;
         Ok(DatabaseFile {
             identity: identity(&path)?,
             path,
@@ -44,12 +46,12 @@ impl DatabaseFile {
         })
     }
 
-    /// The file that must be there already; nothing is locked.
-    pub(super) fn visit(path: &Path) -> Result<DatabaseFile, StoreError> {
-        // SQLite takes a name that begins with `file:` for more than a name.
+    /// An existing file, without a lock.
+    pub(super) fn inspect(path: &Path) -> Result<DatabaseFile, StoreError> {
+        // Absolute: SQLite treats a name that begins with `file:` as a URI.
         let path = path
             .canonicalize()
-            .map_err(|error| gone(path, "cannot be read", error))?;
+            .map_err(|error| unavailable(path, "cannot be read", error))?;
         Ok(DatabaseFile {
             identity: identity(&path)?,
             path,
@@ -61,12 +63,12 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// The length of the file that SQLite writes first.
+    /// The length of the write-ahead log.
     pub(super) fn log_length(&self) -> u64 {
         fs::metadata(beside(&self.path, "-wal")).map_or(0, |found| found.len())
     }
 
-    /// Whether no file can be created beside it.
+    /// Whether no file can be created in its folder.
     pub(super) fn is_unwritable(&self) -> bool {
         let probe = beside(&self.path, ".probe");
         let created = private().create_new(true).open(&probe);
@@ -80,8 +82,8 @@ impl DatabaseFile {
         created.is_err_and(|error| kinds.contains(&error.kind()))
     }
 
-    /// Its name for SQLite with the word that it does not change.
-    pub(super) fn fixed_uri(&self) -> String {
+    /// The URI that marks the file as immutable.
+    pub(super) fn immutable_uri(&self) -> String {
         use std::fmt::Write;
         let mut uri = String::from("file:");
         for &byte in self.path.as_os_str().as_encoded_bytes() {
@@ -97,7 +99,7 @@ impl DatabaseFile {
         uri + "?immutable=1"
     }
 
-    /// Refuses to go on where the file was moved or replaced: what is written to it now, nobody will find.
+    /// Fails if the file was moved or replaced: further writes would be lost.
     pub(super) fn is_unchanged(&self) -> Result<(), StoreError> {
         if identity(&self.path)? == self.identity {
             return Ok(());
@@ -109,7 +111,7 @@ impl DatabaseFile {
     }
 }
 
-fn gone(path: &Path, what: &str, error: io::Error) -> StoreError {
+fn unavailable(path: &Path, what: &str, error: io::Error) -> StoreError {
     let text = format!("`{}` {what}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(text),
@@ -123,7 +125,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Options of a file that nobody else may read.
+/// Options of a file that only its owner may read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -132,10 +134,10 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The lock file stays when the lock goes: to remove it would let two processes lock two files of one name.
+/// Locks the file beside the database. The lock file is never removed: otherwise two processes could lock two files of one name.
 fn lock(path: &Path) -> Result<File, StoreError> {
     let beside = beside(path, ".lock");
-    let failed = |error| gone(&beside, "cannot be locked", error);
+    let failed = |error| unavailable(&beside, "cannot be locked", error);
     let file = private()
         .create(true)
         .truncate(false)
@@ -145,21 +147,21 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         Ok(()) => Ok(file),
         Err(TryLockError::Error(error)) => Err(failed(error)),
         Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
-            "`{}` is served by another process, which holds `{}`; a SQLite file has one server, for several there is \
-             PostgreSQL: `--store postgres://…`",
+            "`{}` is served by another process, which holds `{}`; a SQLite file has one server, use PostgreSQL for \
+             several: `--store postgres://…`",
             path.display(),
             beside.display()
         ))),
     }
 }
 
-/// Creates the file if there is none. SQLite gives its side files the same mode.
+/// Creates the file if it does not exist. SQLite gives its side files the same mode.
 fn create(path: &Path) -> io::Result<()> {
     if path.try_exists()? {
         return Ok(());
     }
     private().create_new(true).open(path)?.sync_all()?;
-    // The name must be on disk as well as what it stands for.
+    // The directory entry must be durable too.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
@@ -167,11 +169,12 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What tells a file from another of the same name: device and number.
+/// Device and inode.
 type Identity = Option<(u64, u64)>;
 
 fn identity(path: &Path) -> Result<Identity, StoreError> {
-    let found = fs::metadata(path).map_err(|error| gone(path, "cannot be reached", error))?;
+    let found =
+        fs::metadata(path).map_err(|error| unavailable(path, "cannot be reached", error))?;
     if !found.is_file() {
         let text = format!("`{}` is not a file", path.display());
         return Err(StoreError::Unavailable(text));

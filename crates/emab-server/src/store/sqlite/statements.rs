@@ -1,4 +1,4 @@
-//! Every statement of a connection, as text.
+//! The SQL statements.
 
 pub(super) const CREATE: &str = "
     INSERT INTO studies (name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned)
@@ -44,7 +44,7 @@ pub(super) const EPISODES: &str = "
 pub(super) const EPISODES_AFTER: &str =
     "SELECT id, body, step, open FROM cases WHERE study = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
-// The planner has no statistics, and might prefer the index of all.
+// Without statistics the planner might prefer the other index.
 pub(super) const OPEN_EPISODES_AFTER: &str = "
     SELECT id, body, step, open FROM cases INDEXED BY cases_open WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3";
 
@@ -69,7 +69,7 @@ pub(super) const LEARNED: &str =
 pub(super) const GAIN_SUMS: &str = "
     SELECT t, x, a, count, sum FROM cells WHERE study = ?1 AND (t, x, a) > (?2, ?3, ?4) ORDER BY t, x, a LIMIT ?5";
 
-/// Those whose plan matters: all but plain insertions.
+/// The statements whose query plan is tested: all but plain inserts.
 #[cfg(test)]
 pub(super) const PLANNED: [&str; 12] = [
     WRITE_HEAD,

@@ -1,4 +1,4 @@
-//! What is SQLite's own: files, locks, crashes, full disks, damage. The laws of any store are in `conformance`.
+//! Files, locks, crashes, full disks and damage. The rules of every store are in `tests/service/store_conformance.rs`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,15 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::domain::event::{Record, sha256};
-use crate::store::conformance::check_store;
 use crate::store::{Changes, Head, StoredDecision};
-
-#[test]
-fn the_laws_are_kept() {
-    let (_folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    check_store(&mut || owner.writer().unwrap());
-}
 
 fn new_file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -323,7 +315,7 @@ fn files_of_others_are_refused_and_left_alone() {
     fs::remove_file(&file).unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("CREATE TABLE t (a)").unwrap();
-    both("not one of this service's");
+    both("of another program");
     drop(other);
 
     fs::remove_file(&file).unwrap();

@@ -195,7 +195,7 @@ async fn a_learner_of_another_problem_is_refused() {
         );
         assert!(detail.contains(words), "{detail}");
         assert!(
-            detail.ends_with("import it into a study of its own problem"),
+            detail.ends_with("import it into a study of the same problem"),
             "{detail}"
         );
         assert_eq!(client.seq().await, 1);
@@ -225,7 +225,7 @@ async fn damaged_files() {
         (
             head.replace("\"horizon\":5", "\"horizon\":0"),
             422,
-            "line 1: the problem of this learner cannot be: `horizon`",
+            "line 1: the problem of this learner is invalid: `horizon`",
         ),
         (
             head.replace("max(x - 1, minimal)", "x - 9"),

@@ -151,7 +151,7 @@ fn a_commit_whose_answer_is_lost_is_found_under_the_lock() {
     let start = Instant::now();
     let result = writer.commit();
     assert!(
-        matches!(&result, Err(StoreError::Unavailable(why)) if why.contains("no answer")),
+        matches!(&result, Err(StoreError::Unavailable(why)) if why.contains("no response")),
         "{result:?}"
     );
     assert!(start.elapsed() >= patience);

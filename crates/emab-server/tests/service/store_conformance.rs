@@ -1,24 +1,43 @@
-//! Laws that any [`Store`] must keep, to be called from the tests of each.
+//! Rules that every [`Store`] must satisfy, checked on SQLite and PostgreSQL.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
-use crate::domain::episode::{End, EpisodeRecord, Outcome, Step};
-use crate::domain::event::{Record, sha256};
+use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
+use emab_server::domain::event::{Record, sha256};
+use emab_server::store::postgres::Postgres;
+use emab_server::store::sqlite::Sqlite;
+use emab_server::store::{
+    Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision,
+};
+use emab_testkit::postgres::Server;
 
 /// Opens connections to one store, again and again.
 type Open<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
-/// Checks the store that `open` gives connections to, each of which must be able to write.
-///
-/// The store need not be empty: studies get names that were never used. They stay there. It takes some seconds, most
-/// of them for 100,000 rows of each kind.
-///
-/// # Panics
-///
-/// At the first law that is broken.
-pub fn check_store(open: Open<'_>) {
+#[test]
+fn sqlite_satisfies_the_rules_of_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
+    check_store(&mut || store.writer().unwrap());
+}
+
+#[test]
+fn postgres_satisfies_the_rules_of_a_store_in_a_database_with_a_collation() {
+    let server = Server::shared().unwrap();
+    // The collation orders `a` < `B` < `é` < `z`; the columns must not use it.
+    server
+        .execute(
+            "CREATE DATABASE laws TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en'",
+        )
+        .or_else(|_| server.execute("CREATE DATABASE laws"))
+        .unwrap();
+    let store = Postgres::open(&server.url_of("laws")).unwrap();
+    check_store(&mut || store.writer().unwrap());
+}
+
+/// Checks the store that `open` connects to. Studies get unique names and stay there.
+fn check_store(open: Open<'_>) {
     let prefix = prefix();
     studies_are_kept(open, &prefix);
     studies_are_listed(open, &prefix);
@@ -49,10 +68,6 @@ fn prefix() -> String {
 
 /// The value, since without it no law can be checked.
 #[track_caller]
-#[expect(
-    clippy::panic,
-    reason = "a suite of laws says by a panic that one is broken"
-)]
 fn must<T>(result: Result<T, StoreError>) -> T {
     match result {
         Ok(value) => value,
