@@ -1,6 +1,6 @@
-//! The command `emab`: parses, calls the rooms, prints. No logic of its own.
+//! The command `emab`: parses arguments, calls the libraries and prints.
 //!
-//! It is a library so that the Python package can bring the same command: [`main`] is all there is of it.
+//! It is a library so that the Python package can provide the same command through [`main`].
 
 #![forbid(unsafe_code)]
 
@@ -16,13 +16,13 @@ use std::ffi::OsString;
 
 use clap::Parser;
 
-/// Does what the arguments ask for, the program's name first, and tells the exit code: 0 done, 1 the work failed, 2 the
-/// input or the call was wrong.
+/// Runs the command line, the program's name first, and returns the exit code: 0 done, 1 the work failed, 2 the input or
+/// the call is invalid.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let args = match args::Args::try_parse_from(arguments) {
         Ok(args) => args,
         Err(error) => {
-            // Where nobody listens there is nobody to tell.
+            // A closed standard error is ignored.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

@@ -1,14 +1,14 @@
-//! How much memory something holds.
+//! Memory measurement.
 
 use std::alloc::System;
 
 use cap::Cap;
 
-/// The system's allocator, with a count of the bytes that are out: one atomic addition for each of them.
+/// The system allocator with a count of allocated bytes: one atomic addition per allocation.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// The bytes that something holds alone: those that come back when it is dropped.
+/// The bytes that a value owns: those freed when it is dropped.
 pub fn held_by<T>(thing: T) -> u64 {
     let before = ALLOCATOR.allocated();
     drop(thing);

@@ -1,4 +1,4 @@
-//! What goes to standard output, what goes to standard error, and how wide it may be.
+//! Output: data on standard output, messages on standard error, and the width of tables.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 
-/// Data, to standard output.
+/// Prints data to standard output.
 pub fn print(text: &str) -> Result<(), CommandError> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write_out(|out| write!(out, "{text}{end}"))
 }
 
-/// One JSON document, to standard output.
+/// Prints a JSON document to standard output.
 pub fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
     write_out(|out| {
         serde_json::to_writer_pretty(&mut *out, document)?;
@@ -40,13 +40,13 @@ pub fn to_json(document: &impl Serialize) -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// A remark, to standard error.
+/// Prints a message to standard error.
 pub fn note(text: &str) {
-    // Nobody to tell if standard error is gone.
+    // A closed standard error is ignored.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A failure, to standard error.
+/// Prints an error to standard error.
 pub fn complain(error: &CommandError) {
     match error {
         CommandError::Closed => {}
@@ -57,7 +57,7 @@ pub fn complain(error: &CommandError) {
     }
 }
 
-/// How wide tables may be: the terminal's width, or 100 when nobody is watching.
+/// The width of tables: that of the terminal, or 100 without one.
 pub fn width() -> usize {
     let size = io::stdout()
         .is_terminal()
@@ -66,7 +66,7 @@ pub fn width() -> usize {
     size.map_or(100, |(width, _)| usize::from(width.0))
 }
 
-/// A progress bar with the time left, drawn only when a person is watching standard error.
+/// A progress bar with the time left; hidden if standard error is not a terminal.
 pub fn progress(total: u64) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -3,7 +3,7 @@
 use emab::theory::{Bounds, TripletBound, lemma2};
 use emab_problem::BUILTIN;
 use emab_report::{Claim, Verdict, number};
-use emab_sim::Verified;
+use emab_sim::VerificationResult;
 
 use crate::lemma2_worst_case::WorstCasePath;
 use crate::measurement::{exact, guarantee_verdict, violation_text};
@@ -12,10 +12,10 @@ use crate::theorems::{claim, guarantee};
 
 pub(crate) fn lemma1(
     runner: &mut Runner<'_>,
-    section5: &Verified,
+    section5: &VerificationResult,
     how5: &str,
-    printed: &Verified,
-    sound: &Verified,
+    printed: &VerificationResult,
+    sound: &VerificationResult,
     how_gap: &str,
 ) -> Result<Vec<Claim>, LedgerError> {
     let [section5, printed, sound] = [section5, printed, sound].map(|v| guarantee(v, "Lemma 1"));
@@ -52,7 +52,7 @@ pub(crate) fn lemma1(
         let verified = runner.verify("sound widths", file.problem()?, learner, episodes, runs)?;
         let guarantee = guarantee(&verified, "Lemma 1");
         verdicts.push(guarantee_verdict(&guarantee));
-        seen.push(format!("{} {}", problem.name, guarantee.broken));
+        seen.push(format!("{} {}", problem.name, guarantee.violated));
     }
     claims.push(claim(
         "Lemma 1, repaired",
@@ -68,7 +68,7 @@ pub(crate) fn lemma1(
 }
 
 pub(crate) fn lemma2_claims(
-    section5: &Verified,
+    section5: &VerificationResult,
     how5: &str,
     episodes: u64,
 ) -> Result<Vec<Claim>, LedgerError> {

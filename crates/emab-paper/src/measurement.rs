@@ -15,8 +15,8 @@ pub fn exact(holds: bool) -> Verdict {
 /// The verdict on a guarantee.
 pub fn guarantee_verdict(guarantee: &Guarantee) -> Verdict {
     match guarantee.verdict {
-        GuaranteeVerdict::GuaranteeVerdict => Verdict::Holds,
-        GuaranteeVerdict::Broken => Verdict::Fails,
+        GuaranteeVerdict::Holds => Verdict::Holds,
+        GuaranteeVerdict::Violated => Verdict::Fails,
         GuaranteeVerdict::NotDecidable => Verdict::Undecided,
     }
 }
@@ -26,11 +26,11 @@ pub fn violation_text(guarantee: &Guarantee) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     format!(
         "{} of {} runs violate it ({} to {}; guaranteed at most {})",
-        guarantee.broken,
+        guarantee.violated,
         guarantee.runs,
         percent(guarantee.interval.0),
         percent(guarantee.interval.1),
-        percent(guarantee.promised)
+        percent(guarantee.delta)
     )
 }
 

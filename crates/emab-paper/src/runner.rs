@@ -11,7 +11,7 @@ use emab_problem::{ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_sim::results::{LearnerResult, StateRegret};
 use emab_sim::{
-    BuildError, Control, Experiment, Finish, Progress, SimError, Verification, Verified,
+    BuildError, Control, Experiment, Finish, Progress, SimError, Verification, VerificationResult,
 };
 use thiserror::Error;
 
@@ -171,7 +171,7 @@ impl Runner<'_> {
         learner: LearnerConfig,
         episodes: u64,
         runs: u64,
-    ) -> Result<Verified, LedgerError> {
+    ) -> Result<VerificationResult, LedgerError> {
         let verification = Verification {
             problem,
             learner,

@@ -5,7 +5,7 @@ use emab::learners::{LearnerError, MAX_FIXED_OUTCOMES};
 use emab::oracle::{Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, best_fixed};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
-use emab_sim::Verified;
+use emab_sim::VerificationResult;
 use emab_sim::results::LearnerResult;
 
 use crate::instances;
@@ -402,7 +402,7 @@ fn ours(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
         EPISODES,
         watched,
     )?;
-    let coverage = guarantee(&verified, Verified::COVERAGE);
+    let coverage = guarantee(&verified, VerificationResult::COVERAGE);
     Ok(vec![
         Claim {
             ours: true,

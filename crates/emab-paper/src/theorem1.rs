@@ -4,7 +4,7 @@ use emab::Environment;
 use emab::learners::Policy;
 use emab::theory::Bounds;
 use emab_report::{Claim, Picture, PlotOptions, Verdict, draw_curves, number, regret_series};
-use emab_sim::Verified;
+use emab_sim::VerificationResult;
 use emab_sim::results::Guarantee;
 
 use crate::measurement::{guarantee_verdict, last, measured_text, regret_at, violation_text};
@@ -13,17 +13,17 @@ use crate::theorems::{claim, guarantee};
 
 pub(crate) fn theorem1(
     vacuous: &str,
-    section5: &Verified,
+    section5: &VerificationResult,
     how5: &str,
-    printed: &Verified,
-    sound: &Verified,
+    printed: &VerificationResult,
+    sound: &VerificationResult,
     how_gap: &str,
 ) -> Vec<Claim> {
     let says = "with probability 1 - delta the regret stays below the bound";
-    let both = |verified: &Verified| {
+    let both = |verified: &VerificationResult| {
         ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| guarantee(verified, statement))
     };
-    let row = |place: &str, says: String, how: &str, verified: &Verified, note: String| {
+    let row = |place: &str, says: String, how: &str, verified: &VerificationResult, note: String| {
         let [as_printed, as_derived] = both(verified);
         // All three runs are of FeedBAL.
         let bound = verified.theorem1.unwrap_or_default();
@@ -52,7 +52,7 @@ pub(crate) fn theorem1(
             section5,
             format!(
                 "; the largest regret of a run is {}. {vacuous}",
-                number(section5.most_regret)
+                number(section5.max_regret)
             ),
         ),
         row(

@@ -1,7 +1,7 @@
 //! Lemmas, theorems and corollaries of Section 4: shared runs and the order of the claims.
 
 use emab_report::{Claim, Picture, Verdict, number};
-use emab_sim::Verified;
+use emab_sim::VerificationResult;
 use emab_sim::results::Guarantee;
 
 use crate::figures::Figures;
@@ -113,8 +113,8 @@ pub(crate) fn claim(
     }
 }
 
-pub(crate) fn guarantee(verified: &Verified, statement: &str) -> Guarantee {
-    let all = verified.promises();
+pub(crate) fn guarantee(verified: &VerificationResult, statement: &str) -> Guarantee {
+    let all = verified.guarantees();
     let found = all.into_iter().find(|p| p.statement == statement);
     found.unwrap_or_else(|| Guarantee::new(statement, "", 0.0, 0, 0))
 }

@@ -100,7 +100,7 @@ fn action_tie(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let config = learner("feedbal:sigma2=0.05,delta=0.01")?;
     let bounds = Bounds::new(problem.clone(), &config.feedbal_parameters()?, episodes)?;
     let verified = runner.verify("a tie of actions", problem, config, episodes, runs)?;
-    let guarantees = verified.promises();
+    let guarantees = verified.guarantees();
     let guarantee = guarantees
         .iter()
         .find(|p| p.statement == "Theorem 1, derived");

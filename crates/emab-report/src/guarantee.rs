@@ -12,7 +12,7 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
             let (low, high) = guarantee.interval;
             vec![
                 format!("{}: {}", guarantee.statement, guarantee.says),
-                percent(guarantee.promised),
+                percent(guarantee.delta),
                 percent(guarantee.share),
                 format!("{} to {}", percent(low), percent(high)),
                 match guarantee.verdict {
@@ -34,9 +34,9 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
         .iter()
         .find(|p| p.verdict == GuaranteeVerdict::NotDecidable);
     if let Some(guarantee) = open {
-        let needed = number(Guarantee::runs_needed(guarantee.promised));
-        let allowed = percent(guarantee.promised);
-        text += &match guarantee.broken {
+        let needed = number(Guarantee::runs_needed(guarantee.delta));
+        let allowed = percent(guarantee.delta);
+        text += &match guarantee.violated {
             0 => format!(
                 "\nNot decidable with so few runs: {needed} runs without a failure show that the probability is at most {allowed}."
             ),

@@ -1,4 +1,4 @@
-//! `emab audit`: whether a store or an export of the decision service is what the service wrote.
+//! `emab audit`: checks that a store or an export is unchanged since the service wrote it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,9 +13,9 @@ use crate::args::Audit;
 use crate::error::CommandError;
 use crate::terminal;
 
-/// How every SQLite file begins.
+/// The first bytes of every SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
-/// How many studies are listed at once.
+/// Studies listed at once.
 const PAGE: usize = 1_000;
 
 pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
@@ -31,7 +31,7 @@ pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
             "studies": reports,
         }))?;
     } else if reports.is_empty() {
-        terminal::print("the store holds no study")?;
+        terminal::print("the store contains no study")?;
     } else {
         let texts: Vec<String> = reports.iter().map(text).collect();
         terminal::print(&texts.join("\n"))?;
@@ -53,7 +53,7 @@ struct Export {
     bar: indicatif::ProgressBar,
 }
 
-/// What is to be audited, by its address or by how its file begins.
+/// The input of the audit, recognised by its address or the first bytes of the file.
 fn source(place: &str) -> Result<Source, CommandError> {
     if place == "-" {
         return Ok(Source::Export(Export {
@@ -72,7 +72,7 @@ fn source(place: &str) -> Result<Source, CommandError> {
     }
     if place.starts_with("http://") || place.starts_with("https://") {
         return Err(CommandError::input(
-            "a service is audited by its store, or by the export that GET …/studies/NAME:export gives: pipe it into \
+            "a URL of the service cannot be audited; give its store, or pipe the export of GET …/studies/NAME:export into \
              `emab audit -`",
         ));
     }
@@ -130,7 +130,7 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError
     }
     let failed = |error: StoreError| CommandError::Work(error.to_string());
     let mut store = address.inspect().map_err(failed)?;
-    // Whoever serves it may write meanwhile.
+    // The service may write meanwhile.
     store.begin_snapshot().map_err(failed)?;
     let heads = match &args.study {
         None => all(&mut *store).map_err(failed)?,

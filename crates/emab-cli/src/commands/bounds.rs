@@ -1,4 +1,4 @@
-//! `emab bounds`: what the paper's theorems say about a problem.
+//! `emab bounds`: the paper's theorems evaluated on a problem.
 
 use emab::theory;
 use emab_report::bounds_text;

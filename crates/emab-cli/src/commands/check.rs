@@ -1,4 +1,4 @@
-//! `emab check`: validate, describe, count.
+//! `emab check`: validates a problem file, describes it and counts its reachable pairs.
 
 use emab::conformance::ReachSummary;
 use emab::learners::LearnerConfig;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::error::CommandError;
 use crate::{load, terminal};
 
-/// The most pairs that are looked at.
+/// The most pairs that are checked.
 const LIMIT: usize = 2_000_000;
 
 pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
@@ -141,14 +141,14 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
         "\nThe problem is valid.".to_owned()
     } else {
         format!(
-            "\nNothing is wrong with the first {} pairs; the rest was not looked at.",
+            "\nThe first {} pairs are valid; the others were not checked.",
             whole(reached.pairs as f64)
         )
     };
     terminal::print(&text)
 }
 
-/// What a reader of the paper would not expect.
+/// Properties that differ from the paper's assumptions.
 fn remarks(file: &ProblemFile, reached: &ReachSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     for (what, least) in [
@@ -157,7 +157,7 @@ fn remarks(file: &ProblemFile, reached: &ReachSummary) -> Vec<String> {
     ] {
         if least < 0.0 {
             remarks.push(format!(
-                "the least {what} is {}; the paper takes all to be at least 0",
+                "the least {what} is {}; the paper assumes at least 0",
                 number(least)
             ));
         }
@@ -166,13 +166,13 @@ fn remarks(file: &ProblemFile, reached: &ReachSummary) -> Vec<String> {
     let apart = learning.sigma2_cost.is_some() && learning.sigma2_reward.is_some();
     if learning.sigma2.is_none() && !apart {
         remarks.push(
-            "[learning] states no `sigma2`; learners that need it will assume their default".into(),
+            "[learning] does not set `sigma2`; learners that need it use their default".into(),
         );
     }
     remarks
 }
 
-/// The coefficients of the paper's width and of one that is sound, as far as they are known.
+/// The coefficients of the paper's width and of a sound width, where known.
 struct Widths {
     paper: Coefficients,
     needed: Option<Coefficients>,
@@ -181,28 +181,31 @@ struct Widths {
 
 fn widths(file: &ProblemFile) -> Result<Widths, CommandError> {
     let learning = file.learning();
-    let told = LearnerConfig::parse("feedbal", learning)
+    let parameters = LearnerConfig::parse("feedbal", learning)
         .and_then(|config| config.feedbal_parameters())
         .map_err(|error| CommandError::learner(file, error))?;
     let mut widths = Widths {
-        paper: told.coefficients(),
+        paper: parameters.coefficients(),
         needed: None,
         warnings: Vec::new(),
     };
     if !file.has_model() {
         if let Some(spread) = learning.spread() {
             let sound = WidthKind::Sound(spread);
-            widths.needed = Some(sound.coefficients(told.sigma2_cost, told.sigma2_reward));
-            widths.warnings.extend(stated_soundness_text(&told, spread));
+            widths.needed =
+                Some(sound.coefficients(parameters.sigma2_cost, parameters.sigma2_reward));
+            widths
+                .warnings
+                .extend(stated_soundness_text(&parameters, spread));
         }
         return Ok(widths);
     }
     let mut pairs =
         Pairs::new(file.problem()?).map_err(|error| CommandError::oracle(file, error))?;
-    // Nothing is known of what is too large to be looked at.
+    // The variation of a problem with too many pairs is unknown.
     if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
         widths.needed = Some(variation.needed);
-        let words = soundness_words(&told, &variation, file.spec());
+        let words = soundness_words(&parameters, &variation, file.spec());
         widths.warnings.extend(words);
         widths
             .warnings

@@ -1,4 +1,4 @@
-//! `emab learners`: who can be run, with which parameters.
+//! `emab learners`: the catalogue of learners with their parameters.
 
 use emab::learners::{CATALOGUE, LearnerEntry, LearnerError, nearest};
 use serde_json::{Value, json};
@@ -32,10 +32,10 @@ pub fn learners(names: &[String], json: bool) -> Result<(), CommandError> {
     } else {
         explained(&entries, width)
     };
-    text += "\n\nA learner with parameters is written name:key=value,key=value. What a problem file states in\n\
-             [learning] goes before these defaults.";
+    text += "\n\nA learner with parameters is written name:key=value,key=value. Values in [learning]\n\
+             of a problem file override these defaults.";
     if names.is_empty() {
-        text += " `emab learners NAME` says what each parameter is.";
+        text += " `emab learners NAME` describes each parameter.";
     }
     text += "\n";
     terminal::print(&text)
@@ -68,7 +68,7 @@ fn document(entry: &LearnerEntry) -> Value {
     })
 }
 
-/// One line a learner: its parameters as they would be written.
+/// One line per learner: its parameters as they are written.
 fn defaults(entries: &[&LearnerEntry], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries
         .iter()
@@ -84,7 +84,7 @@ fn defaults(entries: &[&LearnerEntry], width: usize) -> String {
     emab_report::table(&["learner", "parameters and defaults"], &rows, width)
 }
 
-/// One line a parameter.
+/// One line per parameter.
 fn explained(entries: &[&LearnerEntry], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries
         .iter()

@@ -1,4 +1,4 @@
-//! `emab mdp`: a problem as a Markov decision process, for people who plan or learn in those.
+//! `emab mdp`: a problem as a Markov decision process.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::error::CommandError;
 use crate::{load, terminal};
 
 pub fn mdp(args: &Mdp, json: bool) -> Result<(), CommandError> {
-    // A name that says nothing is refused before any work is done.
+    // An unknown extension is rejected before any work is done.
     let out = match &args.out {
         Some(path) => Some((path, kind(path)?)),
         None => None,

@@ -1,4 +1,4 @@
-//! `emab plot`: the picture of a folder of results.
+//! `emab plot`: plots the results in a folder.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
     write(&folder, args, name, &picture, json)
 }
 
-/// Writes a picture where it was asked for, or under this name into the folder.
+/// Writes a plot to the requested file, or under this name into the folder.
 fn write(
     folder: &Folder,
     args: &Plot,
@@ -106,7 +106,7 @@ fn write(
     terminal::print(&format!("wrote {}", written.join(" and ")))
 }
 
-/// Adds what Theorem 1 says of each FeedBAL among the curves, and returns what a reader must know of it.
+/// Adds the bound of Theorem 1 for each FeedBAL curve, and returns a sentence that explains it.
 fn add_bounds(
     folder: &Folder,
     result: &RunResult,
@@ -114,7 +114,7 @@ fn add_bounds(
 ) -> Result<String, CommandError> {
     if !result.conditions.is_none() {
         return Err(CommandError::input(format!(
-            "--bound: {} was played under conditions ({}), and no theorem speaks of them",
+            "--bound: {} has conditions ({}), which no theorem covers",
             folder.path().display(),
             result.conditions
         )));
@@ -125,21 +125,21 @@ fn add_bounds(
         let config = LearnerConfig::parse(&learner.label, file.learning())
             .and_then(|config| config.for_episodes(result.episodes))
             .map_err(|error| CommandError::learner(&file, error))?;
-        if let Ok(told) = config.feedbal_parameters() {
-            let bounds = Bounds::new(file.problem()?, &told, result.episodes)
+        if let Ok(parameters) = config.feedbal_parameters() {
+            let bounds = Bounds::new(file.problem()?, &parameters, result.episodes)
                 .map_err(|error| CommandError::oracle(&file, error))?;
             bounded.push((learner, bounds));
         }
     }
     if bounded.is_empty() {
         return Err(CommandError::input(format!(
-            "--bound: there is no `feedbal` in {}, and no theorem speaks of the others",
+            "--bound: {} has no `feedbal`, and no theorem covers other learners",
             folder.path().display()
         )));
     }
     for (learner, bounds) in &bounded {
         for line in bound_series(bounds, learner, bounded.len() > 1) {
-            // What could be lost at most is the same for all.
+            // The trivial bound is the same for all.
             if !curves.iter().any(|curve| curve.label == line.label) {
                 curves.push(line);
             }
@@ -152,7 +152,7 @@ fn add_bounds(
     Ok(bound_note(&labelled))
 }
 
-/// The problem of a folder, if it is the one that was run.
+/// The problem of a folder; fails if it is not the one of its result.
 fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, CommandError> {
     let name = "problem.json";
     let text = folder
@@ -162,7 +162,7 @@ fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, Comman
     let file = ProblemFile::parse_as(Format::Json, &path, &text)?;
     if file.hash() != result.problem_hash {
         return Err(CommandError::input(format!(
-            "{path} is not the problem that was run: its hash is {}, and run.json says {}",
+            "{path} is not the problem of the run: its hash is {}, and that in run.json is {}",
             file.hash(),
             result.problem_hash
         )));

@@ -1,4 +1,4 @@
-//! The picture of a sweep: a heat map of two parameters, a line over one, or regret over episodes.
+//! Plots of a sweep: a heat map over two parameters, lines over one, or regret over episodes.
 
 use emab_report::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, SweepLines,
@@ -10,7 +10,7 @@ use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
 use crate::args::Plot;
 use crate::error::CommandError;
 
-/// The most heat maps and lines that can be told apart.
+/// The most heat maps or lines that can be distinguished.
 const MOST: usize = 12;
 
 pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
@@ -20,12 +20,12 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
             CommandError::input(format!("--where must be NAME=VALUE, got `{only}`"))
         })?;
         let name = named(name, &sweep.varied)?;
-        // A learner without the parameter is the same whatever its value.
+        // A cell without the parameter matches every value.
         cells.retain(|cell| cell.value(&name).is_none_or(|own| is(own, value)));
     }
     if cells.is_empty() {
         return Err(CommandError::input(
-            "there is no such cell in this sweep, or none is done",
+            "the sweep has no finished cell with these values",
         ));
     }
     let asked = |name: &Option<String>| {
@@ -57,7 +57,7 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
         (Some(x), _) if args.lines => {
             if !is_number(&x) {
                 return Err(CommandError::input(format!(
-                    "--lines needs numbers on the horizontal axis, and `{x}` has words"
+                    "--lines needs a numeric parameter on the horizontal axis, and `{x}` has texts"
                 )));
             }
             family(&cells, &x, &sweep.varied, title, label, args)
@@ -68,7 +68,7 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
     }
 }
 
-/// A name as the sweep has it; `p` will do for `problem.p`.
+/// The full name of a varied parameter; `p` stands for `problem.p`.
 fn named(name: &str, varied: &[String]) -> Result<String, CommandError> {
     let is_it =
         |full: &&String| *full == name || full.split_once('.').is_some_and(|(_, n)| n == name);
@@ -78,13 +78,13 @@ fn named(name: &str, varied: &[String]) -> Result<String, CommandError> {
         .cloned()
         .ok_or_else(|| {
             CommandError::input(format!(
-                "`{name}` does not vary in this sweep; what varies is {}",
+                "`{name}` does not vary in this sweep; the varied parameters are {}",
                 varied.join(", ")
             ))
         })
 }
 
-/// Whether this is the value that was asked for; 0.80 is 0.8.
+/// Whether a value equals the requested text; 0.80 equals 0.8.
 fn is(value: &Value, asked: &str) -> bool {
     match value {
         Value::Number(number) => asked.parse() == Ok(*number),
@@ -92,7 +92,7 @@ fn is(value: &Value, asked: &str) -> bool {
     }
 }
 
-/// The different values of a parameter: numbers rising, words in the order of the cells.
+/// The distinct values of a parameter: numbers in increasing order, texts in the order of the cells.
 fn values(cells: &[SweepCellResult], name: &str) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for value in cells.iter().filter_map(|cell| cell.value(name)) {
@@ -110,7 +110,7 @@ fn values(cells: &[SweepCellResult], name: &str) -> Vec<Value> {
     all
 }
 
-/// The cells in groups that differ in nothing but these parameters, each with its name.
+/// Groups of cells that differ only in these parameters, each with a name.
 fn groups<'a>(
     cells: &'a [SweepCellResult],
     varied: &[String],
@@ -135,7 +135,7 @@ fn groups<'a>(
     }
     if groups.len() > MOST {
         return Err(CommandError::input(format!(
-            "there would be {} of them side by side, and at most {MOST} can be told apart; --where NAME=VALUE leaves some out",
+            "there are {} of them, and at most {MOST} can be distinguished; --where NAME=VALUE selects some",
             groups.len()
         )));
     }
@@ -157,7 +157,7 @@ fn heat_maps(
     };
     let mut maps = Vec::new();
     for (name, group) in groups(cells, varied, &[x, y])? {
-        // A learner without one of the parameters has the same result all along it.
+        // A learner without one of the parameters has the same result along its axis.
         let is = |cell: &SweepCellResult, name: &str, value: &Value| {
             cell.value(name).is_none_or(|own| own == value)
         };
@@ -201,7 +201,7 @@ fn family(
             let Value::Number(number) = value else {
                 continue;
             };
-            // A learner without the parameter is a level line.
+            // A learner without the parameter is a horizontal line.
             let cell = group
                 .iter()
                 .find(|cell| cell.value(x).is_none_or(|own| own == value));

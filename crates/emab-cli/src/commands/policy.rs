@@ -1,4 +1,4 @@
-//! `emab policy`: what a saved learner would choose, and what it knows.
+//! `emab policy`: the choices and estimates of a saved learner.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,33 +17,33 @@ use crate::args;
 use crate::error::CommandError;
 use crate::terminal;
 
-/// The most pairs that are looked at.
+/// The most pairs that are listed.
 const LIMIT: usize = 100_000;
 /// The most lines of a table.
 const LONGEST: usize = 60;
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     learner: &'a str,
     problem: &'a str,
     episodes: u64,
-    /// What its choices rest on.
+    /// The basis of its choices.
     chooses: ChoiceBasis,
-    /// Whether these are all pairs that can be reached, or the one that was asked for.
+    /// Whether these are all reachable pairs, or the requested one.
     complete: bool,
     policy: &'a [Row],
 }
 
-/// What it would choose in a pair.
+/// The learner's choice at a pair.
 #[derive(Serialize)]
 struct Row {
     step: usize,
     state: String,
-    /// How many of the episodes it learned from came there.
+    /// Episodes learned from that visited the pair.
     seen: u64,
     action: String,
-    /// What it knows of each action that is allowed there; empty for learners that keep no estimates.
+    /// The estimate of each allowed action; empty for learners without estimates.
     estimates: Vec<Known>,
 }
 
@@ -83,7 +83,7 @@ pub fn policy(args: &args::Policy, json: bool) -> Result<(), CommandError> {
         }
     }
     for at in asked(chooses, &reachable, pair) {
-        // Each is asked though one be shown: some choose by what they were asked before.
+        // All pairs are asked even if one is shown, because some choices depend on earlier ones.
         let row = ask(spec, &mut *learner, at, seen.get(&at).copied());
         if pair.is_none_or(|pair| pair == at) {
             rows.push(row);
@@ -125,13 +125,13 @@ fn wrong(name: &str, error: SavedLearnerError) -> CommandError {
     }
 }
 
-/// A mistake in the problem that a learner's file begins with.
+/// An error in the problem at the head of a learner's file.
 fn in_file(name: &str, mut error: ReadError) -> CommandError {
     error.file = format!("{name}, `problem`").into();
     CommandError::Problem(Box::new(error))
 }
 
-/// The pair that the call names.
+/// The pair of --step and --state.
 fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), CommandError> {
     let t = usize::try_from(step).ok().filter(|t| *t <= spec.horizon());
     let t = t.ok_or_else(|| {
@@ -158,40 +158,40 @@ fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), CommandEr
     Ok((t, x))
 }
 
-/// What its choices rest on, as it is set.
+/// The basis of its choices with these parameters.
 fn chooses(config: &LearnerConfig) -> ChoiceBasis {
     match (config.chooses_from_tables(), config.entry().choice_basis) {
         (Ok(()), _) => ChoiceBasis::Tables,
-        // A setting makes it draw.
+        // A parameter makes its choices random.
         (Err(_), ChoiceBasis::Tables) => ChoiceBasis::Draws,
         (Err(_), other) => other,
     }
 }
 
-/// Says what must be known to read the answer.
+/// Notes that explain the output.
 fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<(usize, usize)>) {
     let what = match chooses {
         ChoiceBasis::Tables => None,
-        ChoiceBasis::Draws => Some("each choice here is one draw, and the next may be another"),
+        ChoiceBasis::Draws => Some("each choice shown is one random draw"),
         ChoiceBasis::Plan => Some("this is the plan for its next episode"),
-        ChoiceBasis::Asked => Some("this is what it would choose asked now, pair after pair"),
+        ChoiceBasis::Asked => Some("these are the choices when asked now, pair by pair"),
     };
     if let Some(what) = what {
         terminal::note(&format!("note: {}: {what}", chooses.description()));
     }
     match pair {
         Some(pair) if reachable.complete && !reachable.pairs.contains(&pair) => {
-            terminal::note("note: no episode can come to this step in this state");
+            terminal::note("note: no episode can reach this step in this state");
         }
         None if !reachable.complete => terminal::note(&format!(
-            "note: more can be reached than is looked at, which are {} step-state pairs; --step and --state ask for any",
+            "note: only the first {} reachable step-state pairs are listed; --step and --state show any pair",
             number(reachable.pairs.len() as f64)
         )),
         _ => {}
     }
 }
 
-/// The pairs to ask about, in order. What comes of tables alone needs no others to be asked before.
+/// The pairs to ask, in order. A choice that depends on tables alone needs no other pairs before it.
 fn asked(
     chooses: ChoiceBasis,
     reachable: &Reachable,
@@ -251,7 +251,7 @@ fn whose(document: &Document<'_>) -> String {
     )
 }
 
-/// All pairs, a row each, with what is known of the action chosen there.
+/// All pairs, one row each, with the estimate of the chosen action.
 fn all(document: &Document<'_>) -> String {
     let shown = &document.policy[..document.policy.len().min(LONGEST)];
     let estimates = shown.iter().any(|row| !row.estimates.is_empty());
@@ -278,7 +278,7 @@ fn all(document: &Document<'_>) -> String {
     text += &table(header, &rows, terminal::width());
     if document.policy.len() > shown.len() {
         text += &format!(
-            "\nThese are {} of {} pairs; --json prints the others, too.",
+            "\nThese are {} of {} pairs; --json prints all of them.",
             shown.len(),
             number(document.policy.len() as f64)
         );
@@ -286,7 +286,7 @@ fn all(document: &Document<'_>) -> String {
     text
 }
 
-/// One pair, with what is known of every action.
+/// One pair, with the estimates of all actions.
 fn one(document: &Document<'_>, row: &Row) -> String {
     let mut text = format!(
         "{}, at step {} in state {}, seen {} {}: {}",

@@ -1,4 +1,4 @@
-//! `emab problems`: what comes with the program.
+//! `emab problems`: the built-in problems.
 
 use emab_problem::{BUILTIN, ProblemFile};
 use serde_json::json;
@@ -9,13 +9,13 @@ use crate::{load, terminal};
 pub fn problems(name: Option<&str>, json: bool) -> Result<(), CommandError> {
     if let Some(name) = name {
         return match BUILTIN.iter().find(|builtin| builtin.name == name) {
-            // The problem itself as JSON is a problem file, too.
+            // The problem as JSON is a problem file too.
             Some(_) if json => terminal::print(load::problem(name)?.canonical()),
             Some(builtin) => terminal::print(builtin.text),
             None => load::problem(name)
                 .map(|_| ())
                 .and(Err(CommandError::input(format!(
-                    "`{name}` does not come with the program; `emab problems` lists those that do"
+                    "`{name}` is not a built-in problem; `emab problems` lists them"
                 )))),
         };
     }

@@ -35,12 +35,12 @@ pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
     run(backend, &options, |ready| greet(ready, &options, as_json)).map_err(serve_error)
 }
 
-/// What is said once it listens: on standard output, so that a script can wait for it.
+/// Prints the address on standard output once the service listens, so that a script can wait for it.
 fn greet(ready: &Ready, options: &Options, as_json: bool) {
     let scheme = if ready.tls { "https" } else { "http" };
     let address = format!("{scheme}://{}", ready.address);
     let first = ready.first.as_ref().map(|secret| secret.reveal());
-    // Whoever started us may not listen; the service goes on.
+    // A closed standard output does not stop the service.
     let _ = if as_json {
         terminal::print_json(&json!({ "address": address, "admin_token": first }))
     } else {
@@ -48,7 +48,7 @@ fn greet(ready: &Ready, options: &Options, as_json: bool) {
         if let Some(first) = first {
             let file = options.tokens.display();
             text += &format!(
-                "\nThe first start made an admin token. It is shown this once; {file} keeps only its hash.\n\n    {first}\n\n"
+                "\nThe first start created an admin token. It is not shown again; {file} stores only its hash.\n\n    {first}\n\n"
             );
         }
         terminal::print(&text)

@@ -1,4 +1,4 @@
-//! `emab solve`: what could be earned if the truth were known.
+//! `emab solve`: the values of the benchmark, the optimal policy and fixed sequences.
 
 use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::Solution;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::CommandError;
 use crate::{load, terminal};
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     problem: &'a str,
@@ -33,7 +33,7 @@ pub fn solve(name: &str, json: bool) -> Result<(), CommandError> {
     }
     let (best, what) = match &solution.best_fixed {
         Some(fixed) => (number(fixed.value), shorten(&fixed.names(&spec))),
-        None => ("?".into(), "too many sequences to look at".into()),
+        None => ("?".into(), "too many sequences to compare".into()),
     };
     let table = [
         vec![

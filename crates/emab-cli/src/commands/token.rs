@@ -1,4 +1,4 @@
-//! `emab token`: who may come into the decision service.
+//! `emab token`: access tokens of the decision service.
 
 use emab_server::data_dir::token_file;
 use emab_server::tokens::{Role, Token, TokenFile};
@@ -35,7 +35,7 @@ fn new(
 ) -> Result<(), CommandError> {
     let studies = Some(studies).filter(|studies| !studies.is_empty());
     let (token, secret) = file.new_token(name, role, studies)?;
-    // Alone on standard output, so that a script can take it from there.
+    // The secret alone goes to standard output, for scripts.
     if json {
         let mut document = document(&token);
         document["secret"] = secret.reveal().into();
@@ -44,7 +44,7 @@ fn new(
         terminal::print(secret.reveal())?;
     }
     terminal::note(&format!(
-        "token {} of {name}, {role} on {}, is in {}; its secret is not kept and will not be shown again",
+        "token {} of {name}, {role} on {}, is in {}; its secret is not stored and not shown again",
         token.id(),
         studies_of(&token),
         quoted(file.path())
@@ -85,7 +85,7 @@ fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), CommandE
     ))
 }
 
-/// Everything but the hash, which nobody needs to see.
+/// Everything except the hash.
 fn document(token: &Token) -> Value {
     json!({
         "id": token.id(),

@@ -1,7 +1,7 @@
-//! `emab verify`: whether a learner keeps what the paper promises.
+//! `emab verify`: how often a learner violates the guarantees of the paper.
 
 use emab_report::{confidence, guarantees_table, number};
-use emab_sim::{CHECKED_PAIRS, Control, Verification, Verified};
+use emab_sim::{CHECKED_PAIRS, Control, Verification, VerificationResult};
 use serde_json::json;
 
 use super::stop_on_ctrl_c;
@@ -35,10 +35,10 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
     bar.finish_and_clear();
     let verified = verified.map_err(|error| CommandError::simulation(&file, error))?;
     let Some(verified) = verified else {
-        return Err(CommandError::Work("stopped; nothing was kept".into()));
+        return Err(CommandError::Work("stopped; nothing was saved".into()));
     };
     load::warn_unsound(&file, std::slice::from_ref(&learner))?;
-    let promises = verified.promises();
+    let guarantees = verified.guarantees();
     let worst = worst(&file, &verified);
     if json {
         return terminal::print_json(&json!({
@@ -50,11 +50,11 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
             "seed": args.seed,
             "runs": args.runs,
             "episodes": args.episodes,
-            "promises": promises,
+            "promises": guarantees,
             "worst": worst.map(|(t, x, a, runs)| json!({"t": t, "x": x, "a": a, "runs": runs})),
             "regret": verified.regret.0,
             "stderr": verified.regret.1,
-            "most_regret": verified.most_regret,
+            "most_regret": verified.max_regret,
             "theorem1": verified.theorem1,
             "covered": verified.covered,
             "theorem2": verified.theorem2,
@@ -67,22 +67,22 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         args.runs,
         args.episodes,
         args.seed,
-        guarantees_table(&promises, terminal::width())
+        guarantees_table(&guarantees, terminal::width())
     );
     if verified.theorem1.is_some() && !verified.covered {
         text += "\nTheorem 1 does not cover this problem and this learner: see `emab bounds`.";
     }
     if let Some((t, x, a, runs)) = worst {
         text += &format!(
-            "\nThe runs that broke {} did so most often at t = {t}, x = {}, a = {a}: in {runs} of them.",
-            promises.first().map_or("it", |first| &first.statement),
+            "\nThe runs that violate {} do so most often at t = {t}, x = {}, a = {a}: in {runs} of them.",
+            guarantees.first().map_or("it", |first| &first.statement),
             file.spec().states().name(x)
         );
     }
     text += &format!(
         "\nRegret at the end: {}, at most {}.",
         confidence(verified.regret.0, verified.regret.1),
-        number(verified.most_regret)
+        number(verified.max_regret)
     );
     if let Some(bound) = verified.theorem2 {
         text += &format!(
@@ -95,7 +95,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
 
 fn worst(
     file: &emab_problem::ProblemFile,
-    verified: &Verified,
+    verified: &VerificationResult,
 ) -> Option<(usize, usize, String, u64)> {
     verified.worst.map(|(t, x, action, runs)| {
         let name = file.spec().action_name(action).into_owned();

@@ -97,7 +97,7 @@ fn the_call_goes_before_the_file() {
     let solved = emab(&["solve", path]);
     let note = String::from_utf8(solved.stderr).unwrap();
     assert!(
-        note.contains("(delay=20 lost=0.1) are left out here"),
+        note.contains("(delay=20 lost=0.1) are ignored here"),
         "{note}"
     );
 }
@@ -132,7 +132,7 @@ fn a_folder_keeps_them() {
     rejects(
         &["plot", &out, "--bound"],
         2,
-        &["played under conditions", "no theorem speaks of them"],
+        &["has conditions", "which no theorem covers"],
     );
     json(&["plot", &out, "--json"]);
     // Shards keep them and merge to the same; shards under others do not go with them.

@@ -167,7 +167,7 @@ fn wrong_input_is_refused_in_words() {
     rejects(
         &["run", "--resume", folder.path().to_str().unwrap()],
         2,
-        &["holds no unfinished run"],
+        &["contains no unfinished run"],
     );
     rejects(
         &["run", "--resume", "/nowhere"],
@@ -182,7 +182,7 @@ fn wrong_input_is_refused_in_words() {
     rejects(
         &["plot", folder.path().to_str().unwrap()],
         2,
-        &["holds no results"],
+        &["contains no results"],
     );
     rejects(&["problems", "nothing"], 2, &["unknown problem `nothing`"]);
     rejects(&["run"], 2, &["PROBLEM"]);

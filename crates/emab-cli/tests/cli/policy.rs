@@ -232,7 +232,7 @@ fn learners_that_choose_by_more_than_they_learned() {
         (
             "explore-then-commit",
             "asked",
-            "this is what it would choose asked now",
+            "these are the choices when asked now",
         ),
     ] {
         let mut saved = saved("parity", learner, 60);
@@ -288,11 +288,11 @@ fn large_ones_are_cut_in_words() {
     };
     notes(
         &["policy", path],
-        "note: more can be reached than is looked at, which are 100,000 step-state pairs",
+        "note: only the first 100,000 reachable step-state pairs are listed",
     );
     let text = String::from_utf8(emab(&["policy", path]).stdout).unwrap();
     assert!(
-        text.ends_with("These are 60 of 100,000 pairs; --json prints the others, too.\n"),
+        text.ends_with("These are 60 of 100,000 pairs; --json prints all of them.\n"),
         "{text}"
     );
     assert_eq!(json(&["policy", path, "--json"])["complete"], false);
@@ -310,7 +310,7 @@ fn what_is_wrong_is_named() {
     let file = new();
     notes(
         &["policy", file.path(), "--step", "1", "--state", "even"],
-        "no episode can come to this step in this state",
+        "no episode can reach this step in this state",
     );
     for (args, words) in [
         (&["--step", "1"][..], "--state"),

@@ -272,14 +272,17 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(30), "it did not stop");
-    assert!(error.contains("go on with `emab run --resume"), "{error}");
+    assert!(
+        error.contains("continue with `emab run --resume"),
+        "{error}"
+    );
     assert!(Path::new(out).join("checkpoint.json").exists());
     assert!(!Path::new(out).join("run.json").exists());
     // Beginning anew in the same folder would lose what is done.
     rejects(
         &["run", "resource", "--out", out],
         2,
-        &["holds an unfinished run", "--resume"],
+        &["contains an unfinished run", "--resume"],
     );
 
     // A state that was changed by hand is not believed.

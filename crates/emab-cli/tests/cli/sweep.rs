@@ -100,18 +100,22 @@ fn a_run_in_parts_is_the_run() {
     }
     dir.emab(&merge);
     dir.assert_same_run("whole", "merged");
-    dir.rejects("merge @/whole --out @/no", 2, &["whole holds a whole run"]);
+    dir.rejects(
+        "merge @/whole --out @/no",
+        2,
+        &["whole contains a whole run"],
+    );
     dir.rejects(
         "run --resume @/part-1",
         2,
-        &["holds a finished shard", "emab merge"],
+        &["contains a finished shard", "emab merge"],
     );
     // Nobody loses a shard by writing another one over it.
     dir.rejects(
         &format!("{job} --shard 2/7 --out @/part-1"),
         2,
         &[
-            "part-1 holds a finished shard",
+            "part-1 contains a finished shard",
             "choose another folder",
             "shard.json",
         ],
@@ -119,7 +123,7 @@ fn a_run_in_parts_is_the_run() {
     dir.rejects(
         "merge @/part-1 @/part-2 @/part-3 @/part-4 @/part-5 @/part-6 @/part-7 --out @/part-1",
         2,
-        &["part-1 holds a finished shard"],
+        &["part-1 contains a finished shard"],
     );
     assert!(Path::new(&dir.at("part-1/shard.json")).exists());
 }
@@ -162,7 +166,7 @@ fn an_interrupted_sweep_goes_on_without_doing_cells_again() {
     assert_eq!(output.status.code(), Some(1), "{error}");
     let before = dir.cells("out");
     let stopped = format!(
-        "stopped after {} of 40 cells; the same call goes on from there",
+        "stopped after {} of 40 cells; run the same command again to continue",
         before.len()
     );
     assert!(error.contains(&stopped), "{error}");
@@ -173,7 +177,7 @@ fn an_interrupted_sweep_goes_on_without_doing_cells_again() {
     dir.rejects(
         "merge @/out --out @/merged",
         2,
-        &["holds an unfinished shard", "problem.p = ", "is missing"],
+        &["contains an unfinished shard", "problem.p = ", "is missing"],
     );
 
     dir.emab("sweep @/sweep.toml --out @/out --threads 2");
@@ -273,7 +277,7 @@ fn cells_outlive_changes_of_the_grid() {
     dir.rejects(
         "sweep @/sweep.toml --out @/out",
         2,
-        &["out holds 4 cells of another sweep"],
+        &["out contains 4 cells of another sweep"],
     );
     assert_eq!(cells, dir.read("out/cells.jsonl"));
 }
@@ -349,7 +353,9 @@ fn a_sweep_is_drawn() {
     for (call, words) in [
         (
             "--x q",
-            &["`q` does not vary in this sweep; what varies is problem.p, learner.sigma2"][..],
+            &[
+                "`q` does not vary in this sweep; the varied parameters are problem.p, learner.sigma2",
+            ][..],
         ),
         ("--y learner.p", &["`learner.p` does not vary"][..]),
         (
@@ -358,10 +364,10 @@ fn a_sweep_is_drawn() {
         ),
         ("--where q=1", &["`q` does not vary"][..]),
         ("--where p", &["--where must be NAME=VALUE, got `p`"][..]),
-        ("--where p=0.5", &["there is no such cell"][..]),
+        ("--where p=0.5", &["no finished cell with these values"][..]),
         (
             "--bound",
-            &["--bound is for the result of a run", "holds a sweep"][..],
+            &["--bound is for the result of a run", "contains a sweep"][..],
         ),
         (
             "--output @/picture.gif",
@@ -374,7 +380,7 @@ fn a_sweep_is_drawn() {
     dir.rejects(
         "plot @/empty --curves",
         2,
-        &["are for sweeps", "empty holds none"],
+        &["are for sweeps", "empty contains none"],
     );
     // A picture of another sweep does not stay.
     dir.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));

@@ -54,7 +54,7 @@ fn shards_that_do_not_belong_together_are_named() {
         (
             "@/r1 @/r2 @/r-seed",
             &[
-                "r-seed is not a shard of the same: its seed is 2",
+                "r-seed is not a shard of the same result: its seed is 2",
                 "r1 is 1",
             ][..],
         ),
@@ -67,18 +67,18 @@ fn shards_that_do_not_belong_together_are_named() {
             &[
                 "half is shard 2/2, and ",
                 "s1 is shard 1/3",
-                "different ways",
+                "numbers of shards differ",
             ][..],
         ),
         (
             "@/r1 @/r-half",
-            &["r-half is shard 2/2", "different ways"][..],
+            &["r-half is shard 2/2", "numbers of shards differ"][..],
         ),
         (
             "@/s1 @/s2 @/r3",
-            &["r3 holds no shard of a sweep, and others do"][..],
+            &["r3 contains no shard of a sweep, and other folders do"][..],
         ),
-        ("@/r1 @/r2 @/empty", &["empty holds no shard"][..]),
+        ("@/r1 @/r2 @/empty", &["empty contains no shard"][..]),
         ("@/r1 @/nowhere", &["cannot read the folder", "nowhere"][..]),
     ] {
         dir.rejects(&format!("merge {call} --out @/merged"), 2, words);
@@ -92,38 +92,42 @@ fn shards_that_do_not_belong_together_are_named() {
     dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/s1",
         2,
-        &["s1 holds shard 1/3"],
+        &["s1 contains shard 1/3"],
     );
     assert_eq!(shard, dir.read("s1/sweep.json"));
     dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/foreign",
         2,
-        &["foreign holds another sweep"],
+        &["foreign contains another sweep"],
     );
     dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/r1",
         2,
-        &["r1 holds what `emab run` left"],
+        &["r1 contains results of `emab run`"],
     );
-    dir.rejects("merge @/r1 @/r2 @/r3 --out @/s1", 2, &["s1 holds a sweep"]);
+    dir.rejects(
+        "merge @/r1 @/r2 @/r3 --out @/s1",
+        2,
+        &["s1 contains a sweep"],
+    );
     dir.rejects(
         "sweep @/sweep.toml --shard 2/3 --out @/s1",
         2,
-        &["s1 holds shard 1/3, and this is shard 2/3"],
+        &["s1 contains shard 1/3, and this is shard 2/3"],
     );
     dir.rejects(
         "sweep @/sweep.toml --out @/r1",
         2,
-        &["r1 holds what `emab run` left"],
+        &["r1 contains results of `emab run`"],
     );
-    dir.rejects(&format!("{run} --out @/s1"), 2, &["s1 holds a sweep"]);
+    dir.rejects(&format!("{run} --out @/s1"), 2, &["s1 contains a sweep"]);
 
     // Unfinished, and damaged.
     fs::rename(dir.at("r2/shard.json"), dir.at("r2/checkpoint.json")).unwrap();
     dir.rejects(
         "merge @/r1 @/r2 @/r3 --out @/merged",
         2,
-        &["r2 holds an unfinished shard", "--resume"],
+        &["r2 contains an unfinished shard", "--resume"],
     );
     fs::rename(dir.at("r2/checkpoint.json"), dir.at("r2/shard.json")).unwrap();
     let text = String::from_utf8(dir.read("r2/shard.json")).unwrap();
@@ -142,7 +146,7 @@ fn shards_that_do_not_belong_together_are_named() {
     dir.rejects(
         "merge @/s1 @/s2 @/s3 --out @/merged",
         2,
-        &["s2 holds an unfinished shard: cell 2 (feedbal"],
+        &["s2 contains an unfinished shard: cell 2 (feedbal"],
     );
     dir.write(
         "s2/cells.jsonl",

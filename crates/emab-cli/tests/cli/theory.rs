@@ -286,7 +286,7 @@ fn a_bound_is_drawn_only_where_there_is_one() {
     rejects(
         &["plot", out, "--bound"],
         2,
-        &["is not the problem that was run"],
+        &["is not the problem of the run"],
     );
     // What is not ours stays, and what was drawn of the old run goes.
     fs::write(folder.path().join("places-of-interest.svg"), "mine").unwrap();
@@ -296,6 +296,6 @@ fn a_bound_is_drawn_only_where_there_is_one() {
     rejects(
         &["plot", out, "--bound"],
         2,
-        &["no theorem speaks of the others"],
+        &["no theorem covers other learners"],
     );
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emab::learners::{LearnerConfig, LearnerError};
-use emab::{ConditionedEnvironment, Environment, Learner, Role, Stream};
+use emab::{ConditionedEnvironment, Environment, Learner, Problem, Role, Stream};
 use emab_problem::ProblemFile;
 
 use super::cell::Cell;
@@ -55,6 +55,8 @@ pub struct ArenaEntrants {
     settings: ArenaSettings,
     /// Solved for the first cell and shared by the others.
     environment: OnceCell<Arc<ConditionedEnvironment>>,
+    /// Shared by the learners whose memory is measured, so that it does not count.
+    problem: OnceCell<Arc<Problem>>,
 }
 
 impl ArenaEntrants {
@@ -72,6 +74,7 @@ impl ArenaEntrants {
             excluded: Vec::new(),
             settings,
             environment: OnceCell::new(),
+            problem: OnceCell::new(),
         };
         let mut problems: Vec<ArenaEntrants> = files.into_iter().map(problem).collect();
         let mut learners: Vec<String> = vec![REFERENCE.into()];
@@ -192,7 +195,13 @@ impl ArenaEntrants {
         stop: &AtomicBool,
     ) -> Result<Option<Box<dyn Learner + Send>>, BuildError> {
         let failed = |error: SimError| BuildError::Simulation(error);
-        let problem = self.file.problem()?;
+        let problem = match self.problem.get() {
+            Some(problem) => problem.clone(),
+            None => {
+                let problem = self.file.problem()?;
+                self.problem.get_or_init(|| problem).clone()
+            }
+        };
         let mut environment = match self.environment.get() {
             Some(solved) if self.file.conditions().is_none() => solved.environment().clone(),
             _ => Environment::new(problem.clone()).map_err(|error| failed(error.into()))?,

@@ -1,8 +1,8 @@
-//! Who takes part where nobody is named: the whole catalogue, and some settings that are learners of their own.
+//! The default learners of an arena: the whole catalogue, and some variants.
 
 use emab::learners::{CATALOGUE, LearnerEntry};
 
-/// Settings worth a place beside the defaults, of learners that have them.
+/// Parameter values that are compared with the defaults.
 const VARIANTS: [(&str, &str, &str); 5] = [
     ("feedbal", "width", "sound"),
     ("feedbal", "width", "bernstein"),
@@ -11,13 +11,13 @@ const VARIANTS: [(&str, &str, &str); 5] = [
     ("q-learning", "explore", "epsilon"),
 ];
 
-/// Every learner of the catalogue as it is, told all that an episode reveals where it can be, and in some other
-/// settings; as `name` or `name:key=value`.
+/// Every learner of the catalogue with its defaults, with `reveal=true` where it has that parameter, and in some
+/// variants; as `name` or `name:key=value`.
 ///
 /// ```
-/// let roster = emab_sim::roster();
-/// assert_eq!(roster[0], "feedbal");
-/// assert!(roster.contains(&"psrl:reveal=true".into()) && roster.contains(&"random".into()));
+/// let learners = emab_sim::compare::default_learners();
+/// assert_eq!(learners[0], "feedbal");
+/// assert!(learners.contains(&"psrl:reveal=true".into()) && learners.contains(&"random".into()));
 /// ```
 pub fn default_learners() -> Vec<String> {
     let mut all = Vec::new();
@@ -43,7 +43,7 @@ mod tests {
     use emab::learners::{LearnerConfig, LearnerDefaults};
 
     #[test]
-    fn everybody_can_be_read_and_is_there_once() {
+    fn default_learners_are_valid_and_unique() {
         let mut all = super::default_learners();
         for text in &all {
             LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();

@@ -1,32 +1,32 @@
-//! At which episodes regret is recorded.
+//! Checkpoints: the episodes at which regret is recorded.
 
 use thiserror::Error;
 
-/// Checkpoints that cannot be.
+/// Why a list of checkpoints is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CheckpointError {
-    /// Outside of the run.
+    /// A checkpoint is outside the run.
     #[error("a checkpoint must be from 1 to the number of episodes, {episodes}, got {got}")]
     Range {
-        /// What was given.
+        /// The checkpoint.
         got: u64,
         /// The number of episodes.
         episodes: u64,
     },
-    /// More than are kept.
+    /// There are too many.
     #[error("at most {most} checkpoints are supported, got {got}")]
     TooMany {
-        /// How many were given.
+        /// Their number.
         got: usize,
-        /// The most.
+        /// The limit.
         most: usize,
     },
 }
 
-/// The most checkpoints: each keeps four exact sums for each learner.
+/// The most checkpoints; each stores four exact sums for each learner.
 const MOST: usize = 10_000;
 
-/// About twenty a decade, evenly spaced on a log axis, the first and the last episode among them.
+/// About twenty checkpoints per decade, evenly spaced on a log axis, including the first and the last episode.
 ///
 /// ```
 /// let at = emab_sim::log_spaced(1000);
@@ -34,7 +34,7 @@ const MOST: usize = 10_000;
 /// assert_eq!(at.last(), Some(&1000));
 /// ```
 pub fn log_spaced(episodes: u64) -> Vec<u64> {
-    // The Renard series R20: the rounded powers of 10^(1/20) that engineers agreed on, exact on every machine.
+    // The Renard series R20 (ISO 3): rounded powers of 10^(1/20), exact on every machine.
     const R20: [u64; 20] = [
         100, 112, 125, 140, 160, 180, 200, 224, 250, 280, 315, 355, 400, 450, 500, 560, 630, 710,
         800, 900,
@@ -57,7 +57,7 @@ pub fn log_spaced(episodes: u64) -> Vec<u64> {
     at
 }
 
-/// Sorts checkpoints, adds the last episode, and refuses those outside of the run.
+/// Sorts checkpoints and adds the last episode. Fails if one is outside the run or there are too many.
 pub fn check_checkpoints(mut at: Vec<u64>, episodes: u64) -> Result<Vec<u64>, CheckpointError> {
     if let Some(&got) = at.iter().find(|&&n| n == 0 || n > episodes) {
         return Err(CheckpointError::Range { got, episodes });
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rising_and_within() {
+    fn default_checkpoints_increase_and_end_at_the_last_episode() {
         for episodes in [1, 2, 10, 999, 20_000, u64::MAX] {
             let at = log_spaced(episodes);
             assert!(at.windows(2).all(|w| w[0] < w[1]));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_is_named() {
+    fn rejects_a_checkpoint_outside_the_run() {
         let error = check_checkpoints(vec![5, 200], 100).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,4 +1,4 @@
-//! Learners compared on the same runs: paired differences, and who is best as far as the runs can tell.
+//! Learners compared on the same runs: paired differences, and a ranking within the error of the runs.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use emab::Conditions;
 use emab::learners::{Access, ParameterValue};
 use emab::stats::{Moments, NORMAL_975};
 
-/// Differences below this part of what is compared are rounding.
+/// Relative differences below this are rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The learner that all others are compared with.
+/// The reference of the comparison.
 pub const REFERENCE: &str = "feedbal";
 
 /// A mean and its standard error over the runs.
 ///
-/// On common random numbers two learners are compared run by run: what both owe to luck cancels.
+/// With common random numbers two learners are compared run by run, which cancels the randomness they share.
 ///
 /// ```
-/// let measured = crate::results::Measured::paired(&[3.0, 5.0, 7.0], &[1.0, 4.0, 4.0]);
+/// let measured = emab_sim::results::Measured::paired(&[3.0, 5.0, 7.0], &[1.0, 4.0, 4.0]);
 /// assert_eq!((measured.mean, measured.stderr), (2.0, (1.0_f64 / 3.0).sqrt()));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of these numbers.
+    /// The mean of these numbers.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Measured {
         let mut moments = Moments::default();
         values.into_iter().for_each(|value| moments.add(value));
@@ -42,7 +42,7 @@ impl Measured {
         }
     }
 
-    /// Of the differences, run by run. Those that are but rounding are none.
+    /// The mean difference, run by run; a difference within rounding counts as 0.
     pub fn paired(one: &[f64], other: &[f64]) -> Measured {
         Measured::of(one.iter().zip(other).map(|(a, b)| {
             let difference = a - b;
@@ -55,7 +55,7 @@ impl Measured {
         }))
     }
 
-    /// Whether its 95 % interval has 0 in it. A difference of exactly 0 always has.
+    /// Whether the 95 % interval contains 0; it does for a difference of exactly 0.
     pub fn is_within_noise(&self) -> bool {
         self.mean.abs() <= NORMAL_975 * self.stderr
     }
@@ -65,22 +65,22 @@ impl Measured {
     }
 }
 
-/// What the runs say of a learner on a problem.
+/// The rank of a learner on a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ranking {
-    /// The least mean regret of those that see nothing but episodes, or the very same regret in every run.
+    /// The least mean regret of the learners that see only episodes, or the same regret in every run.
     Best,
     /// Its paired difference to the best is within noise.
     WithinNoise,
     /// It is worse than the best.
     Worse,
-    /// It sees more than episodes: shown beside the others, and cannot win.
+    /// It sees more than episodes; it is shown but not ranked.
     Informed,
 }
 
 impl Ranking {
-    /// In words; nothing where there is nothing to say.
+    /// As text; empty for [`Ranking::Worse`].
     pub fn words(self) -> &'static str {
         match self {
             Ranking::Best => "best",
@@ -91,63 +91,63 @@ impl Ranking {
     }
 }
 
-/// One learner on one problem, as it was measured.
+/// The measurements of one cell: a learner on a problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArenaCellResult {
     /// Its name in the catalogue.
     pub learner: String,
-    /// What it was asked for as.
+    /// Its label: the text it was requested by.
     pub label: String,
     /// All its parameters.
     pub parameters: BTreeMap<String, ParameterValue>,
     /// The regret against the benchmark after the last episode, by run.
     pub finals: Vec<f64>,
-    /// What it earned in an episode, noise included.
+    /// Realised gain per episode.
     pub gain: Measured,
-    /// Steps taken in all runs together.
+    /// Steps of all runs together.
     pub steps: u64,
-    /// Processor time a step: a measurement, which differs from time to time.
+    /// Processor time per step, which differs between measurements.
     pub nanoseconds: f64,
-    /// Bytes that it holds after so many episodes as were watched.
+    /// Bytes of memory after the measured episodes.
     pub memory: Option<u64>,
 }
 
-/// One learner on one problem beside the others.
+/// One learner on one problem, compared with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArenaEntry {
-    /// What it was asked for as.
+    /// Its label: the text it was requested by.
     pub label: String,
     /// Its name in the catalogue.
     pub learner: String,
     /// All its parameters.
     pub parameters: BTreeMap<String, ParameterValue>,
-    /// What it gets to see, in words.
+    /// What it sees, as text.
     pub sees: String,
     /// Regret against the benchmark.
     pub regret: Measured,
-    /// Regret against the optimal policy, whose standard error is the same; none where that is not known.
+    /// Regret against the optimal policy, with the same standard error; none where it is unknown.
     pub regret_optimal: Option<f64>,
-    /// Its regret less FeedBAL's, run by run.
+    /// Its regret less that of FeedBAL, run by run.
     pub minus_feedbal: Option<Measured>,
     /// Its regret less that of the best, run by run.
     pub minus_best: Option<Measured>,
-    /// Its loss over FeedBAL's, run by run; none where FeedBAL lost nothing. The loss is regret against the optimal
-    /// policy, or against the benchmark where that one is not known.
+    /// Its loss divided by FeedBAL's, run by run; none where FeedBAL lost nothing. The loss is the regret against the optimal
+    /// policy, or against the benchmark where that is unknown.
     pub over_feedbal: Option<Measured>,
-    /// What it earned in an episode, noise included.
+    /// Realised gain per episode.
     pub gain: Measured,
-    /// Steps taken in all runs together.
+    /// Steps of all runs together.
     pub steps: u64,
-    /// Processor time a step: a measurement, which differs from time to time.
+    /// Processor time per step, which differs between measurements.
     pub nanoseconds: f64,
-    /// Bytes that it holds.
+    /// Bytes of memory.
     pub memory: Option<u64>,
-    /// What the runs say.
+    /// Its rank.
     pub standing: Ranking,
 }
 
 impl ArenaEntry {
-    /// Whether it is better (-1) or worse (1) than FeedBAL, or neither (0), as far as the runs can tell.
+    /// Whether it is better (-1) or worse (1) than FeedBAL, or within noise (0).
     pub fn against_feedbal(&self) -> i8 {
         match self.minus_feedbal {
             Some(difference) if !difference.is_within_noise() => {
@@ -162,31 +162,31 @@ impl ArenaEntry {
     }
 }
 
-/// A learner that was left out, and why.
+/// A learner that does not apply to a problem, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedLearner {
-    /// What it was asked for as.
+    /// Its label: the text it was requested by.
     pub label: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What is known of a problem without any learner.
+/// A problem of an arena, and its reference values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArenaSetting {
     /// The problem's name.
     pub problem: String,
-    /// A hash of everything the problem file says.
+    /// The hash of the problem file.
     pub problem_hash: String,
-    /// What the benchmark earns in an episode.
+    /// The value of the benchmark, per episode.
     pub benchmark_value: f64,
-    /// Its standard error, 0 where it is exact.
+    /// Its standard error; 0 where it is exact.
     pub benchmark_stderr: f64,
-    /// What the optimal policy earns in an episode; none where too much can be reached to know.
+    /// The value of the optimal policy, per episode; none where too many pairs can be reached.
     pub optimal_value: Option<f64>,
     /// How regret was measured: `exact` or `paired`.
     pub estimator: String,
-    /// What it was played under.
+    /// The conditions.
     #[serde(default, skip_serializing_if = "Conditions::is_none")]
     pub conditions: Conditions,
 }
@@ -199,12 +199,12 @@ pub struct ArenaProblem {
     pub ground: ArenaSetting,
     /// The learners, the least regret first.
     pub learners: Vec<ArenaEntry>,
-    /// Those that do not apply.
+    /// The learners that do not apply.
     pub left_out: Vec<ExcludedLearner>,
 }
 
 impl ArenaProblem {
-    /// Compares learners that were played for so many episodes on the same runs.
+    /// Compares learners on the same runs of this many episodes.
     pub fn judge(
         ground: ArenaSetting,
         episodes: u64,
@@ -261,8 +261,8 @@ impl ArenaProblem {
     }
 }
 
-/// The loss of one over that of another, where `gap` is added to the regret of both; its standard error by the delta
-/// method on paired runs, which is 0 for a learner over itself. None where the other lost nothing.
+/// The loss of one learner divided by that of another, where `gap` is added to the regret of both. The standard error
+/// is that of the delta method on paired runs. None where the other lost nothing.
 fn ratio(one: &ArenaCellResult, other: &ArenaCellResult, gap: f64) -> Option<Measured> {
     let loss =
         |cell: &ArenaCellResult| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
@@ -284,42 +284,42 @@ pub struct ArenaResult {
     pub version: String,
     /// The seed.
     pub seed: u64,
-    /// How many runs, the same for all learners.
+    /// The number of runs, the same for all learners.
     pub runs: u64,
-    /// How many episodes a run.
+    /// Episodes of a run.
     pub episodes: u64,
-    /// The problems, in the order asked for.
+    /// The problems, in the order requested.
     pub problems: Vec<ArenaProblem>,
 }
 
-/// How a learner stands over all problems.
+/// The results of a learner over all problems.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArenaSummary {
-    /// What it was asked for as.
+    /// Its label: the text it was requested by.
     pub label: String,
     /// Whether it sees more than episodes.
     pub informed: bool,
-    /// On how many problems it was played.
+    /// The number of problems it was played on.
     pub played: u64,
-    /// Its mean place among those that see nothing but episodes, as a share: 0 is first everywhere, 1 last everywhere.
+    /// Its mean rank among the learners that see only episodes, from 0 (always first) to 1 (always last).
     pub place: f64,
-    /// On how many it was best.
+    /// The number of problems where it was best.
     pub best: u64,
-    /// On how many more it was within noise of the best.
+    /// The number of further problems where it was within noise of the best.
     pub within_noise: u64,
-    /// On how many it was better than FeedBAL, by its 95 % interval.
+    /// The number of problems where it was better than FeedBAL, by its 95 % interval.
     pub better: u64,
-    /// On how many it was worse than FeedBAL, by its 95 % interval.
+    /// The number of problems where it was worse than FeedBAL, by its 95 % interval.
     pub worse: u64,
 }
 
 impl ArenaResult {
-    /// Every learner over all problems: those that see nothing but episodes by their mean place, then the others.
+    /// A summary of every learner over all problems: learners that see only episodes by mean rank, then the others.
     pub fn tallied(&self) -> Vec<ArenaSummary> {
         let mut all: Vec<ArenaSummary> = Vec::new();
         for problem in &self.problems {
             let fair = |entry: &&ArenaEntry| entry.standing != Ranking::Informed;
-            let rivals: Vec<f64> = problem.learners.iter().filter(fair).map(regret).collect();
+            let regrets: Vec<f64> = problem.learners.iter().filter(fair).map(regret).collect();
             for entry in &problem.learners {
                 let known = all.iter().position(|tallied| tallied.label == entry.label);
                 let at = known.unwrap_or_else(|| {
@@ -330,11 +330,11 @@ impl ArenaResult {
                     all.len() - 1
                 });
                 let tallied = &mut all[at];
-                let before = rivals
+                let before = regrets
                     .iter()
                     .filter(|other| **other < regret(entry))
                     .count();
-                let last = rivals.len().saturating_sub(1).max(1);
+                let last = regrets.len().saturating_sub(1).max(1);
                 tallied.played += 1;
                 tallied.place += before as f64 / last as f64;
                 tallied.informed |= entry.standing == Ranking::Informed;

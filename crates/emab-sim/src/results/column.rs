@@ -1,9 +1,9 @@
-//! Columns of a table of results, whoever writes it down: every value may be missing.
+//! Columns of a table of results; every value may be missing.
 
 /// A column.
 ///
 /// ```
-/// use emab::{Column, Values};
+/// use emab_sim::results::{Column, Values};
 /// let column = Column { name: "regret".into(), values: Values::Numbers(vec![Some(1.5), None]) };
 /// assert_eq!(column.values.len(), 2);
 /// ```
@@ -11,7 +11,7 @@
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Its values, one a row.
+    /// Its values, one per row.
     pub values: Values,
 }
 
@@ -22,12 +22,12 @@ pub enum Values {
     Counts(Vec<Option<u64>>),
     /// Numbers.
     Numbers(Vec<Option<f64>>),
-    /// Words.
+    /// Texts.
     Texts(Vec<Option<String>>),
 }
 
 impl Values {
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Counts(values) => values.len(),
@@ -36,7 +36,7 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

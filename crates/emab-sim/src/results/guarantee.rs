@@ -1,98 +1,102 @@
-//! A promise that may be broken with some small probability, and how often it was.
+//! Guarantees that hold up to a small probability, and how often they were violated.
 
 use serde::Serialize;
 
 use emab::stats::clopper_pearson;
 
-/// How sure a verdict is.
+/// The confidence of a verdict.
 const CONFIDENCE: f64 = 0.95;
 
-/// What the runs say of a promise.
+/// The verdict on a guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuaranteeVerdict {
-    /// The interval lies within what was promised.
-    GuaranteeVerdict,
-    /// The interval lies beyond what was promised.
-    Broken,
-    /// The interval has both in it: more runs would tell.
+    /// The interval lies below the guaranteed probability.
+    #[serde(rename = "kept")]
+    Holds,
+    /// The interval lies above the guaranteed probability.
+    #[serde(rename = "broken")]
+    Violated,
+    /// The interval contains the guaranteed probability; more runs are needed.
     NotDecidable,
 }
 
 impl GuaranteeVerdict {
-    /// In words.
+    /// As text.
     pub fn words(self) -> &'static str {
         match self {
-            GuaranteeVerdict::GuaranteeVerdict => "kept",
-            GuaranteeVerdict::Broken => "broken",
-            GuaranteeVerdict::NotDecidable => "not decidable with so few runs",
+            GuaranteeVerdict::Holds => "holds",
+            GuaranteeVerdict::Violated => "violated",
+            GuaranteeVerdict::NotDecidable => "undecided: too few runs",
         }
     }
 }
 
-/// One promise over many independent runs.
+/// One guarantee over many independent runs.
 ///
 /// ```
-/// use emab::{Kept, Promise};
-/// let verdict = |broken, runs| Promise::new("Lemma 1", "", 0.01, broken, runs).verdict;
-/// assert_eq!(verdict(0, 1000), Kept::Kept);
-/// assert_eq!(verdict(0, 100), Kept::NotDecidable);
-/// assert_eq!(verdict(50, 100), Kept::Broken);
+/// use emab_sim::results::{Guarantee, GuaranteeVerdict};
+/// let verdict = |violated, runs| Guarantee::new("Lemma 1", "", 0.01, violated, runs).verdict;
+/// assert_eq!(verdict(0, 1000), GuaranteeVerdict::Holds);
+/// assert_eq!(verdict(0, 100), GuaranteeVerdict::NotDecidable);
+/// assert_eq!(verdict(50, 100), GuaranteeVerdict::Violated);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Guarantee {
-    /// Where it stands.
+    /// The lemma or theorem.
     pub statement: String,
-    /// What it says, in a line.
+    /// The guarantee in one line.
     pub says: String,
-    /// The probability with which it may be broken.
-    pub promised: f64,
-    /// The runs in which it was.
-    pub broken: u64,
+    /// The probability with which it may be violated.
+    #[serde(rename = "promised")]
+    pub delta: f64,
+    /// The runs that violate it.
+    #[serde(rename = "broken")]
+    pub violated: u64,
     /// All runs.
     pub runs: u64,
-    /// The share of them in which it was broken.
+    /// The share of runs that violate it.
     pub share: f64,
-    /// The ends of the interval of Clopper and Pearson for it, at 95 %.
+    /// The 95 % interval of Clopper and Pearson for that share.
     pub interval: (f64, f64),
-    /// What that says.
+    /// The verdict.
     pub verdict: GuaranteeVerdict,
 }
 
 impl Guarantee {
-    /// A promise that was broken in so many runs.
+    /// A guarantee with this number of violating runs.
     pub fn new(
         statement: impl Into<String>,
         says: impl Into<String>,
-        promised: f64,
-        broken: u64,
+        delta: f64,
+        violated: u64,
         runs: u64,
     ) -> Guarantee {
-        let interval = clopper_pearson(broken, runs, CONFIDENCE);
+        let interval = clopper_pearson(violated, runs, CONFIDENCE);
         Guarantee {
             statement: statement.into(),
             says: says.into(),
-            promised,
-            broken,
+            delta,
+            violated,
             runs,
             share: if runs == 0 {
                 0.0
             } else {
-                broken as f64 / runs as f64
+                violated as f64 / runs as f64
             },
             interval,
-            verdict: if interval.1 <= promised {
-                GuaranteeVerdict::GuaranteeVerdict
-            } else if interval.0 > promised {
-                GuaranteeVerdict::Broken
+            verdict: if interval.1 <= delta {
+                GuaranteeVerdict::Holds
+            } else if interval.0 > delta {
+                GuaranteeVerdict::Violated
             } else {
                 GuaranteeVerdict::NotDecidable
             },
         }
     }
 
-    /// The fewest runs that could show such a promise to be kept: those in which it is never broken.
-    pub fn runs_needed(promised: f64) -> f64 {
-        libm::ceil(libm::log((1.0 - CONFIDENCE) / 2.0) / libm::log1p(-promised))
+    /// The fewest runs that can show that a guarantee holds, if none of them violates it.
+    pub fn runs_needed(delta: f64) -> f64 {
+        libm::ceil(libm::log((1.0 - CONFIDENCE) / 2.0) / libm::log1p(-delta))
     }
 }

@@ -1,4 +1,4 @@
-//! Results: what many runs of one learner on one problem amount to.
+//! The results of a run: regret curves of learners on one problem.
 
 use std::collections::BTreeMap;
 
@@ -17,47 +17,48 @@ pub struct CurvePoint {
     pub regret: f64,
     /// Its standard error over the runs.
     pub stderr: f64,
-    /// Mean cumulative gain, as realised.
+    /// Mean cumulative realised gain.
     pub gain: f64,
     /// Its standard error over the runs.
     pub gain_stderr: f64,
     /// Mean cumulative regret against the optimal policy, with the standard error of `regret`; none where the optimal
-    /// value is not known, and in files written before there was such a thing.
+    /// value is unknown, and in files of earlier versions.
     #[serde(default)]
     pub regret_optimal: Option<f64>,
 }
 
-/// What one learner did.
+/// The result of one learner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LearnerResult {
     /// Its name in the catalogue.
     pub learner: String,
-    /// What it was asked for as: tells two settings of one learner apart.
+    /// Its label: the text it was requested by, with parameters.
     pub label: String,
     /// All its parameters.
     pub parameters: BTreeMap<String, ParameterValue>,
     /// Regret and gain at the checkpoints.
     pub curve: Vec<CurvePoint>,
-    /// Where the regret at the last checkpoint came from.
+    /// The causes of the regret at the last checkpoint.
     pub causes: RegretBreakdown,
-    /// Steps taken in all runs together.
+    /// Steps of all runs together.
     pub steps: u64,
-    /// How long it took, the only thing here that differs from time to time.
+    /// The time it took; the only value that differs between runs of the same seed.
     pub seconds: f64,
 }
 
 impl LearnerResult {
-    /// With its regret against the optimal policy at every point.
+    /// Adds the regret against the optimal policy at every point.
     ///
-    /// `n` episodes of the optimal policy earn `n (V_opt - V_bench)` more than those of the benchmark, in expectation and
-    /// whatever the learner does: a constant, which moves the mean and leaves its standard error as it is.
+    /// `n` episodes of the optimal policy earn `n (V_opt - V_bench)` more than those of the benchmark, in expectation. The
+    /// difference is a constant: it moves the mean and not the standard error.
     ///
     /// ```
-    /// use emab::{Causes, CurvePoint, LearnerResult};
+    /// use emab::RegretBreakdown;
+    /// use emab_sim::results::{CurvePoint, LearnerResult};
     /// let point = CurvePoint { episode: 10, regret: -1.0, stderr: 0.2, gain: 6.0, gain_stderr: 0.2, regret_optimal: None };
     /// let result = LearnerResult {
     ///     learner: "feedbal".into(), label: "feedbal".into(), parameters: Default::default(), curve: vec![point],
-    ///     causes: Causes::default(), steps: 20, seconds: 0.0,
+    ///     causes: RegretBreakdown::default(), steps: 20, seconds: 0.0,
     /// };
     /// let known = result.clone().against_optimum(0.5, Some(0.75));
     /// assert_eq!(known.curve[0].regret_optimal, Some(-1.0 + 10.0 * 0.25));
@@ -77,52 +78,52 @@ impl LearnerResult {
     }
 }
 
-/// By how much the optimal policy beats the benchmark; exactly 0 where rounding can explain the difference, so that both
-/// regrets are the same number there.
+/// The value of the optimal policy less that of the benchmark; exactly 0 where the difference is rounding, so that both
+/// regrets are equal.
 pub(crate) fn gap(benchmark_value: f64, optimal_value: Option<f64>) -> Option<f64> {
     let optimal = optimal_value?;
     let gap = optimal - benchmark_value;
     Some(if gap > 1e-9 * optimal.abs() { gap } else { 0.0 })
 }
 
-/// What all learners did on one problem: the document that `emab run --json` prints.
+/// The results of all learners on one problem: the document that `emab run --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// The version of emab.
     pub version: String,
     /// The problem's name.
     pub problem: String,
-    /// A hash of everything the problem file says.
+    /// The hash of the problem file.
     pub problem_hash: String,
     /// The seed.
     pub seed: u64,
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// How many episodes a run.
+    /// Episodes of a run.
     pub episodes: u64,
-    /// What it was played under.
+    /// The conditions.
     #[serde(default, skip_serializing_if = "Conditions::is_none")]
     pub conditions: Conditions,
-    /// What the benchmark earns in an episode; where laws drift, on average over the episodes.
+    /// The value of the benchmark, per episode; under drift, averaged over the episodes.
     pub benchmark_value: f64,
-    /// Its standard error, 0 where it is exact.
+    /// Its standard error; 0 where it is exact.
     pub benchmark_stderr: f64,
-    /// What the optimal policy earns in an episode; none where too much can be reached to know.
+    /// The value of the optimal policy, per episode; none where too many pairs can be reached.
     pub optimal_value: Option<f64>,
     /// How regret was measured: `exact` or `paired`.
     pub estimator: String,
-    /// The learners, in the order asked for.
+    /// The learners, in the order requested.
     pub learners: Vec<LearnerResult>,
 }
 
 impl RunResult {
-    /// By how much the optimal policy beats the benchmark in an episode, 0 where only by rounding; none where that is not
-    /// known.
+    /// The value of the optimal policy less that of the benchmark, 0 where the difference is rounding; none where it is
+    /// unknown.
     pub fn gap(&self) -> Option<f64> {
         gap(self.benchmark_value, self.optimal_value)
     }
 
-    /// With every learner's regret against the optimal policy: see [`LearnerResult::against_optimum`].
+    /// Adds every learner's regret against the optimal policy; see [`LearnerResult::against_optimum`].
     #[must_use]
     pub fn against_optimum(mut self) -> RunResult {
         let (benchmark, optimal) = (self.benchmark_value, self.optimal_value);
@@ -134,7 +135,7 @@ impl RunResult {
     }
 }
 
-/// One step-state pair as one learner met it: where its regret comes from.
+/// The regret of one learner at one step-state pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateRegret {
     /// The step, from 1.
@@ -143,14 +144,14 @@ pub struct StateRegret {
     pub x: usize,
     /// The state's name.
     pub state: String,
-    /// Mean visits a run.
+    /// Mean visits per run.
     pub visits: f64,
-    /// Mean regret paid there a run.
+    /// Mean regret per run.
     pub regret: f64,
     /// The benchmark's action.
     pub benchmark: String,
-    /// The action that most runs ended with there; none where no run came.
+    /// The last choice of most runs at the pair; none if no run visited it.
     pub learned: Option<String>,
-    /// The share of the runs that came whose last choice there was the benchmark's.
+    /// The share of visiting runs whose last choice was the benchmark's.
     pub agree: f64,
 }

@@ -1,12 +1,12 @@
-//! Whether a learner keeps what the paper promises: in how many runs each promise was broken.
+//! Verification: the number of runs in which a learner violates each guarantee of the paper.
 //!
-//! - Lemma 1: some sample mean was further from its gain than its confidence number, for any triplet at any time.
-//! - Lemma 2: some action was chosen more often than its count allows.
-//! - Corollary 1: some action was chosen that fell short of the best by more than twice its confidence number.
-//! - Theorem 1: the regret, as the sum of `V - Q`, was above its bound at some time.
+//! - Lemma 1: a sample mean is further from its gain than its confidence number, for some triplet at some time.
+//! - Lemma 2: an action is chosen more often than its count allows.
+//! - Corollary 1: an action is chosen that falls short of the best by more than twice its confidence number.
+//! - Theorem 1: the regret, as the sum of `V - Q`, exceeds its bound at some time.
 //!
-//! A learner whose widths are not of the paper's form promises the first alone: that its estimates are within their
-//! widths, all of them, always.
+//! A learner whose widths are not of the paper's form guarantees only the first: all of its estimates stay within their
+//! widths at all times.
 
 mod triplets;
 mod worker;
@@ -22,21 +22,22 @@ use emab::oracle::{Gaps, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
 use emab::{Action, Delta, Environment, Problem};
 
-use self::triplets::Truth;
-use self::worker::{Auditor, Block, Watched};
+use self::triplets::TripletTable;
+use self::worker::{Block, VerificationWorker, WidthRecorder};
 use crate::engine::pool::{Pool, TICK};
 use crate::error::SimError;
 use crate::experiment::{Control, Progress};
 
-/// What to verify.
+/// A learner on a problem, to be verified.
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use emab::{Kept, learners::LearnerConfig};
+/// use emab::learners::LearnerConfig;
 /// use emab_problem::ProblemFile;
+/// use emab_sim::results::GuaranteeVerdict;
 /// use emab_sim::{Control, Verification};
 ///
-/// let file = ProblemFile::builtin("feedback-gap").ok_or("it comes with the crate")??;
+/// let file = ProblemFile::builtin("feedback-gap").ok_or("a built-in problem")??;
 /// let verification = Verification {
 ///     problem: file.problem()?,
 ///     learner: LearnerConfig::parse("feedbal", file.learning())?, // the paper's width
@@ -45,17 +46,17 @@ use crate::experiment::{Control, Progress};
 ///     seed: 1,
 /// };
 /// let mut control = Control { threads: 1, stop: &AtomicBool::new(false), watch: &mut |_, _| {} };
-/// let verified = verification.run(&mut control)?.ok_or("nobody stopped it")?;
-/// assert_eq!(verified.promises()[0].verdict, Kept::Broken); // Lemma 1
+/// let result = verification.run(&mut control)?.ok_or("not stopped")?;
+/// assert_eq!(result.guarantees()[0].verdict, GuaranteeVerdict::Violated); // Lemma 1
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Verification {
     /// The problem.
     pub problem: Arc<Problem>,
-    /// The learner: one that promises something.
+    /// The learner; it must have a guarantee.
     pub learner: LearnerConfig,
-    /// Episodes a run.
+    /// Episodes of a run.
     pub episodes: u64,
     /// Runs.
     pub runs: u64,
@@ -63,22 +64,22 @@ pub struct Verification {
     pub seed: u64,
 }
 
-/// In how many runs each promise was broken.
+/// The number of runs that violate each guarantee.
 #[derive(Clone, Debug, Default)]
-pub struct Broken {
+pub struct Violations {
     /// Lemma 1.
     pub lemma1: u64,
     /// Lemma 2 in its three readings.
-    pub lemma2: Readings,
+    pub lemma2: ReadingCounts,
     /// Corollary 1.
     pub corollary1: u64,
     /// Theorem 1 in its three readings.
-    pub theorem1: Readings,
+    pub theorem1: ReadingCounts,
 }
 
 /// Counts for the three readings of a [`Bound`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Readings {
+pub struct ReadingCounts {
     /// As printed.
     pub printed: u64,
     /// As derived.
@@ -87,94 +88,98 @@ pub struct Readings {
     pub tight: u64,
 }
 
-impl Readings {
-    fn add(&mut self, other: Readings) {
+impl ReadingCounts {
+    fn add(&mut self, other: ReadingCounts) {
         self.printed += other.printed;
         self.derived += other.derived;
         self.tight += other.tight;
     }
 }
 
-/// What was seen.
+/// The result of a verification.
 #[derive(Clone, Debug)]
-pub struct Verified {
-    /// The chance with which each promise may be broken.
+pub struct VerificationResult {
+    /// The probability with which each guarantee may be violated.
     pub delta: Delta,
-    /// Runs that were looked at.
+    /// The number of runs.
     pub runs: u64,
-    /// In how many of them each promise was broken.
-    pub broken: Broken,
-    /// The triplet where Lemma 1 was broken in the most runs, and in how many.
+    /// The number of runs that violate each guarantee.
+    pub violations: Violations,
+    /// The triplet where most runs violate Lemma 1, and the number of these runs.
     pub worst: Option<(usize, usize, Action, u64)>,
     /// The regret at the end: mean and standard error.
     pub regret: (f64, f64),
     /// The largest regret at the end of a run.
-    pub most_regret: f64,
-    /// Theorem 1, if it is about this learner.
+    pub max_regret: f64,
+    /// Theorem 1, if it applies to this learner.
     pub theorem1: Option<Bound>,
-    /// Whether the theorem covers the problem: no choice that it does not count loses anything.
+    /// Whether the theorem covers the problem: every choice that it does not count has no regret.
     pub covered: bool,
-    /// Theorem 2, if the learner's `delta` is one over the episodes.
+    /// Theorem 2, if the learner's `delta` is `1/n`.
     pub theorem2: Option<Bound>,
 }
 
-impl Verified {
-    /// What the promise of a learner is called whose bounds are not of the paper's form.
+impl VerificationResult {
+    /// The name of the guarantee of a learner whose widths are not of the paper's form.
     pub const COVERAGE: &str = "Coverage";
 
-    /// The promises, one by one.
-    pub fn promises(&self) -> Vec<Guarantee> {
+    /// The guarantees.
+    pub fn guarantees(&self) -> Vec<Guarantee> {
         let delta = self.delta.get();
-        let promise = |statement: &str, says: &str, broken| {
-            Guarantee::new(statement, says, delta, broken, self.runs)
+        let guarantee = |statement: &str, says: &str, violated| {
+            Guarantee::new(statement, says, delta, violated, self.runs)
         };
         let Some(bound1) = self.theorem1 else {
-            // Its own promise, not the paper's.
+            // The learner's guarantee, not the paper's.
             let says = "every estimate within its bounds, always";
-            return vec![promise(Verified::COVERAGE, says, self.broken.lemma1)];
+            return vec![guarantee(
+                VerificationResult::COVERAGE,
+                says,
+                self.violations.lemma1,
+            )];
         };
-        let lemma1 = promise(
+        let lemma1 = guarantee(
             "Lemma 1",
             "every mean within its width, always",
-            self.broken.lemma1,
+            self.violations.lemma1,
         );
         let counts = "no action chosen too often";
         let bound = |bound: f64| match bound {
             b if b < 1e15 => format!("regret at most {b:.1}"),
             b => format!("regret at most {b:.1e}"),
         };
-        let (lemma2, theorem1) = (self.broken.lemma2, self.broken.theorem1);
+        let (lemma2, theorem1) = (self.violations.lemma2, self.violations.theorem1);
         vec![
             lemma1,
-            promise("Lemma 2, printed", counts, lemma2.printed),
-            promise("Lemma 2, derived", counts, lemma2.derived),
-            promise("Lemma 2, tight", counts, lemma2.tight),
-            promise(
+            guarantee("Lemma 2, printed", counts, lemma2.printed),
+            guarantee("Lemma 2, derived", counts, lemma2.derived),
+            guarantee("Lemma 2, tight", counts, lemma2.tight),
+            guarantee(
                 "Corollary 1",
                 "no choice worse by two widths",
-                self.broken.corollary1,
+                self.violations.corollary1,
             ),
-            promise(
+            guarantee(
                 "Theorem 1, printed",
                 &bound(bound1.printed),
                 theorem1.printed,
             ),
-            promise(
+            guarantee(
                 "Theorem 1, derived",
                 &bound(bound1.derived),
                 theorem1.derived,
             ),
-            promise("Theorem 1, tight", &bound(bound1.tight), theorem1.tight),
+            guarantee("Theorem 1, tight", &bound(bound1.tight), theorem1.tight),
         ]
     }
 }
 
 impl Verification {
-    /// Plays all runs; none if it was stopped on the way.
-    pub fn run(&self, control: &mut Control<'_>) -> Result<Option<Verified>, SimError> {
+    /// Plays all runs; none if it was stopped. Fails if the learner has no guarantee or the problem has too many pairs.
+    pub fn run(&self, control: &mut Control<'_>) -> Result<Option<VerificationResult>, SimError> {
         let delta = self.learner.guaranteed_delta()?;
-        // The rest is about FeedBAL with a width of the paper's form.
-        let told = self.learner.feedbal_parameters().ok();
+        // The other statements apply to FeedBAL with a width of the paper's form.
+        let parameters = self.learner.feedbal_parameters().ok();
         let environment = Environment::new(self.problem.clone())?;
         if environment.estimator() != RegretEstimator::Exact {
             return Err(SimError::Oracle(OracleError::TooMany {
@@ -183,17 +188,17 @@ impl Verification {
             }));
         }
         self.learner.build(self.problem.spec(), None)?;
-        let bias = told.map_or(0.0, |told| told.stop_bias);
+        let bias = parameters.map_or(0.0, |parameters| parameters.stop_bias);
         let gaps = Gaps::new(self.problem.clone(), bias)?;
-        let premises = told.map(|told| Premises {
+        let premises = parameters.map(|parameters| Premises {
             gaps: &gaps,
-            coefficients: told.coefficients(),
+            coefficients: parameters.coefficients(),
         });
-        let truth = Truth::new(&environment, &gaps, premises.as_ref(), delta.get());
+        let table = TripletTable::new(&environment, &gaps, premises.as_ref(), delta.get());
         let played = AtomicU64::new(0);
         let total = self.episodes.saturating_mul(self.runs);
         let mut sum = Block {
-            most_regret: f64::NEG_INFINITY,
+            max_regret: f64::NEG_INFINITY,
             ..Block::default()
         };
         let mut reported = Instant::now();
@@ -205,13 +210,13 @@ impl Verification {
         };
         pool.run(
             || {
-                Ok(Auditor {
-                    plan: self,
-                    truth: &truth,
+                Ok(VerificationWorker {
+                    verification: self,
+                    table: &table,
                     played: &played,
                     environment: environment.clone(),
-                    learner: Watched::new(self.learner.build(self.problem.spec(), None)?),
-                    chosen: vec![0; truth.cells.len()],
+                    learner: WidthRecorder::new(self.learner.build(self.problem.spec(), None)?),
+                    chosen: vec![0; table.triplets.len()],
                 })
             },
             &mut |block| {
@@ -228,23 +233,23 @@ impl Verification {
         if sum.runs < self.runs {
             return Ok(None);
         }
-        let most = sum.where_broken.iter().max_by_key(|(cell, runs)| {
-            // The first of the most frequent, whatever the order of the blocks was.
-            (**runs, std::cmp::Reverse(**cell))
+        let most = sum.lemma1_violations.iter().max_by_key(|(triplet, runs)| {
+            // The first of the most frequent, independent of the order of the blocks.
+            (**runs, std::cmp::Reverse(**triplet))
         });
         let spec = self.problem.spec();
         let is_theorem2 = delta.get() == 1.0 / self.episodes as f64;
-        Ok(Some(Verified {
+        Ok(Some(VerificationResult {
             delta,
             runs: sum.runs,
-            worst: most.map(|(&cell, &runs)| {
-                let (t, x, action) = truth.place(&environment, spec, cell);
+            worst: most.map(|(&triplet, &runs)| {
+                let (t, x, action) = table.triplet_at(&environment, spec, triplet);
                 (t, x, action, runs)
             }),
-            broken: sum.broken,
+            violations: sum.violations,
             regret: (sum.regret.mean(), sum.regret.stderr()),
-            most_regret: sum.most_regret,
-            theorem1: truth.theorem1,
+            max_regret: sum.max_regret,
+            theorem1: table.theorem1,
             covered: uncovered(&gaps).is_empty(),
             theorem2: premises
                 .filter(|_| is_theorem2)

@@ -1,43 +1,43 @@
-//! What is true of every triplet, laid out for looking up.
+//! True values of every triplet (step, state, action), in a table.
 
 use emab::oracle::{Gaps, Pair};
 use emab::theory::{Bound, Premises, theorem1};
 use emab::{Action, Environment, Spec};
 
-/// What is true of each triplet, by pair and action, `stop` last.
-pub(super) struct Truth {
+/// True values by pair and action, `stop` last.
+pub(super) struct TripletTable {
     pub(super) columns: usize,
-    pub(super) cells: Vec<Cell>,
+    pub(super) triplets: Vec<TripletValues>,
     pub(super) theorem1: Option<Bound>,
-    /// By pair: the cells that may lead to it. An estimate that pools what was seen there moves with it. FeedBAL's own
-    /// do not: empty for it.
+    /// By pair: the actions that may lead to it, whose pooled estimates change with its observations. Empty for FeedBAL,
+    /// which does not pool.
     pub(super) led_by: Vec<Vec<(Pair, usize)>>,
 }
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Cell {
+pub(super) struct TripletValues {
     pub(super) gain: f64,
     pub(super) delta: f64,
-    /// None for the best actions, which may be chosen for ever.
+    /// None for the best actions, which have no limit.
     pub(super) counts: Option<Bound>,
 }
 
-impl Truth {
+impl TripletTable {
     pub(super) fn new(
         environment: &Environment,
         gaps: &Gaps,
         premises: Option<&Premises<'_>>,
         delta: f64,
-    ) -> Truth {
+    ) -> TripletTable {
         let pairs = environment.pairs();
         let columns = pairs.problem().spec().actions().len() + 1;
-        let mut cells = vec![Cell::default(); pairs.len() * columns];
+        let mut triplets = vec![TripletValues::default(); pairs.len() * columns];
         for triplet in gaps.triplets() {
             let Some(pair) = pairs.find(triplet.t, triplet.x) else {
                 continue;
             };
             let column = column(triplet.action, columns);
-            cells[pair.index() * columns + column] = Cell {
+            triplets[pair.index() * columns + column] = TripletValues {
                 gain: triplet.gain,
                 delta: triplet.delta,
                 counts: premises
@@ -50,28 +50,28 @@ impl Truth {
             for a in pairs.allowed(pair) {
                 for (next, _) in pairs.follow(pair, a) {
                     let from = &mut led_by[next.index()];
-                    // Pairs and actions come in order: whoever is there already is there last.
+                    // Pairs and actions come in order, so a duplicate is the last entry.
                     if from.last() != Some(&(pair, a)) {
                         from.push((pair, a));
                     }
                 }
             }
         }
-        Truth {
+        TripletTable {
             columns,
-            cells,
+            triplets,
             theorem1: premises.map(|premises| theorem1(premises, delta)),
             led_by,
         }
     }
 
-    pub(super) fn place(
+    pub(super) fn triplet_at(
         &self,
         environment: &Environment,
         spec: &Spec,
-        cell: usize,
+        triplet: usize,
     ) -> (usize, usize, Action) {
-        let (row, column) = (cell / self.columns, cell % self.columns);
+        let (row, column) = (triplet / self.columns, triplet % self.columns);
         let action = if column < spec.actions().len() {
             Action::Continue(column)
         } else {

@@ -1,4 +1,4 @@
-//! One thread of a verification: plays runs and holds each against the truth.
+//! A worker thread of a verification: plays runs and checks each guarantee.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,52 +8,52 @@ use emab::stats::Moments;
 use emab::theory::{Bound, corollary1};
 use emab::{Action, Environment, Episode, Learner, Role, Stream};
 
-use super::triplets::{Cell, Truth, column};
-use super::{Broken, Readings, Verification};
+use super::triplets::{TripletTable, TripletValues, column};
+use super::{ReadingCounts, Verification, Violations};
 use crate::engine::pool::{Queue, Worker};
 use crate::error::SimError;
 
-/// Runs take part in a block's sums only when they are whole.
+/// The sums of a block of complete runs.
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) runs: u64,
-    pub(super) broken: Broken,
+    pub(super) violations: Violations,
     pub(super) regret: Moments,
-    pub(super) most_regret: f64,
-    /// By cell: runs in which Lemma 1 was broken there.
-    pub(super) where_broken: BTreeMap<usize, u64>,
+    pub(super) max_regret: f64,
+    /// By triplet: runs that violate Lemma 1 there.
+    pub(super) lemma1_violations: BTreeMap<usize, u64>,
 }
 
 impl Block {
     pub(super) fn merge(&mut self, other: &Block) {
         self.runs += other.runs;
-        self.broken.lemma1 += other.broken.lemma1;
-        self.broken.lemma2.add(other.broken.lemma2);
-        self.broken.corollary1 += other.broken.corollary1;
-        self.broken.theorem1.add(other.broken.theorem1);
+        self.violations.lemma1 += other.violations.lemma1;
+        self.violations.lemma2.add(other.violations.lemma2);
+        self.violations.corollary1 += other.violations.corollary1;
+        self.violations.theorem1.add(other.violations.theorem1);
         self.regret.merge(&other.regret);
-        self.most_regret = self.most_regret.max(other.most_regret);
-        for (cell, runs) in &other.where_broken {
-            *self.where_broken.entry(*cell).or_default() += runs;
+        self.max_regret = self.max_regret.max(other.max_regret);
+        for (triplet, runs) in &other.lemma1_violations {
+            *self.lemma1_violations.entry(*triplet).or_default() += runs;
         }
     }
 }
 
-/// A learner whose confidence numbers are written down as it chooses.
-pub(super) struct Watched {
+/// A learner that records the confidence number of each choice.
+pub(super) struct WidthRecorder {
     learner: Box<dyn Learner + Send>,
-    /// One a step of the episode.
+    /// One per step of the episode.
     widths: Vec<f64>,
 }
 
-impl Watched {
-    pub(super) fn new(learner: Box<dyn Learner + Send>) -> Watched {
+impl WidthRecorder {
+    pub(super) fn new(learner: Box<dyn Learner + Send>) -> WidthRecorder {
         let widths = Vec::new();
-        Watched { learner, widths }
+        WidthRecorder { learner, widths }
     }
 }
 
-impl Learner for Watched {
+impl Learner for WidthRecorder {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         let action = self.learner.choose(t, x);
         if t == 1 {
@@ -74,21 +74,21 @@ impl Learner for Watched {
     }
 }
 
-/// One thread of a verification.
-pub(super) struct Auditor<'a> {
-    pub(super) plan: &'a Verification,
-    pub(super) truth: &'a Truth,
+/// A worker thread of a verification.
+pub(super) struct VerificationWorker<'a> {
+    pub(super) verification: &'a Verification,
+    pub(super) table: &'a TripletTable,
     pub(super) played: &'a AtomicU64,
     pub(super) environment: Environment,
-    pub(super) learner: Watched,
-    /// By cell: how often it was chosen in this run.
+    pub(super) learner: WidthRecorder,
+    /// By triplet: how often it was chosen in this run.
     pub(super) chosen: Vec<u64>,
 }
 
-/// Episodes between two looks at the stop flag.
-const LOOK: u64 = 1024;
+/// Episodes between two checks of the stop flag.
+const STOP_CHECK: u64 = 1024;
 
-impl Worker for Auditor<'_> {
+impl Worker for VerificationWorker<'_> {
     type Block = Block;
 
     fn work(
@@ -100,14 +100,14 @@ impl Worker for Auditor<'_> {
     }
 }
 
-impl Auditor<'_> {
+impl VerificationWorker<'_> {
     fn block(
         &mut self,
         runs: Range<u64>,
         halted: &dyn Fn() -> bool,
     ) -> Result<Option<Block>, (u64, SimError)> {
         let mut block = Block {
-            most_regret: f64::NEG_INFINITY,
+            max_regret: f64::NEG_INFINITY,
             ..Block::default()
         };
         for run in runs {
@@ -121,33 +121,33 @@ impl Auditor<'_> {
     }
 }
 
-impl Auditor<'_> {
+impl VerificationWorker<'_> {
     fn run(
         &mut self,
         number: u64,
         block: &mut Block,
         halted: &dyn Fn() -> bool,
     ) -> Result<bool, SimError> {
-        let plan = self.plan;
-        self.environment.restart(plan.seed, number);
+        let verification = self.verification;
+        self.environment.restart(verification.seed, number);
         self.learner
-            .reset(Stream::new(plan.seed, number, Role::Learner));
+            .reset(Stream::new(verification.seed, number, Role::Learner));
         self.chosen.fill(0);
-        let mut broken_at: Vec<usize> = Vec::new();
-        let mut too_bold = false;
-        let (mut regret, mut most_regret) = (0.0, 0.0_f64);
-        for episode in 1..=plan.episodes {
+        let mut violated_at: Vec<usize> = Vec::new();
+        let mut corollary1_violated = false;
+        let (mut regret, mut max_regret) = (0.0, 0.0_f64);
+        for episode in 1..=verification.episodes {
             let paid = self.environment.play(&mut self.learner);
             let paid = paid.map_err(|error| SimError::Play {
-                learner: plan.learner.label().into(),
+                learner: verification.learner.label().into(),
                 run: number,
                 episode,
                 error,
             })?;
             regret += paid.total();
-            most_regret = most_regret.max(regret);
-            too_bold |= self.audit(&mut broken_at);
-            if episode % LOOK == 0 {
+            max_regret = max_regret.max(regret);
+            corollary1_violated |= self.audit(&mut violated_at);
+            if episode % STOP_CHECK == 0 {
                 self.played.fetch_add(LOOK, Ordering::Relaxed);
                 if halted() {
                     return Ok(false);
@@ -155,30 +155,30 @@ impl Auditor<'_> {
             }
         }
         self.played
-            .fetch_add(plan.episodes % LOOK, Ordering::Relaxed);
+            .fetch_add(verification.episodes % STOP_CHECK, Ordering::Relaxed);
         block.runs += 1;
         block.regret.add(regret);
-        block.most_regret = block.most_regret.max(regret);
-        block.broken.lemma1 += u64::from(!broken_at.is_empty());
-        for cell in broken_at {
-            *block.where_broken.entry(cell).or_default() += 1;
+        block.max_regret = block.max_regret.max(regret);
+        block.violations.lemma1 += u64::from(!violated_at.is_empty());
+        for triplet in violated_at {
+            *block.lemma1_violations.entry(triplet).or_default() += 1;
         }
-        block.broken.corollary1 += u64::from(too_bold);
+        block.violations.corollary1 += u64::from(corollary1_violated);
         let counts = |of: fn(&Bound) -> f64| {
-            let too_often = |(cell, &chosen): (&Cell, &u64)| {
-                let most = cell.counts.as_ref().map(of);
+            let too_often = |(triplet, &chosen): (&TripletValues, &u64)| {
+                let most = triplet.counts.as_ref().map(of);
                 most.is_some_and(|most| chosen as f64 > most)
             };
-            u64::from(self.truth.cells.iter().zip(&self.chosen).any(too_often))
+            u64::from(self.table.triplets.iter().zip(&self.chosen).any(too_often))
         };
-        block.broken.lemma2.add(Readings {
+        block.violations.lemma2.add(ReadingCounts {
             printed: counts(|bound| bound.printed),
             derived: counts(|bound| bound.derived),
             tight: counts(|bound| bound.tight),
         });
-        if let Some(theorem1) = self.truth.theorem1 {
-            let above = |bound: f64| u64::from(most_regret > bound);
-            block.broken.theorem1.add(Readings {
+        if let Some(theorem1) = self.table.theorem1 {
+            let above = |bound: f64| u64::from(max_regret > bound);
+            block.violations.theorem1.add(ReadingCounts {
                 printed: above(theorem1.printed),
                 derived: above(theorem1.derived),
                 tight: above(theorem1.tight),
@@ -187,45 +187,45 @@ impl Auditor<'_> {
         Ok(true)
     }
 
-    /// Looks at the episode that was played last: whether Corollary 1 was broken in it, and where Lemma 1 is after it.
-    fn audit(&mut self, broken_at: &mut Vec<usize>) -> bool {
-        let columns = self.truth.columns;
+    /// Checks the last episode: returns whether it violates Corollary 1, and adds the triplets that violate Lemma 1.
+    fn audit(&mut self, violated_at: &mut Vec<usize>) -> bool {
+        let columns = self.table.columns;
         let (episode, pairs) = (self.environment.episode(), self.environment.pairs());
-        let mut too_bold = false;
+        let mut corollary1_violated = false;
         for (i, &pair) in self.environment.path().iter().enumerate() {
             let action = episode
                 .actions
                 .get(i)
                 .map_or(Action::Stop, |&a| Action::Continue(a));
-            let cell = pair.index() * columns + column(action, columns);
-            self.chosen[cell] += 1;
-            let truth = self.truth.cells[cell];
+            let triplet = pair.index() * columns + column(action, columns);
+            self.chosen[triplet] += 1;
+            let table = self.table.triplets[triplet];
             let conf = self.learner.widths.get(i).copied().unwrap_or(f64::NAN);
-            too_bold |= truth.delta > corollary1(conf) * (1.0 + 1e-9);
-            // Only what was observed has moved: the reward of the pair, the gain of the action if it went on, and, where
-            // rewards are pooled, the gain of whatever may lead here.
+            corollary1_violated |= table.delta > corollary1(conf) * (1.0 + 1e-9);
+            // Only observed estimates change: the reward of the pair, the gain of the action unless it stopped, and, where
+            // rewards are pooled, the gain of each action that may lead here.
             let own = [
                 Some((pair, Action::Stop)),
                 (action != Action::Stop).then_some((pair, action)),
             ];
-            let led_by = self.truth.led_by[pair.index()].iter();
+            let led_by = self.table.led_by[pair.index()].iter();
             let pooled = led_by.map(|&(from, a)| (from, Action::Continue(a)));
             for (pair, action) in own.into_iter().flatten().chain(pooled) {
-                let cell = pair.index() * columns + column(action, columns);
+                let triplet = pair.index() * columns + column(action, columns);
                 let (t, x) = (pairs.step(pair), pairs.state(pair));
                 let Some(estimate) = self.learner.learner.estimate(t, x, action) else {
                     continue;
                 };
-                let gain = self.truth.cells[cell].gain;
+                let gain = self.table.triplets[triplet].gain;
                 let rounding = 1e-9 * (gain.abs() + estimate.mean.abs());
                 let away = (estimate.mean - gain).abs();
-                // An upper bound may be tighter than the width, but FeedBAL's, which may have a bias in it.
-                let above = self.truth.theorem1.is_none() && gain > estimate.index + rounding;
-                if (above || away > estimate.width + rounding) && !broken_at.contains(&cell) {
-                    broken_at.push(cell);
+                // An upper bound may be tighter than the width, except FeedBAL's, which may include a bias.
+                let above = self.table.theorem1.is_none() && gain > estimate.index + rounding;
+                if (above || away > estimate.width + rounding) && !violated_at.contains(&triplet) {
+                    violated_at.push(triplet);
                 }
             }
         }
-        too_bold
+        corollary1_violated
     }
 }

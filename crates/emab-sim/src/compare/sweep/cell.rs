@@ -310,7 +310,7 @@ fn described(file: &SweepFile, learner: &str, values: &[(String, Value)]) -> Str
     format!("{}: {learner} with {}", file.file, values.join(", "))
 }
 
-/// The problem with these values put into it.
+/// The problem file with the values of a cell.
 fn with_values(
     file: &SweepFile,
     problem: &ProblemFile,
@@ -318,7 +318,7 @@ fn with_values(
     place: &str,
 ) -> Result<ProblemFile, SweepError> {
     let mut document: serde_json::Value = serde_json::from_str(problem.canonical())
-        .map_err(|error| file.wrong("problem", format!("is not JSON inside: {error}")))?;
+        .map_err(|error| file.wrong("problem", format!("cannot be converted to JSON: {error}")))?;
     let mut changed = false;
     for (key, value) in values {
         let Key::Problem(path) = key else { continue };
@@ -338,7 +338,7 @@ fn with_values(
                 ),
             ));
         };
-        // A count is written without a point: 10.0 states would be refused.
+        // An integer is written without a decimal point: 10.0 states would be rejected.
         *found = match value.as_f64() {
             Some(n) if n.fract() == 0.0 && n.abs() < 9e15 => serde_json::json!(n as i64),
             _ => value,
@@ -356,7 +356,7 @@ fn with_values(
     })
 }
 
-/// A value that is in a problem file: a parameter by its name, anything by its path.
+/// Finds a value in a problem file: a parameter by its name, any value by its path.
 fn find<'a>(
     document: &'a mut serde_json::Value,
     path: &[String],
@@ -376,35 +376,35 @@ fn find<'a>(
     (!at.is_object() && !at.is_array()).then_some(at)
 }
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepCellResult {
     /// The cell's number.
     pub number: u64,
-    /// What tells it from all others.
+    /// Its key; see [`SweepCell::key`].
     pub key: String,
-    /// Its own seed.
+    /// Its seed.
     pub seed: u64,
     /// The learner as the file names it.
     pub base: String,
-    /// What was varied.
+    /// The varied parameters with their values.
     pub values: Vec<(String, Value)>,
     /// The problem's hash.
     pub problem_hash: String,
-    /// What the benchmark earns in an episode.
+    /// The value of the benchmark, per episode.
     pub benchmark_value: f64,
-    /// Its standard error, 0 where it is exact.
+    /// Its standard error; 0 where it is exact.
     pub benchmark_stderr: f64,
-    /// What the optimal policy earns in an episode, if that is known.
+    /// The value of the optimal policy, per episode, if known.
     pub optimal_value: Option<f64>,
-    /// How regret was measured.
+    /// How regret was measured: `exact` or `paired`.
     pub estimator: String,
-    /// What the learner did.
+    /// The learner's result.
     pub result: LearnerResult,
 }
 
 impl SweepCellResult {
-    /// The value of what was varied, if this cell has it.
+    /// The value of a varied parameter, if the cell has it.
     pub fn value(&self, name: &str) -> Option<&Value> {
         let found = self.values.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value)

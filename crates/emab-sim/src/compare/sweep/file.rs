@@ -1,4 +1,4 @@
-//! What a sweep file says.
+//! The sweep file (TOML).
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,62 +10,62 @@ use toml::Table;
 
 use super::cell::Value;
 
-/// Why a sweep cannot be.
+/// Why a sweep is invalid or failed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// Not the TOML of a sweep.
+    /// The file is not valid TOML, or not a sweep.
     #[error("{file}: {error}")]
     File {
         /// The file.
         file: String,
-        /// Where and why.
+        /// Position and cause.
         error: Box<toml::de::Error>,
     },
-    /// A value that cannot be there.
+    /// A value is invalid.
     #[error("{file}: `{key}` {what}")]
     Value {
         /// The file.
         file: String,
-        /// Which value.
+        /// The value's name.
         key: String,
-        /// What is wrong with it, and what would be right.
+        /// The rule it violates.
         what: String,
     },
-    /// Checkpoints that cannot be.
+    /// The checkpoints are invalid.
     #[error("{file}: `checkpoints`: {error}")]
     Checkpoints {
         /// The file.
         file: String,
-        /// Why.
+        /// The cause.
         error: CheckpointError,
     },
-    /// A learner that cannot be.
+    /// A learner is invalid.
     #[error("{cell}: {error}")]
     Learner {
         /// The cell.
         cell: String,
-        /// Why.
+        /// The cause.
         error: emab::learners::LearnerError,
     },
-    /// A problem that cannot be.
+    /// The problem is invalid.
     #[error("{cell}: {}", error.render(false))]
     Problem {
         /// The cell.
         cell: String,
-        /// Why.
+        /// The cause.
         error: Box<emab_problem::ReadError>,
     },
-    /// A simulation that failed.
+    /// The simulation failed.
     #[error("{cell}: {error}")]
     Simulation {
         /// The cell.
         cell: String,
-        /// Why.
+        /// The cause.
         error: crate::SimError,
     },
 }
 
-/// A sweep file, read.
+/// A parsed sweep file.
 ///
 /// ```
 /// let file = emab_sim::compare::sweep::SweepFile::parse("sweep.toml", r#"
@@ -82,27 +82,27 @@ pub enum SweepError {
 /// ```
 #[derive(Clone, Debug)]
 pub struct SweepFile {
-    /// What errors call it.
+    /// Its name in errors.
     pub file: String,
-    /// A built-in problem's name, or a file, as seen from this one.
+    /// The name of a built-in problem, or a path relative to this file.
     pub problem: String,
     /// The learners, as on the command line.
     pub learners: Vec<String>,
-    /// Episodes a run.
+    /// Episodes of a run.
     pub episodes: u64,
-    /// Runs a cell.
+    /// Runs of a cell.
     pub runs: u64,
     /// The seed.
     pub seed: u64,
     /// The episodes at which regret is recorded.
     pub checkpoints: Vec<u64>,
-    /// What varies, and over which values: every combination is a cell.
+    /// The varied parameters with their values: every combination is a cell.
     pub(crate) grid: Vec<(Key, Vec<Value>)>,
-    /// Cells beside those of the grid.
+    /// Further cells.
     pub(crate) list: Vec<Vec<(Key, Value)>>,
 }
 
-/// Whose value it is, and where it is found there.
+/// A varied parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A learner's parameter.
@@ -133,7 +133,7 @@ struct Raw {
     cell: Option<Vec<Table>>,
 }
 
-/// Values between two ends.
+/// Evenly spaced values between two ends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Span {
@@ -156,7 +156,7 @@ enum Scale {
 const MOST_VALUES: u32 = 100_000;
 
 impl SweepFile {
-    /// The problem as seen from where this program runs: a file's path is meant as seen from the sweep's.
+    /// The problem's path relative to the current directory; in the file it is relative to the file.
     pub fn problem_beside(&self) -> String {
         let path = Path::new(&self.problem);
         let is_file = path.extension().is_some() && path.is_relative();
@@ -166,7 +166,7 @@ impl SweepFile {
         }
     }
 
-    /// Reads the text of a file; `file` is what errors call it.
+    /// Parses the text of a file; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<SweepFile, SweepError> {
         let raw: Raw = toml::from_str(text).map_err(|error| SweepError::File {
             file: file.into(),
@@ -232,7 +232,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The values of a table by whose they are; tables inside of a problem's are paths into its file.
+    /// The parameters of a table; nested tables of a problem are paths into its file.
     fn keys(&self, place: &str, table: &Table) -> Result<Vec<(Key, toml::Value)>, SweepError> {
         let mut keys = Vec::new();
         for (whose, values) in table {
@@ -241,7 +241,7 @@ impl Reader<'_> {
                 _ => {
                     return Err(self.wrong(
                         &format!("{place}.{whose}"),
-                        "is neither a learner's nor a problem's; write learner.NAME or problem.NAME",
+                        "belongs neither to a learner nor to a problem; write learner.NAME or problem.NAME",
                     ));
                 }
             };
@@ -265,7 +265,7 @@ impl Reader<'_> {
 
     fn paths(&self, path: Vec<String>, value: &toml::Value, keys: &mut Vec<(Key, toml::Value)>) {
         match value {
-            // A range, or an attempt at one, is a value and not a path.
+            // A range, even an incomplete one, is a value and not a path.
             toml::Value::Table(inside)
                 if !inside.is_empty()
                     && !["from", "to"].iter().any(|k| inside.contains_key(*k)) =>
@@ -277,7 +277,7 @@ impl Reader<'_> {
                 }
             }
             value => {
-                // A parameter is known by its name alone.
+                // A parameter is identified by its name alone.
                 let path = match path.as_slice() {
                     [first, name] if first == "parameters" => vec![name.clone()],
                     _ => path,
@@ -289,13 +289,13 @@ impl Reader<'_> {
 
     fn value(&self, key: &Key, value: &toml::Value) -> Result<Value, SweepError> {
         match value {
-            // The command line would take it for more parameters.
+            // A comma would start another parameter.
             toml::Value::String(text) if matches!(key, Key::Learner(_)) && text.contains(',') => {
                 let what = format!("must be one value, without commas, got `{text}`");
                 Err(self.wrong(&key.to_string(), what))
             }
             toml::Value::String(text) => Ok(Value::Text(text.clone())),
-            // Whole numbers beyond 2^53 have no use here and no exact place in a float.
+            // Larger integers have no exact floating-point value.
             toml::Value::Integer(n) if n.unsigned_abs() <= 1 << 53 => Ok(Value::Number(*n as f64)),
             toml::Value::Float(n) if n.is_finite() => Ok(Value::Number(*n)),
             toml::Value::Boolean(flag) => Ok(Value::Text(flag.to_string())),
@@ -357,7 +357,7 @@ impl Reader<'_> {
         let at = |i: u32| {
             let share = f64::from(i) / last;
             match scale {
-                // The ends are meant to be met exactly.
+                // The ends are exact.
                 _ if i == 0 => from,
                 _ if i == steps - 1 => to,
                 Scale::Linear => rounded(from + (to - from) * share),
@@ -379,7 +379,7 @@ impl Reader<'_> {
     }
 }
 
-/// A short number that a person could have written: twelve digits.
+/// Rounds to twelve digits, so that the values have short decimal forms.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }

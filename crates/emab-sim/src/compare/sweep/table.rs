@@ -1,12 +1,12 @@
-//! One tidy table of many cells: a row for each cell and checkpoint, a column for each thing that is known.
+//! One table of many cells: a row for each cell and checkpoint.
 
 use crate::results::{Column, Values};
 
 use super::cell::{SweepCellResult, Value};
 
-/// The table of these cells: by number of the cell, then by episode. `varied` names what was varied.
+/// The columns of the table, ordered by cell and then by episode. `varied` lists the varied parameters.
 ///
-/// Times are not in it: they are all that would differ from one run to the next.
+/// It has no times, because they differ between runs of the same sweep.
 pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<Column> {
     let mut cells: Vec<&SweepCellResult> = cells.iter().collect();
     cells.sort_by_key(|cell| cell.number);
@@ -69,7 +69,7 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
         "regret_optimal",
         numbers(&|cell, i| cell.result.curve[i].regret_optimal),
     );
-    // Causes are known at the end alone.
+    // Causes are known only at the last checkpoint.
     let at_the_end = |cell: &SweepCellResult, i: usize, cause: f64| {
         (i + 1 == cell.result.curve.len()).then_some(cause)
     };
