@@ -148,7 +148,7 @@ impl VerificationWorker<'_> {
             max_regret = max_regret.max(regret);
             corollary1_violated |= self.audit(&mut violated_at);
             if episode % STOP_CHECK == 0 {
-                self.played.fetch_add(LOOK, Ordering::Relaxed);
+                self.played.fetch_add(STOP_CHECK, Ordering::Relaxed);
                 if halted() {
                     return Ok(false);
                 }

@@ -9,7 +9,13 @@ use emab_problem::ProblemFile;
 use emab_sim::results::GuaranteeVerdict;
 use emab_sim::{Control, Verification, VerificationResult};
 
-fn verify(problem: &str, learner: &str, runs: u64, episodes: u64, threads: usize) -> VerificationResult {
+fn verify(
+    problem: &str,
+    learner: &str,
+    runs: u64,
+    episodes: u64,
+    threads: usize,
+) -> VerificationResult {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
     let learner = LearnerConfig::parse(learner, file.learning()).unwrap();
     let verification = Verification {
@@ -121,7 +127,10 @@ fn the_reward_of_stop_is_verified() {
     let (t, x, action, _) = verified.worst.unwrap();
     assert_eq!((t, x, action), (1, 0, Action::Stop));
     // There is only one choice, so nothing else is violated.
-    assert_eq!((verified.violations.corollary1, verified.regret.0), (0, 0.0));
+    assert_eq!(
+        (verified.violations.corollary1, verified.regret.0),
+        (0, 0.0)
+    );
 }
 
 /// Continuing twice earns more than the benchmark, which stops at a tie, so regret falls in the long run. Before that, a
