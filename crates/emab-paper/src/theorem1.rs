@@ -23,27 +23,28 @@ pub(crate) fn theorem1(
     let both = |verified: &VerificationResult| {
         ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| guarantee(verified, statement))
     };
-    let row = |place: &str, says: String, how: &str, verified: &VerificationResult, note: String| {
-        let [as_printed, as_derived] = both(verified);
-        // All three runs are of FeedBAL.
-        let bound = verified.theorem1.unwrap_or_default();
-        claim(
-            place,
-            &says,
-            how,
-            format!(
-                "bound {} as printed: {}; {} as derived: {}{note}",
-                number(bound.printed),
-                violation_text(&as_printed),
-                number(bound.derived),
-                violation_text(&as_derived)
-            ),
-            Verdict::all([
-                guarantee_verdict(&as_printed),
-                guarantee_verdict(&as_derived),
-            ]),
-        )
-    };
+    let row =
+        |place: &str, says: String, how: &str, verified: &VerificationResult, note: String| {
+            let [as_printed, as_derived] = both(verified);
+            // All three runs are of FeedBAL.
+            let bound = verified.theorem1.unwrap_or_default();
+            claim(
+                place,
+                &says,
+                how,
+                format!(
+                    "bound {} as printed: {}; {} as derived: {}{note}",
+                    number(bound.printed),
+                    violation_text(&as_printed),
+                    number(bound.derived),
+                    violation_text(&as_derived)
+                ),
+                Verdict::all([
+                    guarantee_verdict(&as_printed),
+                    guarantee_verdict(&as_derived),
+                ]),
+            )
+        };
     vec![
         row(
             "Theorem 1",
