@@ -1,60 +1,36 @@
-//! HTTP/1.1 requests and responses: one request at a time on a persistent connection.
-//!
-//! The load generator shares the processors with the service that it measures. It therefore writes requests itself and
-//! reads responses with `httparse`, hyper's parser; the README gives the cost of a full client library.
+//! HTTP requests and responses, and connections that carry one request at a time (hyper).
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+#[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub status: u16,
     /// The seconds of `Retry-After`.
     pub retry_after: Option<u64>,
-    pub body: Vec<u8>,
+    pub body: Bytes,
 }
 
 impl Response {
     pub(crate) fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
-
-    /// The response at the start of a buffer and its length in bytes; `None` if it is incomplete. Fails if the buffer does
-    /// not start with a response of known length.
-    pub(crate) fn parse(buffer: &[u8]) -> Result<Option<(Response, usize)>, String> {
-        let mut headers = [httparse::EMPTY_HEADER; 32];
-        let mut head = httparse::Response::new(&mut headers);
-        let parsed = head.parse(buffer).map_err(|error| error.to_string())?;
-        let httparse::Status::Complete(start) = parsed else {
-            return Ok(None);
-        };
-        let number = |name: &str| {
-            let header = head
-                .headers
-                .iter()
-                .find(|it| it.name.eq_ignore_ascii_case(name));
-            let value = std::str::from_utf8(header?.value).ok()?;
-            value.trim().parse::<u64>().ok()
-        };
-        let length = number("content-length").ok_or("a response without Content-Length")?;
-        let end = start + length as usize;
-        Ok(buffer.get(start..end).map(|body| {
-            let response = Response {
-                status: head.code.unwrap_or_default(),
-                retry_after: number("retry-after"),
-                body: body.to_vec(),
-            };
-            (response, end)
-        }))
-    }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
-    pub method: &'static str,
-    pub target: String,
-    pub content_type: &'static str,
+    method: &'static str,
+    target: String,
+    content_type: &'static str,
     pub body: String,
 }
 
@@ -80,96 +56,112 @@ impl Request {
             ..Request::json("POST", target, body)
         }
     }
+}
 
-    /// Appends the request's bytes to a buffer.
-    pub(crate) fn write(&self, token: &str, out: &mut Vec<u8>) {
-        let (method, target, length) = (self.method, &self.target, self.body.len());
-        // Writing to a vector cannot fail.
-        let _ = write!(
-            out,
-            "{method} {target} HTTP/1.1\r\nhost: emab\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n"
-        );
-        if length > 0 {
-            let _ = write!(out, "content-type: {}\r\n", self.content_type);
+/// A connection of a client with a token.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    authorization: String,
+}
+
+impl Connection {
+    /// Connects, and adds the task that reads and writes the connection to `tasks`.
+    pub(crate) async fn open(
+        address: SocketAddr,
+        token: &str,
+        tasks: &mut JoinSet<()>,
+    ) -> Result<Connection, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{address}: {error}");
+        let stream = TcpStream::connect(address).await.map_err(|e| failed(&e))?;
+        stream.set_nodelay(true).map_err(|e| failed(&e))?;
+        let opened = handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = opened.map_err(|e| failed(&e))?;
+        tasks.spawn(async {
+            // An error also fails the request in flight.
+            let _ = connection.await;
+        });
+        Ok(Connection {
+            sender,
+            authorization: format!("Bearer {token}"),
+        })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// Sends a request and returns its response, whatever its status.
+    pub(crate) async fn send(&mut self, request: Request) -> Result<Response, String> {
+        let failed = |error: hyper::Error| error.to_string();
+        let mut head = hyper::Request::builder()
+            .method(request.method)
+            .uri(request.target)
+            .header(HOST, "emab")
+            .header(AUTHORIZATION, &self.authorization);
+        if !request.body.is_empty() {
+            head = head.header(CONTENT_TYPE, request.content_type);
         }
-        out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(self.body.as_bytes());
+        let request = head.body(Full::from(request.body));
+        let request = request.map_err(|error| error.to_string())?;
+        self.sender.ready().await.map_err(failed)?;
+        let response = self.sender.send_request(request).await.map_err(failed)?;
+        let retry_after = response.headers().get(RETRY_AFTER);
+        Ok(Response {
+            status: response.status().as_u16(),
+            retry_after: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
+            body: response
+                .into_body()
+                .collect()
+                .await
+                .map_err(failed)?
+                .to_bytes(),
+        })
     }
 }
 
 /// A client that waits for each response.
 #[derive(Debug)]
 pub(crate) struct BlockingClient {
-    token: String,
-    stream: TcpStream,
+    connection: Connection,
+    _tasks: JoinSet<()>,
+    runtime: Runtime,
 }
 
 impl BlockingClient {
     pub(crate) fn connect(address: SocketAddr, token: &str) -> Result<BlockingClient, String> {
-        let connect = || {
-            let stream = TcpStream::connect(address)?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-            Ok(stream)
-        };
+        let (runtime, mut tasks) = (runtime()?, JoinSet::new());
+        let connection = runtime.block_on(Connection::open(address, token, &mut tasks))?;
         Ok(BlockingClient {
-            token: token.into(),
-            stream: connect().map_err(|error: std::io::Error| format!("{address}: {error}"))?,
+            connection,
+            _tasks: tasks,
+            runtime,
         })
     }
 
-    /// Sends a request and returns its response, whatever its status.
-    pub(crate) fn send(&mut self, request: &Request) -> Result<Response, String> {
-        let failed = |error: std::io::Error| format!("{request}: {error}");
-        let mut bytes = Vec::new();
-        request.write(&self.token, &mut bytes);
-        self.stream.write_all(&bytes).map_err(failed)?;
-        bytes.clear();
-        loop {
-            if let Some((response, _)) = Response::parse(&bytes)? {
-                return Ok(response);
-            }
-            let mut chunk = [0; 65_536];
-            let count = self.stream.read(&mut chunk).map_err(failed)?;
-            if count == 0 {
-                return Err(format!("{request}: the connection was closed"));
-            }
-            bytes.extend_from_slice(&chunk[..count]);
-        }
-    }
-
-    /// Sends a request; fails unless its status is 2xx.
-    pub(crate) fn send_ok(&mut self, request: &Request) -> Result<Response, String> {
-        let response = self.send(request)?;
-        match response.status {
-            200..300 => Ok(response),
-            status => Err(format!("{request}: {status} {}", response.text())),
+    /// Sends a request; fails unless its status is 2xx and the response comes within a minute.
+    pub(crate) fn send(&mut self, request: Request) -> Result<Response, String> {
+        let description = format!("{} {}", request.method, request.target);
+        let timeout = Duration::from_secs(60);
+        let send = async { tokio::time::timeout(timeout, self.connection.send(request)).await };
+        let sent = self.runtime.block_on(send);
+        let sent = sent.unwrap_or_else(|_| Err(format!("no response within {timeout:?}")));
+        match sent {
+            Ok(response) if (200..300).contains(&response.status) => Ok(response),
+            Ok(response) => Err(format!(
+                "{description}: {} {}",
+                response.status,
+                response.text()
+            )),
+            Err(error) => Err(format!("{description}: {error}")),
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parses_a_response_once_it_is_complete() {
-        let text = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 7\r\ncontent-length: 2\r\n\r\n{}rest";
-        for cut in 0..text.len() - 4 {
-            assert_eq!(Response::parse(&text[..cut]).unwrap(), None, "{cut}");
-        }
-        let (response, length) = Response::parse(text).unwrap().unwrap();
-        assert_eq!((response.status, response.retry_after), (503, Some(7)));
-        assert_eq!((&*response.body, length), (&b"{}"[..], text.len() - 4));
-        assert!(Response::parse(b"SSH-2.0\r\n\r\n").is_err());
-    }
-
-    #[test]
-    fn a_request_without_a_body_has_no_content_type() {
-        let mut out = Vec::new();
-        Request::json("POST", "/a:ask".into(), String::new()).write("t", &mut out);
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.starts_with("POST /a:ask HTTP/1.1\r\n") && text.ends_with("\r\n\r\n"));
-        assert!(!text.contains("content-type"));
-    }
+/// A runtime that uses the thread that calls it and no other.
+pub(crate) fn runtime() -> Result<Runtime, String> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    built.map_err(|error| format!("runtime: {error}"))
 }

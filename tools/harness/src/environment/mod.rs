@@ -37,21 +37,14 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment in a new folder. The service is this program, unless `program` is set.
+    /// Creates an environment in a temporary folder. The service is this program, unless `program` is set.
     pub(crate) fn new(
         program: Option<&Path>,
         store: StoreKind,
         fault: Option<Fault>,
     ) -> Result<Environment, String> {
-        Environment::within(temporary_folder()?, program, store, fault)
-    }
-
-    pub(crate) fn within(
-        folder: TempDir,
-        program: Option<&Path>,
-        store: StoreKind,
-        fault: Option<Fault>,
-    ) -> Result<Environment, String> {
+        let folder = tempfile::Builder::new().prefix("emab-harness-").tempdir();
+        let folder = folder.map_err(|error| format!("temporary folder: {error}"))?;
         let program = match program {
             Some(program) => program.into(),
             None => std::env::current_exe().map_err(|error| format!("this program: {error}"))?,
@@ -90,6 +83,13 @@ impl Environment {
         self.folder.path()
     }
 
+    /// Moves the store, which must not exist yet, to a SQLite file in another folder.
+    pub(crate) fn move_store(&mut self, folder: &Path) -> Result<(), String> {
+        self.command.store = format!("sqlite:{}", folder.join("studies.db").display());
+        self.address = self.command.store.parse()?;
+        Ok(())
+    }
+
     /// Opens the store for reading beside the service.
     pub(crate) fn open_store(&self) -> Result<Box<dyn Store>, String> {
         let opened = self.address.inspect();
@@ -106,13 +106,8 @@ impl Environment {
         let mut client = self.connect(&service)?;
         for study in &STUDIES {
             let target = format!("/v1/studies/{}", study.name);
-            client.send_ok(&Request::json("PUT", target, study.body.into()))?;
+            client.send(Request::json("PUT", target, study.body.into()))?;
         }
         Ok(service)
     }
-}
-
-pub(crate) fn temporary_folder() -> Result<TempDir, String> {
-    let created = tempfile::Builder::new().prefix("emab-harness-").tempdir();
-    created.map_err(|error| format!("temporary folder: {error}"))
 }

@@ -56,15 +56,14 @@ impl ServiceCommand {
         let mut child = self.spawn()?;
         let address = listen_address(&mut child);
         let startup = started.elapsed();
-        let mut process = ServiceProcess {
-            child,
-            address: address.unwrap_or(SocketAddr::from(([0; 4], 0))),
-            startup,
-        };
-        if address.is_some() {
-            return Ok(process);
+        if let Some(address) = address {
+            return Ok(ServiceProcess {
+                child,
+                address,
+                startup,
+            });
         }
-        process.kill_and_wait()?;
+        let _ = child.kill().and_then(|()| child.wait());
         let log = self.log_tail();
         Err(format!(
             "the service does not listen after {startup:?}:\n{log}"
@@ -103,7 +102,7 @@ fn listen_address(child: &mut Child) -> Option<SocketAddr> {
     receiver.recv_timeout(START_TIMEOUT).ok().flatten()
 }
 
-/// A running service. Dropping it kills it.
+/// A running service. Dropping it kills it and waits for its end.
 #[derive(Debug)]
 pub(crate) struct ServiceProcess {
     child: Child,
@@ -120,12 +119,6 @@ impl ServiceProcess {
     /// Sends SIGKILL without waiting for the end.
     pub(crate) fn kill(&mut self) -> Result<(), String> {
         self.child.kill().map_err(|error| error.to_string())
-    }
-
-    /// Kills the service and waits for its end.
-    pub(crate) fn kill_and_wait(&mut self) -> Result<(), String> {
-        let ended = self.child.kill().and_then(|()| self.child.wait());
-        ended.map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// Sends SIGTERM and waits for the end; fails if the service does not end, or ends with an error.
@@ -159,6 +152,6 @@ impl ServiceProcess {
 
 impl Drop for ServiceProcess {
     fn drop(&mut self) {
-        let _ = self.kill_and_wait();
+        let _ = self.child.kill().and_then(|()| self.child.wait());
     }
 }

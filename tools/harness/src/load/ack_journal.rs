@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
+
 use super::event_key::EventKey;
 use crate::http::Request;
 use crate::rng::Rng;
@@ -24,7 +26,7 @@ pub(crate) enum AckStatus {
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     pub request: Request,
-    pub body: Vec<u8>,
+    pub body: Bytes,
 }
 
 #[derive(Debug, Default)]

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::ack_journal::{AckJournal, Exchange};
 use super::episode::{Episode, KeyedRequest, recommended};
 use super::event_key::{EventKey, SHARED};
@@ -71,7 +73,7 @@ enum Expected {
     /// A step of a shared episode is recorded, or conflicts with that of another client.
     SharedTold,
     /// The bytes of an earlier response.
-    SameBytes(Vec<u8>),
+    SameBytes(Bytes),
 }
 
 impl Expected {
@@ -275,7 +277,7 @@ impl EpisodeClient {
                 Ok(action) => {
                     episode.step += usize::from(told);
                     episode.recommended = action;
-                    episode.decision.clone_from(&response.body);
+                    episode.decision = response.body.clone();
                     self.open = Some(episode);
                 }
                 Err(error) => {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use bytes::Bytes;
+
 use super::event_key::{EventKey, episode_id, hash, hash_outcome};
 use super::studies::{STUDIES, Study};
 use crate::http::Request;
@@ -28,7 +30,7 @@ pub(crate) struct Episode {
     /// The recommended action; `None` is `stop`.
     pub recommended: Option<String>,
     /// The bytes of the current decision.
-    pub decision: Vec<u8>,
+    pub decision: Bytes,
     /// Parts of the outcome that are not yet sent, the next one last.
     parts: Vec<Part>,
     rewards: Vec<f64>,
@@ -43,7 +45,7 @@ impl Episode {
             number,
             step: 1,
             recommended: None,
-            decision: Vec::new(),
+            decision: Bytes::new(),
             parts: Vec::new(),
             rewards: Vec::new(),
             corrections: 0,

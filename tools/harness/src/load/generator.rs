@@ -1,16 +1,17 @@
-//! Load generator: many clients on one thread, so that it takes little of the machine that the service runs on.
+//! Load generator: many clients on one thread, so that the service keeps most of the machine.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
-use crate::http::{Request, Response};
+use crate::http::{self, Connection, Request, Response};
 
 /// The wait before a client connects again after a failed attempt.
 const RECONNECT_DELAY: Duration = Duration::from_millis(20);
-/// The longest wait for events of the connections.
+/// The longest wait for a response before the clients are looked at again.
 const MAX_WAIT: Duration = Duration::from_millis(50);
 
 /// A client of the service: it has at most one request in flight.
@@ -23,41 +24,50 @@ pub(crate) trait Client {
     fn on_disconnect(&mut self);
 }
 
-struct Connection<C> {
+enum State {
+    Disconnected,
+    Idle(Connection),
+    /// A request is in flight, and its task owns the connection.
+    Busy,
+}
+
+struct Slot<C> {
     client: C,
-    stream: Option<TcpStream>,
-    received: Vec<u8>,
-    /// When the request in flight was sent.
-    sent: Option<Instant>,
+    state: State,
     waits_until: Option<Instant>,
-    /// Failures so far. Each moves the connection to the next address.
+    /// Failures so far. Each moves the client to the next address.
     failures: usize,
 }
 
+/// The number of a client, and the result of its request.
+type Exchange = (usize, Result<(Connection, Response, Duration), String>);
+
 pub(crate) struct LoadGenerator<C> {
-    connections: Vec<Connection<C>>,
+    slots: Vec<Slot<C>>,
     token: String,
-    buffer: Vec<u8>,
     /// The interval between requests of all clients, and when the next is due.
     pace: Option<(Duration, Instant)>,
+    in_flight: JoinSet<Exchange>,
+    connections: JoinSet<()>,
+    runtime: Runtime,
 }
 
 impl<C: Client> LoadGenerator<C> {
-    pub(crate) fn new(token: &str, clients: impl IntoIterator<Item = C>) -> LoadGenerator<C> {
-        let connection = |client| Connection {
+    pub(crate) fn new(token: &str, clients: impl Iterator<Item = C>) -> Result<Self, String> {
+        let slots = clients.map(|client| Slot {
             client,
-            stream: None,
-            received: Vec::new(),
-            sent: None,
+            state: State::Disconnected,
             waits_until: None,
             failures: 0,
-        };
-        LoadGenerator {
-            connections: clients.into_iter().map(connection).collect(),
+        });
+        Ok(LoadGenerator {
+            slots: slots.collect(),
             token: token.into(),
-            buffer: Vec::new(),
             pace: None,
-        }
+            in_flight: JoinSet::new(),
+            connections: JoinSet::new(),
+            runtime: http::runtime()?,
+        })
     }
 
     /// Limits all clients together to this many requests per second.
@@ -66,151 +76,147 @@ impl<C: Client> LoadGenerator<C> {
     }
 
     pub(crate) fn clients(&mut self) -> impl Iterator<Item = &mut C> {
-        self.connections.iter_mut().map(|it| &mut it.client)
+        self.slots.iter_mut().map(|slot| &mut slot.client)
     }
 
     /// Sends requests until the deadline. Each client uses one of the addresses, and another one after a failure. Requests
     /// can be in flight on return.
-    pub(crate) fn run(&mut self, addresses: &[SocketAddr], until: Instant) -> Result<(), String> {
-        loop {
-            let now = Instant::now();
-            if now >= until {
-                return Ok(());
-            }
-            let mut wait = MAX_WAIT.min(until - now);
-            for (number, connection) in self.connections.iter_mut().enumerate() {
-                if connection.sent.is_some() {
-                    continue;
+    pub(crate) fn run(&mut self, addresses: &[SocketAddr], until: Instant) {
+        let LoadGenerator {
+            slots,
+            token,
+            pace,
+            in_flight,
+            connections,
+            runtime,
+        } = self;
+        runtime.block_on(async {
+            loop {
+                let now = Instant::now();
+                if now >= until {
+                    return;
                 }
-                if let Some(until) = connection.waits_until.filter(|until| *until > now) {
-                    wait = wait.min(until - now);
-                    continue;
-                }
-                if let Some((interval, due)) = &mut self.pace {
-                    if *due > now {
-                        wait = wait.min(*due - now);
-                        break;
+                let mut wait = MAX_WAIT.min(until - now);
+                for (number, slot) in slots.iter_mut().enumerate() {
+                    if let State::Busy = slot.state {
+                        continue;
                     }
-                    // A delay is not made up for by a burst.
-                    *due = (*due + *interval).max(now - MAX_WAIT);
+                    if let Some(until) = slot.waits_until.filter(|until| *until > now) {
+                        wait = wait.min(until - now);
+                        continue;
+                    }
+                    if let Some((interval, due)) = pace {
+                        if *due > now {
+                            wait = wait.min(*due - now);
+                            break;
+                        }
+                        // A delay is not made up for by a burst.
+                        *due = (*due + *interval).max(now - MAX_WAIT);
+                    }
+                    let address = addresses[(number + slot.failures) % addresses.len()];
+                    match slot.next_request(address, token, connections).await {
+                        Ok((connection, request)) => {
+                            in_flight.spawn(send(number, connection, request));
+                        }
+                        Err(delay) => slot.waits_until = Some(now + delay),
+                    }
                 }
-                let address = addresses[(number + connection.failures) % addresses.len()];
-                let delay = connection.send_next(address, &self.token, &mut self.buffer);
-                connection.waits_until = delay.map(|delay| Instant::now() + delay);
+                match timeout(wait, in_flight.join_next()).await {
+                    Ok(None) => sleep(wait).await,
+                    Ok(Some(Ok(exchange))) => complete(slots, exchange),
+                    _ => {}
+                }
+                while let Some(Ok(exchange)) = in_flight.try_join_next() {
+                    complete(slots, exchange);
+                }
             }
-            self.receive(wait)?;
-        }
+        });
     }
 
     /// Waits for the responses to requests in flight; returns how many are missing after the timeout.
-    pub(crate) fn drain(&mut self, timeout: Duration) -> Result<usize, String> {
-        let end = Instant::now() + timeout;
-        loop {
-            let in_flight = self
-                .connections
-                .iter()
-                .filter(|it| it.sent.is_some())
-                .count();
-            let now = Instant::now();
-            if in_flight == 0 || now >= end {
-                return Ok(in_flight);
+    pub(crate) fn drain(&mut self, time: Duration) -> usize {
+        let (slots, in_flight) = (&mut self.slots, &mut self.in_flight);
+        let completed = async {
+            while let Some(Ok(exchange)) = in_flight.join_next().await {
+                complete(slots, exchange);
             }
-            self.receive(MAX_WAIT.min(end - now))?;
-        }
+        };
+        // Dropped by the timeout, the loop loses no exchange.
+        let _ = self
+            .runtime
+            .block_on(async { timeout(time, completed).await });
+        self.in_flight.len()
     }
 
     /// Closes all connections.
     pub(crate) fn disconnect(&mut self) {
-        let open = self.connections.iter_mut().filter(|it| it.stream.is_some());
-        open.for_each(Connection::disconnect);
-    }
-
-    /// Reads what has arrived, after a wait of at most `wait`.
-    fn receive(&mut self, wait: Duration) -> Result<(), String> {
-        let open: Vec<usize> = (0..self.connections.len())
-            .filter(|&i| self.connections[i].stream.is_some())
-            .collect();
-        let streams = open
-            .iter()
-            .filter_map(|&i| self.connections[i].stream.as_ref());
-        let mut polled: Vec<PollFd<'_>> = streams
-            .map(|stream| PollFd::new(stream, PollFlags::IN))
-            .collect();
-        let timeout = Timespec {
-            tv_sec: wait.as_secs() as i64,
-            tv_nsec: i64::from(wait.subsec_nanos()),
-        };
-        match poll(&mut polled, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(format!("poll: {error}")),
+        self.runtime.block_on(self.in_flight.shutdown());
+        for slot in &mut self.slots {
+            if !matches!(slot.state, State::Disconnected) {
+                slot.on_disconnect();
+            }
         }
-        let ready: Vec<bool> = polled.iter().map(|it| !it.revents().is_empty()).collect();
-        for (i, _) in open.into_iter().zip(ready).filter(|(_, ready)| *ready) {
-            self.connections[i].receive();
-        }
-        Ok(())
+        self.runtime.block_on(self.connections.shutdown());
     }
 }
 
-impl<C: Client> Connection<C> {
-    /// Sends the client's next request; returns a delay if there is none, or no connection.
-    fn send_next(
+async fn send(number: usize, mut connection: Connection, request: Request) -> Exchange {
+    let sent = Instant::now();
+    let result = connection.send(request).await;
+    let result = result.map(|response| (connection, response, sent.elapsed()));
+    (number, result)
+}
+
+fn complete<C: Client>(slots: &mut [Slot<C>], (number, result): Exchange) {
+    let slot = &mut slots[number];
+    match result {
+        Ok((connection, response, latency)) => {
+            slot.state = State::Idle(connection);
+            slot.client.on_response(response, latency);
+        }
+        Err(_) => slot.on_disconnect(),
+    }
+}
+
+impl<C: Client> Slot<C> {
+    /// A connection and the client's next request; the slot is busy then. A delay if there is neither.
+    async fn next_request(
         &mut self,
         address: SocketAddr,
         token: &str,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Duration> {
-        if self.stream.is_none() {
-            let connected = TcpStream::connect(address);
-            let connected = connected.and_then(|stream| stream.set_nodelay(true).map(|()| stream));
-            let Ok(stream) = connected else {
-                self.failures += 1;
-                return Some(RECONNECT_DELAY);
-            };
-            self.stream = Some(stream);
+        connections: &mut JoinSet<()>,
+    ) -> Result<(Connection, Request), Duration> {
+        let mut state = std::mem::replace(&mut self.state, State::Disconnected);
+        if let State::Idle(connection) = &state
+            && connection.is_closed()
+        {
+            self.on_disconnect();
+            state = State::Disconnected;
         }
-        match self.client.next_request() {
-            Err(delay) => return Some(delay),
-            Ok(request) => {
-                buffer.clear();
-                request.write(token, buffer);
-            }
-        }
-        self.sent = Some(Instant::now());
-        // A single small request fits into the socket's buffer, so that this does not block.
-        let written = self.stream.as_mut().map(|stream| stream.write_all(buffer));
-        if !matches!(written, Some(Ok(()))) {
-            self.disconnect();
-        }
-        None
-    }
-
-    fn receive(&mut self) {
-        let Some(stream) = &mut self.stream else {
-            return;
-        };
-        let mut chunk = [0; 16_384];
-        match stream.read(&mut chunk) {
-            Ok(count @ 1..) => self.received.extend_from_slice(&chunk[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return,
-            _ => return self.disconnect(),
-        }
-        match Response::parse(&self.received) {
-            Ok(None) => {}
-            Ok(Some((response, length))) => {
-                self.received.drain(..length);
-                if let Some(sent) = self.sent.take() {
-                    self.client.on_response(response, sent.elapsed());
+        let connection = match state {
+            State::Idle(connection) => connection,
+            _ => match Connection::open(address, token, connections).await {
+                Ok(connection) => connection,
+                Err(_) => {
+                    self.failures += 1;
+                    return Err(RECONNECT_DELAY);
                 }
+            },
+        };
+        match self.client.next_request() {
+            Ok(request) => {
+                self.state = State::Busy;
+                Ok((connection, request))
             }
-            Err(_) => self.disconnect(),
+            Err(delay) => {
+                self.state = State::Idle(connection);
+                Err(delay)
+            }
         }
     }
 
-    fn disconnect(&mut self) {
-        self.stream = None;
-        self.received.clear();
-        self.sent = None;
+    fn on_disconnect(&mut self) {
+        self.state = State::Disconnected;
         self.failures += 1;
         self.client.on_disconnect();
     }

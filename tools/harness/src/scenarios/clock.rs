@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use emab_server::store::Store;
 
-use super::{Common, Report, Scenario};
+use super::{Common, Report};
 use crate::checks::Check;
-use crate::environment::{Environment, StoreKind};
-use crate::load::client::ClientBehaviour;
+use crate::environment::StoreKind;
 use crate::load::studies::STUDIES;
 
 /// Paths of the library that changes the clock of a process.
@@ -43,13 +42,9 @@ pub fn library() -> Result<&'static Path, String> {
 impl Clock {
     /// Runs the scenario. Fails without libfaketime.
     pub fn run(&self) -> Result<Report, String> {
-        let Common {
-            clients,
-            seed,
-            program,
-        } = &self.common;
         let library = library()?;
-        let mut environment = Environment::new(program.as_deref(), StoreKind::Sqlite, None)?;
+        let mut scenario = self.common.scenario(StoreKind::Sqlite, None)?;
+        let environment = &mut scenario.environment;
         let file = environment.folder().join("clock");
         let set_offset = |offset: &str| {
             // Replaced atomically: the service reads the file at any time.
@@ -66,14 +61,13 @@ impl Clock {
             // Setting a machine's clock does not move its monotonic clock.
             ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
         ];
-        let mut scenario = Scenario::new(environment, *clients, *seed, ClientBehaviour::VARIED);
         let mut service = scenario.environment.start_with_studies()?;
         for (i, offset) in OFFSETS.iter().enumerate() {
-            scenario.run_load(&[service.address], Duration::from_millis(150))?;
+            scenario.run_load(&[service.address], Duration::from_millis(150));
             set_offset(offset)?;
             let before = scenario.counts().writes;
-            scenario.run_load(&[service.address], Duration::from_millis(250))?;
-            scenario.drain()?;
+            scenario.run_load(&[service.address], Duration::from_millis(250));
+            scenario.drain();
             let written = scenario.counts().writes > before;
             scenario.findings.check(Check::Service, written, || {
                 format!("no writes with the clock at {offset}")

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Common, Report, Scenario, median_and_longest};
+use super::{Common, Report, median_and_longest};
 use crate::checks::Check;
-use crate::environment::{Environment, StoreKind};
+use crate::environment::StoreKind;
 use crate::faults::Fault;
-use crate::load::client::ClientBehaviour;
 
 /// Kills before the store exists.
 const KILLS_WITHOUT_STORE: u32 = 5;
@@ -39,14 +38,7 @@ pub struct Crash {
 impl Crash {
     /// Runs the scenario. With a fault it ends at the first violation.
     pub fn run(&self) -> Result<Report, String> {
-        let common = &self.common;
-        let environment = Environment::new(common.program.as_deref(), self.store, self.fault)?;
-        let mut scenario = Scenario::new(
-            environment,
-            common.clients,
-            common.seed,
-            ClientBehaviour::VARIED,
-        );
+        let mut scenario = self.common.scenario(self.store, self.fault)?;
         let (mut kills, mut startup_kills, mut startups) = (0, 0, Vec::new());
         for _ in 0..KILLS_WITHOUT_STORE {
             let delay = scenario.random_time(0, 20);
@@ -58,11 +50,11 @@ impl Crash {
             && let Some(mut running) = service.take()
         {
             let life = scenario.random_time(10, self.life);
-            scenario.run_load(&[running.address], life)?;
+            scenario.run_load(&[running.address], life);
             running.kill()?;
             // Responses that were sent before the kill still arrive.
-            scenario.drain_and_disconnect()?;
-            running.kill_and_wait()?;
+            scenario.drain_and_disconnect();
+            drop(running);
             kills += 1;
             if scenario.rng.percent(STARTUP_KILLS) {
                 let delay = scenario.random_time(0, 40);
@@ -84,7 +76,7 @@ impl Crash {
             }
         }
         if let Some(service) = service {
-            scenario.run_load(&[service.address], Duration::from_millis(300))?;
+            scenario.run_load(&[service.address], Duration::from_millis(300));
             scenario.finish([service])?;
         }
         let kills = kills + startup_kills;

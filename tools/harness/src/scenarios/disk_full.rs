@@ -4,11 +4,10 @@ use std::time::{Duration, Instant};
 
 use super::{Common, Report, Scenario};
 use crate::checks::Check;
+use crate::environment::StoreKind;
 use crate::environment::limited_disk::LimitedDisk;
 use crate::environment::service_process::ServiceProcess;
-use crate::environment::{Environment, StoreKind, temporary_folder};
 use crate::http::Request;
-use crate::load::client::ClientBehaviour;
 use crate::load::studies::STUDIES;
 
 /// The longest time until the disk is full, and from free space to new writes.
@@ -28,31 +27,21 @@ pub struct DiskFull {
 impl DiskFull {
     /// Runs the scenario.
     pub fn run(&self) -> Result<Report, String> {
-        let Common {
-            clients,
-            seed,
-            program,
-        } = &self.common;
-        let folder = temporary_folder()?;
-        let disk = LimitedDisk::new(&folder, !self.no_mount)?;
-        let environment = Environment::within(folder, program.as_deref(), StoreKind::Sqlite, None)?;
-        let mut scenario = Scenario::new(environment, *clients, *seed, ClientBehaviour::VARIED);
-        disk.apply(&mut scenario.environment.command);
-        // The service's log must neither fill the disk nor fail because it is full.
-        let log = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-        scenario.environment.command.log = log.path().into();
+        let disk = LimitedDisk::new(!self.no_mount)?;
+        let mut scenario = self.common.scenario(StoreKind::Sqlite, None)?;
+        disk.apply(&mut scenario.environment)?;
         let mut service = scenario.environment.start_with_studies()?;
         fill(&mut scenario, &service)?;
         let writes = scenario.counts().writes;
-        scenario.drain()?;
+        scenario.drain();
         scenario.check(true)?;
         check_reads(&mut scenario, &service)?;
 
         // A crash while the disk is full.
-        scenario.run_load(&[service.address], Duration::from_millis(100))?;
+        scenario.run_load(&[service.address], Duration::from_millis(100));
         service.kill()?;
-        scenario.drain_and_disconnect()?;
-        service.kill_and_wait()?;
+        scenario.drain_and_disconnect();
+        drop(service);
         let restart = match scenario.start_service() {
             Ok(started) => {
                 service = started;
@@ -68,7 +57,7 @@ impl DiskFull {
                 format!("it did not start ({reason}), but did with free space")
             }
         };
-        let recovery = scenario.run_until_written(&[service.address], 200, TIMEOUT)?;
+        let recovery = scenario.run_until_written(&[service.address], 200, TIMEOUT);
         scenario
             .findings
             .check(Check::Service, recovery.is_some(), || {
@@ -90,7 +79,7 @@ fn fill(scenario: &mut Scenario, service: &ServiceProcess) -> Result<(), String>
     let started = Instant::now();
     while started.elapsed() < TIMEOUT {
         let before = scenario.counts();
-        scenario.run_load(&[service.address], Duration::from_millis(400))?;
+        scenario.run_load(&[service.address], Duration::from_millis(400));
         let after = scenario.counts();
         if after.writes == before.writes && after.deferred > before.deferred {
             return Ok(());
@@ -112,7 +101,7 @@ fn check_reads(scenario: &mut Scenario, service: &ServiceProcess) -> Result<(), 
         format!("{study}/events?limit=5"),
     ] {
         let request = Request::json("GET", target, String::new());
-        let result = client.send_ok(&request).map(|_| ());
+        let result = client.send(request).map(|_| ());
         scenario.findings.check_result(Check::Reads, result);
     }
     Ok(())

@@ -38,7 +38,7 @@ impl Large {
         for start in (0..self.events).step_by(IMPORT as usize) {
             let numbers = start..self.events.min(start + IMPORT);
             let body = numbers.map(|number| past_episode(number, &mut rng));
-            client.send_ok(&Request::ndjson(format!("{study}:import"), body.collect()))?;
+            client.send(Request::ndjson(format!("{study}:import"), body.collect()))?;
         }
         let import = since.elapsed();
         drop(client);
@@ -56,7 +56,7 @@ impl Large {
         let since = Instant::now();
         let target = format!("{study}/episodes/past-0/outcome:amend");
         let body = r#"{"rewards":[0.123,null],"reason":"mistyped"}"#;
-        client.send_ok(&Request::json("POST", target, body.into()))?;
+        client.send(Request::json("POST", target, body.into()))?;
         open_and_tell(&mut client, &study, "third")?;
         let correction = since.elapsed();
         let mib = |kib: Option<u64>| kib.map_or("?".into(), |kib| (kib >> 10).to_string());
@@ -95,9 +95,9 @@ fn past_episode(number: u64, rng: &mut Rng) -> String {
 
 fn open_and_tell(client: &mut BlockingClient, study: &str, id: &str) -> Result<(), String> {
     let open = format!(r#"{{"id":"{id}"}}"#);
-    client.send_ok(&Request::json("POST", format!("{study}/episodes"), open))?;
+    client.send(Request::json("POST", format!("{study}/episodes"), open))?;
     let tell = r#"{"step":1,"action":"scan","feedback":"positive","reason":"to be sure"}"#;
     let target = format!("{study}/episodes/{id}:tell");
-    client.send_ok(&Request::json("POST", target, tell.into()))?;
+    client.send(Request::json("POST", target, tell.into()))?;
     Ok(())
 }

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use crate::checks::log::{LogChecker, audit};
 use crate::checks::{Check, Findings};
-use crate::environment::Environment;
 use crate::environment::service_process::ServiceProcess;
+use crate::environment::{Environment, StoreKind};
+use crate::faults::Fault;
 use crate::load::client::{ClientBehaviour, EpisodeClient, RequestCounts};
 use crate::load::generator::LoadGenerator;
 use crate::rng::Rng;
@@ -44,6 +45,14 @@ pub struct Common {
     /// Another program with the command `serve`, such as `emab`.
     #[arg(long)]
     pub program: Option<PathBuf>,
+}
+
+impl Common {
+    fn scenario(&self, store: StoreKind, fault: Option<Fault>) -> Result<Scenario, String> {
+        let environment = Environment::new(self.program.as_deref(), store, fault)?;
+        let behaviour = ClientBehaviour::VARIED;
+        Scenario::new(environment, self.clients, self.seed, behaviour)
+    }
 }
 
 /// The result of a scenario.
@@ -102,16 +111,21 @@ struct Scenario {
 }
 
 impl Scenario {
-    fn new(environment: Environment, clients: u16, seed: u64, mix: ClientBehaviour) -> Scenario {
-        let clients = EpisodeClient::create(clients, seed, mix);
-        Scenario {
+    fn new(
+        environment: Environment,
+        clients: u16,
+        seed: u64,
+        behaviour: ClientBehaviour,
+    ) -> Result<Scenario, String> {
+        let clients = EpisodeClient::create(clients, seed, behaviour);
+        Ok(Scenario {
             rng: Rng::new(seed),
             findings: Findings::default(),
-            generator: LoadGenerator::new(&environment.token, clients),
+            generator: LoadGenerator::new(&environment.token, clients)?,
             log: LogChecker::default(),
             started: Instant::now(),
             environment,
-        }
+        })
     }
 
     fn start_service(&self) -> Result<ServiceProcess, String> {
@@ -124,8 +138,8 @@ impl Scenario {
     }
 
     /// Sends requests to the service at these addresses for a time. Requests are in flight on return.
-    fn run_load(&mut self, addresses: &[SocketAddr], time: Duration) -> Result<(), String> {
-        self.generator.run(addresses, Instant::now() + time)
+    fn run_load(&mut self, addresses: &[SocketAddr], time: Duration) {
+        self.generator.run(addresses, Instant::now() + time);
     }
 
     fn counts(&mut self) -> RequestCounts {
@@ -139,31 +153,29 @@ impl Scenario {
         addresses: &[SocketAddr],
         writes: u64,
         timeout: Duration,
-    ) -> Result<Option<Duration>, String> {
+    ) -> Option<Duration> {
         let (started, before) = (Instant::now(), self.counts().writes);
         while started.elapsed() < timeout {
-            self.run_load(addresses, Duration::from_millis(10))?;
+            self.run_load(addresses, Duration::from_millis(10));
             if self.counts().writes >= before + writes {
-                return Ok(Some(started.elapsed()));
+                return Some(started.elapsed());
             }
         }
-        Ok(None)
+        None
     }
 
     /// Waits until no request is in flight.
-    fn drain(&mut self) -> Result<(), String> {
-        let missing = self.generator.drain(RESPONSE_TIMEOUT)?;
+    fn drain(&mut self) {
+        let missing = self.generator.drain(RESPONSE_TIMEOUT);
         self.findings.check(Check::Response, missing == 0, || {
             format!("{missing} requests are not answered")
         });
-        Ok(())
     }
 
     /// Waits until no request is in flight, and closes all connections.
-    fn drain_and_disconnect(&mut self) -> Result<(), String> {
-        self.drain()?;
+    fn drain_and_disconnect(&mut self) {
+        self.drain();
         self.generator.disconnect();
-        Ok(())
     }
 
     /// Compares the log with the ack journals while no request is in flight; with `audit`, also recomputes everything from
@@ -188,7 +200,7 @@ impl Scenario {
 
     /// Stops the services and checks everything once more.
     fn finish(&mut self, services: impl IntoIterator<Item = ServiceProcess>) -> Result<(), String> {
-        self.drain_and_disconnect()?;
+        self.drain_and_disconnect();
         services.into_iter().for_each(|service| self.stop(service));
         self.check(true)
     }

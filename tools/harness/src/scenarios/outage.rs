@@ -7,8 +7,7 @@ use emab_testkit::postgres::Server;
 
 use super::{Common, Report, Scenario, median_and_longest};
 use crate::checks::Check;
-use crate::environment::{Environment, StoreKind};
-use crate::load::client::ClientBehaviour;
+use crate::environment::StoreKind;
 
 /// The longest time from the database's return to the first write.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,32 +31,25 @@ pub struct Outage {
 impl Outage {
     /// Runs the scenario.
     pub fn run(&self) -> Result<Report, String> {
-        let common = &self.common;
-        let environment = Environment::new(common.program.as_deref(), StoreKind::Postgres, None)?;
-        let mut scenario = Scenario::new(
-            environment,
-            common.clients,
-            common.seed,
-            ClientBehaviour::VARIED,
-        );
+        let mut scenario = self.common.scenario(StoreKind::Postgres, None)?;
         let (mut kills, mut recoveries) = (0, Vec::new());
         let first = scenario.environment.start_with_studies()?;
         let mut instances = [first, scenario.start_service()?];
         for round in 1..=self.rounds {
             let addresses = [instances[0].address, instances[1].address];
             let time = scenario.random_time(50, 600);
-            scenario.run_load(&addresses, time)?;
+            scenario.run_load(&addresses, time);
             let mut server = scenario.environment.server.take().ok_or("no PostgreSQL")?;
             server.stop_immediate()?;
             let time = scenario.random_time(50, 300);
-            scenario.run_load(&addresses, time)?;
+            scenario.run_load(&addresses, time);
             let kill = scenario.rng.percent(KILLS);
             if kill {
                 instances[1].kill()?;
                 kills += 1;
             }
             scenario.environment.server = Some(restart(server, &mut scenario, &addresses)?);
-            let recovery = scenario.run_until_written(&addresses, 1, RECOVERY_TIMEOUT)?;
+            let recovery = scenario.run_until_written(&addresses, 1, RECOVERY_TIMEOUT);
             recoveries.extend(recovery);
             let log = scenario.environment.command.log_tail();
             scenario.findings.check(Check::Service, recovery.is_some(), || {
@@ -66,11 +58,11 @@ impl Outage {
             if kill {
                 instances[1] = scenario.start_service()?;
             }
-            scenario.drain()?;
+            scenario.drain();
             scenario.check(round % self.audit.max(1) == 0)?;
         }
         let addresses = [instances[0].address, instances[1].address];
-        scenario.run_load(&addresses, Duration::from_millis(300))?;
+        scenario.run_load(&addresses, Duration::from_millis(300));
         scenario.finish(instances)?;
         let (median, longest) = median_and_longest(recoveries);
         let summary = format!(
@@ -90,7 +82,7 @@ fn restart(
 ) -> Result<Server, String> {
     let starting = std::thread::spawn(move || server.start_again().map(|()| server));
     while !starting.is_finished() {
-        scenario.run_load(addresses, Duration::from_millis(20))?;
+        scenario.run_load(addresses, Duration::from_millis(20));
     }
     let started = starting.join();
     started.map_err(|_| "the thread that starts the database panicked")?

@@ -35,7 +35,7 @@ impl Soak {
     pub fn run(&self) -> Result<Report, String> {
         let machine = machine::describe();
         let environment = Environment::new(self.program.as_deref(), self.store, None)?;
-        let mut scenario = Scenario::new(environment, self.clients, 1, ClientBehaviour::STEADY);
+        let mut scenario = Scenario::new(environment, self.clients, 1, ClientBehaviour::STEADY)?;
         scenario.generator.limit_rate(self.rate);
         let service = scenario.environment.start_with_studies()?;
         let started = Instant::now();
@@ -43,13 +43,13 @@ impl Soak {
         let mut memory = Vec::new();
         for sample in 1..=SAMPLES {
             let until = started + time * sample / SAMPLES;
-            scenario.generator.run(&[service.address], until)?;
+            scenario.generator.run(&[service.address], until);
             let kib = service.memory_kib();
             memory.extend(kib);
             eprintln!("{sample} of {SAMPLES}: {} KiB", kib.unwrap_or_default());
         }
         let (seconds, writes) = (started.elapsed().as_secs_f64(), scenario.counts().writes);
-        scenario.drain_and_disconnect()?;
+        scenario.drain_and_disconnect();
         scenario.check(false)?;
         service.stop()?;
         let mib = |kib: &u64| format!("{:.1}", *kib as f64 / 1024.0);

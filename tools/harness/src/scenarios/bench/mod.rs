@@ -12,7 +12,7 @@ use super::{Report, Scenario, machine};
 use crate::checks::{Check, Findings};
 use crate::environment::service_process::ServiceProcess;
 use crate::environment::{Environment, StoreKind};
-use crate::load::client::{ClientBehaviour, EpisodeClient};
+use crate::load::client::ClientBehaviour;
 use crate::load::generator::LoadGenerator;
 use crate::load::readers::ReadClient;
 use crate::load::studies::STUDIES;
@@ -131,7 +131,7 @@ impl Bench {
             match Environment::new(self.program.as_deref(), store, None) {
                 Ok(environment) => {
                     let mut scenario =
-                        Scenario::new(environment, self.clients, 1, ClientBehaviour::STEADY);
+                        Scenario::new(environment, self.clients, 1, ClientBehaviour::STEADY)?;
                     stores.push(measure(&mut scenario, self.clients, time, optuna.as_ref())?);
                     findings.append(&mut scenario.findings);
                 }
@@ -168,35 +168,31 @@ fn measure(
     optuna: Option<&Optuna>,
 ) -> Result<StoreFigures, String> {
     let service = scenario.environment.start_with_studies()?;
-    scenario.run_load(&[service.address], WARM_UP)?;
-    let episodes = |generator: &mut LoadGenerator<EpisodeClient>| {
-        let clients = generator.clients().map(|it| u64::from(it.episodes));
-        clients.sum::<u64>()
-    };
+    scenario.run_load(&[service.address], WARM_UP);
     let processor_times = || [service.id(), std::process::id()].map(machine::processor_time);
     let memory = || service.memory_kib().map(|kib| kib >> 10);
-    let clients_of = |generator: &mut LoadGenerator<EpisodeClient>| {
-        let latencies = generator.clients().filter_map(|it| it.latencies.take());
-        latencies.flatten().collect::<Vec<u32>>()
-    };
-    let (processors_before, episodes_before) =
-        (processor_times(), episodes(&mut scenario.generator));
+    let processors_before = processor_times();
+    let mut memory_mib: Vec<u64> = memory().into_iter().collect();
+    let (mut episodes, mut latencies) = (0, Vec::new());
     for client in scenario.generator.clients() {
         client.latencies = Some(Vec::new());
+        episodes -= i64::from(client.episodes);
     }
-    let mut memory_mib: Vec<u64> = memory().into_iter().collect();
     let started = Instant::now();
     for part in 1..=10 {
         let until = started + time * part / 10;
-        scenario.generator.run(&[service.address], until)?;
+        scenario.generator.run(&[service.address], until);
         memory_mib.extend(memory());
     }
     let measured = started.elapsed();
-    let seconds = measured.as_secs_f64();
     let processors_after = processor_times();
-    let opened = episodes(&mut scenario.generator) - episodes_before;
-    let writes = Figures::new(clients_of(&mut scenario.generator), measured);
-    scenario.drain_and_disconnect()?;
+    for client in scenario.generator.clients() {
+        episodes += i64::from(client.episodes);
+        latencies.extend(client.latencies.take().into_iter().flatten());
+    }
+    let writes = Figures::new(latencies, measured);
+    let seconds = measured.as_secs_f64();
+    scenario.drain_and_disconnect();
     scenario.check(false)?;
     let asks = measure_asks(scenario, &service, clients, time)?;
     service.stop()?;
@@ -223,7 +219,7 @@ fn measure(
             Some(_) => "PostgreSQL",
         },
         writes,
-        episodes_per_second: opened as f64 / seconds,
+        episodes_per_second: episodes as f64 / seconds,
         asks,
         processors: (used(0), used(1)),
         memory_mib,
@@ -238,17 +234,17 @@ fn measure_asks(
     time: Duration,
 ) -> Result<Figures, String> {
     let readers = (0..clients.into()).map(|number| ReadClient::new(number, STUDIES[0].name));
-    let mut generator = LoadGenerator::new(&scenario.environment.token, readers);
-    generator.run(&[service.address], Instant::now() + WARM_UP)?;
+    let mut generator = LoadGenerator::new(&scenario.environment.token, readers)?;
+    generator.run(&[service.address], Instant::now() + WARM_UP);
     generator.clients().for_each(|it| it.latencies.clear());
     let started = Instant::now();
-    generator.run(&[service.address], started + time)?;
+    generator.run(&[service.address], started + time);
     let measured = started.elapsed();
     let latencies = generator
         .clients()
         .flat_map(|it| std::mem::take(&mut it.latencies));
     let figures = Figures::new(latencies.collect(), measured);
-    generator.drain(Duration::from_secs(5))?;
+    generator.drain(Duration::from_secs(5));
     let failures: u64 = generator.clients().map(|it| it.failures).sum();
     scenario.findings.checked(Check::Response, figures.count);
     if failures > 0 {
