@@ -1,12 +1,12 @@
-//! What happened in one episode, and what the learner is shown of it after `stop` (Section 2 of the paper).
+//! One episode, and what it reveals to the learner after `stop` (Section 2 of the paper).
 
 /// One finished episode of `T` steps.
 ///
 /// `states` and `rewards` have `T` entries, `actions`, `feedbacks` and `costs` one less: at step `T` the action was
 /// `stop`, which has neither feedback nor cost.
 ///
-/// Told to a learner, some of it may not be known, now or ever: a cost or a reward that is NaN, or that is missing at the
-/// end of its list, is not known. [`Episode::known_reward`], [`Episode::known_cost`] and [`Episode::known_gain`] tell.
+/// A cost or reward that is NaN, or missing at the end of its list, is unknown to the learner.
+/// [`Episode::known_reward`], [`Episode::known_cost`] and [`Episode::known_gain`] return known values only.
 ///
 /// ```
 /// use emab::Episode;
@@ -26,20 +26,20 @@ pub struct Episode {
     pub actions: Vec<usize>,
     /// `f_1 … f_{T-1}`.
     pub feedbacks: Vec<usize>,
-    /// `C_1 … C_{T-1}`; NaN where one is not known.
+    /// `C_1 … C_{T-1}`; NaN where unknown.
     pub costs: Vec<f64>,
-    /// `R_1 … R_T`: the terminal reward of every step that was passed; NaN where one is not known, empty where none is.
+    /// `R_1 … R_T`: the terminal reward of every step passed; NaN where unknown, empty where all are unknown.
     pub rewards: Vec<f64>,
 }
 
 impl Episode {
-    /// Empties it and puts it at the start state.
+    /// Clears the episode and begins at the start state.
     pub fn begin(&mut self, start: usize) {
         self.clear();
         self.states.push(start);
     }
 
-    /// Empties it.
+    /// Clears the episode.
     pub fn clear(&mut self) {
         self.states.clear();
         self.actions.clear();
@@ -48,7 +48,7 @@ impl Episode {
         self.rewards.clear();
     }
 
-    /// Records one step: the action taken, the feedback seen, the state it led to.
+    /// Records one step: action, feedback and next state.
     #[inline]
     pub fn advance(&mut self, action: usize, feedback: usize, next: usize) {
         self.actions.push(action);
@@ -56,7 +56,7 @@ impl Episode {
         self.states.push(next);
     }
 
-    /// `T`: the number of steps, that of `stop` included.
+    /// `T`: the number of steps, the one with `stop` included.
     pub fn steps(&self) -> usize {
         self.states.len()
     }
@@ -94,7 +94,7 @@ impl Episode {
     #[inline]
     pub fn known_gain(&self, t: usize) -> Option<f64> {
         let gain = self.rewards.get(t)? - self.costs.get(t.wrapping_sub(1))?;
-        // What is not a number stays none whatever is done with it: one look is enough for both.
+        // NaN propagates: one test covers both.
         (!gain.is_nan()).then_some(gain)
     }
 
@@ -105,7 +105,7 @@ impl Episode {
         all(&self.rewards, self.states.len()) && all(&self.costs, self.actions.len())
     }
 
-    /// What the episode earned: the terminal reward of its last step less its costs.
+    /// The gain of the episode: the terminal reward of its last step less its costs.
     pub fn gain(&self) -> f64 {
         self.rewards.last().copied().unwrap_or(0.0) - self.costs.iter().sum::<f64>()
     }

@@ -1,25 +1,25 @@
-//! The trait of everything that learns from episodes.
+//! The trait of learners.
 
 use crate::episode::Episode;
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// What a learner knows of the gain of one action in one pair.
+/// A learner's estimate of the gain of one action in one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// How often it was observed.
+    /// Number of observations.
     pub count: u64,
     /// The estimate, a sample mean; 0 before the first observation.
     pub mean: f64,
-    /// How far the estimate may be from the truth, by what the learner was told.
+    /// The confidence width of the estimate.
     pub width: f64,
-    /// The index that is compared with those of the other actions.
+    /// The index by which actions are compared.
     pub index: f64,
 }
 
 /// Chooses an action at each step, and learns from an episode once it is over.
 ///
-/// The laws that every learner keeps are tested by [`crate::conformance::check_learner`]. A learner of your own:
+/// [`crate::conformance::check_learner`] tests the properties that every learner must have. A user-defined learner:
 ///
 /// ```
 /// use emab::{Action, Episode, Learner, Stream};
@@ -41,27 +41,23 @@ pub trait Learner {
     /// `t` must be from 1 to the horizon and `x` a state; learners may panic otherwise.
     fn choose(&mut self, t: usize, x: usize) -> Action;
 
-    /// Takes in what an episode revealed. The actions in it count, whoever chose them.
+    /// Learns from an episode. Its actions can differ from those that the learner chose.
     ///
-    /// It may come late, after others were begun that chose without it, and it may never come. Of its `costs` and
-    /// `rewards` those that are NaN are not known, and `rewards` are empty where the whole outcome is unknown, because the
-    /// person left: what is known of the episode may be learned from, nothing may be made up, and no NaN may come into
-    /// a table.
+    /// Episodes can arrive late, after others have begun, or never. Costs and rewards that are NaN are unknown, and
+    /// `rewards` is empty after a dropout. The learner uses what is known, and no NaN enters its tables.
     ///
-    /// A learner cannot tell *why* something is not known. Its estimates are right where that has nothing to do with the
-    /// value, nor, for a gain, with the feedback before it.
+    /// Estimates are unbiased where missing values are independent of the value and, for a gain, of the feedback before it.
     ///
     /// The episode must be one that the specification allows; learners may panic otherwise.
     fn learn(&mut self, episode: &Episode);
 
-    /// What it knows of an action in a pair, if it is a learner that keeps estimates of gains and promises how good
-    /// they are.
+    /// The estimate of the gain of an action in a pair; none for learners without confidence widths.
     fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
         let _ = (t, x, action);
         None
     }
 
-    /// Forgets everything and takes up a new source of randomness, as if newly built.
+    /// Returns to the initial state, with a new random stream.
     fn reset(&mut self, stream: Stream);
 }
 

@@ -1,29 +1,29 @@
-//! Confidence sequences by mixtures: bounds that hold at every count at once, for several sums together.
+//! Confidence sequences by the method of mixtures: bounds that hold at all counts at once, for several sums together.
 //!
-//! Let `S_i` be sums of `n_i` conditionally sub-Gaussian terms of proxy `v_i`, in any order that chance and a learner make
-//! of them. `exp(sum_i lambda_i S_i - lambda_i^2 v_i n_i / 2)` is a supermartingale for every `lambda`; mixed over
+//! Let `S_i` be sums of `n_i` conditionally sub-Gaussian terms of proxy `v_i`, in any order, which may
+//! depend on the past. `exp(sum_i lambda_i S_i - lambda_i^2 v_i n_i / 2)` is a supermartingale for every `lambda`; mixed over
 //! independent `lambda_i ~ N(0, 1 / (rho v_i))` it is
 //! `prod_i (1 + n_i/rho)^(-1/2) exp(S_i^2 / (2 v_i (n_i + rho)))`, and by Ville's inequality, with probability at least
 //! `1 - delta`, at all times
 //!
 //! `sum_i S_i^2 / (v_i (n_i + rho)) <= 2 log(1/delta) + sum_i log(1 + n_i/rho)`.
 //!
-//! So whatever the weights `u_i` are, even such as chance chose, Cauchy and Schwarz give
+//! For all weights `u_i`, random ones included, the Cauchy-Schwarz inequality gives
 //! `|sum_i u_i S_i/n_i| <= sqrt(sum_i u_i^2 v_i (n_i + rho)/n_i^2) sqrt(2 log(1/delta) + sum_i log(1 + n_i/rho))`.
 //! With one sum and `rho = 1` this is the width of Equation 3 with the coefficient `2 v` (Abbasi-Yadkori et al. 2011,
-//! Theorem 1). The paper's page of theory has the proofs.
+//! Theorem 1). docs/theory.md has the proofs.
 
-/// The mixture: `rho` is the number of observations for which the bound is made to be tight, near enough.
+/// The mixture; `rho` is about the number of observations for which the bound is tightest.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
     rho: f64,
     /// `log(1/delta)` of each bound.
     log: f64,
-    /// `log(1 + n/rho)` by `n`, as far as it was asked for.
+    /// Cache of `log(1 + n/rho)` by `n`.
     logs: Vec<f64>,
 }
 
-/// The most logarithms that are kept (8 MiB).
+/// The maximum size of the cache (8 MiB).
 const MOST: usize = 1 << 20;
 
 impl Mixture {
@@ -72,7 +72,7 @@ impl Mixture {
         (spreads * (2.0 * self.log + logs)).sqrt()
     }
 
-    /// How far a mean of `n` terms can be off; infinite of none.
+    /// The width of a mean of `n` terms; infinite for 0.
     #[inline]
     pub(crate) fn width(&mut self, proxy: f64, n: u64) -> f64 {
         if n == 0 {
@@ -84,7 +84,7 @@ impl Mixture {
 }
 
 /// `N KL(p̂ || p)` exceeds `log(1/delta)` by at most this, at all times with probability `1 - delta`, for the empirical
-/// law `p̂` of `counts`: the regret of the Krichevsky-Trofimov mixture, `log(prod p̂_j^{n_j}) - log KT(n)`.
+/// distribution `p̂` of `counts`: the regret of the Krichevsky-Trofimov mixture, `log(prod p̂_j^{n_j}) - log KT(n)`.
 pub(crate) fn kt_regret(counts: impl Iterator<Item = u64> + Clone) -> f64 {
     let (mut n, mut d, mut excess) = (0.0, 0.0, 0.0);
     let half = libm::lgamma(0.5);
@@ -122,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn several_sums_keep_their_promise_together() {
+    fn the_joint_bound_of_two_sums_fails_in_at_most_delta_of_runs() {
         // Two sums that grow by the toss of a coin, weighted by what is worst: the bound fails in at most delta of runs.
         let (delta, runs) = (0.1_f64, 1000);
         let mut mixture = Mixture::new(10.0, (1.0 / delta).ln());
-        let mut broken = 0;
+        let mut violations = 0;
         for run in 0..runs {
             let mut stream = Stream::new(11, run, Role::Learner);
             let (mut sums, mut counts) = ([0.0; 2], [0_u64; 2]);
@@ -151,16 +151,16 @@ mod tests {
                 let logs = mixture.log_of(a) + mixture.log_of(b);
                 fails |= error > mixture.bound(spreads, logs);
             }
-            broken += u32::from(fails);
+            violations += u32::from(fails);
         }
-        let share = f64::from(broken) / runs as f64;
+        let share = f64::from(violations) / runs as f64;
         assert!(share < delta, "{share}");
-        // It is a bound that some runs come near to, not a useless one.
+        // The bound is not vacuous: some runs exceed it.
         assert!(share > 0.005, "{share}");
     }
 
     #[test]
-    fn the_law_of_a_coin_by_hand() {
+    fn kt_regret_of_a_coin_by_hand() {
         // KT gives 1/2 to the first toss and 3/4 to the second of the same side: KT(2, 0) = 3/8, and p̂ = (1, 0).
         assert!((kt_regret([2, 0].into_iter()) - (8.0_f64 / 3.0).ln()).abs() < 1e-12);
         // KT(1, 1) = 1/2 * 1/4, p̂ = (1/2, 1/2): log((1/4) / (1/8)).

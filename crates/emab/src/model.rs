@@ -1,7 +1,7 @@
-//! The truth of a problem: the law of the feedback, expected costs and terminal rewards, and the noise on both.
+//! The model of a problem: the feedback distribution, expected costs and terminal rewards, and their noise.
 //!
 //! Section 2 of the paper: `f_t ~ p_{t,x,a}`, `C_t = c_{t,x,a} + eta_t`, `R_t = r_{t,x} + kappa_t`.
-//! Only simulators and oracles read a [`Model`]; a live study has none.
+//! Only environments and oracles read a [`Model`]; a live study has none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub enum Noise {
         /// Half the width of the interval.
         half_width: f64,
     },
-    /// 1 with the expectation as its chance, else 0.
+    /// 1 with the expectation as its probability, else 0.
     Bernoulli,
 }
 
@@ -51,7 +51,7 @@ impl Noise {
         Ok(Noise::Uniform { half_width })
     }
 
-    /// One observation of a quantity with this expectation, when chance gives `draw` (see [`crate::rng::Block`]).
+    /// One observation of a quantity with this expectation and this draw (see [`crate::rng::Block`]).
     #[inline]
     pub fn observe(self, mean: f64, draw: f64) -> f64 {
         match self {
@@ -82,7 +82,7 @@ impl Noise {
                 quantity,
                 point,
                 what: format!(
-                    "got {}, expected a chance from 0 to 1 (its noise is bernoulli)",
+                    "got {}, expected a probability from 0 to 1 (its noise is bernoulli)",
                     format_number(mean)
                 ),
                 span: None,
@@ -101,7 +101,7 @@ fn at_least_zero(parameter: &'static str, got: f64) -> Result<f64, ParameterErro
     }
 }
 
-/// The truth: only simulators and oracles may read it.
+/// The distributions of a problem, which learners cannot read.
 #[derive(Clone)]
 pub struct Model {
     feedback: Arc<dyn Quantity>,
@@ -150,7 +150,7 @@ impl Model {
     }
 }
 
-/// A specification and its truth.
+/// A specification and its model.
 ///
 /// Section 5 of the paper in code:
 ///
@@ -186,17 +186,17 @@ impl Problem {
         }
     }
 
-    /// The same problem with people who may leave: after every continuation action, with this chance, the episode ends
-    /// at the step it led to, with the terminal reward of that step, and nobody chose it.
+    /// The same problem with dropout: after every continuation action, with this probability, the episode ends at the next
+    /// step with its terminal reward, without a choice.
     ///
-    /// Gains look one step ahead and do not change, and so the benchmark's choices do not; what they are worth does.
+    /// Gains, and with them the choices of the benchmark, do not change; its value does.
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use emab::{Chance, Model, Names, Problem, Spec, oracle::Benchmark};
+    /// use emab::{Model, Names, Problem, Spec, conditions::Probability, oracle::Benchmark};
     /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
     /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
-    /// let problem = Problem::new("wait", spec, model).leaving(Chance::new("dropout", 0.25).unwrap());
+    /// let problem = Problem::new("wait", spec, model).with_dropout(Probability::new("dropout", 0.25).unwrap());
     /// let mut benchmark = Benchmark::new(Arc::new(problem)).unwrap();
     /// let start = benchmark.pairs().start();
     /// assert_eq!(benchmark.value(start).unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
@@ -209,33 +209,33 @@ impl Problem {
         }
     }
 
-    /// The chance that somebody leaves after a step.
+    /// The probability of a dropout after a step.
     pub fn dropout(&self) -> Probability {
         self.dropout
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What learners may know.
+    /// The specification, which learners may read.
     pub fn spec(&self) -> &Arc<Spec> {
         &self.spec
     }
 
-    /// The truth.
+    /// The model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// `P(f | t, x, a)` for every `f`, written into `law`, which has one entry a feedback.
+    /// `P(f | t, x, a)` for every `f`, written into `probabilities`, which has one entry per feedback.
     pub fn feedback_distribution(
         &self,
         t: usize,
         x: usize,
         a: usize,
-        law: &mut [f64],
+        probabilities: &mut [f64],
     ) -> Result<(), PointError> {
         let at = |f| Point {
             t,
@@ -243,7 +243,7 @@ impl Problem {
             a: Some(a),
             f,
         };
-        for (f, p) in law.iter_mut().enumerate() {
+        for (f, p) in probabilities.iter_mut().enumerate() {
             *p = evaluate(&*self.model.feedback, "feedback", at(Some(f)))?;
             if !(0.0..=1.0).contains(p) {
                 return Err(PointError {
@@ -257,7 +257,7 @@ impl Problem {
                 });
             }
         }
-        let sum: f64 = law.iter().sum();
+        let sum: f64 = probabilities.iter().sum();
         if (sum - 1.0).abs() > 1e-9 {
             return Err(PointError {
                 quantity: "feedback",

@@ -1,18 +1,18 @@
-//! Parameters that cannot be wrong once built.
+//! Validated parameters.
 
 use thiserror::Error;
 
 use crate::spec::LARGEST;
 
-/// A parameter outside of its range.
+/// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("`{name}` must {rule}, got {got}")]
 pub struct ParameterError {
-    /// The parameter.
+    /// The name of the parameter.
     pub name: String,
-    /// What it must be.
+    /// The rule, as in "must {rule}".
     pub rule: String,
-    /// What it was, as given.
+    /// The given value.
     pub got: String,
 }
 
@@ -27,7 +27,7 @@ impl ParameterError {
     }
 }
 
-/// The chance that the confidence bounds may fail with, in (0, 1).
+/// The probability with which some confidence bound may fail, in (0, 1).
 ///
 /// ```
 /// use emab::Delta;
@@ -63,7 +63,7 @@ impl Sigma2 {
         Sigma2::named("sigma2", sigma2)
     }
 
-    /// The same for a parameter that has a name of its own, such as `sigma2_cost`.
+    /// The same for a parameter with another name, such as `sigma2_cost`.
     pub fn named(name: &str, sigma2: f64) -> Result<Sigma2, ParameterError> {
         if sigma2.is_finite() && sigma2 >= 0.0 {
             Ok(Sigma2(sigma2))
@@ -79,7 +79,7 @@ impl Sigma2 {
     }
 }
 
-/// How far one feedback can move the next expected reward, fact 3's `D`: finite and at least 0.
+/// How far one feedback can move the next expected reward: `D` of the sound width, from 0 to 1e100.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackSpread(f64);
 
@@ -99,7 +99,7 @@ impl FeedbackSpread {
         self.0
     }
 
-    /// `D^2 / 4`: the variance proxy of anything that stays within an interval of this length (Hoeffding's lemma).
+    /// `D^2 / 4`: the variance proxy of a variable in an interval of this length (Hoeffding's lemma).
     pub fn proxy(self) -> f64 {
         self.0 * self.0 / 4.0
     }

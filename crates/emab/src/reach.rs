@@ -67,14 +67,14 @@ impl Spec {
     /// written, and what states are called, decides nothing.
     ///
     /// ```
-    /// use emab::{Compared, Names, Spec};
+    /// use emab::{Names, Spec, reach::SpecComparison};
     /// let spec = || Spec::new(2, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap();
     /// let one = spec().transition(|_t, x, _a, f| (x + f) as f64);
     /// // The same at the start, and elsewhere there is no episode.
     /// let same = spec().transition(|_t, _x, _a, f| f as f64);
-    /// assert_eq!(one.compare(&same, 1000), Ok(Compared::Same));
+    /// assert_eq!(one.compare(&same, 1000), Ok(SpecComparison::Same));
     /// let other = spec().transition(|_t, x, _a, f| (x + 2 * f) as f64);
-    /// let Ok(Compared::Differ(found)) = one.compare(&other, 1000) else { panic!() };
+    /// let Ok(SpecComparison::Differ(found)) = one.compare(&other, 1000) else { panic!() };
     /// assert_eq!(found.what, "`transition` at t = 1, x = 0, a = 0, f = 1");
     /// assert_eq!((found.one, found.other), ("1".into(), "2".into()));
     /// ```

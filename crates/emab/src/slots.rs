@@ -1,9 +1,9 @@
-//! A place for each step-state pair that was met: memory for what is visited, not for what exists.
+//! Numbers step-state pairs in the order of first visits, so that memory grows with visited pairs only.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Numbers the pairs in the order in which they are first met.
+/// Slot numbers of step-state pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     states: usize,
@@ -13,13 +13,13 @@ pub(crate) struct Slots {
 
 #[derive(Clone, Debug)]
 enum SlotIndex {
-    /// One entry for every pair there is: a look-up is one load.
+    /// One entry for every pair of the specification: a look-up is one load.
     Table(Vec<u32>),
-    /// One entry for every pair met.
+    /// One entry for every visited pair.
     Map(HashMap<u64, u32, BuildHasherDefault<FoldHasher>>),
 }
 
-/// Up to so many pairs a table of all of them is cheaper than a map of those met (4 MiB).
+/// Up to this many pairs a table is cheaper than a map (4 MiB).
 const TABLE: usize = 1 << 20;
 const EMPTY: u32 = u32::MAX;
 
@@ -49,7 +49,7 @@ impl Slots {
         self.find_or_add(key)
     }
 
-    /// The slot of a pair, if it was met.
+    /// The slot of a pair, if it has one.
     pub(crate) fn find(&self, t: usize, x: usize) -> Option<usize> {
         let key = (t - 1) as u64 * self.states as u64 + x as u64;
         let slot = match &self.index {
@@ -84,7 +84,7 @@ impl Slots {
     }
 }
 
-/// A hash for keys that are small numbers and that nobody chooses to collide.
+/// A fast hash for small integer keys that are not adversarial.
 #[derive(Clone, Default)]
 pub(crate) struct FoldHasher(u64);
 
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_places_number_pairs_alike() {
+    fn table_and_map_number_pairs_alike() {
         let mut table = Slots::new(5, 7);
         let mut map = Slots::new(5, 1 << 30);
         assert!(matches!(map.index, SlotIndex::Map(_)));

@@ -1,7 +1,7 @@
-//! What a learner may know of a problem: horizon, states, actions, feedbacks, the transition and the action mask.
+//! The specification of a problem, which learners may read: horizon, states, actions, feedbacks, transition, action mask.
 //!
-//! Section 2 of the paper: the learner knows `phi_t(x, a, f)` and nothing of the laws of feedback, cost and reward.
-//! Those are in [`crate::model`], a module that no learner takes as input; the types keep learners honest.
+//! Section 2 of the paper: the learner knows `phi_t(x, a, f)`, but not the distributions of feedback, costs and rewards.
+//! Those are in [`crate::Model`], which learners do not receive.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// One choice at one step: go on with a continuation action, or end the episode.
+/// One choice at one step: continue with an action, or end the episode.
 ///
 /// ```
 /// use emab::Action;
@@ -24,7 +24,7 @@ pub enum Action {
     Stop,
 }
 
-/// A number that depends on step, state, action and feedback: every part of a problem is one of these.
+/// A number that depends on step, state, action and feedback; every part of a problem is a quantity.
 ///
 /// Steps count from 1, everything else from 0. Arguments that a quantity does not depend on are 0.
 /// Closures of four indices are quantities.
@@ -51,27 +51,27 @@ where
 /// Why a [`Quantity`] has no value somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError {
-    /// What went wrong, in words.
+    /// The message.
     pub message: String,
-    /// The bytes of the source text it came from, when the quantity was read from a file.
+    /// The bytes of the source text, when the quantity was read from a file.
     pub span: Option<Range<usize>>,
 }
 
-/// A quantity that breaks a rule at one point, with the point, the value and the rule.
+/// An invalid value of a quantity at one point.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("`{quantity}` at {point}: {what}")]
 pub struct PointError {
     /// The quantity's name in the problem file.
     pub quantity: &'static str,
-    /// Where it was evaluated.
+    /// The point.
     pub point: Point,
-    /// What was found and what was expected.
+    /// The value and the rule.
     pub what: String,
     /// The bytes of the source text, when known.
     pub span: Option<Range<usize>>,
 }
 
-/// A step, a state and, where they matter, an action and a feedback.
+/// A step, a state and, where they apply, an action and a feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Step, from 1.
@@ -97,11 +97,11 @@ impl fmt::Display for Point {
     }
 }
 
-/// A number for a message: as it is, but with an exponent where there would be a row of zeros.
+/// A number for a message, with an exponent where it is very large or small.
 ///
 /// ```
-/// assert_eq!(emab::plain(10.0), "10");
-/// assert_eq!(emab::plain(1e300), "1e300");
+/// assert_eq!(emab::spec::format_number(10.0), "10");
+/// assert_eq!(emab::spec::format_number(1e300), "1e300");
 /// ```
 pub fn format_number(value: f64) -> String {
     if value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
@@ -111,7 +111,7 @@ pub fn format_number(value: f64) -> String {
     }
 }
 
-/// Rewards and costs beyond this are refused: sums of squares over many episodes must stay finite.
+/// The largest size of rewards and costs, so that sums of squares over many episodes stay finite.
 pub(crate) const LARGEST: f64 = 1e100;
 
 pub(crate) fn evaluate(
@@ -142,14 +142,14 @@ pub(crate) fn evaluate(
 /// A set of states, actions or feedbacks: a count, or one name each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// So many, called by a prefix and their index.
+    /// A count; names are a prefix and the index.
     Count(usize, &'static str),
     /// One name each.
     List(Vec<String>),
 }
 
 impl Names {
-    /// How many there are.
+    /// The number of names.
     pub fn len(&self) -> usize {
         match self {
             Names::Count(n, _) => *n,
@@ -157,7 +157,7 @@ impl Names {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -172,15 +172,15 @@ impl Names {
     }
 }
 
-/// A specification that cannot be built.
+/// An invalid specification.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
-    /// A size outside of what is supported.
+    /// A size outside the supported range.
     #[error("`{field}` must be from {least} to {most}, got {got}")]
     Size {
         /// The field of the problem file.
         field: &'static str,
-        /// What was given.
+        /// The given value.
         got: usize,
         /// The smallest value.
         least: usize,
@@ -190,14 +190,14 @@ pub enum SpecError {
     /// A start state that does not exist.
     #[error("`start` must be a state from 0 to {last}, got {got}")]
     Start {
-        /// What was given.
+        /// The given value.
         got: usize,
         /// The last state.
         last: usize,
     },
 }
 
-/// What a learner may know of a problem.
+/// The specification of a problem: all that a learner may know of it.
 ///
 /// ```
 /// use emab::{Names, Spec};
@@ -238,7 +238,7 @@ impl Spec {
     /// The most continuation actions, and the most feedbacks, supported.
     pub const MAX_BRANCH: usize = 10_000;
 
-    /// A specification whose state never changes; give it a transition with [`Spec::transition`].
+    /// A specification without state changes; [`Spec::transition`] sets the transition.
     pub fn new(
         horizon: usize,
         states: Names,
@@ -365,7 +365,7 @@ impl Spec {
         })
     }
 
-    /// Whether some action is forbidden somewhere.
+    /// Whether the specification has an action mask.
     pub fn has_mask(&self) -> bool {
         self.allowed.is_some()
     }
@@ -389,7 +389,7 @@ impl Spec {
 
     /// Whether continuation action `a` may be taken in `(t, x)`, false where the mask has no value.
     ///
-    /// Whoever drives a learner calls [`Spec::check_allowed`] first and reports the error.
+    /// Environments call [`Spec::check_allowed`] first and report the error.
     pub fn is_allowed(&self, t: usize, x: usize, a: usize) -> bool {
         self.check_allowed(t, x, a).unwrap_or(false)
     }

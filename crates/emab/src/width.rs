@@ -1,4 +1,4 @@
-//! Confidence widths: how far a sample mean may be from its expectation, at every count at once.
+//! Confidence widths of sample means, which hold at all counts at once (Equations 3 and 4).
 //!
 //! All have the form of Equations 3 and 4 of the paper,
 //! `conf(N) = sqrt((1 + N) / N^2 * w * log(K sqrt(1 + N) / delta))`, and differ in the coefficient `w`.
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::parameter::{Delta, FeedbackSpread, Sigma2};
 
-/// Which confidence width to use.
+/// The kind of confidence width.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum WidthKind {
-    /// Equations 3 and 4 as printed. They leave out that the feedback, and with it the next expected reward, is random.
+    /// Equations 3 and 4 as printed. They do not cover the randomness of the feedback and of the next expected reward.
     #[default]
     Paper,
-    /// Lemma 1 made true: the variance proxy of an action also covers how far one feedback can move the next expected
-    /// reward, and that of `stop`, where no feedback enters, is what the paper's appendix proves.
+    /// The width for which Lemma 1 holds: the variance proxy of an action also covers how far one feedback can move the
+    /// next expected reward; that of `stop`, which has no feedback, is the one that the paper's appendix proves.
     Sound(FeedbackSpread),
 }
 
@@ -28,7 +28,7 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Whether these are at least those, but for rounding.
+    /// Whether these are at least the `needed` ones, up to rounding.
     pub fn cover(self, needed: Coefficients) -> bool {
         let covers = |has: f64, needs: f64| has >= needs * (1.0 - 1e-12);
         covers(self.action, needed.action) && covers(self.stop, needed.stop)
@@ -47,12 +47,12 @@ impl WidthKind {
     /// The coefficients, for noise of these variance proxies on costs and on rewards.
     ///
     /// ```
-    /// use emab::{Sigma2, Spread};
+    /// use emab::{FeedbackSpread, Sigma2};
     /// use emab::width::WidthKind;
     /// let sigma2 = Sigma2::new(0.2).unwrap();
     /// let paper = WidthKind::Paper.coefficients(sigma2, sigma2);
     /// assert_eq!((paper.action, paper.stop), (0.8, 0.8)); // 4 sigma^2
-    /// let sound = WidthKind::Sound(Spread::new(1.0).unwrap()).coefficients(sigma2, sigma2);
+    /// let sound = WidthKind::Sound(FeedbackSpread::new(1.0).unwrap()).coefficients(sigma2, sigma2);
     /// assert_eq!((sound.action, sound.stop), (1.3, 0.4)); // 2 (2 sigma^2 + D^2/4) and 2 sigma^2
     /// ```
     pub fn coefficients(self, cost: Sigma2, reward: Sigma2) -> Coefficients {
@@ -98,7 +98,7 @@ impl Width {
         self.at_weight(n as f64)
     }
 
-    /// The same where observations weigh less than 1 each, such as those of a learner that forgets: infinite at 0.
+    /// The same for a sum of weights instead of a count; infinite at 0.
     pub fn at_weight(&self, n: f64) -> f64 {
         if n <= 0.0 {
             return f64::INFINITY;
@@ -108,7 +108,7 @@ impl Width {
     }
 }
 
-/// `log(k / delta)`, also where the ratio is beyond the largest number.
+/// `log(k / delta)`, also where the ratio overflows.
 pub(crate) fn log_ratio(k: f64, delta: f64) -> f64 {
     let ratio = k / delta;
     if ratio.is_finite() {
@@ -118,8 +118,8 @@ pub(crate) fn log_ratio(k: f64, delta: f64) -> f64 {
     }
 }
 
-/// What makes an index of a sum, by count: the index is `sum * reciprocal + width`, with what is added to every width
-/// of this kind in it. Kept as far as counts have come, so that a learner's loop has no logarithm in it.
+/// Cached reciprocals and widths by count: the index of a sum is `sum * reciprocal + width`, a constant bias included. The
+/// cache keeps logarithms out of the loop of a learner.
 ///
 /// ```
 /// use emab::{Delta, Width};
@@ -137,11 +137,11 @@ pub struct IndexTable {
 }
 
 impl IndexTable {
-    /// The most counts that are kept (16 MiB); beyond them what is asked for is worked out.
+    /// The maximum size of the cache (16 MiB); values beyond it are computed.
     pub const MAX_LEN: usize = 1 << 20;
 
-    /// The most counts that are kept unasked (1 MiB): a learner that serves for years stays small, and a logarithm now
-    /// and then costs it nothing. Who knows that a long run comes reserves more with [`IndexTable::extend_to`].
+    /// The size up to which the cache grows by itself (1 MiB), so that a learner of a long study stays small.
+    /// [`IndexTable::extend_to`] reserves more for a long run.
     pub const MAX_GROWN: usize = 1 << 16;
 
     /// The table of this width, with a bias added to it.
@@ -156,7 +156,7 @@ impl IndexTable {
         table
     }
 
-    /// The reciprocal of a count and what is added to the mean at it.
+    /// The reciprocal of a count, and the width with bias at it.
     #[inline]
     pub fn at(&mut self, n: u64) -> [f64; 2] {
         match self.values.get(n as usize) {
@@ -165,9 +165,9 @@ impl IndexTable {
         }
     }
 
-    /// The same, without keeping anything.
+    /// The same, computed without the cache.
     pub fn compute(&self, n: u64) -> [f64; 2] {
-        // No mean at count 0: its sum is 0, and 0 times infinity would not be.
+        // At count 0 the sum is 0, and 0 times infinity is NaN.
         let reciprocal = if n == 0 { 0.0 } else { 1.0 / n as f64 };
         [reciprocal, self.width.at(n) + self.bias]
     }
@@ -182,7 +182,7 @@ impl IndexTable {
         self.compute(n)
     }
 
-    /// Keeps the values of all counts up to this one, or the most.
+    /// Extends the cache to this count, at most to its maximum size.
     pub fn extend_to(&mut self, n: u64) {
         let old = self.values.len();
         let new = (n.saturating_add(1)).min(Self::MAX_LEN as u64) as usize;
@@ -190,7 +190,7 @@ impl IndexTable {
         self.values.extend(more);
     }
 
-    /// The values kept, by count.
+    /// The cached values, by count.
     pub fn values(&self) -> &[[f64; 2]] {
         &self.values
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_printed() {
+    fn paper_width_is_as_printed() {
         let (sigma2, delta, k) = (0.2, 0.01, 200.0);
         let parameters = Sigma2::new(sigma2).unwrap();
         let w = WidthKind::Paper.coefficients(parameters, parameters).action;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_delta_has_a_width() {
+    fn tiny_deltas_have_finite_widths() {
         for delta in [1e-300, 1e-308, f64::from_bits(1)] {
             let width = Width::new(0.8, 200.0, Delta::new(delta).unwrap());
             assert!(
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_holds_the_function() {
+    fn the_table_equals_the_width() {
         let width = Width::new(0.8, 200.0, Delta::new(0.01).unwrap());
         let mut table = IndexTable::new(width, 0.25);
         for n in [1, 63, 64, 65, 1000, 5_000_000] {

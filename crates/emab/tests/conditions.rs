@@ -554,29 +554,29 @@ fn regret_is_against_the_law_of_the_moment() {
             .iter()
             .all(|regret| (regret - 0.3).abs() < 1e-15)
     );
-    // And again from the first law on.
+    // And again from the first phase on.
     conditioned.restart(1, 1);
     assert_eq!(conditioned.play(&mut go).unwrap().total(), 0.0);
 }
 
 #[test]
-fn laws_that_cannot_follow() {
+fn rejects_invalid_phases() {
     let spec = coin_spec();
     let first = coin(&spec, 0.8);
     let new = |phases: &[ModelPhase], texts: &[&str]| {
         let conditioned = under(&first, phases, &conditions(texts), 20);
         conditioned.unwrap_err().to_string()
     };
-    let law = |first, problem| ModelPhase { first, problem };
+    let phase = |first, problem| ModelPhase { first, problem };
     assert_eq!(
-        new(&[law(1, coin(&spec, 0.1))], &[]),
-        "the law of episode 1 on must come after the one before it, and after episode 1"
+        new(&[phase(1, coin(&spec, 0.1))], &[]),
+        "the phase from episode 1 on must come after the one before it, and after episode 1"
     );
-    let error = new(&[law(5, coin(&coin_spec(), 0.1))], &[]);
+    let error = new(&[phase(5, coin(&coin_spec(), 0.1))], &[]);
     assert!(error.contains("the specification of the first"), "{error}");
     let error = new(&[], &["drift=p:0.4@10"]);
     assert!(
-        error.contains("there are no laws that they lead to"),
+        error.contains("the scenario has no phases for it"),
         "{error}"
     );
 }
@@ -591,7 +591,7 @@ fn forgetting_answers_a_sudden_change() {
             problem: coin(&spec, 0.1),
         }],
     );
-    let received = || FeedBalParameters::new(0.25, 0.01).unwrap();
+    let parameters = || FeedBalParameters::new(0.25, 0.01).unwrap();
     let after = |learner: &mut dyn Learner| {
         let mut conditioned = under(&first, &later, &Conditions::default(), 6000).unwrap();
         let mut regret = Moments::default();
@@ -607,12 +607,12 @@ fn forgetting_answers_a_sudden_change() {
         }
         regret
     };
-    let plain = after(&mut FeedBal::new(spec.clone(), received()));
+    let plain = after(&mut FeedBal::new(spec.clone(), parameters()));
     for memory in [
         Memory::window(500).unwrap(),
         Memory::discount(0.998).unwrap(),
     ] {
-        let answer = after(&mut Forgetting::new(spec.clone(), received(), memory));
+        let answer = after(&mut Forgetting::new(spec.clone(), parameters(), memory));
         let error = (plain.stderr().powi(2) + answer.stderr().powi(2)).sqrt();
         let gained = plain.mean() - answer.mean();
         assert!(

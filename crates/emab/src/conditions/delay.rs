@@ -1,4 +1,4 @@
-//! How late an outcome arrives, counted in episodes.
+//! Delays of outcomes, counted in episodes.
 
 use std::num::NonZeroU64;
 
@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::parameter::ParameterError;
 use crate::rng::Stream;
 
-/// How late the outcome of an episode reaches the learner. One episode begins after another; a delay counts those that
-/// begin while the outcome is on its way.
+/// The delay of outcomes, as the number of later episodes that begin before the outcome arrives.
 ///
 /// ```
 /// use emab::conditions::Delay;
@@ -16,16 +15,16 @@ use crate::rng::Stream;
 /// assert_eq!(Delay::batches(0).unwrap_err().to_string(), "`size` must be a whole number of at least 1, got 0");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "DelayDto", into = "DelayDto")]
 pub enum Delay {
-    /// At once: before the next episode begins.
+    /// Before the next episode begins.
     #[default]
     None,
-    /// After so many others have begun: with `d`, `d + 1` episodes are in flight.
+    /// After this number of later episodes have begun: with `d`, `d + 1` episodes are pending.
     Fixed(u64),
-    /// After a number of others that is drawn for each episode: `P(D = k) = (1 - p)^k p` with `p = 1 / (1 + mean)`.
+    /// After a geometric number of later episodes: `P(D = k) = (1 - p)^k p` with `p = 1 / (1 + mean)`.
     Geometric(DelayMean),
-    /// All outcomes of so many episodes together, when the last of them is over.
+    /// The outcomes of this number of episodes together, after the last of them.
     Batches(NonZeroU64),
 }
 
@@ -74,24 +73,24 @@ impl Delay {
             Delay::None => 0,
             Delay::Fixed(others) => *others,
             Delay::Geometric(mean) => geometric(mean.0, stream.uniform()),
-            // Numbers are from 1: the batch of n is full when a multiple of its size is over.
+            // Episodes count from 1: a batch is complete after a multiple of its size.
             Delay::Batches(size) => (size.get() - n % size.get()) % size.get(),
         };
         n.saturating_add(1).saturating_add(late)
     }
 }
 
-/// How often a chance of `1 / (1 + mean)` fails before it comes true, by inversion of a uniform.
+/// A geometric number of failures with success probability `1 / (1 + mean)`, by inversion of a uniform.
 fn geometric(mean: f64, uniform: f64) -> u64 {
     let fails = mean / (1.0 + mean);
     // 0 / -inf is 0 where the mean is 0.
     (libm::log1p(-uniform) / libm::log(fails)) as u64
 }
 
-/// A delay as files have it.
+/// A delay in the problem file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum DelayDto {
     Episodes(u64),
     Kind(Kind),
 }
@@ -104,28 +103,28 @@ enum Kind {
     Batches { size: u64 },
 }
 
-impl TryFrom<Written> for Delay {
+impl TryFrom<DelayDto> for Delay {
     type Error = ParameterError;
 
-    fn try_from(written: Written) -> Result<Delay, ParameterError> {
+    fn try_from(written: DelayDto) -> Result<Delay, ParameterError> {
         match written {
-            Written::Episodes(0) => Ok(Delay::None),
-            Written::Episodes(n) | Written::Kind(Kind::Fixed { episodes: n }) => {
+            DelayDto::Episodes(0) => Ok(Delay::None),
+            DelayDto::Episodes(n) | DelayDto::Kind(Kind::Fixed { episodes: n }) => {
                 Ok(Delay::Fixed(n))
             }
-            Written::Kind(Kind::Geometric { mean }) => Delay::geometric(mean),
-            Written::Kind(Kind::Batches { size }) => Delay::batches(size),
+            DelayDto::Kind(Kind::Geometric { mean }) => Delay::geometric(mean),
+            DelayDto::Kind(Kind::Batches { size }) => Delay::batches(size),
         }
     }
 }
 
-impl From<Delay> for Written {
-    fn from(delay: Delay) -> Written {
+impl From<Delay> for DelayDto {
+    fn from(delay: Delay) -> DelayDto {
         match delay {
-            Delay::None => Written::Episodes(0),
-            Delay::Fixed(n) => Written::Episodes(n),
-            Delay::Geometric(mean) => Written::Kind(Kind::Geometric { mean: mean.0 }),
-            Delay::Batches(size) => Written::Kind(Kind::Batches { size: size.get() }),
+            Delay::None => DelayDto::Episodes(0),
+            Delay::Fixed(n) => DelayDto::Episodes(n),
+            Delay::Geometric(mean) => DelayDto::Kind(Kind::Geometric { mean: mean.0 }),
+            Delay::Batches(size) => DelayDto::Kind(Kind::Batches { size: size.get() }),
         }
     }
 }
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_of_the_geometric() {
+    fn geometric_delays_have_their_distribution() {
         let (mean, n) = (4.0, 200_000_u32);
         let mut stream = Stream::new(2, 0, Role::Delay);
         let mut counts = [0_u32; 64];

@@ -1,4 +1,4 @@
-//! Parameters that change with the episode: at once, or along a line that is played as a staircase.
+//! Parameters that change over the episodes: at once, or linearly in steps.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parameter::ParameterError;
 
-/// A parameter of the problem that becomes another value.
+/// A change of a parameter of the problem.
 ///
 /// ```
 /// use emab::conditions::Drift;
@@ -15,7 +15,7 @@ use crate::parameter::ParameterError;
 /// assert_eq!((sudden.to_string(), slow.to_string()), ("p:0.4@5000".into(), "p:0.4@2000-8000".into()));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "DriftDto", into = "DriftDto")]
 pub struct Drift {
     parameter: String,
     to: f64,
@@ -25,17 +25,17 @@ pub struct Drift {
 /// When a parameter changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriftTiming {
-    /// From this episode on it has its new value.
+    /// The new value holds from this episode on.
     At(u64),
-    /// It leaves its old value after the first and has its new one from the second on.
+    /// The value changes linearly from the first to the second episode.
     Between(u64, u64),
 }
 
 impl Drift {
-    /// The most steps of the staircase that stands for a line.
+    /// The maximum number of steps of a linear change.
     pub const STEPS: u64 = 50;
 
-    /// A parameter that is another from this episode on; episodes count from 1.
+    /// A sudden change at this episode; episodes count from 1.
     pub fn at(
         parameter: impl Into<String>,
         to: f64,
@@ -48,7 +48,7 @@ impl Drift {
         Drift::new(parameter, to, DriftTiming::At(episode))
     }
 
-    /// A parameter that goes to another value along a line, from one episode until another.
+    /// A linear change between two episodes.
     pub fn between(
         parameter: impl Into<String>,
         to: f64,
@@ -81,22 +81,22 @@ impl Drift {
         })
     }
 
-    /// Which parameter.
+    /// The name of the parameter.
     pub fn parameter(&self) -> &str {
         &self.parameter
     }
 
-    /// What it becomes.
+    /// The new value.
     pub fn to(&self) -> f64 {
         self.to
     }
 
-    /// When.
+    /// The time of the change.
     pub fn when(&self) -> DriftTiming {
         self.when
     }
 
-    /// The first episode that may have another value than before, and the first that has the new one.
+    /// The first episode with a changed value, and the first with the new value.
     fn ends(&self) -> (u64, u64) {
         match self.when {
             DriftTiming::At(at) => (at, at),
@@ -104,8 +104,8 @@ impl Drift {
         }
     }
 
-    /// The first episode of each step, and how much of the way it has come: on the line, and level until the next.
-    fn stairs(&self) -> Vec<(u64, f64)> {
+    /// The first episode of each step, and the fraction of the change that it has.
+    fn steps(&self) -> Vec<(u64, f64)> {
         let (from, until) = match self.when {
             DriftTiming::At(at) => return vec![(at, 1.0)],
             DriftTiming::Between(from, until) => (from, until),
@@ -154,8 +154,8 @@ pub(super) fn drift_phases(
             let mut values = vec![(1, value)];
             for change in drift.iter().filter(|change| change.parameter == *name) {
                 let begin = value;
-                for (episode, share) in change.stairs() {
-                    // The last step is the new value itself, not what rounding makes of it.
+                for (episode, share) in change.steps() {
+                    // The last step is the new value itself, without rounding.
                     value = match share {
                         1.0 => change.to,
                         share => begin + share * (change.to - begin),
@@ -185,7 +185,7 @@ pub(super) fn drift_phases(
 /// A drift as files have it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct DriftDto {
     parameter: String,
     to: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,11 +196,11 @@ struct Written {
     until: Option<u64>,
 }
 
-impl TryFrom<Written> for Drift {
+impl TryFrom<DriftDto> for Drift {
     type Error = ParameterError;
 
-    fn try_from(written: Written) -> Result<Drift, ParameterError> {
-        let Written { parameter, to, .. } = written;
+    fn try_from(written: DriftDto) -> Result<Drift, ParameterError> {
+        let DriftDto { parameter, to, .. } = written;
         match (written.at, written.from, written.until) {
             (Some(at), None, None) => Drift::at(parameter, to, at),
             (None, Some(from), Some(until)) => Drift::between(parameter, to, from, until),
@@ -213,13 +213,13 @@ impl TryFrom<Written> for Drift {
     }
 }
 
-impl From<Drift> for Written {
-    fn from(drift: Drift) -> Written {
+impl From<Drift> for DriftDto {
+    fn from(drift: Drift) -> DriftDto {
         let (at, from, until) = match drift.when {
             DriftTiming::At(at) => (Some(at), None, None),
             DriftTiming::Between(from, until) => (None, Some(from), Some(until)),
         };
-        Written {
+        DriftDto {
             parameter: drift.parameter,
             to: drift.to,
             at,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sudden_change_and_back() {
+    fn sudden_changes_and_their_order() {
         let drift = [
             Drift::at("p", 0.4, 10).unwrap(),
             Drift::at("p", 0.8, 20).unwrap(),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_staircase() {
+    fn a_linear_change_has_steps() {
         let short = [Drift::between("p", 4.0, 10, 14).unwrap()];
         let stairs = [(11, 1.0), (12, 2.0), (13, 3.0), (14, 4.0)];
         assert_eq!(values(&short, 0.0), stairs);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be() {
+    fn rejects_invalid_changes() {
         assert!(Drift::at("p", 1.0, 1).is_err());
         assert!(Drift::at("p", f64::NAN, 5).is_err());
         let error = Drift::between("p", 1.0, 5, 5).unwrap_err();

@@ -1,28 +1,28 @@
-//! A chance that is never certain.
+//! A probability below 1.
 
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::ParameterError;
 
-/// A chance in [0, 1): what always happened would leave nothing to learn from.
+/// A probability in [0, 1). With 1, no episode would leave anything to learn from.
 ///
 /// ```
-/// use emab::Chance;
-/// assert_eq!(Chance::new("lost", 0.1).unwrap().get(), 0.1);
-/// assert!(Chance::new("lost", 1.0).is_err());
+/// use emab::conditions::Probability;
+/// assert_eq!(Probability::new("lost", 0.1).unwrap().get(), 0.1);
+/// assert!(Probability::new("lost", 1.0).is_err());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Probability(f64);
 
 impl Probability {
-    /// A chance, if it lies in [0, 1); `name` is what the error calls it.
-    pub fn new(name: &str, chance: f64) -> Result<Probability, ParameterError> {
-        if (0.0..1.0).contains(&chance) {
-            // Minus zero is a chance of zero, and is written as such.
-            Ok(Probability(chance + 0.0))
+    /// A probability, if it lies in [0, 1); `name` is the name in the error.
+    pub fn new(name: &str, value: f64) -> Result<Probability, ParameterError> {
+        if (0.0..1.0).contains(&value) {
+            // Turns -0 into 0.
+            Ok(Probability(value + 0.0))
         } else {
-            Err(ParameterError::new(name, "lie in [0, 1)", chance))
+            Err(ParameterError::new(name, "lie in [0, 1)", value))
         }
     }
 
@@ -31,7 +31,7 @@ impl Probability {
         self.0
     }
 
-    /// Whether it never happens.
+    /// Whether it is 0.
     pub fn is_none(&self) -> bool {
         self.0 == 0.0
     }
@@ -40,13 +40,13 @@ impl Probability {
 impl TryFrom<f64> for Probability {
     type Error = ParameterError;
 
-    fn try_from(chance: f64) -> Result<Probability, ParameterError> {
-        Probability::new("a chance", chance)
+    fn try_from(value: f64) -> Result<Probability, ParameterError> {
+        Probability::new("a probability", value)
     }
 }
 
 impl From<Probability> for f64 {
-    fn from(chance: Probability) -> f64 {
-        chance.0
+    fn from(probability: Probability) -> f64 {
+        probability.0
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions in a line, as the command line has them: `delay=20 dropout=0.05 drift=p:0.4@5000`.
+//! Conditions as text, for the command line: `delay=20 dropout=0.05 drift=p:0.4@5000`.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use super::{Conditions, Delay, Drift, DriftTiming, Probability};
 use crate::learners::nearest;
 use crate::parameter::ParameterError;
 
-/// What can be set.
+/// The keys.
 const KEYS: [&str; 5] = ["delay", "dropout", "lost", "override", "drift"];
 
 impl Conditions {
-    /// These conditions with others in their place: each text is KEY=VALUE.
+    /// These conditions with some replaced; each text is KEY=VALUE.
     ///
     /// A delay is `20`, `geometric:20`, `batches:50` or `none`; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
-    /// Several drifts stand for one after another; the first of them takes the place of those there were.
+    /// Several drifts apply in order; the first of them replaces the present ones.
     ///
     /// ```
     /// use emab::Conditions;
@@ -41,9 +41,9 @@ impl Conditions {
             given.push(key);
             match key {
                 "delay" => new.delay = delay(value)?,
-                "dropout" => new.dropout = chance(key, value)?,
-                "lost" => new.lost = chance(key, value)?,
-                "override" => new.overrides = chance(key, value)?,
+                "dropout" => new.dropout = probability(key, value)?,
+                "lost" => new.lost = probability(key, value)?,
+                "override" => new.overrides = probability(key, value)?,
                 "drift" => {
                     if !again {
                         new.drift.clear();
@@ -80,7 +80,7 @@ fn count(name: &str, text: &str) -> Result<u64, ParameterError> {
     number.map_err(|_| ParameterError::new(name, "be a whole number of at least 0", quoted(text)))
 }
 
-fn chance(name: &str, text: &str) -> Result<Probability, ParameterError> {
+fn probability(name: &str, text: &str) -> Result<Probability, ParameterError> {
     Probability::new(name, number(name, text)?)
 }
 
@@ -139,20 +139,20 @@ impl fmt::Display for Delay {
     }
 }
 
-/// What [`Conditions::with`] takes, parted by spaces; empty where there are none.
+/// The texts that [`Conditions::with`] takes, separated by spaces.
 impl fmt::Display for Conditions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if !self.delay.is_none() {
             parts.push(format!("delay={}", self.delay));
         }
-        for (name, chance) in [
+        for (name, probability) in [
             ("dropout", self.dropout),
             ("lost", self.lost),
             ("override", self.overrides),
         ] {
-            if !chance.is_none() {
-                parts.push(format!("{name}={}", chance.get()));
+            if !probability.is_none() {
+                parts.push(format!("{name}={}", probability.get()));
             }
         }
         parts.extend(self.drift.iter().map(|drift| format!("drift={drift}")));
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn display_and_with_are_inverse() {
         for text in [
             "delay=20",
             "delay=geometric:2.5 dropout=0.05",
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn rejects_invalid_conditions() {
         for (text, said) in [
             (
                 "delay",

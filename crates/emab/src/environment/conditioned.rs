@@ -1,5 +1,5 @@
-//! Plays a problem under [`Conditions`]: one episode begins after another, each under the law of the moment, and what
-//! became of it reaches the learner when it does. Decisions are made before the outcomes that are still out.
+//! Plays a problem under [`Conditions`]: each episode under the model of its phase, with outcomes that can reach the learner
+//! late or never. Choices are made without the outcomes that are still pending.
 
 use std::sync::Arc;
 
@@ -13,55 +13,55 @@ use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, OracleError};
 
-/// The law that holds from an episode on.
+/// The model that holds from an episode on.
 #[derive(Clone, Debug)]
 pub struct ModelPhase {
-    /// Its first episode; episodes count from 1.
+    /// The first episode; episodes count from 1.
     pub first: u64,
-    /// The problem from there on: of the same specification and noise as the one before.
+    /// The problem from there on, with the same specification and noise as before.
     pub problem: Arc<Problem>,
 }
 
-/// What a problem is played under: conditions, and the laws that follow its own. Nothing by default.
+/// Conditions, and the phases that drift leads to. Empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     /// The conditions.
     pub conditions: Conditions,
-    /// The laws that follow the problem's own, by their first episode; those that its drift leads to, if it drifts.
+    /// The phases after the problem's initial model, in the order of their first episodes.
     pub phases: Vec<ModelPhase>,
 }
 
 impl Scenario {
-    /// Whether everything is as the paper has it.
+    /// Whether the setting is that of the paper: no conditions, no drift.
     pub fn is_none(&self) -> bool {
         self.conditions.is_none() && self.phases.is_empty()
     }
 }
 
-/// A world that cannot be.
+/// An invalid scenario.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ScenarioError {
-    /// The truth cannot be worked out.
+    /// The problem cannot be solved.
     #[error(transparent)]
     Oracle(#[from] OracleError),
-    /// A law that cannot follow the one before.
-    #[error("the law of episode {first} on must {rule}")]
+    /// A phase that cannot follow the one before.
+    #[error("the phase from episode {first} on must {rule}")]
     ModelPhase {
         /// Its first episode.
         first: u64,
-        /// What it must be.
+        /// The rule.
         rule: &'static str,
     },
-    /// Parameters drift, and nobody said what becomes of the problem.
-    #[error("the conditions let parameters drift ({0}), and there are no laws that they lead to")]
+    /// Parameters drift, and no phases are given.
+    #[error("the conditions have drift ({0}), but the scenario has no phases for it")]
     MissingPhases(String),
 }
 
-/// A problem under conditions, with its randomness.
+/// A problem under conditions, with its random streams.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Circumstances, Conditions, Learner, Model, Names, Problem, Spec, World};
+/// use emab::{ConditionedEnvironment, Conditions, Learner, Model, Names, Problem, Scenario, Spec};
 /// use emab::learners::{FeedBal, FeedBalParameters};
 ///
 /// let spec = Spec::new(3, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
@@ -70,34 +70,34 @@ pub enum ScenarioError {
 /// let problem = Arc::new(Problem::new("coins", spec, model));
 ///
 /// let conditions = Conditions::default().with(["delay=3", "dropout=0.1"]).unwrap();
-/// let circumstances = Circumstances { conditions, ..Circumstances::default() };
+/// let scenario = Scenario { conditions, ..Scenario::default() };
 /// let mut learner = FeedBal::new(problem.spec().clone(), FeedBalParameters::new(0.1, 0.05).unwrap());
-/// let mut world = World::new(problem, &circumstances, 100).unwrap();
-/// world.restart(1, 0); // seed 1, run 0
+/// let mut environment = ConditionedEnvironment::new(problem, &scenario, 100).unwrap();
+/// environment.restart(1, 0); // seed 1, run 0
 /// for episode in 1..=100 {
-///     world.play(&mut learner).unwrap();
+///     environment.play(&mut learner).unwrap();
 ///     if episode <= 4 {
-///         assert_eq!(world.environment().episode().steps(), 1); // nothing has come back yet
+///         assert_eq!(environment.environment().episode().steps(), 1); // no outcome has arrived yet
 ///     }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct ConditionedEnvironment {
-    /// Holds the oracle of the law of the moment.
+    /// With the benchmark of the current phase.
     environment: Environment,
-    /// The others; the place of that one is taken by another.
+    /// By phase: its first episode and its benchmark; that of the current phase is in `environment`.
     phases: Vec<(u64, Benchmark)>,
     current: usize,
-    /// Episodes begun.
+    /// Number of episodes started.
     started: u64,
     episodes: u64,
     delayed_outcomes: DelayedOutcomes,
 }
 
 impl ConditionedEnvironment {
-    /// A problem under circumstances, for runs of so many episodes.
+    /// A problem in a scenario, for runs of this number of episodes.
     ///
-    /// Regret is exact where the pairs of all laws together are no more than [`Environment::EXACT_PAIRS`].
+    /// Regret is exact where the pairs of all phases together are at most [`Environment::EXACT_PAIRS`].
     pub fn new(
         problem: Arc<Problem>,
         scenario: &Scenario,
@@ -112,7 +112,7 @@ impl ConditionedEnvironment {
             return Err(ScenarioError::MissingPhases(drift.join(", ")));
         }
         check(&problem, later)?;
-        // What no episode meets need not be solved.
+        // Phases after the last episode are not solved.
         let later = later.iter().filter(|phase| phase.first <= episodes);
         let all: Vec<(u64, Arc<Problem>)> = [(1, &problem)]
             .into_iter()
@@ -142,7 +142,7 @@ impl ConditionedEnvironment {
             .zip(solved)
             .map(|((first, _), environment)| (*first, environment.into_oracle()))
             .collect();
-        // The first law is in the environment; what stands in its place here is never asked.
+        // The benchmark of the first phase is in the environment; this entry is a placeholder.
         phases[0].1 = Benchmark::new(all[0].1.clone())?;
         Ok(ConditionedEnvironment {
             environment,
@@ -154,22 +154,22 @@ impl ConditionedEnvironment {
         })
     }
 
-    /// Takes up the streams of this seed and run, at the first episode.
+    /// Switches to the streams of this seed and run, at the first episode.
     pub fn restart(&mut self, seed: u64, run: u64) {
         self.environment.restart(seed, run);
         self.delayed_outcomes.restart(seed, run);
         self.started = 0;
-        self.take_up(0);
+        self.switch_to(0);
     }
 
-    /// The law under which the next episode is played: 0 for the problem's own, then those that follow.
+    /// The phase of the next episode; 0 is the initial model.
     pub fn next_phase(&self) -> usize {
         let next = self.started + 1;
         let later = self.phases[self.current + 1..].iter();
         self.current + later.take_while(|(first, _)| *first <= next).count()
     }
 
-    fn take_up(&mut self, phase: usize) {
+    fn switch_to(&mut self, phase: usize) {
         if phase != self.current {
             let oracle = self.environment.oracle();
             std::mem::swap(oracle, &mut self.phases[self.current].1);
@@ -178,13 +178,13 @@ impl ConditionedEnvironment {
         }
     }
 
-    /// Plays the next episode and returns its regret by cause, against the benchmark of the law of the moment. Before it
-    /// begins, the learner learns from the outcomes that are due.
+    /// Plays the next episode and returns its regret by cause, against the benchmark of its phase. Outcomes that are due are
+    /// passed to the learner first.
     pub fn play<L: Learner + ?Sized>(
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
-        self.take_up(self.next_phase());
+        self.switch_to(self.next_phase());
         self.started += 1;
         if self.delayed_outcomes.is_immediate() {
             return self.environment.play(learner);
@@ -197,17 +197,17 @@ impl ConditionedEnvironment {
         Ok(regret)
     }
 
-    /// The environment of the episode that was played last.
+    /// The environment of the last episode.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// The same, to ask its oracle.
+    /// The same, mutable, for its oracle.
     pub fn environment_mut(&mut self) -> &mut Environment {
         &mut self.environment
     }
 
-    /// The problem of a law, with people who leave if they do.
+    /// The problem of a phase, with dropout where the conditions have it.
     pub fn problem(&self, phase: usize) -> &Arc<Problem> {
         match phase == self.current {
             true => self.environment.pairs().problem(),
@@ -215,20 +215,20 @@ impl ConditionedEnvironment {
         }
     }
 
-    /// How many laws there are.
+    /// The number of phases.
     pub fn phases(&self) -> usize {
         self.phases.len()
     }
 
-    /// What the benchmark of the moment earns in an episode, on average over all of them, if people follow it; and the
-    /// standard error where that is estimated.
+    /// The mean expected gain per episode of each phase's benchmark without overrides, and its standard error where it is
+    /// estimated.
     pub fn benchmark_value(&mut self, seed: u64) -> Result<(f64, f64), OracleError> {
         if self.phases.len() == 1 {
             return self.environment.benchmark_value(seed);
         }
         let (mut mean, mut variance) = (0.0, 0.0);
         for (phase, share) in self.shares() {
-            self.take_up(phase);
+            self.switch_to(phase);
             let (value, stderr) = self.environment.benchmark_value(seed)?;
             mean += share * value;
             variance += (share * stderr) * (share * stderr);
@@ -236,12 +236,12 @@ impl ConditionedEnvironment {
         Ok((mean, variance.sqrt()))
     }
 
-    /// What the optimal policy of the moment earns in an episode, on average over all of them, if people follow it; none
-    /// where too much can be reached to know.
+    /// The mean expected gain per episode of each phase's optimal policy without overrides; none where there are too many
+    /// pairs to solve.
     pub fn optimal_value(&mut self) -> Result<Option<f64>, OracleError> {
         let mut mean = 0.0;
         for (phase, share) in self.shares() {
-            self.take_up(phase);
+            self.switch_to(phase);
             let Some(value) = self.environment.optimal_value()? else {
                 return Ok(None);
             };
@@ -250,7 +250,7 @@ impl ConditionedEnvironment {
         Ok(Some(mean))
     }
 
-    /// The share of the episodes that each law has.
+    /// The share of the episodes in each phase.
     fn shares(&self) -> Vec<(usize, f64)> {
         let ends = self.phases[1..].iter().map(|(first, _)| *first);
         let ends = ends.chain([self.episodes.saturating_add(1)]);
@@ -263,7 +263,7 @@ impl ConditionedEnvironment {
     }
 }
 
-/// Whether the laws may follow one another: what a learner knows stays as it is.
+/// Checks that phases follow one another and leave the specification and the noise unchanged.
 fn check(problem: &Problem, later: &[ModelPhase]) -> Result<(), ScenarioError> {
     let mut before = 1;
     for ModelPhase {
@@ -280,9 +280,7 @@ fn check(problem: &Problem, later: &[ModelPhase]) -> Result<(), ScenarioError> {
         }
         before = *first;
         if !Arc::ptr_eq(problem.spec(), phase.spec()) {
-            return wrong(
-                "have the specification of the first: learners know it and are told of no change",
-            );
+            return wrong("have the specification of the first: learners are built with it");
         }
         let noise = |problem: &Problem| (problem.model().cost_noise, problem.model().reward_noise);
         if noise(problem) != noise(phase) {

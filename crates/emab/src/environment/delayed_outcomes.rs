@@ -1,4 +1,4 @@
-//! Outcomes on their way to the learner: some come late, some never.
+//! Outcomes that have not reached the learner yet: delayed, or lost.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::rng::{Role, Stream};
 
-/// The outcomes that are out.
+/// The pending outcomes.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayedOutcomes {
     delay: Delay,
     lost: f64,
     stream: Stream,
-    /// By the episode before which it is due, then by its own number: those that are due together come in order.
-    out: BTreeMap<(u64, u64), Episode>,
-    /// Emptied, to be filled again.
+    /// By the episode before which it is due, then by its own number, which is the order of delivery.
+    pending: BTreeMap<(u64, u64), Episode>,
+    /// Allocations for reuse.
     spare: Vec<Episode>,
 }
 
@@ -25,25 +25,25 @@ impl DelayedOutcomes {
             delay: conditions.delay,
             lost: conditions.lost.get(),
             stream: Stream::new(0, 0, Role::Delay),
-            out: BTreeMap::new(),
+            pending: BTreeMap::new(),
             spare: Vec::new(),
         }
     }
 
-    /// A new run: nothing is out.
+    /// A new run without pending outcomes.
     pub(crate) fn restart(&mut self, seed: u64, run: u64) {
         self.stream = Stream::new(seed, run, Role::Delay);
-        while let Some((_, episode)) = self.out.pop_first() {
+        while let Some((_, episode)) = self.pending.pop_first() {
             self.spare.push(episode);
         }
     }
 
-    /// Whether every outcome arrives, and at once.
+    /// Whether every outcome arrives before the next episode.
     pub(crate) fn is_immediate(&self) -> bool {
         self.delay.is_none() && self.lost == 0.0
     }
 
-    /// The outcome of episode `n` sets out; none of those that would arrive after the `last` episode are kept.
+    /// Schedules the outcome of episode `n`, unless it is lost or due after the `last` episode.
     pub(crate) fn send(&mut self, n: u64, last: u64, episode: &Episode, left: bool) {
         if self.lost > 0.0 && self.stream.uniform() < self.lost {
             return;
@@ -57,12 +57,12 @@ impl DelayedOutcomes {
         if left {
             copy.rewards.clear();
         }
-        self.out.insert((due, n), copy);
+        self.pending.insert((due, n), copy);
     }
 
-    /// Before episode `n` begins: what is due is learned.
+    /// Passes the outcomes that are due before episode `n` to the learner.
     pub(crate) fn deliver<L: Learner + ?Sized>(&mut self, n: u64, learner: &mut L) {
-        while let Some(first) = self.out.first_entry() {
+        while let Some(first) = self.pending.first_entry() {
             if first.key().0 > n {
                 break;
             }

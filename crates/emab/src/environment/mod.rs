@@ -2,6 +2,7 @@
 
 mod conditioned;
 mod delayed_outcomes;
+mod process;
 mod regret;
 mod single;
 mod vectorised;

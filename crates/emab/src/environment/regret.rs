@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::Action;
 
-/// Where the regret of the last point came from; the three add up to it.
+/// Regret by cause; the three parts add up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RegretBreakdown {
-    /// The learner stopped where the benchmark goes on.
+    /// The learner stopped where the benchmark continues.
     pub early_stop: f64,
-    /// The learner went on where the benchmark stops.
+    /// The learner continued where the benchmark stops.
     pub late_stop: f64,
-    /// Both go on, with different actions.
+    /// Both continue, with different actions.
     pub wrong_action: f64,
 }
 
 impl RegretBreakdown {
-    /// Books what was lost by `action` where the benchmark does `best`.
+    /// Adds the loss of `action` where the benchmark chooses `best`.
     pub fn add(&mut self, best: Action, action: Action, loss: f64) {
         match (best, action) {
             (_, Action::Stop) => self.early_stop += loss,
@@ -25,7 +25,7 @@ impl RegretBreakdown {
         }
     }
 
-    /// The regret.
+    /// The total regret.
     pub fn total(&self) -> f64 {
         self.early_stop + self.late_stop + self.wrong_action
     }

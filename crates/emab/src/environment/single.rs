@@ -1,27 +1,26 @@
-//! Plays episodes of a problem: the loop of the paper, step by step, and the regret along the way.
+//! Plays episodes with a learner, step by step as in Section 2 of the paper, and measures the regret.
 //!
-//! Regret is exact where it can be: `V - Q` along the learner's path (see [`crate::oracle::Benchmark`]), which needs
-//! the benchmark's value wherever the learner may go. Where more pairs can be reached than are worth solving, the
-//! benchmark is played beside the learner on the same draws instead, and the difference of what both paths are worth
-//! is the regret (the paper's Equation 1 on common random numbers): the same expectation, more variance, and memory
-//! for nothing but what both of them visit.
+//! Regret is exact where the reachable pairs can be solved: the sum of `V - Q` along the learner's path (see
+//! [`crate::oracle::Benchmark`]). Where there are too many pairs, the benchmark is played on the same draws, and the
+//! difference of the two paths is the regret (the paper's Equation 1 with common random numbers). It has the same
+//! expectation and more variance, and needs memory only for visited pairs.
 //!
-//! People may leave before anybody stops ([`Problem::with_dropout`]) and may do something else than was recommended
-//! ([`Environment::set_overrides`]). The regret of the first is that of the process with leaving, benchmark and learner
-//! alike. That of the second is the regret of the recommendations: `V - Q` of what was recommended, wherever the
-//! person's own ways led.
+//! With dropout ([`Problem::with_dropout`]) an episode can end without a stop. Regret is that of the process with dropout,
+//! for the benchmark and the learner alike. With overrides ([`Environment::set_overrides`]) another action than the
+//! recommended one can be taken. Regret is then that of the recommendations: `V - Q` of each recommended action.
 
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::process::{Process, RunStreams, StepDraw};
 use crate::conditions::Probability;
 use crate::environment::RegretBreakdown;
 use crate::episode::Episode;
 use crate::learner::Learner;
-use crate::model::{Noise, Problem};
+use crate::model::Problem;
 use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
-use crate::rng::{Block, Draws};
+use crate::rng::Block;
 use crate::rng::{Role, Stream};
 use crate::spec::Action;
 use crate::stats::Moments;
@@ -29,25 +28,25 @@ use crate::stats::Moments;
 /// Why an episode could not be played to its end.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PlayError {
-    /// The problem breaks a rule at a pair that was reached.
+    /// The problem is invalid at a pair that was reached.
     #[error(transparent)]
     Oracle(#[from] OracleError),
-    /// The learner chose what it may not: an action that is not allowed, or none but `stop` at the horizon.
+    /// The learner chose an action that is not allowed, or an action other than `stop` at the horizon.
     #[error("the learner chose {action:?} at t = {t}, x = {x}, which is not allowed there")]
     NotAllowed {
         /// The step.
         t: usize,
         /// The state.
         x: usize,
-        /// What it chose.
+        /// The choice.
         action: Action,
     },
-    /// Somebody went on after the end.
-    #[error("there is no episode under way: begin one")]
+    /// A step without an open episode.
+    #[error("no episode is open: begin one")]
     NoEpisode,
 }
 
-/// A problem with its randomness: plays one episode after another with any learner.
+/// A problem with its random streams: plays one episode after another with any learner.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -73,24 +72,21 @@ pub struct Environment {
     oracle: Benchmark,
     estimator: RegretEstimator,
     episode: Episode,
-    /// The pairs it went through, the one it stopped at among them.
+    process: Process,
+    /// The pairs of the episode, the last one included.
     path: Vec<Pair>,
-    /// What was recommended in them; one less where the person left.
+    /// The recommended actions in these pairs; none for the last pair after a dropout.
     recommendations: Vec<Action>,
-    /// Whether the person left before anybody stopped.
     dropped_out: bool,
-    /// The uniform draws of the episode, one a step, and whether the person left after it, so that the benchmark can be
-    /// played on the same ones.
+    /// The uniform feedback draw of each step, and whether a dropout followed it: the benchmark is played on the same.
     draws: Vec<(f64, bool)>,
-    source: Draws,
+    streams: RunStreams,
     block: Block,
-    /// Steps that took their draws from the block.
+    /// Steps of the block that are used.
     used: usize,
-    /// Uniforms for the benchmark where the learner has stopped before it.
-    beyond: Stream,
+    /// Draws for the steps of the benchmark after the learner has stopped.
+    benchmark_stream: Stream,
     overrides: f64,
-    /// Who leaves, and who does something else.
-    people: Stream,
 }
 
 /// How regret is measured.
@@ -98,7 +94,7 @@ pub struct Environment {
 pub enum RegretEstimator {
     /// `V - Q` along the learner's path.
     Exact,
-    /// What the benchmark's path is worth on the same draws, less what the learner's is.
+    /// The value of the benchmark's path on the same draws, less that of the learner's path.
     Paired,
 }
 
@@ -117,13 +113,12 @@ struct Deviation {
     pair: Pair,
     best: Action,
     action: Action,
-    /// What its costs had come to before.
+    /// The sum of expected costs before it.
     paid: f64,
 }
 
 impl Environment {
-    /// Problems of which at most this many pairs, and ten times as many outcomes, can be reached are solved; regret is
-    /// exact there.
+    /// Regret is exact for problems with at most this many reachable pairs, and ten times as many outcomes.
     pub const EXACT_PAIRS: usize = 100_000;
 
     /// An environment of this problem, with the streams of seed 0 and run 0.
@@ -131,7 +126,7 @@ impl Environment {
         Environment::exact_within(problem, Self::EXACT_PAIRS)
     }
 
-    /// The same, where regret is exact up to so many pairs.
+    /// The same with another limit for exact regret.
     pub(crate) fn exact_within(
         problem: Arc<Problem>,
         limit: usize,
@@ -148,12 +143,13 @@ impl Environment {
             let start = oracle.pairs().start();
             oracle.value(start)?;
         }
-        let model = oracle.pairs().problem().model();
+        let process = Process::new(oracle.pairs().problem());
         Ok(Environment {
-            source: Draws::new(model.reward_noise, model.cost_noise),
+            streams: RunStreams::new(&process),
+            process,
             block: Block::default(),
             used: Block::STEPS,
-            beyond: Stream::new(0, 0, Role::Beyond),
+            benchmark_stream: Stream::new(0, 0, Role::Beyond),
             oracle,
             estimator,
             episode: Episode::default(),
@@ -162,7 +158,6 @@ impl Environment {
             dropped_out: false,
             draws: Vec::new(),
             overrides: 0.0,
-            people: Stream::new(0, 0, Role::Conditions),
         })
     }
 
@@ -171,56 +166,55 @@ impl Environment {
         self.estimator
     }
 
-    /// Takes up the streams of this seed and run.
+    /// Switches to the streams of this seed and run.
     pub fn restart(&mut self, seed: u64, run: u64) {
-        self.source.restart(seed, run);
+        self.streams.restart(seed, run);
         self.used = Block::STEPS;
-        self.beyond = Stream::new(seed, run, Role::Beyond);
-        self.people = Stream::new(seed, run, Role::Conditions);
+        self.benchmark_stream = Stream::new(seed, run, Role::Beyond);
     }
 
-    /// From here on, at each step and with this chance, one of the other allowed actions is taken in place of the
-    /// recommended one, `stop` among them, each as likely as the others. Where there is no other, there is none.
-    pub fn set_overrides(&mut self, chance: Probability) {
-        self.overrides = chance.get();
+    /// From now on, with this probability at each step, another allowed action or `stop`, drawn uniformly, is taken in
+    /// place of the recommended one.
+    pub fn set_overrides(&mut self, probability: Probability) {
+        self.overrides = probability.get();
     }
 
-    /// The episode that was played last, with its rewards though the person may have left.
+    /// The last episode, with its rewards also after a dropout.
     pub fn episode(&self) -> &Episode {
         &self.episode
     }
 
-    /// The pairs of the episode that was played last, in the order of its steps.
+    /// The pairs of the last episode, in the order of its steps.
     pub fn path(&self) -> &[Pair] {
         &self.path
     }
 
-    /// What was recommended in these pairs; there is none for the last where the person left.
+    /// The recommended actions in these pairs; none for the last pair after a dropout.
     pub fn recommendations(&self) -> &[Action] {
         &self.recommendations
     }
 
-    /// Whether the person of the episode that was played last left before anybody stopped.
+    /// Whether the last episode ended by dropout, without a stop.
     pub fn dropped_out(&self) -> bool {
         self.dropped_out
     }
 
-    /// The pairs met so far; all that can be reached where regret is exact.
+    /// The visited pairs; all reachable pairs where regret is exact.
     pub fn pairs(&self) -> &Pairs {
         self.oracle.pairs()
     }
 
-    /// What could be known of the problem.
+    /// The benchmark of the problem.
     pub fn oracle(&mut self) -> &mut Benchmark {
         &mut self.oracle
     }
 
-    /// The same, without the rest.
+    /// The benchmark of the problem, by value.
     pub fn into_oracle(self) -> Benchmark {
         self.oracle
     }
 
-    /// Plays one episode, lets the learner learn from it, and returns its regret by cause.
+    /// Plays one episode, passes it to the learner, and returns its regret by cause.
     #[inline]
     pub fn play<L: Learner + ?Sized>(
         &mut self,
@@ -231,8 +225,7 @@ impl Environment {
         Ok(regret)
     }
 
-    /// Lets a learner learn from the episode that was played last: without its rewards if the person left, since people
-    /// who leave do not tell.
+    /// Passes the last episode to the learner: without rewards after a dropout, which leaves the outcome unknown.
     #[inline]
     pub fn learn_from_last<L: Learner + ?Sized>(&mut self, learner: &mut L) {
         if self.dropped_out {
@@ -244,15 +237,12 @@ impl Environment {
         }
     }
 
-    /// Plays one episode and returns its regret by cause; the learner is told nothing of it.
+    /// Plays one episode and returns its regret by cause, without passing the episode to the learner.
     #[inline]
     pub fn play_without_learning<L: Learner + ?Sized>(
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
-        let dropout = self.oracle.pairs().problem().dropout().get();
-        let model = self.oracle.pairs().problem().model();
-        let (cost_noise, reward_noise) = (model.cost_noise, model.reward_noise);
         let mut regret = RegretBreakdown::default();
         let mut deviation = None;
         let mut paid = 0.0;
@@ -277,35 +267,36 @@ impl Environment {
                 advised
             };
             let i = self.next_draw();
+            let draw = StepDraw::at(&self.block, i);
             let pairs = self.oracle.pairs();
-            // Costs and rewards are drawn here and shown after `stop`: the learner sees the episode in `learn` alone.
-            let reward = reward_noise.observe(pairs.reward(pair), self.block.reward[i]);
+            // Costs and rewards are drawn here; the learner receives them in `learn`, after `stop`.
+            let reward = self.process.reward(pairs, pair, draw.reward);
             self.episode.rewards.push(reward);
             let (mut next, paid_before) = (pair, paid);
             if let Action::Continue(a) = action {
-                let draw = self.block.feedback[i];
-                let Some((f, follows, mean)) = pairs.draw(pair, a, draw) else {
+                let conditions = &mut self.streams.conditions;
+                let Some(step) = self.process.advance(pairs, pair, a, draw, conditions) else {
                     return Err(PlayError::NotAllowed { t, x, action });
                 };
-                let cost = cost_noise.observe(mean, self.block.cost[i]);
-                self.episode.costs.push(cost);
-                self.episode.advance(a, f, pairs.state(follows));
-                self.dropped_out = dropout > 0.0 && self.people.uniform() < dropout;
+                self.episode.costs.push(step.cost);
+                self.episode
+                    .advance(a, step.feedback, pairs.state(step.next));
+                self.dropped_out = step.dropped_out;
                 if self.estimator == RegretEstimator::Paired {
-                    self.draws.push((draw, self.dropped_out));
+                    self.draws.push((draw.feedback, step.dropped_out));
                 }
-                next = follows;
-                paid += mean;
+                next = step.next;
+                paid += step.expected_cost;
             }
             if best != advised {
                 match self.estimator {
                     RegretEstimator::Exact => {
                         regret.add(best, advised, self.oracle.regret(pair, advised)?);
                     }
-                    // The path is the person's, not the learner's: each recommendation is tried apart.
+                    // Overrides change the path, so each recommendation is evaluated separately.
                     RegretEstimator::Paired if self.overrides > 0.0 => {
-                        let draw = self.block.feedback[i];
-                        regret.add(best, advised, self.sampled_regret(pair, advised, draw)?);
+                        let loss = self.sampled_regret(pair, advised, draw.feedback)?;
+                        regret.add(best, advised, loss);
                     }
                     RegretEstimator::Paired => {
                         deviation.get_or_insert(Deviation {
@@ -322,41 +313,37 @@ impl Environment {
                 break;
             }
             if self.dropped_out {
-                // Nobody chooses here: what is earned is drawn as it is at a stop.
+                // The reward at the pair of the dropout is drawn as at a stop.
                 self.path.push(pair);
-                let reward = self.left_with(pair, reward_noise);
+                let i = self.next_draw();
+                let reward = self
+                    .process
+                    .reward(self.oracle.pairs(), pair, self.block.reward[i]);
                 self.episode.rewards.push(reward);
                 break;
             }
         }
-        if let Some(dropped_out) = deviation {
-            // Up to here both went the same way; what they paid after it and what they got parts them.
-            let earned = self.oracle.pairs().reward(pair) - (paid - dropped_out.paid);
-            let benchmark = self.follow_benchmark(dropped_out.pair)?;
-            regret.add(dropped_out.best, dropped_out.action, benchmark - earned);
+        if let Some(first) = deviation {
+            // Both paths are equal up to here; later costs and the last reward differ.
+            let earned = self.oracle.pairs().reward(pair) - (paid - first.paid);
+            let benchmark = self.follow_benchmark(first.pair)?;
+            regret.add(first.best, first.action, benchmark - earned);
         }
         Ok(regret)
     }
 
-    /// The place of the block that the next step takes.
+    /// The position in the block of the next step's draws.
     #[inline]
     fn next_draw(&mut self) -> usize {
         if self.used == Block::STEPS {
-            self.source.fill(&mut self.block);
+            self.streams.steps.fill(&mut self.block);
             self.used = 0;
         }
         self.used += 1;
         self.used - 1
     }
 
-    /// The reward of a pair at which the person left.
-    #[cold]
-    fn left_with(&mut self, pair: Pair, noise: Noise) -> f64 {
-        let i = self.next_draw();
-        noise.observe(self.oracle.pairs().reward(pair), self.block.reward[i])
-    }
-
-    /// What is done where this is recommended.
+    /// The action that is taken where this one is recommended.
     #[cold]
     fn overridden(&mut self, pair: Pair, advised: Action) -> Result<Action, PlayError> {
         let pairs = self.oracle.pairs();
@@ -372,17 +359,17 @@ impl Environment {
             allowed.chain([Action::Stop])
         };
         let others = all().count() - 1;
-        if others == 0 || self.people.uniform() >= self.overrides {
+        if others == 0 || self.streams.conditions.uniform() >= self.overrides {
             return Ok(advised);
         }
         let mut others_only = all().filter(|other| *other != advised);
         Ok(others_only
-            .nth(self.people.below(others))
+            .nth(self.streams.conditions.below(others))
             .unwrap_or(advised))
     }
 
-    /// `V - Q` of a recommendation, estimated without bias: the benchmark from this pair on, less the recommendation and
-    /// then the benchmark, both on this draw and the same new ones after it.
+    /// An unbiased estimate of `V - Q` of a recommendation: the benchmark from this pair on, less the recommendation
+    /// followed by the benchmark, both on this draw and the same new draws after it.
     #[cold]
     fn sampled_regret(
         &mut self,
@@ -390,10 +377,9 @@ impl Environment {
         advised: Action,
         draw: f64,
     ) -> Result<f64, OracleError> {
-        let dropout = self.oracle.pairs().problem().dropout().get();
-        let leaves = dropout > 0.0 && self.beyond.uniform() < dropout;
+        let leaves = self.process.drops_out(&mut self.benchmark_stream);
         let step = self.oracle.pairs().step(pair);
-        // Nobody asks for the draws of the steps before.
+        // The draws of earlier steps are not read.
         self.draws.clear();
         self.draws.resize(step - 1, (0.0, false));
         self.draws.push((draw, leaves));
@@ -412,15 +398,14 @@ impl Environment {
         Ok(benchmark - (after - cost))
     }
 
-    /// What the benchmark's path from a pair on is worth, on the draws of this episode and new ones after them.
+    /// The value of the benchmark's path from a pair on, on the draws of this episode and new draws after them.
     fn follow_benchmark(&mut self, mut pair: Pair) -> Result<f64, OracleError> {
         let mut paid = 0.0;
-        let dropout = self.oracle.pairs().problem().dropout().get();
         while let Action::Continue(a) = self.oracle.choice(pair)? {
             let step = self.oracle.pairs().step(pair);
             while self.draws.len() < step {
-                let draw = self.beyond.uniform();
-                let leaves = dropout > 0.0 && self.beyond.uniform() < dropout;
+                let draw = self.benchmark_stream.uniform();
+                let leaves = self.process.drops_out(&mut self.benchmark_stream);
                 self.draws.push((draw, leaves));
             }
             let (draw, leaves) = self.draws[step - 1];
@@ -436,20 +421,20 @@ impl Environment {
         Ok(self.oracle.pairs().reward(pair) - paid)
     }
 
-    /// What the benchmark earns in an episode, and the standard error where that is estimated.
+    /// The expected gain of the benchmark per episode, and its standard error where it is estimated.
     pub fn benchmark_value(&mut self, seed: u64) -> Result<(f64, f64), OracleError> {
         let start = self.oracle.pairs().start();
         if self.estimator == RegretEstimator::Exact {
             return Ok((self.oracle.value(start)?, 0.0));
         }
-        // Long episodes and many actions make fewer of them.
+        // Fewer episodes where they are long or have many actions.
         const EPISODES: u64 = 20_000;
         const STEPS: usize = 1_000_000;
         const OUTCOMES: usize = 2_000_000;
-        self.beyond = Stream::new(seed, 0, Role::Benchmark);
+        self.benchmark_stream = Stream::new(seed, 0, Role::Benchmark);
         let mut moments = Moments::default();
-        let (mut steps, mut met) = (0, Benchmark::new(self.oracle.pairs().problem().clone())?);
-        std::mem::swap(&mut self.oracle, &mut met);
+        let (mut steps, mut visited) = (0, Benchmark::new(self.oracle.pairs().problem().clone())?);
+        std::mem::swap(&mut self.oracle, &mut visited);
         while moments.count() < EPISODES
             && steps < STEPS
             && self.oracle.pairs().outcomes() < OUTCOMES
@@ -458,11 +443,11 @@ impl Environment {
             moments.add(self.follow_benchmark(start)?);
             steps += self.draws.len() + 1;
         }
-        self.oracle = met;
+        self.oracle = visited;
         Ok((moments.mean(), moments.stderr()))
     }
 
-    /// What the optimal policy earns in an episode; none where too much can be reached to know.
+    /// The expected gain of the optimal policy per episode; none where there are too many pairs to solve.
     pub fn optimal_value(&mut self) -> Result<Option<f64>, OracleError> {
         if self.estimator == RegretEstimator::Paired {
             return Ok(None);

@@ -1,29 +1,29 @@
-//! Episodes played from outside, one action at a time: for whoever drives a problem with a loop of their own.
+//! Vectorised environment: many episodes of one problem, played one action at a time by the caller.
 //!
-//! Nothing is known here but the laws: no benchmark is solved and no regret is measured. The draws are those of
-//! [`crate::Environment`]: the same seed, run and actions give the same episodes, to the bit.
+//! No benchmark is solved and no regret is measured. The draws are those of [`crate::Environment`]: the same seed, run and
+//! actions give bit-identical episodes.
 
 use std::sync::Arc;
 
-use crate::environment::PlayError;
+use super::PlayError;
+use super::process::{Process, RunStreams, StepDraw};
 use crate::episode::Episode;
-use crate::model::{Noise, Problem};
+use crate::model::Problem;
 use crate::oracle::{OracleError, Pair, Pairs};
-use crate::rng::{Block, Draws};
-use crate::rng::{Role, Stream};
+use crate::rng::Block;
 use crate::spec::Action;
 
-/// What one action came to.
+/// The result of one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepResult {
-    /// What was earned: minus the cost of a continuation action, the terminal reward of `stop`, both where the person
-    /// left. Over an episode they sum to its gain.
+    /// Minus the cost of a continuation action, the terminal reward of `stop`, both after a dropout. The sum over an
+    /// episode is its gain.
     pub earned: f64,
     /// Whether the episode is over.
     pub over: bool,
 }
 
-/// Episodes of one problem side by side, each with its own randomness, on one table of what was met.
+/// Several slots, each with an episode and random streams; all share one table of visited pairs.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,44 +33,41 @@ pub struct StepResult {
 /// let spec = Spec::new(3, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let model = Model::new(|_t, _x, _a, f| f as f64, |_t, x, _a, _f| x as f64).cost(|_t, _x, _a, _f| 0.2);
-/// let mut walks = Walks::new(Arc::new(Problem::new("sure coins", spec, model)), 1).unwrap();
-/// walks.restart(0, 1, 0); // seed 1, run 0
-/// walks.begin(0);
-/// assert_eq!(walks.step(0, Action::Continue(0)).unwrap().earned, -0.2);
-/// let last = walks.step(0, Action::Stop).unwrap();
+/// let mut environment = VecEnvironment::new(Arc::new(Problem::new("sure coins", spec, model)), 1).unwrap();
+/// environment.restart(0, 1, 0); // seed 1, run 0
+/// environment.begin(0);
+/// assert_eq!(environment.step(0, Action::Continue(0)).unwrap().earned, -0.2);
+/// let last = environment.step(0, Action::Stop).unwrap();
 /// assert!(last.over && last.earned == 1.0);
-/// assert_eq!(walks.episode(0).gain(), 0.8);
+/// assert_eq!(environment.episode(0).gain(), 0.8);
 /// ```
 #[derive(Clone, Debug)]
 pub struct VecEnvironment {
     pairs: Pairs,
-    dropout: f64,
-    cost_noise: Noise,
-    reward_noise: Noise,
+    process: Process,
     slots: Vec<Slot>,
-    /// Apart from the rest, which is small and read in one go.
-    sources: Vec<Randomness>,
-    /// Where draws are made before they are handed out. Boxed: a block is aligned to lines of the cache, and whoever
-    /// holds this may not be (Python's objects are not).
+    /// Apart from the slots, which are small and read together.
+    sources: Vec<DrawSource>,
+    /// Scratch space for refills. Boxed: a block is aligned to cache lines, and Python's objects are not.
     block: Box<Block>,
 }
 
-/// Where one is, and how it came there.
+/// The state of one episode.
 #[derive(Clone, Debug)]
 struct Slot {
     pair: Pair,
     over: bool,
     dropped_out: bool,
-    /// Steps that took their draws from those at hand.
+    /// Buffered draws that are used.
     used: usize,
-    passed: Vec<PassedStep>,
+    steps: Vec<RecordedStep>,
 }
 
-/// A step that was passed: one place in memory, and not one in each of an episode's lists.
+/// One step of an episode: one record instead of an entry in each of the lists of an [`Episode`].
 #[derive(Clone, Copy, Debug)]
-struct PassedStep {
+struct RecordedStep {
     pair: Pair,
-    /// NONE at the last step, which has neither action nor feedback nor cost.
+    /// NONE at the last step, which has no action, feedback or cost.
     action: u32,
     feedback: u32,
     cost: f64,
@@ -79,28 +76,19 @@ struct PassedStep {
 
 const NONE: u32 = u32::MAX;
 
-/// What chance gives to one step; side by side, since many at once wait for memory more than for anything else.
-#[derive(Clone, Copy, Debug, Default)]
-struct Draw {
-    reward: f64,
-    cost: f64,
-    feedback: f64,
-}
-
-/// The randomness of one.
+/// The random numbers of one slot.
 #[derive(Clone, Debug)]
-struct Randomness {
-    source: Draws,
-    at_hand: Vec<Draw>,
-    /// Who leaves.
-    people: Stream,
+struct DrawSource {
+    streams: RunStreams,
+    /// Step by step, because memory access dominates with many slots.
+    buffer: Vec<StepDraw>,
 }
 
 impl Slot {
     #[inline]
     fn end(&mut self, pair: Pair, reward: f64) {
         self.over = true;
-        self.passed.push(PassedStep {
+        self.steps.push(RecordedStep {
             pair,
             action: NONE,
             feedback: NONE,
@@ -110,37 +98,32 @@ impl Slot {
     }
 }
 
-impl Randomness {
-    /// What the next step meets.
+impl DrawSource {
+    /// The draws of the next step.
     #[inline]
-    fn next(&mut self, used: &mut usize, block: &mut Block) -> Draw {
+    fn next(&mut self, used: &mut usize, block: &mut Block) -> StepDraw {
         if *used == Block::STEPS {
             self.refill(block);
             *used = 0;
         }
         *used += 1;
-        self.at_hand[*used - 1]
+        self.buffer[*used - 1]
     }
 
-    /// Apart, so that what is done at every step stays small.
+    /// Not inlined, to keep the code of a step small.
     #[inline(never)]
     fn refill(&mut self, block: &mut Block) {
-        self.source.fill(block);
-        for (i, draw) in self.at_hand.iter_mut().enumerate() {
-            *draw = Draw {
-                reward: block.reward[i],
-                cost: block.cost[i],
-                feedback: block.feedback[i],
-            };
+        self.streams.steps.fill(block);
+        for (i, draw) in self.buffer.iter_mut().enumerate() {
+            *draw = StepDraw::at(block, i);
         }
     }
 }
 
 impl VecEnvironment {
-    /// So many episodes side by side, none begun, all with the streams of seed 0 and run 0.
+    /// An environment with this number of slots, without open episodes, on the streams of seed 0 and run 0.
     pub fn new(problem: Arc<Problem>, count: usize) -> Result<VecEnvironment, OracleError> {
-        let (cost_noise, reward_noise) = (problem.model().cost_noise, problem.model().reward_noise);
-        let dropout = problem.dropout().get();
+        let process = Process::new(&problem);
         let mut pairs = Pairs::new(problem)?;
         let start = pairs.start();
         pairs.expand(start)?;
@@ -149,55 +132,50 @@ impl VecEnvironment {
             over: true,
             dropped_out: false,
             used: Block::STEPS,
-            passed: Vec::new(),
+            steps: Vec::new(),
         };
-        let chance = Randomness {
-            source: Draws::new(reward_noise, cost_noise),
-            at_hand: vec![Draw::default(); Block::STEPS],
-            people: Stream::new(0, 0, Role::Conditions),
+        let source = DrawSource {
+            streams: RunStreams::new(&process),
+            buffer: vec![StepDraw::default(); Block::STEPS],
         };
         Ok(VecEnvironment {
             pairs,
-            dropout,
-            cost_noise,
-            reward_noise,
+            process,
             slots: vec![slot; count],
-            sources: vec![chance; count],
+            sources: vec![source; count],
             block: Box::default(),
         })
     }
 
-    /// Number `i` takes up the streams of this seed and run.
+    /// Switches slot `i` to the streams of this seed and run.
     pub fn restart(&mut self, i: usize, seed: u64, run: u64) {
-        let chance = &mut self.sources[i];
-        chance.source.restart(seed, run);
-        chance.people = Stream::new(seed, run, Role::Conditions);
+        self.sources[i].streams.restart(seed, run);
         self.slots[i].used = Block::STEPS;
     }
 
-    /// Number `i` begins an episode; one that was not over is left as it is, and its draws stay used.
+    /// Begins an episode in slot `i`. An open episode is abandoned; its draws stay used.
     #[inline]
     pub fn begin(&mut self, i: usize) {
         let slot = &mut self.slots[i];
         slot.pair = self.pairs.start();
         slot.over = false;
         slot.dropped_out = false;
-        slot.passed.clear();
+        slot.steps.clear();
     }
 
-    /// Number `i` does this.
+    /// Takes an action in slot `i`.
     ///
-    /// An action that is not allowed is an error and changes nothing; neither does one after the end.
+    /// Fails without effect where the action is not allowed or no episode is open.
     #[inline]
     pub fn step(&mut self, i: usize, action: Action) -> Result<StepResult, PlayError> {
         let VecEnvironment {
             pairs,
+            process,
             slots,
             sources,
             block,
-            ..
         } = self;
-        let (slot, chance) = (&mut slots[i], &mut sources[i]);
+        let (slot, source) = (&mut slots[i], &mut sources[i]);
         let pair = slot.pair;
         if slot.over {
             return Err(PlayError::NoEpisode);
@@ -208,106 +186,110 @@ impl VecEnvironment {
             let (t, x) = (pairs.step(pair), pairs.state(pair));
             return Err(PlayError::NotAllowed { t, x, action });
         }
-        let draw = chance.next(&mut slot.used, block);
-        let reward = self.reward_noise.observe(pairs.reward(pair), draw.reward);
-        let drawn = match action {
-            Action::Continue(a) => pairs.draw(pair, a, draw.feedback).map(|drawn| (a, drawn)),
+        let draw = source.next(&mut slot.used, block);
+        let reward = process.reward(pairs, pair, draw.reward);
+        let conditions = &mut source.streams.conditions;
+        let step = match action {
+            Action::Continue(a) => process
+                .advance(pairs, pair, a, draw, conditions)
+                .map(|step| (a, step)),
             Action::Stop => None,
         };
-        let Some((a, (f, next, mean))) = drawn else {
+        let Some((a, step)) = step else {
             slot.end(pair, reward);
             return Ok(StepResult {
                 earned: reward,
                 over: true,
             });
         };
-        let cost = self.cost_noise.observe(mean, draw.cost);
-        slot.passed.push(PassedStep {
+        slot.steps.push(RecordedStep {
             pair,
             action: a as u32,
-            feedback: f as u32,
-            cost,
+            feedback: step.feedback as u32,
+            cost: step.cost,
             reward,
         });
-        slot.pair = next;
-        pairs.expand(next)?;
-        if self.dropout > 0.0 && chance.people.uniform() < self.dropout {
-            let draw = chance.next(&mut slot.used, block);
-            let reward = self.reward_noise.observe(pairs.reward(next), draw.reward);
-            slot.end(next, reward);
+        slot.pair = step.next;
+        pairs.expand(step.next)?;
+        if step.dropped_out {
+            let draw = source.next(&mut slot.used, block);
+            let reward = process.reward(pairs, step.next, draw.reward);
+            slot.end(step.next, reward);
             slot.dropped_out = true;
             return Ok(StepResult {
-                earned: reward - cost,
+                earned: reward - step.cost,
                 over: true,
             });
         }
         Ok(StepResult {
             // No cost is 0, not -0.
-            earned: 0.0 - cost,
+            earned: 0.0 - step.cost,
             over: false,
         })
     }
 
-    /// How many there are.
+    /// The number of slots.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no slots.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// The pairs that any of them met.
+    /// The visited pairs.
     #[inline]
     pub fn pairs(&self) -> &Pairs {
         &self.pairs
     }
 
-    /// Where number `i` is, or stopped.
+    /// The current or last pair of slot `i`.
     #[inline]
     pub fn pair(&self, i: usize) -> Pair {
         self.slots[i].pair
     }
 
-    /// Whether number `i` has no episode under way.
+    /// Whether slot `i` has no open episode.
     #[inline]
     pub fn is_over(&self, i: usize) -> bool {
         self.slots[i].over
     }
 
-    /// Whether the person of number `i` left before anybody stopped: such people do not tell their rewards.
+    /// Whether the episode of slot `i` ended by dropout; its rewards are then unknown to a learner.
     #[inline]
     pub fn dropped_out(&self, i: usize) -> bool {
         self.slots[i].dropped_out
     }
 
-    /// The terminal rewards of the steps that number `i` passed, that of its last among them once it is over.
+    /// The terminal rewards of the steps of slot `i`, the last one included once the episode is over.
     #[inline]
     pub fn rewards(&self, i: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
-        self.slots[i].passed.iter().map(|passed| passed.reward)
+        self.slots[i].steps.iter().map(|step| step.reward)
     }
 
-    /// The costs that number `i` paid.
+    /// The costs of the episode in slot `i`.
     #[inline]
     pub fn costs(&self, i: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
         let slot = &self.slots[i];
-        // Its last step has none.
-        let paid = slot.passed.len() - usize::from(slot.over && !slot.passed.is_empty());
-        slot.passed[..paid].iter().map(|passed| passed.cost)
+        // The last step has no cost.
+        let with_cost = slot.steps.len() - usize::from(slot.over && !slot.steps.is_empty());
+        slot.steps[..with_cost].iter().map(|step| step.cost)
     }
 
-    /// The episode of number `i` as far as it went. Costs and rewards are drawn step by step; learners are shown them
-    /// when it is over.
+    /// The episode of slot `i` so far, with the costs and rewards that a learner receives at its end.
     pub fn episode(&self, i: usize) -> Episode {
         let slot = &self.slots[i];
-        let here = (!slot.over).then_some(slot.pair);
-        let pairs = slot.passed.iter().map(|passed| passed.pair);
-        let went = || slot.passed.iter().filter(|passed| passed.action != NONE);
+        let current = (!slot.over).then_some(slot.pair);
+        let pairs = slot.steps.iter().map(|step| step.pair);
+        let continued = || slot.steps.iter().filter(|step| step.action != NONE);
         Episode {
-            states: pairs.chain(here).map(|at| self.pairs.state(at)).collect(),
-            actions: went().map(|passed| passed.action as usize).collect(),
-            feedbacks: went().map(|passed| passed.feedback as usize).collect(),
+            states: pairs
+                .chain(current)
+                .map(|at| self.pairs.state(at))
+                .collect(),
+            actions: continued().map(|step| step.action as usize).collect(),
+            feedbacks: continued().map(|step| step.feedback as usize).collect(),
             costs: self.costs(i).collect(),
             rewards: self.rewards(i).collect(),
         }
@@ -320,7 +302,8 @@ mod tests {
     use crate::conditions::Probability;
     use crate::environment::Environment;
     use crate::learner::Learner;
-    use crate::model::Model;
+    use crate::model::{Model, Noise};
+    use crate::rng::{Role, Stream};
     use crate::spec::{Names, Spec};
 
     fn problem(reward: Noise) -> Problem {
@@ -345,12 +328,11 @@ mod tests {
         Problem::new("steps", spec, model)
     }
 
-    /// Chooses by chance and keeps what it chose and was told.
+    /// Chooses at random and records its choices.
     struct Random {
         stream: Stream,
         spec: Arc<Spec>,
         chosen: Vec<Action>,
-        told: Vec<Episode>,
     }
 
     impl Learner for Random {
@@ -364,9 +346,7 @@ mod tests {
             action
         }
 
-        fn learn(&mut self, episode: &Episode) {
-            self.told.push(episode.clone());
-        }
+        fn learn(&mut self, _episode: &Episode) {}
 
         fn reset(&mut self, stream: Stream) {
             self.stream = stream;
@@ -374,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_actions_meet_the_same_as_in_an_environment() {
+    fn the_same_actions_give_the_same_episodes_as_in_environment() {
         for (noise, dropout) in [
             (Noise::normal(0.2).unwrap(), 0.0),
             (Noise::Bernoulli, 0.0),
@@ -384,71 +364,70 @@ mod tests {
                 problem(noise).with_dropout(Probability::new("dropout", dropout).unwrap());
             let problem = Arc::new(problem);
             let mut environment = Environment::new(problem.clone()).unwrap();
-            let mut slots = VecEnvironment::new(problem.clone(), 2).unwrap();
+            let mut vectorised = VecEnvironment::new(problem.clone(), 2).unwrap();
             for run in [0, 3] {
                 let mut learner = Random {
                     stream: Stream::new(5, run, Role::Learner),
                     spec: problem.spec().clone(),
                     chosen: Vec::new(),
-                    told: Vec::new(),
                 };
                 environment.restart(5, run);
-                slots.restart(1, 5, run);
-                let (mut steps, mut leavers) = (0, 0);
+                vectorised.restart(1, 5, run);
+                let (mut steps, mut dropouts) = (0, 0);
                 for _ in 0..500 {
                     learner.chosen.clear();
                     environment.play(&mut learner).unwrap();
-                    slots.begin(1);
+                    vectorised.begin(1);
                     let mut earned = 0.0;
                     for &action in &learner.chosen {
-                        assert!(!slots.is_over(1));
-                        earned += slots.step(1, action).unwrap().earned;
+                        assert!(!vectorised.is_over(1));
+                        earned += vectorised.step(1, action).unwrap().earned;
                         steps += 1;
                     }
-                    assert!(slots.is_over(1));
-                    assert_eq!(&slots.episode(1), environment.episode());
-                    assert_eq!(slots.dropped_out(1), environment.dropped_out());
-                    assert!((slots.episode(1).gain() - earned).abs() < 1e-12);
-                    leavers += usize::from(slots.dropped_out(1));
+                    assert!(vectorised.is_over(1));
+                    assert_eq!(&vectorised.episode(1), environment.episode());
+                    assert_eq!(vectorised.dropped_out(1), environment.dropped_out());
+                    assert!((vectorised.episode(1).gain() - earned).abs() < 1e-12);
+                    dropouts += usize::from(vectorised.dropped_out(1));
                 }
                 assert!(steps > 10 * Block::STEPS / 2);
-                assert_eq!(leavers > 0, dropout > 0.0);
+                assert_eq!(dropouts > 0, dropout > 0.0);
             }
         }
     }
 
     #[test]
-    fn what_may_not_be_done_changes_nothing() {
+    fn a_rejected_action_changes_nothing() {
         let problem = Arc::new(problem(Noise::None));
-        let mut slots = VecEnvironment::new(problem, 1).unwrap();
-        assert_eq!(slots.step(0, Action::Stop), Err(PlayError::NoEpisode));
-        slots.begin(0);
-        let before = slots.clone();
+        let mut vectorised = VecEnvironment::new(problem, 1).unwrap();
+        assert_eq!(vectorised.step(0, Action::Stop), Err(PlayError::NoEpisode));
+        vectorised.begin(0);
+        let before = vectorised.clone();
         let action = Action::Continue(2);
-        let refused = PlayError::NotAllowed { t: 1, x: 0, action };
-        assert_eq!(slots.step(0, action), Err(refused));
-        assert_eq!(slots.episode(0), before.episode(0));
+        let rejected = PlayError::NotAllowed { t: 1, x: 0, action };
+        assert_eq!(vectorised.step(0, action), Err(rejected));
+        assert_eq!(vectorised.episode(0), before.episode(0));
         for _ in 0..5 {
-            slots.step(0, Action::Continue(0)).unwrap();
+            vectorised.step(0, Action::Continue(0)).unwrap();
         }
-        // At the horizon there is `stop` alone.
-        assert!(slots.step(0, Action::Continue(0)).is_err());
-        assert!(slots.step(0, Action::Stop).unwrap().over);
+        // At the horizon only `stop` is allowed.
+        assert!(vectorised.step(0, Action::Continue(0)).is_err());
+        assert!(vectorised.step(0, Action::Stop).unwrap().over);
     }
 
     #[test]
-    fn what_is_met_alone_is_worked_out() {
+    fn memory_grows_with_visited_pairs_only() {
         let names = |n| Names::Count(n, "");
         let spec = Spec::new(1000, names(1_000_000_000), names(1), names(2))
             .unwrap()
             .transition(|_t, x, _a, f| (2 * x + f) as f64 % 1e9);
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 1.0);
-        let mut slots =
+        let mut vectorised =
             VecEnvironment::new(Arc::new(Problem::new("wide", spec, model)), 1).unwrap();
-        slots.begin(0);
+        vectorised.begin(0);
         for _ in 1..1000 {
-            slots.step(0, Action::Continue(0)).unwrap();
+            vectorised.step(0, Action::Continue(0)).unwrap();
         }
-        assert!(slots.pairs().len() <= 2000);
+        assert!(vectorised.pairs().len() <= 2000);
     }
 }

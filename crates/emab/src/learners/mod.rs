@@ -1,7 +1,6 @@
-//! The learners: [`algorithms`] has one file per algorithm, [`support`] what several of them share, and [`registry`] finds
-//! them by name.
+//! Learners: `algorithms` has one file per algorithm, `support` the code that several share, `registry` the catalogue.
 //!
-//! Each is usable by itself; [`LearnerConfig`] builds one from a line such as `feedbal:sigma2=0.05,delta=0.01`.
+//! [`LearnerConfig`] builds a learner from a text such as `feedbal:sigma2=0.05,delta=0.01`.
 
 mod algorithms;
 mod registry;

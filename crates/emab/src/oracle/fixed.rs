@@ -33,17 +33,17 @@ impl FixedSequence {
     }
 }
 
-/// Where a sequence may have led: the chance of each pair, and what was earned already.
+/// The distribution over pairs after a prefix of a sequence.
 #[derive(Clone)]
-struct FeedbackSpread {
-    /// Gains of what has stopped, less the costs of the rest.
+struct PairDistribution {
+    /// Expected gain so far: rewards of ended episodes less costs.
     earned: f64,
     at: BTreeMap<Pair, f64>,
 }
 
-impl FeedbackSpread {
-    fn start(pairs: &Pairs) -> FeedbackSpread {
-        FeedbackSpread {
+impl PairDistribution {
+    fn start(pairs: &Pairs) -> PairDistribution {
+        PairDistribution {
             earned: 0.0,
             at: BTreeMap::from([(pairs.start(), 1.0)]),
         }
@@ -59,8 +59,8 @@ impl FeedbackSpread {
     }
 
     /// After one more action; none if it is allowed nowhere.
-    fn after(&self, pairs: &Pairs, a: usize) -> Option<FeedbackSpread> {
-        let mut next = FeedbackSpread {
+    fn after(&self, pairs: &Pairs, a: usize) -> Option<PairDistribution> {
+        let mut next = PairDistribution {
             earned: self.earned,
             at: BTreeMap::new(),
         };
@@ -68,9 +68,9 @@ impl FeedbackSpread {
         for (&pair, &p) in &self.at {
             if pairs.allows(pair, a) {
                 next.earned -= p * pairs.cost(pair, a);
-                for (to, chance) in pairs.follow(pair, a) {
-                    next.earned += p * chance * dropout * pairs.reward(to);
-                    *next.at.entry(to).or_insert(0.0) += p * chance * (1.0 - dropout);
+                for (to, q) in pairs.follow(pair, a) {
+                    next.earned += p * q * dropout * pairs.reward(to);
+                    *next.at.entry(to).or_insert(0.0) += p * q * (1.0 - dropout);
                 }
             } else {
                 next.earned += p * pairs.reward(pair);
@@ -87,7 +87,7 @@ impl FeedbackSpread {
 pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<FixedSequence> {
     let spec = pairs.problem().spec();
     let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
-    let start = FeedbackSpread::start(pairs);
+    let start = PairDistribution::start(pairs);
     let mut best = FixedSequence {
         value: start.stop(pairs),
         actions: Vec::new(),
@@ -139,7 +139,7 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
 /// The best sequence that repeats one action, the shortest among equals.
 pub fn best_repeated(pairs: &mut Pairs) -> Result<FixedSequence, OracleError> {
     pairs.expand_all(Optimal::LIMIT, "the best repeated action")?;
-    let start = FeedbackSpread::start(pairs);
+    let start = PairDistribution::start(pairs);
     let mut best = (start.stop(pairs), 0, 0);
     for a in 0..pairs.problem().spec().actions().len() {
         let mut spread = start.clone();

@@ -1,8 +1,7 @@
-//! Sums of floating-point numbers without any rounding, so that their order does not matter.
+//! Exact sums of floating-point numbers, independent of their order.
 //!
-//! Runs finish in any order, on any thread, in any shard. A rounded sum would remember that order in its last bits;
-//! this one keeps every bit (a fixed-point number as wide as the whole range of `f64`, after Kulisch) and rounds
-//! once, when it is read. Mean and standard error then depend on the set of runs alone.
+//! Runs finish in any order, on any thread, in any shard. An exact sum is a fixed-point number as wide as the range of
+//! `f64` (Kulisch) that is rounded once, when it is read. Mean and standard error depend on the set of runs alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +11,7 @@ const DIGITS: usize = 70;
 /// An exact sum of `f64`s.
 ///
 /// ```
-/// use emab::ExactSum;
+/// use emab::stats::ExactSum;
 /// let mut sum = ExactSum::default();
 /// for v in [1e100, 1.0, -1e100] {
 ///     sum.add(v);
@@ -222,10 +221,10 @@ impl TryFrom<Packed> for ExactSum {
     }
 }
 
-/// Count, mean and standard error of a set of numbers, whatever order they come in.
+/// Count, mean and standard error of a set of numbers, independent of their order.
 ///
 /// ```
-/// use emab::Moments;
+/// use emab::stats::Moments;
 /// let mut moments = Moments::default();
 /// for v in [1.0, 2.0, 3.0] {
 ///     moments.add(v);
@@ -241,7 +240,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes in a number.
+    /// Adds a number.
     pub fn add(&mut self, v: f64) {
         self.n += 1;
         self.sum.add(v);
@@ -253,19 +252,19 @@ impl Moments {
         }
     }
 
-    /// Takes in all that another one has.
+    /// Adds the numbers of another set.
     pub fn merge(&mut self, other: &Moments) {
         self.n += other.n;
         self.sum.merge(&other.sum);
         self.squares.merge(&other.squares);
     }
 
-    /// How many numbers there were.
+    /// The count of numbers.
     pub fn count(&self) -> u64 {
         self.n
     }
 
-    /// Their mean; 0 of none.
+    /// The mean; 0 of no numbers.
     pub fn mean(&self) -> f64 {
         if self.n == 0 {
             0.0
@@ -274,7 +273,7 @@ impl Moments {
         }
     }
 
-    /// Their sample variance; 0 of fewer than two.
+    /// The sample variance; 0 of fewer than two numbers.
     pub fn variance(&self) -> f64 {
         if self.n < 2 {
             return 0.0;
@@ -299,7 +298,7 @@ impl Moments {
         (centred / (n - 1.0)).max(0.0)
     }
 
-    /// The standard error of the mean; 0 of fewer than two.
+    /// The standard error of the mean; 0 of fewer than two numbers.
     pub fn stderr(&self) -> f64 {
         if self.n == 0 {
             0.0

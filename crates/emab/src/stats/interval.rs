@@ -1,13 +1,13 @@
-//! Confidence intervals for a share.
+//! Confidence intervals for a proportion.
 
 /// The 97.5 % quantile of the normal distribution: half the width of a 95 % interval, in standard errors.
 pub const NORMAL_975: f64 = 1.959_963_984_540_054;
 
-/// The interval of Clopper and Pearson for a probability of which `hits` in `trials` were seen: it misses with a chance
-/// of at most `1 - confidence`, whatever the probability is.
+/// The Clopper-Pearson interval for a probability after `hits` in `trials`: it misses with probability at most
+/// `1 - confidence` for every probability.
 ///
 /// ```
-/// use emab::clopper_pearson;
+/// use emab::stats::clopper_pearson;
 /// let (low, high) = clopper_pearson(0, 1000, 0.95);
 /// assert_eq!(low, 0.0);
 /// assert!((high - (1.0 - 0.025_f64.powf(1.0 / 1000.0))).abs() < 1e-12);

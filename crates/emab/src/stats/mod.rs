@@ -1,4 +1,4 @@
-//! Statistics that results rest on: sums without rounding, and confidence intervals for a proportion.
+//! Statistics of results: exact sums and moments, and confidence intervals for a proportion.
 
 mod exact;
 mod interval;

@@ -6,7 +6,7 @@
 //! gap; for `c > 5` the chance of a wrong arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
 //! and `d` the true gap.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`, which is observed by passing; `n`
 //!   counts the visits to the pair, this one included, and `K` its arms.
 //! - Nobody knows the gap: `d` is a parameter. `schedule=constant` has `epsilon` all the time instead.
@@ -23,11 +23,10 @@ use crate::learners::support::gains::Gains;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "epsilon-greedy",
     title: "epsilon-greedy",
-    about: "the largest mean gain by step and state, and with a small chance any action",
+    about: "largest mean gain by step and state, and a random action with probability epsilon",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3",
     access: Access::Spec,
     has_guarantee: false,
@@ -36,22 +35,22 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "schedule",
             "decay",
-            "the chance to explore: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`",
+            "probability of exploring: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`",
         ),
         Parameter::new(
             "c",
             "0.1",
-            "for schedule=decay: more than 0; the proof asks for more than 5",
+            "for schedule=decay: more than 0; the proof requires more than 5",
         ),
         Parameter::new(
             "d",
             "0.2",
-            "for schedule=decay: from 0 to 1 and not 0; the proof asks for at most the least gap",
+            "for schedule=decay: more than 0 and at most 1; the proof requires at most the smallest gap",
         ),
         Parameter::new(
             "epsilon",
             "0.1",
-            "for schedule=constant: the chance, from 0 to 1",
+            "for schedule=constant: the probability, from 0 to 1",
         ),
     ],
     build: |with| {
@@ -59,10 +58,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         with.within("d", 0.0, 1.0)?;
         let epsilon = with.within("epsilon", 0.0, 1.0)?;
         let schedule = if with.word("schedule", &[("decay", true), ("constant", false)])? {
-            with.refuse_all(&ENTRY, &["epsilon"], "with schedule=decay")?;
+            with.reject_unused(&ENTRY, &["epsilon"], "with schedule=decay")?;
             Schedule::Decay(c / (d * d))
         } else {
-            with.refuse_all(&ENTRY, &["c", "d"], "with schedule=constant")?;
+            with.reject_unused(&ENTRY, &["c", "d"], "with schedule=constant")?;
             Schedule::Constant(epsilon)
         };
         Ok(BuiltLearner::other(EpsilonGreedy::new(

@@ -7,7 +7,7 @@
 //! `Delta + (4 / Delta) (1 + max(0, ln(n Delta^2 / 4)))`. With `sigma^2`-sub-Gaussian noise, `Delta / sigma` takes the place of
 //! `Delta` in `m`. Neither the gap nor the number of plays of a pair is known here, so `m` is a parameter.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`. The reward of `stop` is revealed
 //!   whenever the pair is passed, so it needs no plays: in a pair, every action is observed `m` times, lowest first in turn.
 //! - A play counts once its outcome is known. The commitment is made at the first visit after the last of them and holds
@@ -23,11 +23,10 @@ use crate::learners::support::gains::Gains;
 use crate::rng::Stream;
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "explore-then-commit",
     title: "explore-then-commit",
-    about: "every action a number of times by step and state, then for ever that of the largest mean gain",
+    about: "tries every action m times by step and state, then keeps the one with the largest mean gain",
     reference: "Lattimore, Szepesvári 2020, Bandit Algorithms, Chapter 6",
     access: Access::Spec,
     has_guarantee: false,
@@ -35,7 +34,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     parameters: &[Parameter::new(
         "m",
         "10",
-        "how often each action is tried in each pair, a whole number of at least 1",
+        "number of trials of each action in each pair, a whole number of at least 1",
     )],
     build: |with| {
         let m = with.count("m", 1)?;

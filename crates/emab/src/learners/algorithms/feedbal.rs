@@ -5,9 +5,8 @@
 //! whenever the pair was passed, so its count is `N_{t,x}`; that of a continuation action is the mean of
 //! `R_{t+1} - C_t` over the `N_{t,x,a}` times it was taken.
 //!
-//! - What is not known is no observation: `stop` is observed where `R_t` is known, an action where both `C_t` and
-//!   `R_{t+1}` are.
-//! - At count 0 the bound is infinite. `stop` wins every tie it is part of, so a pair never seen before is stopped at.
+//! - Unknown values are not observed: `stop` needs `R_t`, an action `C_t` and `R_{t+1}`.
+//! - At count 0 the bound is infinite. `stop` wins every tie it is part of, so FeedBAL stops at an unobserved pair.
 //! - Ties among continuation actions go to the lowest index, or are drawn (`ties=random`).
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
 //!   `stop` and a continuation action are equally good.
@@ -25,7 +24,6 @@ use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 use crate::width::{Coefficients, IndexTable, Width, WidthKind};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal",
     title: "FeedBAL",
@@ -44,13 +42,13 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "delta",
             "0.01",
-            "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
+            "probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the run",
         )
         .stated(|learning| learning.delta.map(Delta::get)),
         Parameter::new(
             "width",
             "paper",
-            "confidence width: `paper` (Equations 3 and 4 as printed), `sound` (covers the feedback too) or `bernstein` (adapts to its observed variance)",
+            "confidence width: `paper` (Equations 3 and 4 as printed), `sound` (also covers the randomness of the feedback) or `bernstein` (adapts to its observed variance)",
         ),
         Parameter::new(
             "sigma2_cost",
@@ -81,25 +79,25 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "ties",
             "lowest",
-            "who wins a tie among continuation actions: `lowest` or `random`",
+            "which continuation action wins a tie: `lowest` or `random`",
         )
         .draws_with("random"),
         Parameter::new(
             "window",
             "all",
-            "for laws that drift: only the last so many episodes count, at least 1",
+            "for drift: the number of most recent episodes used, at least 1",
         )
         .optional(),
         Parameter::new(
             "gamma",
             "1",
-            "for laws that drift: how much an episode counts against the one after it, in (0, 1)",
+            "for drift: the discount of an episode for every later one, in (0, 1)",
         )
         .optional(),
     ],
     build: |with| {
         if with.is_word("width", "bernstein") {
-            with.refuse_all(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
+            with.reject_unused(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
             return Ok(BuiltLearner::other(super::feedbal_model::unpooled(with)?));
         }
         let (spec, parameters) = (with.spec.clone(), with.feedbal_parameters()?);
@@ -110,30 +108,30 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// Who wins a tie among continuation actions.
+/// Which continuation action wins a tie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ties {
     /// The lowest index.
     #[default]
     Lowest,
-    /// Each of them with the same chance.
+    /// One of them, uniformly at random.
     Random,
 }
 
-/// What FeedBAL is told.
+/// The parameters of FeedBAL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedBalParameters {
     /// Variance proxy of the noise on costs.
     pub sigma2_cost: Sigma2,
     /// Variance proxy of the noise on terminal rewards.
     pub sigma2_reward: Sigma2,
-    /// The chance that some confidence bound may fail with.
+    /// The probability with which some confidence bound may fail.
     pub delta: Delta,
     /// The confidence width.
     pub width: WidthKind,
-    /// What is added to the index of `stop`.
+    /// Added to the index of `stop`.
     pub stop_bias: f64,
-    /// Who wins a tie among continuation actions.
+    /// Which continuation action wins a tie.
     pub ties: Ties,
 }
 
@@ -156,7 +154,7 @@ impl FeedBalParameters {
             .coefficients(self.sigma2_cost, self.sigma2_reward)
     }
 
-    /// What makes an index of the sum of a continuation action's gains, and of the rewards of `stop`.
+    /// The index tables of continuation actions and of `stop`.
     pub fn index_tables(&self, spec: &Spec) -> (IndexTable, IndexTable) {
         let Coefficients { action, stop } = self.coefficients();
         let width = |w| Width::new(w, spec.k(), self.delta);
@@ -178,9 +176,9 @@ impl FeedBalParameters {
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let mut learner = FeedBal::new(Arc::new(spec), FeedBalParameters::new(0.2, 0.01).unwrap());
 ///
-/// assert_eq!(learner.choose(1, 0), Action::Stop); // never seen: both indices are infinite
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // unobserved: both indices are infinite
 /// learner.learn(&Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() });
-/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // going on was never tried
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // continuing was never tried
 /// ```
 #[derive(Clone, Debug)]
 pub struct FeedBal {
@@ -190,17 +188,17 @@ pub struct FeedBal {
     action_index: IndexTable,
     stop_index: IndexTable,
     slots: Slots,
-    /// By slot: one cell for each continuation action, then one for `stop`.
+    /// By slot: one entry per continuation action, then one for `stop`.
     arms: Vec<ArmStats>,
     stream: Stream,
 }
 
-/// What is known of one action in one pair.
+/// The observations of one action in one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ArmStats {
     count: u64,
     sum: f64,
-    /// The upper confidence bound; kept here so that choosing only compares.
+    /// The upper confidence bound, stored so that a choice only compares.
     index: f64,
 }
 
@@ -215,7 +213,7 @@ impl ArmStats {
 }
 
 impl FeedBal {
-    /// A learner that has seen nothing.
+    /// A learner without observations.
     pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters) -> FeedBal {
         let (action_index, stop_index) = parameters.index_tables(&spec);
         FeedBal {
@@ -230,12 +228,12 @@ impl FeedBal {
         }
     }
 
-    /// What it was told.
+    /// Its parameters.
     pub fn parameters(&self) -> &FeedBalParameters {
         &self.parameters
     }
 
-    /// The first cell of a pair.
+    /// The first arm of a pair.
     #[inline]
     fn row(&mut self, t: usize, x: usize) -> usize {
         let (slot, new) = self.slots.of(t, x);
@@ -253,7 +251,7 @@ impl FeedBal {
             index,
         };
         for a in 0..self.actions {
-            // What may not be taken never wins.
+            // An action that is not allowed is never chosen.
             self.arms.push(fresh(if self.spec.is_allowed(t, x, a) {
                 f64::INFINITY
             } else {
@@ -306,7 +304,7 @@ impl Learner for FeedBal {
     fn learn(&mut self, episode: &Episode) {
         for (i, &x) in episode.states.iter().enumerate() {
             let first = self.row(i + 1, x);
-            // Each of the two is an observation by itself: a gain needs its own cost and the next reward, not this one.
+            // Two separate observations: a gain needs its cost and the next reward, not this one.
             if let Some(reward) = episode.known_reward(i + 1) {
                 self.arms[first + self.actions].observe(reward, &mut self.stop_index);
             }

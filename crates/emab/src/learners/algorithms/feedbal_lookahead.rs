@@ -1,6 +1,6 @@
-//! FeedBAL that looks several steps ahead: our own.
+//! FeedBAL with several steps of lookahead: a variant of this project.
 //!
-//! The benchmark compares what stopping pays now with what it pays one step on. With
+//! The benchmark compares the reward of stopping now with that of stopping one step later. With
 //! `V_0 = r`, `G_k(t,x,a) = sum_j p_j V_{k-1}(t+1,j) - c_{t,x,a}` and `V_k = max(r, max_a G_k)`, the gain of the paper is
 //! `G_1`, and from `k = l_max` on `V_k` is the value of the optimal policy. This learner chooses by estimates of `G_k`, for
 //! `k = depth`: the plug-in `Ĝ_k` over the tables of `feedbal_model.rs`, and bounds on both sides,
@@ -8,11 +8,11 @@
 //! `upper_k(a) = sum_j p̂_j upper(V_{k-1})(j) - ĉ + w(N)`, `lower_k(a) = sum_j p̂_j lower(V_{k-1})(j) - ĉ - w(N)`,
 //!
 //! where `w` is the width of one sum of proxy `sigma_c^2 + D^2/4`, `D` being how far the values that may follow can be apart
-//! by their bounds, and `upper(V) = max(upper(r), max_a upper(a))`, at most `reward_most`. By induction they hold
+//! according to their bounds, and `upper(V) = max(upper(r), max_a upper(a))`, at most `reward_most`. By induction they hold
 //! wherever the widths of rewards and of each `w` do: `sum_j p̂_j upper(j) >= sum_j p̂_j V_{k-1}(j)`, and
 //! that plus `w` is at least `sum_j p_j V_{k-1}(j)` less the error of the cost. The choice is by `trust.rs`, with the longer
-//! side as the width. An action never tried may be worth as much as `reward_most` to whoever looks from afar; where it
-//! could be taken, it is tried.
+//! side as the width. The value of an untried action is bounded by `reward_most` in earlier pairs; in its own pair it
+//! is tried.
 
 use super::feedbal_model::{EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST, rule};
 use crate::episode::Episode;
@@ -26,11 +26,10 @@ use crate::learners::support::trust::{GainEstimate, Rule};
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-lookahead",
     title: "FeedBAL-lookahead",
-    about: "FeedBAL on the gain of the best several steps ahead; with depth = horizon it competes with the optimal policy",
+    about: "FeedBAL with several steps of lookahead; with depth = horizon it targets the optimal policy",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
     access: Access::Spec,
     has_guarantee: false,
@@ -39,7 +38,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "depth",
             "horizon",
-            "steps ahead: a whole number of at least 1 (1 competes with the benchmark), or `horizon`",
+            "steps of lookahead: a whole number of at least 1 (1 targets the benchmark), or `horizon`",
         ),
         SIGMA2,
         DELTA,
@@ -62,7 +61,7 @@ fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {
     } else {
         (with.count("depth", 1)? as usize).min(horizon)
     };
-    // What follows an edge is averaged over one function to the end, or over one at each depth.
+    // The value after an edge is averaged over one function to the end, or over one per depth.
     let functions = if depth >= horizon { 1 } else { depth };
     let estimator = GainEstimator::new(with, FeedbackBound::Joint, true, functions, f64::INFINITY)?;
     let pairs = estimator.graph.pairs();
@@ -81,7 +80,7 @@ fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {
     })
 }
 
-/// What is known of a value.
+/// The estimate of a value with its bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Value {
     mean: f64,
@@ -96,24 +95,24 @@ struct FeedBalLookahead {
     estimator: GainEstimator,
     rule: Rule,
     depth: usize,
-    /// Whether it looks to the end.
+    /// Whether it looks ahead to the end.
     whole: bool,
     most: f64,
     span: f64,
-    /// By pair: `V_{depth-1}`, or `V` where it looks to the end.
+    /// By pair: `V_{depth-1}`, or `V` with lookahead to the end.
     value: Vec<Value>,
-    /// Room for the same at one step less.
+    /// Buffer for the same with one step less.
     shallower: Vec<Value>,
     estimates: Vec<(usize, GainEstimate)>,
     stale: bool,
 }
 
 impl FeedBalLookahead {
-    /// Works out what the pairs are worth that a choice may lead to.
+    /// Computes the values of all pairs.
     fn look_ahead(&mut self) {
         let pairs = self.estimator.graph.pairs();
         if self.whole {
-            // Later steps first, in place: every value stands on values to the end.
+            // Later steps first, in place.
             for pair in (0..pairs).rev() {
                 self.value[pair] = self.worth(pair, true);
             }

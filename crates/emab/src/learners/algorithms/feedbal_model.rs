@@ -1,4 +1,4 @@
-//! FeedBAL through the estimated law: our own, after Section 3 of the paper.
+//! FeedBAL with gains estimated through the feedback distribution: a variant of this project, after Section 3 of the paper.
 //!
 //! FeedBAL estimates the gain of an action by the mean of `R_{t+1} - C_t` over the times it was taken. But the terminal
 //! reward of the next pair is revealed whatever led there and whatever was played there, and the specification says
@@ -14,15 +14,14 @@
 //! `sqrt((sigma_c^2 + D^2/4) (N + rho)/N^2 + sum_j p̂_j^2 sigma_r^2 (M_j + rho)/M_j^2)
 //!  * sqrt(2 log(K'/delta) + log(1 + N/rho) + sum_j log(1 + M_j/rho))`.
 //!
-//! - What is not known is no observation: a reward where `R_t` is known, cost and feedback where `C_t` is. Where rewards
-//!   are lost more often after one feedback than after another, `p̂` and each `r̂_j` stay right, and so does `ĝ`; the mean of
-//!   `R_{t+1} - C_t` would not.
-//! - `D` is not known: it is at most what the confidence bounds of the rewards leave open, and what the learner was told.
-//! - No feedback leads to more than the best that may follow: the upper bound is also at most `max_j (r̂_j + conf_j) - ĉ`
+//! - Unknown values are not observed: a reward needs `R_t`, cost and feedback need `C_t`. Where rewards are lost more often
+//!   after one feedback than after another, `p̂`, each `r̂_j` and `ĝ` stay unbiased; the mean of `R_{t+1} - C_t` would not.
+//! - `D` is unknown: it is at most the range that the bounds of the rewards allow, and at most `feedback_spread`.
+//! - No feedback leads to more than the best next reward: the upper bound is also at most `max_j (r̂_j + conf_j) - ĉ`
 //!   and the width of `ĉ`.
-//! - `K'` counts what can be reached and no more: a bound for the reward of each pair and two for each action of it, one
-//!   of them for its cost alone (three with `bernstein`).
-//! - `width=bernstein` takes the feedback out of the joint bound and adds `sqrt(2 B/N) sd_{p̂}(r) + 7 D B / (3 N)` for
+//! - `K'` counts reachable pairs only: one bound for the reward of each pair and two for each of its actions, one of them
+//!   for its cost alone (three with `bernstein`).
+//! - `width=bernstein` removes the feedback from the joint bound and adds `sqrt(2 B/N) sd_{p̂}(r) + 7 D B / (3 N)` for
 //!   it, `B = log(K'/delta)` and the excess of the Krichevsky-Trofimov mixture: it adapts to the variance of the feedback
 //!   that was observed.
 //! - The choice is by `trust.rs`. docs/theory.md has the proofs.
@@ -39,11 +38,10 @@ use crate::parameter::{FeedbackSpread, Sigma2};
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-model",
     title: "FeedBAL-model",
-    about: "FeedBAL with the gain through the estimated law and rewards pooled over all that reached a pair",
+    about: "FeedBAL with gains estimated through the feedback distribution and rewards pooled over all visits of a pair",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
     access: Access::Spec,
     has_guarantee: true,
@@ -61,7 +59,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "feedback_spread",
             "1",
-            "how far one feedback can move the next expected reward at most; where it was seen to move less, that counts",
+            "upper limit on how far one feedback can move the next expected reward; a smaller spread that the data supports replaces it",
         )
         .stated(|learning| learning.spread().map(FeedbackSpread::get)),
         RULE,
@@ -100,32 +98,32 @@ pub(crate) const SIGMA2_REWARD: Parameter = Parameter::new(
 .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
 .part_of("sigma2");
 
-/// Who is played.
+/// The rule of the choice.
 pub(crate) const RULE: Parameter = Parameter::new(
     "rule",
     "trust",
-    "`trust`: the action of the largest modest index where its estimate can be trusted; `boldest`: that of the largest upper bound, always",
+    "`trust`: the action with the largest moderate index where its estimate is precise enough; `boldest`: always the largest upper bound",
 );
 
-/// Of the rule.
+/// A parameter of the rule.
 pub(crate) const TRUST: Parameter = Parameter::new(
     "trust",
     "3",
-    "the action of the largest modest index is played if its mean plus so many widths reaches the largest upper bound, at least 1",
+    "number of widths by which the mean of the action with the largest moderate index must reach the largest upper bound, at least 1",
 );
 
-/// Of the rule.
+/// A parameter of the rule.
 pub(crate) const EXPLORE: Parameter = Parameter::new(
     "explore",
     "1",
-    "the modest index is the mean plus so many standard errors, at least 0",
+    "standard errors added to the mean in the moderate index, at least 0",
 );
 
-/// Of the widths.
+/// A parameter of the widths.
 pub(crate) const RHO: Parameter = Parameter::new(
     "rho",
     "3",
-    "the number of observations near which widths are made tight, from 0.001 to 1e6",
+    "number of observations near which widths are tight, from 0.001 to 1e6",
 );
 
 /// The rule as it is set.

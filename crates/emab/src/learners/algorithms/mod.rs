@@ -6,7 +6,7 @@ use crate::learners::registry::entry::LearnerEntry;
 macro_rules! algorithms {
     ($($module:ident: $($entry:ident),+;)+) => {
         $(pub(crate) mod $module;)+
-        /// Every learner that can be named.
+        /// All learners.
         pub(crate) static ALGORITHMS: &[&LearnerEntry] = &[$($(&$module::$entry),+),+];
     };
 }

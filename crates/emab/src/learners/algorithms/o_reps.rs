@@ -14,7 +14,7 @@
 //! - `eta = sqrt(L ln(|X||A|/L) / (T |X||A|))` for `T` episodes, and the regret is at most
 //!   `2 sqrt(L |X||A| T ln(|X||A|/L))`, whatever the losses, if they lie in `[0, 1]`.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - A state is a step-state pair that can be reached, and `|X||A|` the number of actions there, `stop` included.
 //! - An episode that has stopped is in no layer, so layers need not have mass 1: the factors per layer go, and `D` can be
 //!   larger by 1 a layer. `eta` has `L (1 + ln(|X||A|/L))` for that. Nothing else in the proof needs full layers.
@@ -41,11 +41,10 @@ use crate::parameter::ParameterError;
 use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "o-reps",
     title: "O-REPS",
-    about: "knows the law: after every episode the nearest policy, by relative entropy, that loses less",
+    about: "mirror descent on occupancy measures, with the feedback distribution known",
     reference: "Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search",
     access: Access::Feedback,
     has_guarantee: false,
@@ -54,7 +53,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "eta",
             "doubling",
-            "the learning rate, above 0; `doubling` for the published one with the doubling trick",
+            "learning rate, above 0; `doubling` for the published rate with the doubling trick",
         ),
         LEAST,
         MOST,

@@ -11,7 +11,7 @@
 //! over the items not chosen yet; `T_i` is how often `i` was seen before this episode and `p̂_i` how often of these it
 //! worked. Regret is against the greedy policy, which knows `p`: it is the benchmark of eMAB.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - Items are continuation actions and an item's state is the feedback: 0 fails, 1 works. The learner is told the
 //!   rewards, since the paper's function is known; it looks neither at the law nor at costs, which it takes to be 0, nor
 //!   at the rewards that it earns.
@@ -36,11 +36,10 @@ use crate::oracle::OracleError;
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "oasm",
     title: "OASM",
-    about: "for items that work or fail and a known reward: greedy with optimistic chances, pooled over all steps",
+    about: "for items that work or fail and known rewards: greedy with optimistic success probabilities pooled over steps",
     reference: "Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting",
     access: Access::Rewards,
     has_guarantee: false,

@@ -12,7 +12,7 @@
 //! 5. if every `a` in `O(i)` has `N(i,a) < ln^2(N(i) + 1)`, and so is about to leave `D`, such an `a` is played; else one
 //!    with the largest index.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - The paper maximises the average reward of a process that never ends, with `h` its bias. Here a state is a
 //!   step-state pair and the process ends, so `h` is the value, by one backward pass. `stop` is an action like others.
 //! - The paper adds 1 for every state `j`, since it does not know which can follow (it prints `|A(i)| + N(i,a)` below the
@@ -37,11 +37,10 @@ use crate::learners::support::tabular::{
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "olp",
     title: "OLP",
-    about: "values of the estimated process, and at each step the action that could best lead on to them",
+    about: "values of the estimated process; at each step the action with the largest optimistic value",
     reference: "Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs",
     access: Access::Spec,
     has_guarantee: false,

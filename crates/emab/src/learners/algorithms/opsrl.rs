@@ -13,7 +13,7 @@
 //! `eta = sqrt(T S / A) + 12 omega S^4`, for which the conference paper states a regret of `Õ(D sqrt(S A T))` with probability
 //! `1 - rho` if `T >= S^5 A`, `D` being the diameter; the later version on arXiv (1705.07041) claims `Õ(D S sqrt(A T))`.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - The paper's process goes on forever and has a diameter; this one ends, so its optimal policy comes from backward
 //!   induction and the theorem does not speak of it. A state is a step-state pair and `S` in the simple sampling is the
 //!   number of pairs that may follow the action.
@@ -36,11 +36,10 @@ use crate::parameter::ParameterError;
 use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "opsrl",
     title: "optimistic PSRL",
-    about: "the best of several draws from the posterior of each action, anew when some count has doubled",
+    about: "best of several posterior samples per action, drawn again when a count has doubled",
     reference: "Agrawal, Jia 2017, Optimistic posterior sampling for reinforcement learning: worst-case regret bounds",
     access: Access::Spec,
     has_guarantee: false,
@@ -49,22 +48,22 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "samples",
             "10",
-            "psi: draws for each action, of which the best counts; published is O(S log(S A / rho))",
+            "psi: posterior samples per action, of which the best is used; published: O(S log(S A / rho))",
         ),
         Parameter::new(
             "eta",
             "5",
-            "visits from which on draws come from the posterior, at least 0; published is sqrt(T S / A) + 12 omega S^4",
+            "number of visits from which samples come from the posterior, at least 0; published: sqrt(T S / A) + 12 omega S^4",
         ),
         Parameter::new(
             "omega",
             "1",
-            "weight of each possible next pair in the Dirichlet prior, more than 0; published is O(log(T / rho))",
+            "weight of each possible next pair in the Dirichlet prior, more than 0; published: O(log(T / rho))",
         ),
         Parameter::new(
             "kappa",
             "1",
-            "divides the weights of the posterior, more than 0; published is O(log(T / rho))",
+            "divisor of the posterior weights, more than 0; published: O(log(T / rho))",
         ),
         SIGMA2,
         PRIOR_SD,

@@ -17,11 +17,10 @@ use crate::spec::{Action, Spec};
 /// The most outcomes that are followed for the best fixed sequence: some seconds.
 pub const MAX_FIXED_OUTCOMES: usize = 20_000_000;
 
-/// Its place in the catalogue.
 pub(crate) static BENCHMARK: LearnerEntry = LearnerEntry {
     name: "benchmark",
     title: "benchmark",
-    about: "always takes the best next step",
+    about: "Algorithm 1: takes the action with the best next step",
     reference: "Tekin, van der Schaar, Algorithm 1",
     access: Access::Problem,
     has_guarantee: false,
@@ -33,11 +32,10 @@ pub(crate) static BENCHMARK: LearnerEntry = LearnerEntry {
     },
 };
 
-/// Its place in the catalogue.
 pub(crate) static OPTIMAL: LearnerEntry = LearnerEntry {
     name: "optimal",
     title: "optimal",
-    about: "plays the optimal policy",
+    about: "plays the optimal policy, found by backward induction",
     reference: "backward induction",
     access: Access::Problem,
     has_guarantee: false,
@@ -49,11 +47,10 @@ pub(crate) static OPTIMAL: LearnerEntry = LearnerEntry {
     },
 };
 
-/// Its place in the catalogue.
 pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
     name: "best-fixed",
     title: "best fixed",
-    about: "plays the best sequence that looks at no feedback",
+    about: "plays the best sequence of actions that ignores feedback",
     reference: "Tekin, van der Schaar, Section 2",
     access: Access::Problem,
     has_guarantee: false,

@@ -12,7 +12,7 @@
 //!   `w = sigma2 + n s^2`. For a reward `m` is the middle of `[reward_least, reward_most]`, for a cost it is 0; for both
 //!   `s` is `prior_sd` times the length of that range.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - A state of the process is a step-state pair; the specification says which pairs may follow an action, so a law is
 //!   over these and not over all states. Draws of rewards are not clipped to their range, nor those of costs at 0.
 //! - The draw is made when step 1 is asked for. An outcome that arrives within another episode changes the posterior, and
@@ -29,11 +29,10 @@ use crate::learners::support::tabular::{
 use crate::rng::{Role, Stream};
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "psrl",
     title: "PSRL",
-    about: "draws a process from the posterior before every episode and plays its optimal policy",
+    about: "samples a decision process from the posterior before every episode and plays its optimal policy",
     reference: "Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling",
     access: Access::Spec,
     has_guarantee: false,
@@ -43,7 +42,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "prior",
             "1",
-            "weight of each possible next pair in the Dirichlet prior of a law, more than 0",
+            "weight of each possible next pair in the Dirichlet prior of the transition probabilities, more than 0",
         ),
         PRIOR_SD,
         LEAST,

@@ -11,7 +11,7 @@
 //! `b_t = c sqrt(H^3 iota / t)`, `iota = ln(S A T / p)` and `V_h(x) = min(H, max_a Q_h(x,a))`. `c` is "some absolute constant";
 //! the regret is `O(sqrt(H^4 S A T iota))`.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - Costs and rewards come when the episode is over; its updates are then made in the order of its steps. Nothing is lost:
 //!   in the tables by step an update at one step reads the next step, which no earlier one has changed.
 //! - `stop` is an action whose next value is 0. With `reveal=true` the `Q` of `stop` is updated in every pair that was passed
@@ -36,11 +36,10 @@ use crate::learners::support::tabular::{DELTA, LEAST, MOST, REVEAL, SIGMA2, Tabu
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "q-learning",
     title: "Q-learning",
-    about: "values of actions learned from steps, without a model",
+    about: "action values learned from steps, without a model",
     reference: "Watkins 1989, Learning from Delayed Rewards; Jin, Allen-Zhu, Bubeck, Jordan 2018, Is Q-learning Provably \
                 Efficient?",
     access: Access::Spec,
@@ -50,13 +49,13 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "explore",
             "ucb",
-            "`ucb` (a bonus, Jin et al.) or `epsilon` (any choice with a small chance, Watkins)",
+            "`ucb` (bonus, Jin et al.) or `epsilon` (random choice with small probability, Watkins)",
         )
         .draws_with("epsilon"),
         Parameter::new(
             "c",
             "0.1",
-            "for explore=ucb: multiplies the bonus, at least 0; published is some absolute constant",
+            "for explore=ucb: factor of the bonus, at least 0; published: an unspecified constant",
         ),
         EPSILON,
         EPSILON_DECAY,
@@ -65,7 +64,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "initial",
             "0",
-            "for explore=epsilon: what values begin at, a finite number",
+            "for explore=epsilon: initial action value, a finite number",
         ),
         SIGMA2,
         DELTA,
@@ -86,10 +85,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
                 "alpha_decay",
                 "initial",
             ];
-            with.refuse_all(&ENTRY, &unused, "with explore=ucb")?;
+            with.reject_unused(&ENTRY, &unused, "with explore=ucb")?;
             Explore::Ucb { c }
         } else {
-            with.refuse_all(&ENTRY, &["c"], "with explore=epsilon")?;
+            with.reject_unused(&ENTRY, &["c"], "with explore=epsilon")?;
             Explore::Epsilon {
                 epsilon,
                 alpha,

@@ -10,11 +10,10 @@ use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, Learne
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "random",
     title: "random",
-    about: "any allowed action or stop, each with the same chance",
+    about: "an allowed action or `stop`, uniformly at random",
     reference: "none",
     access: Access::Spec,
     has_guarantee: false,

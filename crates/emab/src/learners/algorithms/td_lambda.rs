@@ -6,7 +6,7 @@
 //! `lambda`. Actions are chosen epsilon-greedily. With `lambda=0` it is one-step Sarsa, with `lambda=1` every action learns from
 //! all that came after it.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - Costs and rewards come when the episode is over; its updates are then made in the order of its steps. A state is a
 //!   step-state pair, met once in an episode at most, and this has three consequences. The delay changes nothing: no
 //!   choice reads what an earlier step of its episode has changed. Accumulating and replacing traces are the same, so there
@@ -29,11 +29,10 @@ use crate::learners::support::tabular::REVEAL;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "td-lambda",
     title: "Sarsa(lambda)",
-    about: "temporal differences with traces: values of actions learned from all that follows them",
+    about: "Sarsa(lambda): action values learned from temporal differences with eligibility traces",
     reference: "Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5",
     access: Access::Spec,
     has_guarantee: false,
@@ -42,13 +41,13 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "lambda",
             "0.9",
-            "how far differences reach back, from 0 (one step) to 1 (all)",
+            "trace decay, from 0 (one step) to 1 (all steps)",
         ),
         EPSILON,
         EPSILON_DECAY,
         ALPHA,
         ALPHA_DECAY,
-        Parameter::new("initial", "0", "what values begin at, a finite number"),
+        Parameter::new("initial", "0", "initial action value, a finite number"),
         REVEAL,
     ],
     build: |with| {

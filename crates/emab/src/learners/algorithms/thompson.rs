@@ -5,7 +5,7 @@
 //! of its rewards divided by `k + 1`; the arm of the largest draw is played. That is the posterior for the prior `N(0, 1)`
 //! and noise of variance 1; the published regret, `O(sqrt(N T ln N))`, is that of `N` arms with rewards in [0, 1].
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`; what is observed of them is in
 //!   FeedBAL's tables, where `stop` is observed by passing.
 //! - Rewards lie in `[reward_least, reward_most]` and their noise is known better than by their range. So the prior is
@@ -29,11 +29,10 @@ use crate::parameter::FeedbackSpread;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "thompson",
     title: "Thompson sampling",
-    about: "draws the gain of each action from its posterior, by step and state, and takes the largest",
+    about: "samples the gain of each action from its posterior, by step and state, and takes the largest",
     reference: "Agrawal, Goyal 2013, Further Optimal Regret Bounds for Thompson Sampling",
     access: Access::Spec,
     has_guarantee: false,

@@ -1,19 +1,19 @@
-//! UCB1 and UCB1-V over whole sequences of actions, the rivals of Section 5 of the paper.
+//! UCB1 and UCB1-V over sequences of actions, the baselines of Section 5 of the paper.
 //!
 //! UCB1 is that of Auer, Cesa-Bianchi, Fischer, *Finite-time Analysis of the Multiarmed Bandit Problem* (2002). An
 //! arm is a sequence of continuation actions followed by `stop`. Each arm is tried once, shortest first; then the
-//! arm of the largest `mean + sqrt(2 ln(episodes so far) / N_arm)` is played, on the gain as it is (the paper does
-//! not scale it to [0, 1]), the lowest arm winning ties.
+//! arm with the largest `mean + sqrt(2 ln(episodes so far) / N_arm)` is played. The gain is not scaled to [0, 1], as in
+//! the paper, and the lowest arm wins ties.
 //!
 //! - UCB1 updates the arm it played with the gain of the episode.
 //! - UCB1-V (virtual updates) updates every prefix of the sequence it played, since the terminal reward of every
 //!   step that was passed is revealed.
 //!
-//! Where an arm's next action is not allowed in the state it has come to, it stops there.
+//! Where the next action of an arm is not allowed, the learner stops.
 //!
 //! Of `k` arms, a choice and each observation cost about `log k` (see `tournament.rs`), so an episode of `T` steps costs
-//! `T + log k` in UCB1 and `T log k` in UCB1-V; while there are untried arms, `T` alone. What looks at every arm is
-//! building the learner, [`Learner::reset`], and the first choice when all were tried: once a run.
+//! `T + log k` in UCB1 and `T log k` in UCB1-V; while there are untried arms, `T` alone. Building
+//! the learner, [`Learner::reset`] and the first choice after all arms were tried take time proportional to `k`.
 
 use std::sync::Arc;
 
@@ -27,11 +27,10 @@ use crate::learners::support::tournament::Tournament;
 use crate::rng::Stream;
 use crate::spec::{Action, Spec};
 
-/// Its place in the catalogue.
 pub(crate) static UCB1: LearnerEntry = LearnerEntry {
     name: "ucb1",
     title: "UCB1",
-    about: "one arm for each sequence of actions; updates the arm it played",
+    about: "UCB1 with one arm per sequence of actions; updates the played arm",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
     access: Access::Spec,
     has_guarantee: false,
@@ -40,11 +39,10 @@ pub(crate) static UCB1: LearnerEntry = LearnerEntry {
     build: |with| build(with, false),
 };
 
-/// Its place in the catalogue.
 pub(crate) static UCB1V: LearnerEntry = LearnerEntry {
     name: "ucb1v",
     title: "UCB1-V",
-    about: "UCB1 that updates every prefix of the sequence it played",
+    about: "UCB1 that also updates every prefix of the played sequence",
     reference: "Tekin, van der Schaar, Section 5",
     access: Access::Spec,
     has_guarantee: false,
@@ -62,13 +60,13 @@ fn build(with: &Build<'_>, virtual_updates: bool) -> Result<BuiltLearner, Learne
     Ok(BuiltLearner::Ucb1(Box::new(learner)))
 }
 
-/// The most arms.
+/// The maximum number of arms.
 pub const MAX_ARMS: usize = 1_000_000;
 
-/// The most outcomes that are followed, in all sequences of one length, to find out which arms a mask leaves.
+/// The maximum number of outcomes that are followed to find the arms that an action mask allows.
 const MAX_STATES: usize = 200_000;
 
-/// More sequences than can be arms.
+/// Too many arms.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "a sequence of up to {longest} of {actions} actions makes {count} arms, and at most {MAX_ARMS} are supported; \
@@ -77,9 +75,9 @@ const MAX_STATES: usize = 200_000;
 pub struct TooManyArms {
     /// The longest sequence of continuation actions.
     pub longest: usize,
-    /// How many continuation actions there are.
+    /// The number of continuation actions.
     pub actions: usize,
-    /// How many arms that makes.
+    /// The number of arms.
     pub count: String,
 }
 
@@ -99,16 +97,16 @@ pub struct Ucb1 {
     spec: Arc<Spec>,
     virtual_updates: bool,
     arms: Arms,
-    /// By arm: how often it was observed, and the sum of what was.
-    known: Vec<(u64, f64)>,
-    /// The means, and the spreads `1 / sqrt(N)`, so that an index is a multiplication and an addition.
+    /// By arm: the count and the sum of its gains.
+    sums: Vec<(u64, f64)>,
+    /// Means and `1 / sqrt(N)`.
     tournament: Tournament,
-    /// Every arm below was tried.
+    /// All arms below this one were tried.
     untried: usize,
     episodes: u64,
-    /// `sqrt(2 ln n)`, as far as it was needed.
+    /// Cache of `sqrt(2 ln n)`.
     radius: Vec<f64>,
-    /// `1 / n` and `1 / sqrt(n)`, as far as they were needed.
+    /// Cache of `1 / n` and `1 / sqrt(n)`.
     by_count: Vec<[f64; 2]>,
     chosen: usize,
     /// The actions of the chosen arm.
@@ -126,7 +124,7 @@ impl Ucb1 {
             spec,
             virtual_updates,
             arms,
-            known: vec![(0, 0.0); n],
+            sums: vec![(0, 0.0); n],
             tournament: Tournament::new(n),
             untried: 0,
             episodes: 0,
@@ -138,7 +136,7 @@ impl Ucb1 {
         })
     }
 
-    /// How many arms there are.
+    /// The number of arms.
     pub fn arms(&self) -> usize {
         self.arms.len()
     }
@@ -153,13 +151,13 @@ impl Ucb1 {
         }
     }
 
-    /// What the chosen arm does after so many steps: an action, or `stop`.
+    /// The action of the chosen arm after this number of steps; none for `stop`.
     #[inline]
     pub fn planned(&self, steps: usize) -> Option<usize> {
         self.plan.get(steps).copied()
     }
 
-    /// The chosen arm went on after so many steps, where stopping would have gained this.
+    /// Records that the chosen arm continued where stopping would have had this gain.
     #[inline]
     pub fn passed(&mut self, steps: usize, gain: f64) {
         if self.virtual_updates {
@@ -167,19 +165,19 @@ impl Ucb1 {
         }
     }
 
-    /// The chosen arm stopped after so many steps, and gained this.
+    /// Records that the chosen arm stopped with this gain.
     #[inline]
     pub fn stopped(&mut self, steps: usize, gain: f64) {
         self.episodes += 1;
         self.observe(self.chosen, gain);
-        // An arm that had to stop before its end earned what it earned; what was played instead is a prefix of it.
+        // An arm that was cut short is credited with its gain; the played prefix is another arm.
         if steps < self.plan.len() && self.virtual_updates {
             self.observe(self.prefixes[steps], gain);
         }
     }
 
     fn choose_arm(&mut self) -> usize {
-        while self.untried < self.arms.len() && self.known[self.untried].0 > 0 {
+        while self.untried < self.arms.len() && self.sums[self.untried].0 > 0 {
             self.untried += 1;
         }
         if self.untried < self.arms.len() {
@@ -207,7 +205,7 @@ impl Ucb1 {
 
     #[inline]
     fn observe(&mut self, arm: usize, gain: f64) {
-        let (count, sum) = &mut self.known[arm];
+        let (count, sum) = &mut self.sums[arm];
         *count += 1;
         *sum += gain;
         let (count, sum) = (*count, *sum);
@@ -242,7 +240,7 @@ impl Learner for Ucb1 {
 
     fn learn(&mut self, episode: &Episode) {
         if !episode.is_known() {
-            return; // nobody knows what it gained
+            return; // the gain is unknown
         }
         let steps = episode.actions.len();
         let mut paid = 0.0;
@@ -257,7 +255,7 @@ impl Learner for Ucb1 {
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.known.fill((0, 0.0));
+        self.sums.fill((0, 0.0));
         self.tournament.clear();
         self.untried = 0;
         self.episodes = 0;
@@ -268,7 +266,7 @@ impl Learner for Ucb1 {
 }
 
 impl Ucb1 {
-    /// Whether an episode ended where the chosen arm would have gone on: another arm was played, or somebody stopped.
+    /// Whether the episode ended where the chosen arm would have continued: by an override or another arm.
     fn was_cut_short(&self, episode: &Episode) -> bool {
         let steps = episode.actions.len();
         match (self.planned(steps), episode.states.get(steps)) {
@@ -277,7 +275,7 @@ impl Ucb1 {
         }
     }
 
-    /// An episode in which somebody else chose: it counts for the arms that it was.
+    /// Learns from an episode with other actions than the chosen arm: it counts for the arms that were played.
     fn learn_from_another(&mut self, episode: &Episode) {
         self.episodes += 1;
         let mut arm = Some(0);

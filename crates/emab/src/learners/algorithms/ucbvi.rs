@@ -8,7 +8,7 @@
 //! - Algorithm 4, Bernstein-Freedman: `b = sqrt(8 L Var_{P̂}(V_{h+1}) / N) + 14 H L / (3 N)
 //!   + sqrt(8/N sum_y P̂(y) min(100^2 H^3 S^2 A L^2 / N'_{h+1}(y), H^2))`, `N'` being visits to the next state.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - A state of the process is a step-state pair, so the law is estimated by step; `S` is the number of pairs and `A`
 //!   counts `stop`. A pair knows its step, so `N'_{h+1}(y)` is the number of visits to the pair `y`.
 //! - Where `H^3` stands beside `H^2`, one `H` is the number of steps and stays it; the others are returns.
@@ -29,11 +29,10 @@ use crate::learners::support::tabular::{
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ucbvi",
     title: "UCBVI",
-    about: "optimistic backward induction on the estimated process, before every episode",
+    about: "optimistic backward induction on the estimated decision process before every episode",
     reference: "Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning",
     access: Access::Spec,
     has_guarantee: false,

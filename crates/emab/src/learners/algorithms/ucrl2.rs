@@ -11,11 +11,11 @@
 //! the one that gives the next values the largest mean. That policy is played until the process comes to a state `x`
 //! with `v_k(x, pi_k(x)) = max(1, N(x, pi_k(x)))`, `v_k` being the counts within the epoch: some count has doubled.
 //!
-//! What had to be adapted:
+//! Adaptations:
 //! - A state of the process is a step-state pair, `A` counts `stop`, and the process ends: extended value iteration is one
 //!   backward pass and needs no accuracy to stop at. A step at which `stop` is taken counts in `t_k`.
 //! - `S` in the second bound counts what may follow. The paper knows nothing of that, hence all states; here the
-//!   specification tells which pairs can follow an action, so by default (`outcomes=transitions`) it is their number `m`. The
+//!   specification tells which pairs can follow an action, so by default (`outcomes=arrows`) it is their number `m`. The
 //!   proof stays: it needs `2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m)`, which holds for `m >= 2` and at most a
 //!   million pairs, and for `m = 1` there is nothing to estimate. `outcomes=pairs` is the published one.
 //! - Rewards need not be in `[0, 1]`: the first bound is that of a mean with variance proxy 1/4, so with proxy `sigma2` it
@@ -35,11 +35,10 @@ use crate::learners::support::tabular::{
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// Its place in the catalogue.
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ucrl2",
     title: "UCRL2",
-    about: "the best policy of the best plausible process, until some count has doubled",
+    about: "optimal policy of the most optimistic plausible process, recomputed when a count has doubled",
     reference: "Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning",
     access: Access::Spec,
     has_guarantee: false,
@@ -48,7 +47,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new(
             "outcomes",
             "arrows",
-            "what S counts in the bound on the law: `arrows`, what may follow the action, or `pairs`, all, as published",
+            "S in the bound on transition probabilities: `arrows` (pairs that can follow the action) or `pairs` (all, as published)",
         ),
         SIGMA2,
         DELTA,

@@ -1,4 +1,4 @@
-//! The one list of learners, and a learner of it by name with its parameters.
+//! The catalogue of learners, and [`LearnerConfig`]: a learner by name with its parameters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::spec::Spec;
 /// All learners.
 pub static CATALOGUE: &[&LearnerEntry] = ALGORITHMS;
 
-/// What stands in the catalogue's place for a learner of somebody's own.
+/// The entry of user-defined learners, which is not in the catalogue.
 static USER_DEFINED: LearnerEntry = LearnerEntry {
     name: "own",
     title: "own",
-    about: "a learner of your own",
+    about: "a user-defined learner",
     reference: "",
     access: Access::Spec,
     has_guarantee: false,
@@ -29,30 +29,30 @@ static USER_DEFINED: LearnerEntry = LearnerEntry {
     build: |build| {
         Err(LearnerError::UserDefined {
             learner: build.learner.into(),
-            what: "there is nothing to build it with".into(),
+            what: "it has no build function".into(),
         })
     },
 };
 
-/// Builds a learner of somebody's own.
+/// Builds a user-defined learner.
 type UserBuild = dyn Fn(&Arc<Spec>) -> Result<Box<dyn Learner + Send>, LearnerError> + Send + Sync;
 
-/// Does work within what a learner of somebody's own needs on its thread.
+/// Runs work in the context that a user-defined learner needs on its thread.
 type ThreadContext = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
 
 #[derive(Clone)]
 struct UserDefined {
     build: Arc<UserBuild>,
-    with_thread_context: Option<Arc<ThreadContext>>,
+    thread_context: Option<Arc<ThreadContext>>,
 }
 
 impl fmt::Debug for UserDefined {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Own")
+        out.write_str("UserDefined")
     }
 }
 
-/// A learner by name with all its parameters set, ready to be built as often as needed.
+/// A learner by name with all its parameters, from which instances are built.
 ///
 /// ```
 /// use emab::learners::{LearnerConfig, LearnerDefaults};
@@ -67,13 +67,13 @@ pub struct LearnerConfig {
     text: String,
     values: Vec<(&'static str, ParameterValue)>,
     assumed: Vec<&'static str>,
-    learning: LearnerDefaults,
+    defaults: LearnerDefaults,
     user_defined: Option<UserDefined>,
 }
 
 impl LearnerConfig {
-    /// A learner of your own, which the engine plays beside those of the catalogue: it is built once for each thread (or
-    /// oftener) and reset before every run.
+    /// A user-defined learner, which experiments play like those of the catalogue: built at least once per thread and
+    /// reset before every run.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -86,7 +86,7 @@ impl LearnerConfig {
     ///     fn learn(&mut self, _episode: &Episode) {}
     ///     fn reset(&mut self, _stream: Stream) {}
     /// }
-    /// let config = LearnerConfig::own("cautious", |_spec| Ok(Box::new(Cautious)));
+    /// let config = LearnerConfig::user_defined("cautious", |_spec| Ok(Box::new(Cautious)));
     /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
     /// assert_eq!(config.build(&Arc::new(spec), None).unwrap().choose(1, 0), Action::Stop);
     /// ```
@@ -102,57 +102,57 @@ impl LearnerConfig {
             text: label.into(),
             values: Vec::new(),
             assumed: Vec::new(),
-            learning: LearnerDefaults::default(),
+            defaults: LearnerDefaults::default(),
             user_defined: Some(UserDefined {
                 build: Arc::new(build),
-                with_thread_context: None,
+                thread_context: None,
             }),
         }
     }
 
-    /// The same learner of your own, played within a function that does what it is given: for what a thread must hold
-    /// while it plays, such as a place in another language's interpreter. One from the catalogue needs nothing.
+    /// The same user-defined learner with a function that runs given work in the context that the learner needs on its
+    /// thread, such as an attached interpreter. Learners of the catalogue need none.
     ///
     /// ```
     /// use std::sync::Arc;
     /// use std::sync::atomic::{AtomicBool, Ordering};
     /// use emab::learners::LearnerConfig;
     ///
-    /// let held = Arc::new(AtomicBool::new(false));
-    /// let holds = held.clone();
-    /// let config = LearnerConfig::own("cautious", |_spec| unreachable!()).around(move |work| {
-    ///     holds.store(true, Ordering::Relaxed);
+    /// let entered = Arc::new(AtomicBool::new(false));
+    /// let flag = entered.clone();
+    /// let config = LearnerConfig::user_defined("cautious", |_spec| unreachable!()).with_thread_context(move |work| {
+    ///     flag.store(true, Ordering::Relaxed);
     ///     work();
     /// });
     /// let mut worked = false;
-    /// config.within(&mut || worked = true);
-    /// assert!(worked && held.load(Ordering::Relaxed));
+    /// config.in_thread_context(&mut || worked = true);
+    /// assert!(worked && entered.load(Ordering::Relaxed));
     /// ```
     #[must_use]
     pub fn with_thread_context(
         mut self,
-        with_thread_context: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
+        context: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
     ) -> LearnerConfig {
         if let Some(user_defined) = &mut self.user_defined {
-            user_defined.with_thread_context = Some(Arc::new(with_thread_context));
+            user_defined.thread_context = Some(Arc::new(context));
         }
         self
     }
 
-    /// Does work within what the learner needs on this thread.
+    /// Runs work in the context that the learner needs on this thread.
     pub fn in_thread_context(&self, work: &mut (dyn FnMut() + Send)) {
         match self
             .user_defined
             .as_ref()
-            .and_then(|user_defined| user_defined.with_thread_context.as_ref())
+            .and_then(|user_defined| user_defined.thread_context.as_ref())
         {
-            Some(with_thread_context) => with_thread_context(work),
+            Some(context) => context(work),
             None => work(),
         }
     }
 
-    /// Reads `name` or `name:key=value,key=value`; what is not given comes from `learning`, then from the catalogue.
-    pub fn parse(text: &str, learning: &LearnerDefaults) -> Result<LearnerConfig, LearnerError> {
+    /// Parses `name` or `name:key=value,key=value`. Missing values come from `defaults`, then from the catalogue.
+    pub fn parse(text: &str, defaults: &LearnerDefaults) -> Result<LearnerConfig, LearnerError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let name = name.trim();
         let entry = CATALOGUE
@@ -189,23 +189,23 @@ impl LearnerConfig {
             let set = given.iter().find(|(key, _)| *key == name);
             set.map(|(_, value)| ParameterValue::read(value))
         };
-        let (values, assumed) = resolve(entry.parameters, &given, learning);
+        let (values, assumed) = resolve(entry.parameters, &given, defaults);
         Ok(LearnerConfig {
             entry,
             text: text.trim().into(),
             values,
             assumed,
-            learning: *learning,
+            defaults: *defaults,
             user_defined: None,
         })
     }
 
-    /// Whether it is one's own, and not of the catalogue.
+    /// Whether it is user-defined.
     pub fn is_user_defined(&self) -> bool {
         self.user_defined.is_some()
     }
 
-    /// What results call it: its name in the catalogue, or that of a learner of one's own.
+    /// Its name in results: that of the catalogue, or the label of a user-defined learner.
     pub fn name(&self) -> &str {
         match self.user_defined {
             Some(_) => &self.text,
@@ -213,32 +213,32 @@ impl LearnerConfig {
         }
     }
 
-    /// The catalogue's entry; for a learner of one's own, one that is not in it.
+    /// The entry; that of a user-defined learner is not in the catalogue.
     pub fn entry(&self) -> &'static LearnerEntry {
         self.entry
     }
 
-    /// What it was asked for as: tells two settings of one learner apart.
+    /// The text it was parsed from, which distinguishes two settings of one learner.
     pub fn label(&self) -> &str {
         &self.text
     }
 
-    /// All parameters as they are set.
+    /// All parameters with their values.
     pub fn parameters(&self) -> &[(&'static str, ParameterValue)] {
         &self.values
     }
 
-    /// What neither the call nor the problem file gave, though a file could have: `sigma2`, `delta` and such.
+    /// The parameters at their default that a problem file could set, such as `sigma2` and `delta`.
     pub fn assumed(&self) -> &[&'static str] {
         &self.assumed
     }
 
-    /// What the problem file states, used or not.
-    pub(crate) fn learning(&self) -> &LearnerDefaults {
-        &self.learning
+    /// The defaults of the problem file.
+    pub(crate) fn defaults(&self) -> &LearnerDefaults {
+        &self.defaults
     }
 
-    /// All parameters, to be read with their ranges checked.
+    /// All parameters, for reading with range checks.
     pub(crate) fn settings(&self) -> Settings<'_> {
         Settings {
             learner: self.entry.name,
@@ -246,7 +246,7 @@ impl LearnerConfig {
         }
     }
 
-    /// The same for a run of so many episodes: `delta=1/n` becomes a number.
+    /// The same for a run of this number of episodes: `delta=1/n` becomes a number.
     pub fn for_episodes(mut self, episodes: u64) -> Result<LearnerConfig, LearnerError> {
         let delta = self.values.iter_mut().find(|(name, _)| *name == "delta");
         if let Some((_, value)) = delta
@@ -254,7 +254,7 @@ impl LearnerConfig {
         {
             if episodes < 2 {
                 let rule =
-                    "lie in (0, 1), and at n = 1 it promises nothing (ask for at least 2 episodes)";
+                    "lie in (0, 1), and 1/n is 1 for a single episode (set at least 2 episodes)";
                 return Err(LearnerError::Parameter {
                     learner: self.entry.name,
                     error: ParameterError::new("delta", rule, "1/n = 1"),
@@ -265,8 +265,7 @@ impl LearnerConfig {
         Ok(self)
     }
 
-    /// FeedBAL's parameters, if that is what it is, with a width of the paper's form and nothing forgotten: what its theory
-    /// is evaluated with.
+    /// The parameters of FeedBAL, for its bounds. Fails for other learners, other forms of width, and forgetting.
     pub fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
         let (learner, settings) = (self.entry.name, self.settings());
         if learner != "feedbal" {
@@ -278,7 +277,7 @@ impl LearnerConfig {
         settings.feedbal_parameters()
     }
 
-    /// The chance that all of its confidence bounds hold up to, if it promises that they hold.
+    /// The probability with which some of its confidence bounds may fail. Fails for learners without that guarantee.
     pub fn guaranteed_delta(&self) -> Result<Delta, LearnerError> {
         let (learner, settings) = (self.entry.name, self.settings());
         if !self.entry.has_guarantee {
@@ -290,7 +289,7 @@ impl LearnerConfig {
         Delta::new(settings.number("delta")?).map_err(|error| settings.wrong(error))
     }
 
-    /// The learner, for a problem whose truth is at hand if the learner needs it.
+    /// Builds the learner; `problem` is required by learners that read the model.
     pub fn build(
         &self,
         spec: &Arc<Spec>,
@@ -311,7 +310,7 @@ impl LearnerConfig {
         }
     }
 
-    /// The same by a function of one's own, for tests that look into a learner.
+    /// The same by another function, for tests that inspect a learner.
     pub(crate) fn build_with<L>(
         &self,
         spec: &Arc<Spec>,
@@ -326,7 +325,7 @@ impl LearnerConfig {
     }
 }
 
-/// The name nearest to `word`, if it is near enough to be what was meant.
+/// The name with the smallest edit distance to `word`, if it is small enough for a suggestion.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     names
         .into_iter()
@@ -336,7 +335,7 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
-/// Levenshtein's distance.
+/// The Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! Why a learner cannot be had.
+//! Errors of learners.
 
 use thiserror::Error;
 
@@ -6,44 +6,44 @@ use crate::learners::TooManyArms;
 use crate::oracle::OracleError;
 use crate::parameter::ParameterError;
 
-/// Why a learner cannot be had.
+/// Why a learner cannot be built, or lacks a property.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LearnerError {
-    /// No such learner.
+    /// Unknown learner.
     #[error(
         "unknown learner `{name}`{}; `emab learners` lists them",
         did_you_mean(near)
     )]
     Unknown {
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// The nearest name there is.
+        /// The closest known name.
         near: Option<&'static str>,
     },
-    /// A learner of somebody's own that cannot be built.
+    /// A user-defined learner that cannot be built.
     #[error("learner `{learner}`: {what}")]
     UserDefined {
-        /// What it is called.
+        /// Its label.
         learner: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// Not `name:key=value,key=value`.
     #[error("learner `{text}`: `{part}` is not of the form key=value")]
     Form {
-        /// The whole.
+        /// The whole text.
         text: String,
-        /// The part that is wrong.
+        /// The invalid part.
         part: String,
     },
-    /// No such parameter.
+    /// Unknown parameter.
     #[error("learner `{learner}` has no parameter `{name}`; {}", it_has(known))]
     UnknownParameter {
         /// The learner.
         learner: &'static str,
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: Vec<&'static str>,
     },
     /// A parameter set twice.
@@ -54,48 +54,46 @@ pub enum LearnerError {
         /// The parameter.
         name: String,
     },
-    /// A parameter outside of its range.
+    /// A parameter outside its range.
     #[error("learner `{learner}`: {error}")]
     Parameter {
         /// The learner.
         learner: &'static str,
-        /// What is wrong.
+        /// The error.
         error: ParameterError,
     },
-    /// More sequences than can be arms.
+    /// Too many sequences of actions.
     #[error("learner `{learner}`: {error}")]
     Arms {
         /// The learner.
         learner: &'static str,
-        /// What is wrong.
+        /// The error.
         error: TooManyArms,
     },
-    /// The truth cannot be worked out.
+    /// The problem cannot be solved.
     #[error("learner `{learner}`: {error}")]
     Oracle {
         /// The learner.
         learner: &'static str,
-        /// What is wrong.
+        /// The error.
         error: OracleError,
     },
-    /// The truth is needed and there is none.
-    #[error(
-        "learner `{learner}` needs what only the truth can tell, and this problem has no `model`"
-    )]
+    /// The learner needs the model, and the problem has none.
+    #[error("learner `{learner}` needs the model of the problem, and this problem has no `model`")]
     NeedsModel {
         /// The learner.
         learner: &'static str,
     },
-    /// The paper's theorems are not about it.
+    /// The paper's theorems do not cover it.
     #[error(
-        "the paper's bounds are not about learner `{learner}` as it is set; they are about `feedbal` with width=paper or \
+        "the paper's bounds do not cover learner `{learner}` with these parameters; they cover `feedbal` with width=paper or \
          sound"
     )]
     NoBounds {
         /// The learner.
         learner: &'static str,
     },
-    /// It has no confidence bounds that could be checked.
+    /// It has no guaranteed confidence bounds. Logs record this text, so it does not change.
     #[error(
         "learner `{learner}` promises nothing that could be checked; `feedbal` and `feedbal-model` do"
     )]
@@ -103,7 +101,7 @@ pub enum LearnerError {
         /// The learner.
         learner: &'static str,
     },
-    /// It forgets, and what is promised is of sample means over everything.
+    /// It forgets, and the guarantee is about sample means of all episodes. Logs record this text, so it does not change.
     #[error(
         "learner `{learner}` promises nothing that could be checked once it forgets; leave `window` and `gamma` out"
     )]
@@ -111,25 +109,25 @@ pub enum LearnerError {
         /// The learner.
         learner: &'static str,
     },
-    /// Its choices do not follow from what it learned.
-    #[error("learner `{learner}` does not choose from what it learned alone: {why}; {remedy}")]
+    /// Its choices depend on more than the learned episodes.
+    #[error("learner `{learner}` does not choose from its tables alone: {why}; {remedy}")]
     NotFromTables {
         /// The learner.
         learner: &'static str,
-        /// What else its choices rest on.
+        /// What else its choices depend on.
         why: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
-    /// The problem lacks what the learner is made for.
+    /// The problem does not have the form that the learner requires.
     #[error("learner `{learner}` does not apply: {why}")]
     DoesNotApply {
         /// The learner.
         learner: &'static str,
-        /// What is missing.
+        /// The reason.
         why: String,
     },
-    /// Too many fixed sequences to find the best of them.
+    /// Too many fixed sequences to search.
     #[error("learner `{learner}`: there are too many fixed sequences to find the best of them")]
     Sequences {
         /// The learner.
@@ -138,7 +136,7 @@ pub enum LearnerError {
 }
 
 impl LearnerError {
-    /// What is wrong, for whoever has named the learner already.
+    /// The message without the name of the learner.
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults};
@@ -157,7 +155,7 @@ impl LearnerError {
         }
     }
 
-    /// Whether the problem is the reason, and not the call: another problem would do.
+    /// Whether the cause is the problem, and not the parameters.
     pub fn does_not_apply(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! The parameters of learners: where a value comes from when the call does not give it.
+//! The parameters of learners, and where a value comes from: the call, the problem file, the default.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,30 +9,30 @@ use crate::parameter::{Delta, FeedbackSpread, Sigma2};
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is when nobody sets it, as it would be written.
+    /// The default, as text.
     pub default: &'static str,
-    /// What it does.
+    /// The description.
     pub about: &'static str,
-    /// What a problem file says of it in `[learning]`.
+    /// Its value in `[learning]` of a problem file.
     #[serde(skip)]
     stated: Option<fn(&LearnerDefaults) -> Option<f64>>,
     #[serde(skip)]
     kind: Kind,
-    /// The setting with which the learner draws what it does not draw otherwise.
+    /// The value with which the choices depend on random draws.
     #[serde(skip)]
     draws: Option<&'static str>,
 }
 
-/// What becomes of a parameter that nobody sets.
+/// The value of a parameter that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It has its default.
+    /// The default.
     Whole,
-    /// It is what the whole is. The whole in the call stands for all of its parts, whatever the file says of them.
+    /// That of another parameter. The other parameter in the call overrides the file.
     PartOf(&'static str),
-    /// It has no value.
+    /// No value.
     Optional,
-    /// It has no value. A file's counts only with one of these settings of another parameter, which stands before it.
+    /// No value. The value of a file is used only with one of these values of another, earlier parameter.
     OnlyWith(&'static str, &'static [&'static str]),
 }
 
@@ -71,19 +71,19 @@ impl Parameter {
         self
     }
 
-    /// Without a value where neither the call nor the file gives one.
+    /// Without a value where it is not set.
     pub(crate) const fn optional(mut self) -> Parameter {
         self.kind = Kind::Optional;
         self
     }
 
-    /// With this setting the learner draws what it does not draw otherwise.
+    /// With this value the choices depend on random draws.
     pub(crate) const fn draws_with(mut self, word: &'static str) -> Parameter {
         self.draws = Some(word);
         self
     }
 
-    /// Whether it has the learner draw, set like this.
+    /// Whether choices depend on random draws with this value.
     pub(crate) fn draws(&self, value: &ParameterValue) -> bool {
         matches!((self.draws, value), (Some(draws), ParameterValue::Word(word)) if draws == word)
     }
@@ -93,7 +93,7 @@ impl Parameter {
     }
 }
 
-/// The parameters that have a value, and those whose default was assumed though a file could have stated them.
+/// The parameters that have a value, and the names of those at a default that a file could set.
 pub(crate) fn resolve(
     parameters: &'static [Parameter],
     given: &dyn Fn(&str) -> Option<ParameterValue>,
@@ -110,9 +110,9 @@ pub(crate) fn resolve(
                     .iter()
                     .filter(|part| part.kind == Kind::PartOf(name))
                     .peekable();
-                let needless = parts.peek().is_some()
+                let unused = parts.peek().is_some()
                     && parts.all(|part| given(part.name).or(part.in_file(learning)).is_some());
-                if parameter.stated.is_some() && !needless {
+                if parameter.stated.is_some() && !unused {
                     assumed.push(name);
                 }
                 ParameterValue::read(parameter.default)
@@ -131,7 +131,7 @@ pub(crate) fn resolve(
     (values, assumed)
 }
 
-/// A parameter as it was set.
+/// The value of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ParameterValue {
@@ -151,9 +151,9 @@ impl std::fmt::Display for ParameterValue {
 }
 
 impl ParameterValue {
-    /// As it was written.
+    /// Parses a value.
     pub(crate) fn read(text: &str) -> ParameterValue {
-        // `inf` and `nan` parse as numbers; the range checks then name them.
+        // `inf` and `nan` parse as numbers; range checks reject them.
         text.parse().map_or_else(
             |_| ParameterValue::Word(text.into()),
             ParameterValue::Number,
@@ -161,16 +161,16 @@ impl ParameterValue {
     }
 }
 
-/// Defaults for learners that a problem file states in `[learning]`.
+/// Defaults of learner parameters, from `[learning]` of a problem file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LearnerDefaults {
-    /// The chance that the confidence bounds may fail with.
+    /// The probability with which some confidence bound may fail.
     pub delta: Option<Delta>,
     /// Variance proxy of the noise on costs and rewards.
     pub sigma2: Option<Sigma2>,
-    /// The same of the costs alone, where it is stated.
+    /// The same for costs alone.
     pub sigma2_cost: Option<Sigma2>,
-    /// The same of the rewards alone, where it is stated.
+    /// The same for rewards alone.
     pub sigma2_reward: Option<Sigma2>,
     /// How far one feedback can move the next expected reward.
     pub feedback_spread: Option<FeedbackSpread>,
@@ -179,7 +179,7 @@ pub struct LearnerDefaults {
 }
 
 impl LearnerDefaults {
-    /// How far one feedback can move the next expected reward: as stated, or failing that as the range allows.
+    /// The feedback spread, or otherwise the length of the reward range.
     pub fn spread(&self) -> Option<FeedbackSpread> {
         self.feedback_spread.or_else(|| {
             let (least, most) = self.reward_range?;

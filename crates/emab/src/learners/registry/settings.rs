@@ -1,4 +1,4 @@
-//! The parameters of a learner as they were given, read with their ranges checked.
+//! Reads the parameters of a learner with range checks.
 
 use super::entry::LearnerEntry;
 use super::parameter::ParameterValue;
@@ -23,7 +23,7 @@ impl Settings<'_> {
             Some(_) => sigma2(name),
             None => Ok(both),
         };
-        // The third has no coefficient; whoever mistypes should hear of it too.
+        // The third has no coefficient, but the error lists it.
         let words = [
             ("paper", Some(false)),
             ("sound", Some(true)),
@@ -32,7 +32,7 @@ impl Settings<'_> {
         let learner = self.learner;
         let sound = self.word("width", &words)?;
         let sound = sound.ok_or(LearnerError::NoBounds { learner })?;
-        // What is given is checked, wanted or not.
+        // A given value is checked even where it is not used.
         let spread = self.value("feedback_spread").map(|_| self.spread());
         let width = if sound {
             WidthKind::Sound(self.spread()?)
@@ -53,7 +53,7 @@ impl Settings<'_> {
         })
     }
 
-    /// How much of the past counts, where not all of it does.
+    /// The memory of a learner that forgets.
     pub(crate) fn memory(&self) -> Result<Option<Memory>, LearnerError> {
         let wrong = |error| self.wrong(error);
         let window = self
@@ -125,8 +125,8 @@ impl Settings<'_> {
         self.value(name) == Some(&ParameterValue::Word(word.into()))
     }
 
-    /// An error if one of these parameters is not at its default, where another setting leaves no use for it.
-    pub(crate) fn refuse_all(
+    /// Fails if one of these parameters is set though another setting makes it unused.
+    pub(crate) fn reject_unused(
         &self,
         entry: &LearnerEntry,
         names: &[&str],
@@ -134,11 +134,11 @@ impl Settings<'_> {
     ) -> Result<(), LearnerError> {
         names
             .iter()
-            .try_for_each(|name| self.refuse_set(entry, name, why))
+            .try_for_each(|name| self.reject_set(entry, name, why))
     }
 
-    /// An error if a parameter is not at its default, where another setting leaves no use for it.
-    fn refuse_set(&self, entry: &LearnerEntry, name: &str, why: &str) -> Result<(), LearnerError> {
+    /// Fails if a parameter is set though another setting makes it unused.
+    fn reject_set(&self, entry: &LearnerEntry, name: &str, why: &str) -> Result<(), LearnerError> {
         let default = entry.parameters.iter().find(|p| p.name == name);
         let default = default.map(|parameter| ParameterValue::read(parameter.default));
         match self.value(name) {
@@ -205,7 +205,7 @@ impl Settings<'_> {
     }
 }
 
-/// Names in a row, such as `a`, `b` and `c`.
+/// A list of names, such as `a`, `b` and `c`.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>, last: &str) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.as_slice() {

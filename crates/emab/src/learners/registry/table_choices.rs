@@ -14,7 +14,7 @@ impl LearnerConfig {
     /// assert!(config("feedbal").chooses_from_tables().is_ok());
     /// assert_eq!(
     ///     config("feedbal:ties=random").chooses_from_tables().unwrap_err().to_string(),
-    ///     "learner `feedbal` does not choose from what it learned alone: it draws random numbers with ties=random; leave `ties` out",
+    ///     "learner `feedbal` does not choose from its tables alone: it draws random numbers with ties=random; leave `ties` out",
     /// );
     /// ```
     pub fn chooses_from_tables(&self) -> Result<(), LearnerError> {

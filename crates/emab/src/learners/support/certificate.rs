@@ -1,8 +1,8 @@
-//! What a certificate needs: that a choice falls short of the best by no more than the widths say (Corollary 1), with
-//! probability `1 - delta`, in a study of which nothing is known but its specification and its `[learning]`.
+//! Certificates: an upper bound on the shortfall of a choice (Corollary 1) that holds with probability `1 - delta` in a live
+//! study, for which only the specification and `[learning]` are known.
 //!
-//! `emab check`, `run` and `verify` hold what a learner was told against the truth. Here there is none: what was told is
-//! believed, what was not told is not made up, and a width that leaves something out is refused.
+//! `emab check`, `run` and `verify` compare the parameters of a learner with the model. A live study has no model: set
+//! parameters are taken as true, defaults are not, and a width that does not cover all randomness is rejected.
 
 use thiserror::Error;
 
@@ -14,13 +14,13 @@ use crate::parameter::{Delta, FeedbackSpread};
 use crate::spec::{Action, Spec, format_number};
 use crate::width::WidthKind;
 
-/// Why a learner's widths certify nothing.
+/// Why the widths of a learner certify nothing. Logs record these texts, so they do not change.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Withheld {
-    /// It promises nothing as it is set, or cannot be had so.
+    /// The learner has no guarantee with these parameters, or they are invalid.
     #[error(transparent)]
     Learner(#[from] LearnerError),
-    /// `delta=1/n` is about a run whose length is known.
+    /// `delta=1/n` requires a known number of episodes.
     #[error(
         "learner `{learner}`: `delta` is one over the episodes of a run, and a study has no last one (state `delta` as a \
          number)"
@@ -29,7 +29,7 @@ pub enum Withheld {
         /// The learner.
         learner: &'static str,
     },
-    /// The widths rest on what nobody stated.
+    /// The widths depend on parameters that are not set.
     #[error(
         "learner `{learner}`: nobody stated {}, and what is assumed certifies nothing (state {} in [learning] or in the call)",
         listed(names.iter().copied(), "and"),
@@ -38,11 +38,11 @@ pub enum Withheld {
     Assumed {
         /// The learner.
         learner: &'static str,
-        /// What nobody stated.
+        /// The parameters that are not set.
         names: Vec<&'static str>,
     },
-    /// The paper's width leaves out the feedback, which may move the reward. Where it adds nothing though states differ, as
-    /// with rewards of 0 or 1 and a `sigma2_reward` of 1/4, `feedback_spread=0` in the call says so.
+    /// The paper's width does not cover the randomness of the feedback. Where that adds nothing, as with rewards of 0 or 1
+    /// and a `sigma2_reward` of 1/4, `feedback_spread=0` in the call states it.
     #[error(
         "learner `{learner}`: width=paper leaves out that the feedback is random, and {}",
         moves(*spread)
@@ -50,10 +50,10 @@ pub enum Withheld {
     Feedback {
         /// The learner.
         learner: &'static str,
-        /// How far one feedback can move the next expected reward, if anybody said so.
+        /// How far one feedback can move the next expected reward, if set.
         spread: Option<FeedbackSpread>,
     },
-    /// The index of `stop` is not its bound.
+    /// The index of `stop` is not its upper bound.
     #[error(
         "learner `{learner}`: with stop_bias={} it plays `stop` where another bound is larger, or does not where `stop` has \
          the largest (leave `stop_bias` out)",
@@ -80,13 +80,12 @@ fn moves(spread: Option<FeedbackSpread>) -> String {
 }
 
 impl LearnerConfig {
-    /// The chance up to which all widths of its estimates hold at once, at all times, on what can be known of a live study:
-    /// its specification, and what this learner was told by the call and by `[learning]`. The reason why not, otherwise.
+    /// The probability with which some width may fail in a live study, by its specification and the parameters from the
+    /// call and `[learning]`; otherwise the reason why there is none.
     ///
-    /// While they hold, [`shortfall`] bounds what a choice falls short of the best by. What was told must be true, and
-    /// there are premises that nobody can read off a configuration: the law does not drift; whether and when a value becomes
-    /// known has nothing to do with it, nor, for the mean of `R_{t+1} - C_t`, with the feedback before it; whoever does
-    /// something else than was recommended knows no more of the case than its state says.
+    /// While all widths hold, [`shortfall`] bounds the shortfall of a choice. Premises that a configuration cannot show: the
+    /// set parameters are true; there is no drift; whether and when a value becomes known is independent of the value and,
+    /// for the mean of `R_{t+1} - C_t`, of the feedback before it; overrides use no information beyond the state.
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults};
@@ -109,7 +108,7 @@ impl LearnerConfig {
         }
         let delta = self.guaranteed_delta()?;
         let moves = feedback_moves(learner, spec);
-        // A spread is of no use where no feedback can bring it about.
+        // The spread is not needed where feedback cannot change the state.
         let needed = |name: &&&str| moves || **name != "feedback_spread";
         let names: Vec<&str> = self.assumed().iter().filter(needed).copied().collect();
         if !names.is_empty() {
@@ -117,7 +116,7 @@ impl LearnerConfig {
         }
         let parameters = match self.feedbal_parameters() {
             Ok(parameters) => parameters,
-            // Widths of another form cover the feedback however they are set, if they are told how far it can move.
+            // Widths of another form cover the feedback if its spread is set.
             Err(LearnerError::NoBounds { .. }) => {
                 settings.spread()?;
                 return Ok(delta);
@@ -143,16 +142,16 @@ impl LearnerConfig {
         }
     }
 
-    /// How far one feedback can move the next expected reward, as the call or failing that the file says.
+    /// The feedback spread of the call, or otherwise of the file.
     fn spread(&self) -> Option<FeedbackSpread> {
         match self.settings().value("feedback_spread") {
             Some(_) => self.settings().spread().ok(),
-            None => self.learning().spread(),
+            None => self.defaults().spread(),
         }
     }
 }
 
-/// Whether two feedbacks to the same action may lead to different states: only then can they move the next reward.
+/// Whether two feedbacks to the same action can lead to different states; only then can they move the next reward.
 fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
     if spec.feedbacks().len() == 1 {
         return false;
@@ -160,17 +159,16 @@ fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
     let stays = |graph: TransitionGraph| {
         (0..graph.edge_count()).all(|edge| graph.transitions(edge).len() <= 1)
     };
-    // Where there is too much to look at, they may.
+    // If there are too many pairs to check, assume that they can.
     !TransitionGraph::new(learner, spec).is_ok_and(stays)
 }
 
-/// How far an action in a pair can fall short of the best one, one step ahead, while all widths hold: by no more than
-/// its lower bound lies below the largest upper bound of the others. None of a learner without estimates, and of an action
-/// that may not be taken.
+/// The one-step shortfall of an action in a pair while all widths hold: the largest upper bound of the other actions less
+/// its lower bound. None for a learner without estimates and for an action that is not allowed.
 ///
-/// For whoever plays the largest upper bound, as FeedBAL does, it is at most twice the width of what is played: Corollary 1.
-/// It also holds for what `feedbal-model` plays on trust, where twice the width does not, and for what somebody did instead.
-/// [`LearnerConfig::certified`] says with which probability all widths hold.
+/// For the action with the largest upper bound, as FeedBAL plays, it is at most twice its width (Corollary 1). It also
+/// holds for the other actions that `feedbal-model` plays, and for overrides. [`LearnerConfig::certified`] has the
+/// probability.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -181,9 +179,9 @@ fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
 /// let mut learner = FeedBal::new(spec.clone(), FeedBalParameters::new(0.01, 0.1).unwrap());
 /// let (states, costs) = (vec![0, 0], vec![0.0]);
 /// learner.learn(&Episode { states, actions: vec![0], feedbacks: vec![0], costs, rewards: vec![0.0, 5.0] });
-/// assert_eq!(shortfall(&mut learner, &spec, 1, 0, Action::Continue(0)), Some(0.0)); // nothing can be better
+/// assert_eq!(shortfall(&mut learner, &spec, 1, 0, Action::Continue(0)), Some(0.0)); // no other action can be better
 /// assert!(shortfall(&mut learner, &spec, 1, 0, Action::Stop).unwrap() > 5.0);
-/// assert_eq!(shortfall(&mut learner, &spec, 2, 0, Action::Stop), Some(0.0)); // nothing else can be done
+/// assert_eq!(shortfall(&mut learner, &spec, 2, 0, Action::Stop), Some(0.0)); // only `stop` is allowed
 /// ```
 pub fn shortfall<L: Learner + ?Sized>(
     learner: &mut L,
@@ -219,7 +217,7 @@ mod tests {
     use crate::parameter::Sigma2;
     use crate::spec::Names;
 
-    /// Two steps, two states and so many feedbacks, each of which leads to a state of its own if it moves anything.
+    /// Two steps, two states; with `moves`, each feedback leads to another state.
     fn spec(feedbacks: usize, moves: bool) -> Spec {
         let names = |n| Names::Count(n, "");
         let spec = Spec::new(2, names(2), names(1), names(feedbacks)).unwrap();
@@ -248,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sound_is_certified() {
+    fn sound_widths_are_certified() {
         let file = stated(Some(1.0), None);
         for text in [
             "feedbal:width=sound",
@@ -256,12 +254,12 @@ mod tests {
             "feedbal:width=bernstein",
             "feedbal-model",
             "feedbal-model:width=bernstein,rule=boldest",
-            // Whoever says that it adds nothing is believed: rewards of 0 or 1, whose noise covers it.
+            // A spread of 0 in the call is taken as true: rewards of 0 or 1, whose noise covers it.
             "feedbal:feedback_spread=0",
         ] {
             assert_eq!(judged(text, &file, &spec(2, true)), Ok(0.05), "{text}");
         }
-        // The file may say it through the range of the rewards.
+        // The range of the rewards in the file sets the spread.
         let range = stated(None, Some((2.0, 2.5)));
         assert_eq!(
             judged("feedbal:width=sound", &range, &spec(2, true)),
@@ -271,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_promises_nothing() {
+    fn learners_without_guarantee_are_not_certified() {
         let (file, spec) = (stated(Some(1.0), None), spec(2, true));
         for text in ["ucbvi", "feedbal-lookahead", "random"] {
             let said = reason(text, &file, &spec);
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_stated() {
+    fn default_parameters_are_not_certified() {
         let (nothing, spec) = (LearnerDefaults::default(), spec(2, true));
         let withheld = |text: &str| judged(text, &nothing, &spec).unwrap_err();
         let assumed = |learner, names: &[&'static str]| Withheld::Assumed {
@@ -333,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_width_where_feedback_can_move_the_reward() {
+    fn the_papers_width_is_not_certified_where_feedback_can_move_the_reward() {
         let unsaid = stated(None, None);
         assert_eq!(
             reason("feedbal", &unsaid, &spec(2, true)),
@@ -373,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_otherwise_than_the_proof_has_it() {
+    fn settings_outside_the_proof_are_not_certified() {
         let (file, spec) = (stated(Some(1.0), None), spec(2, true));
         assert_eq!(
             reason("feedbal:width=sound,stop_bias=0.01", &file, &spec),

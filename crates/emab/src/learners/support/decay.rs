@@ -1,31 +1,31 @@
-//! Step sizes and chances that fall with a count, as the model-free learners have them.
+//! Step sizes and exploration probabilities that decay with a count, for model-free learners.
 
 use crate::learners::LearnerError;
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::registry::settings::Settings;
 
-/// The chance to explore at the first visit.
+/// The probability of exploring at the first visit.
 pub(crate) const EPSILON: Parameter = Parameter::new(
     "epsilon",
     "1",
-    "chance to explore at the first visit to a step-state pair, from 0 to 1",
+    "probability of exploring at the first visit to a step-state pair, from 0 to 1",
 );
 
-/// How it falls.
+/// Its decay.
 pub(crate) const EPSILON_DECAY: Parameter = Parameter::new(
     "epsilon_decay",
     "0.5",
-    "the chance to explore at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1",
+    "the probability of exploring at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1",
 );
 
 /// The first step size.
 pub(crate) const ALPHA: Parameter = Parameter::new(
     "alpha",
     "1",
-    "first step size of an action in a pair, more than 0 and at most 1",
+    "initial step size of an action in a pair, more than 0 and at most 1",
 );
 
-/// How it falls.
+/// Its decay.
 pub(crate) const ALPHA_DECAY: Parameter = Parameter::new(
     "alpha_decay",
     "0.8",
@@ -40,7 +40,7 @@ pub(crate) struct Decay {
 }
 
 impl Decay {
-    /// The chance to explore.
+    /// The probability of exploring.
     pub(crate) fn epsilon(settings: &Settings<'_>) -> Result<Decay, LearnerError> {
         Ok(Decay {
             first: settings.within("epsilon", 0.0, 1.0)?,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_falls_as_it_says() {
+    fn decays_with_the_power() {
         let decay = Decay {
             first: 0.6,
             power: 0.5,

@@ -1,4 +1,4 @@
-//! Estimates of rewards and gains with widths that hold all at once: what FeedBAL's relatives choose by.
+//! Estimates of rewards and gains with simultaneous confidence widths, for the variants of FeedBAL.
 //!
 //! The estimator and its widths are those of `feedbal_model.rs`; unpooled, those of `feedbal:width=bernstein`.
 
@@ -12,22 +12,22 @@ use crate::mixture::{Mixture, kt_regret};
 use crate::parameter::{Delta, Sigma2};
 use crate::spec::Action;
 
-/// How the randomness of the feedback enters the width.
+/// How the width covers the randomness of the feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeedbackBound {
-    /// By its range, in one bound with everything else.
+    /// By its range, in one bound with costs and rewards.
     Joint,
-    /// By its observed variance, in a bound of its own.
+    /// By its observed variance, in a separate bound.
     Bernstein,
 }
 
 impl FeedbackBound {
-    /// How many bounds of each edge it takes.
+    /// The number of bounds per edge.
     pub(crate) fn bounds(self) -> usize {
         match self {
-            // Everything together, and the cost alone.
+            // All together, and the cost alone.
             FeedbackBound::Joint => 2,
-            // The law, the noise, and the cost alone.
+            // The feedback, the noise, and the cost alone.
             FeedbackBound::Bernstein => 3,
         }
     }
@@ -41,16 +41,16 @@ pub(crate) struct GainEstimator {
     pub(crate) sigma2_cost: f64,
     pub(crate) sigma2_reward: f64,
     pub(crate) mixture: Mixture,
-    /// How far one feedback can move the next expected reward, as told. Without it, feedback that the specification allows
-    /// and the law does not would leave everything open for ever.
+    /// The feedback spread of the parameters. Without it, feedback that the specification allows but that never occurs
+    /// would keep the spread infinite.
     max_spread: f64,
     feedback_bound: FeedbackBound,
-    /// By edge: `R_{t+1} - C_t` as it was seen, where rewards are not pooled.
+    /// By edge: observed `R_{t+1} - C_t`, where rewards are not pooled.
     direct: Option<Vec<Sums>>,
 }
 
 impl GainEstimator {
-    /// Pooled estimates, or those of FeedBAL, for a learner that needs so many bounds of each edge.
+    /// Pooled estimates, or those of FeedBAL, with this number of bounds per edge.
     pub(crate) fn new(
         with: &Build<'_>,
         feedback_bound: FeedbackBound,
@@ -85,16 +85,15 @@ impl GainEstimator {
         })
     }
 
-    /// Takes in an episode.
+    /// Learns from an episode.
     pub(crate) fn learn(&mut self, episode: &Episode) {
         let Some(direct) = &mut self.direct else {
-            // A law and rewards that were not seen together are put together by the estimate itself: each takes what it
-            // can get.
+            // The estimate combines feedback and rewards, so each uses all of its own observations.
             self.counts.learn(&self.graph, episode);
             return;
         };
-        // The law that bounds a mean must be that of the observations in it: feedback counts where the gain was seen.
-        // Rewards of pairs are bounded by themselves, and count wherever they are known.
+        // The bound of a mean needs the feedback of exactly its observations, so feedback counts where the gain is known.
+        // Rewards of pairs have separate bounds and count wherever they are known.
         self.counts.learn_edges(&self.graph, episode, |edge, t| {
             match episode.known_gain(t) {
                 Some(gain) => {
@@ -106,7 +105,7 @@ impl GainEstimator {
         });
     }
 
-    /// Forgets everything.
+    /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.counts.clear();
         if let Some(direct) = &mut self.direct {
@@ -114,7 +113,7 @@ impl GainEstimator {
         }
     }
 
-    /// What is known of the terminal reward of a pair.
+    /// The estimate of the terminal reward of a pair.
     pub(crate) fn reward(&mut self, pair: usize) -> GainEstimate {
         let sums = self.counts.reward[pair];
         if sums.count == 0 {
@@ -133,7 +132,7 @@ impl GainEstimator {
         }
     }
 
-    /// What is known of the gain of an edge.
+    /// The estimate of the gain of an edge.
     pub(crate) fn gain(&mut self, edge: usize) -> GainEstimate {
         let n = match &self.direct {
             None => self.counts.cost[edge].count,
@@ -164,7 +163,7 @@ impl GainEstimator {
             None => next_reward.mean - self.counts.cost[edge].mean(),
             Some(direct) => direct[edge].mean(),
         };
-        // No feedback can lead to more than the best that may follow.
+        // No feedback leads to more than the best next reward.
         let costs = self.counts.cost[edge];
         let at_best =
             next_reward.most - costs.mean() + self.mixture.width(self.sigma2_cost, costs.count);
@@ -177,8 +176,7 @@ impl GainEstimator {
         }
     }
 
-    /// What is known of the expected reward after an edge; none if a pair it led to has no reward yet (its outcomes
-    /// were lost).
+    /// The estimate of the expected reward after an edge; none if a pair that followed has no known reward yet.
     fn next_reward(&mut self, edge: usize) -> Option<NextReward> {
         let transitions = self.graph.transitions(edge);
         let n = self.counts.count(edge) as f64;
@@ -186,7 +184,7 @@ impl GainEstimator {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut second, mut unsure) = (0.0, 0.0);
         let (mut weights, mut smooth, mut smooth_second) = (0.0, 0.0, 0.0);
-        // Squares of what is left after one of the rewards is taken off: those of the rewards themselves would cancel.
+        // Squares relative to one of the rewards, to avoid cancellation.
         let origin = transitions.clone().find_map(|transition| {
             let sums = self.counts.reward[self.graph.next(transition)];
             (sums.count > 0).then(|| sums.mean())
@@ -212,7 +210,7 @@ impl GainEstimator {
             next_reward.spreads += p * p * self.mixture.spread(self.sigma2_reward, reward.count);
             next_reward.errors += p * p * reward.se * reward.se;
             unsure += p * reward.width * reward.width;
-            // A law smoothed by half a count each has no variance of exactly 0 after a few observations.
+            // Smoothing by half a count avoids a variance of exactly 0 after few observations.
             let q = followed + 0.5;
             weights += q;
             smooth += q * off;
@@ -235,7 +233,7 @@ impl GainEstimator {
         Some(next_reward)
     }
 
-    /// The same of an action in a pair, as learners tell it.
+    /// The estimate of an action in a pair, for [`crate::Learner::estimate`].
     pub(crate) fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
         let pair = self.graph.find(t, x)?;
         let known = match action {
@@ -254,20 +252,20 @@ impl GainEstimator {
     }
 }
 
-/// What is known of the expected reward after an edge.
+/// The estimate of the expected reward after an edge.
 #[derive(Default)]
 struct NextReward {
     /// `sum_j p̂_j r̂_j`.
     mean: f64,
-    /// Of the noise in it: what goes into a joint bound.
+    /// The terms of the reward noise in the joint bound.
     spreads: f64,
     logs: f64,
-    /// How far the expected rewards that may follow can be apart, at most, and how large one of them can be.
+    /// Upper bounds on the difference of the next expected rewards, and on the largest.
     spread: f64,
     most: f64,
-    /// The variance of the next expected reward, and of the noise in its estimate.
+    /// The variance of the next expected reward, and the squared standard error of its estimate.
     variance: f64,
     errors: f64,
-    /// The width of the law alone, for `bernstein`.
+    /// The width of the feedback alone, for `bernstein`.
     feedback_bound: f64,
 }

@@ -1,4 +1,4 @@
-//! FeedBAL that forgets, for laws that drift: `window=W` and `gamma=g`.
+//! FeedBAL that forgets, for drift: `window=W` and `gamma=g`.
 //!
 //! After Garivier, Moulines, *On Upper-Confidence Bound Policies for Switching Bandit Problems* (2011). For `K` arms and
 //! rewards in [0, B], they play the arm of the largest `X_t(i) + c_t(i)`:
@@ -8,13 +8,12 @@
 //! - SW-UCB: the same sums over the last `tau` plays alone, each with weight 1, and
 //!   `c_t(i) = B sqrt(xi log min(t, tau) / N_t(i))`.
 //!
-//! What is adapted: an arm is an action in a step-state pair, `stop` among them, and an observation is a gain as FeedBAL
-//! has it. Time is counted in episodes that the learner was told of, for all pairs alike, so that a pair that is
-//! seldom met forgets as fast as the rest. The width is FeedBAL's `conf(N)` at the count that is left, in place of
-//! `c_t`: with nothing forgotten the learner is FeedBAL, choice by choice. What is unknown of an episode shows
-//! nothing, as in FeedBAL, and time passes all the same. Where all is forgotten, indices are infinite again, and `stop` wins the tie.
+//! Adaptations: an arm is an action or `stop` in a step-state pair, and an observation is a gain as in FeedBAL. Time is
+//! counted in learned episodes for all pairs alike, so that rarely visited pairs forget as fast as the others. The width is
+//! FeedBAL's `conf(N)` at the remaining count in place of `c_t`; without forgetting the choices are those of FeedBAL.
+//! Unknown values are not observed, and time passes. At count 0 an index is infinite, and `stop` wins the tie.
 //!
-//! No theorem of the paper covers it: its confidence holds for sample means of one law.
+//! The theorems of the paper do not cover it: they require a fixed distribution.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -29,7 +28,7 @@ use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 use crate::width::{IndexTable, Width};
 
-/// How much of the past counts.
+/// The memory of a learner that forgets.
 ///
 /// ```
 /// use emab::learners::Memory;
@@ -46,14 +45,14 @@ enum MemoryKind {
 }
 
 impl Memory {
-    /// Only the last so many episodes count.
+    /// Only this number of most recent episodes is used.
     pub fn window(episodes: u64) -> Result<Memory, ParameterError> {
         let window = NonZeroU64::new(episodes).map(|window| Memory(MemoryKind::Window(window)));
         let rule = "be a whole number of at least 1";
         window.ok_or_else(|| ParameterError::new("window", rule, episodes))
     }
 
-    /// Each episode counts `gamma` times as much as the one after it.
+    /// Each episode has `gamma` times the weight of the next one.
     pub fn discount(gamma: f64) -> Result<Memory, ParameterError> {
         if gamma > 0.0 && gamma < 1.0 {
             Ok(Memory(MemoryKind::Discount(gamma)))
@@ -71,14 +70,14 @@ impl Memory {
 /// use emab::{Action, Episode, Learner, Names, Spec};
 ///
 /// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
-/// let told = FeedBalParameters::new(0.2, 0.01).unwrap();
-/// let mut learner = Forgetting::new(Arc::new(spec), told, Memory::window(1).unwrap());
+/// let parameters = FeedBalParameters::new(0.2, 0.01).unwrap();
+/// let mut learner = Forgetting::new(Arc::new(spec), parameters, Memory::window(1).unwrap());
 /// let stopped = Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() };
 /// learner.learn(&stopped);
-/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // going on was never tried
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // continuing was never tried
 /// let unknown = Episode { states: vec![0], ..Episode::default() };
 /// learner.learn(&unknown);
-/// assert_eq!(learner.choose(1, 0), Action::Stop); // all is forgotten
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // everything is forgotten
 /// ```
 #[derive(Clone, Debug)]
 pub struct Forgetting {
@@ -92,17 +91,17 @@ pub struct Forgetting {
     action_width: Width,
     stop_width: Width,
     slots: Slots,
-    /// By slot: one cell for each continuation action, then one for `stop`.
+    /// By slot: one entry per continuation action, then one for `stop`.
     arms: Vec<ArmStats>,
     stream: Stream,
-    /// What an observation of the last episode weighs: weights grow in place of all that was seen before shrinking.
+    /// The weight of the last episode. Weights grow over time instead of shrinking all earlier ones.
     weight: f64,
-    /// Of a window: the observations in it, by cell, and how many each episode made.
+    /// With a window: its observations by arm, and their number per episode.
     seen: VecDeque<(usize, f64)>,
     lengths: VecDeque<usize>,
 }
 
-/// What is known of one action in one pair, in weights.
+/// The weighted count and sum of one action in one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ArmStats {
     allowed: bool,
@@ -110,11 +109,11 @@ struct ArmStats {
     sum: f64,
 }
 
-/// Weights beyond this are brought back to 1: far from the largest number, and seldom.
+/// Weights are rescaled above this, which is rare.
 const HEAVY: f64 = 1e100;
 
 impl Forgetting {
-    /// A learner that has seen nothing.
+    /// A learner without observations.
     pub fn new(spec: Arc<Spec>, parameters: FeedBalParameters, memory: Memory) -> Forgetting {
         let (action_index, stop_index) = parameters.index_tables(&spec);
         let coefficients = parameters.coefficients();
@@ -138,7 +137,7 @@ impl Forgetting {
         }
     }
 
-    /// The first cell of a pair.
+    /// The first arm of a pair.
     fn row(&mut self, t: usize, x: usize) -> usize {
         let (slot, new) = self.slots.of(t, x);
         if new {
@@ -160,11 +159,11 @@ impl Forgetting {
     fn index(&mut self, first: usize, column: usize) -> f64 {
         let arm = self.arms[first + column];
         if !arm.allowed {
-            return f64::NEG_INFINITY; // what may not be taken never wins
+            return f64::NEG_INFINITY; // never chosen
         }
         let stop = column == self.actions;
         match self.memory.0 {
-            // As FeedBAL has it, to the bit: counts are whole.
+            // Counts are integers: bit-identical to FeedBAL.
             MemoryKind::Window(_) => {
                 let table = match stop {
                     true => &mut self.stop_index,
@@ -195,8 +194,8 @@ impl Forgetting {
         }
     }
 
-    /// One more episode is over: all before it count for less.
-    fn pass_time(&mut self) {
+    /// Discounts all earlier episodes.
+    fn discount(&mut self) {
         let MemoryKind::Discount(gamma) = self.memory.0 else {
             return;
         };
@@ -219,7 +218,7 @@ impl Forgetting {
                 arm.count -= 1.0;
                 arm.sum -= value;
                 if arm.count == 0.0 {
-                    // What rounding left is nothing that was seen.
+                    // Removes the rounding error.
                     arm.sum = 0.0;
                 }
             }
@@ -262,7 +261,7 @@ impl Learner for Forgetting {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.pass_time();
+        self.discount();
         let before = self.seen.len();
         for (i, &x) in episode.states.iter().enumerate() {
             let first = self.row(i + 1, x);
@@ -309,7 +308,7 @@ mod tests {
     }
 
     /// Goes on with an action at a cost of 0.5.
-    fn went(a: usize, rewards: [f64; 2]) -> Episode {
+    fn continued(a: usize, rewards: [f64; 2]) -> Episode {
         Episode {
             states: vec![0, 0],
             actions: vec![a],
@@ -330,39 +329,39 @@ mod tests {
     #[test]
     fn a_window_by_hand() {
         let mut learner = learner(Memory::window(2).unwrap());
-        learner.learn(&went(0, [1.0, 2.0]));
-        learner.learn(&went(1, [3.0, 5.0]));
-        learner.learn(&went(1, [4.0, 6.0])); // the first is out
+        learner.learn(&continued(0, [1.0, 2.0]));
+        learner.learn(&continued(1, [3.0, 5.0]));
+        learner.learn(&continued(1, [4.0, 6.0])); // the first is out
         let first = learner.row(1, 0);
         assert_eq!(learner.index(first, 0), f64::INFINITY);
         close(learner.index(first, 1), (4.5 + 5.5) / 2.0 + conf(2.0));
         close(learner.index(first, 2), (3.0 + 4.0) / 2.0 + conf(2.0));
         learner.learn(&Episode {
             rewards: Vec::new(),
-            ..went(1, [0.0, 0.0])
+            ..continued(1, [0.0, 0.0])
         });
         let first = learner.row(1, 0);
         close(learner.index(first, 1), 5.5 + conf(1.0));
     }
 
     #[test]
-    fn what_is_unknown_in_part_by_hand() {
-        let taught = |memory| {
+    fn partly_unknown_episodes_by_hand() {
+        let trained = |memory| {
             let mut learner = learner(memory);
-            learner.learn(&went(0, [f64::NAN, 2.0]));
-            learner.learn(&went(1, [3.0, f64::NAN]));
+            learner.learn(&continued(0, [f64::NAN, 2.0]));
+            learner.learn(&continued(1, [3.0, f64::NAN]));
             learner
         };
-        let mut window = taught(Memory::window(2).unwrap());
+        let mut window = trained(Memory::window(2).unwrap());
         let first = window.row(1, 0);
         close(window.index(first, 0), 1.5 + conf(1.0));
         assert_eq!(window.index(first, 1), f64::INFINITY);
         close(window.index(first, 2), 3.0 + conf(1.0));
-        window.learn(&went(1, [4.0, 6.0])); // the first is out, and all that it showed
+        window.learn(&continued(1, [4.0, 6.0])); // the first is out, and all that it showed
         assert_eq!(window.index(first, 0), f64::INFINITY);
         close(window.index(first, 1), 5.5 + conf(1.0));
         close(window.index(first, 2), 3.5 + conf(2.0));
-        let mut discount = taught(Memory::discount(0.5).unwrap());
+        let mut discount = trained(Memory::discount(0.5).unwrap());
         close(discount.index(first, 0), 1.5 + conf(0.5));
         assert_eq!(discount.index(first, 1), f64::INFINITY);
         close(discount.index(first, 2), 3.0 + conf(1.0));
@@ -371,9 +370,9 @@ mod tests {
     #[test]
     fn a_discount_by_hand() {
         let mut learner = learner(Memory::discount(0.5).unwrap());
-        learner.learn(&went(0, [1.0, 2.0]));
-        learner.learn(&went(1, [3.0, 5.0]));
-        learner.learn(&went(1, [4.0, 6.0]));
+        learner.learn(&continued(0, [1.0, 2.0]));
+        learner.learn(&continued(1, [3.0, 5.0]));
+        learner.learn(&continued(1, [4.0, 6.0]));
         let first = learner.row(1, 0);
         close(learner.index(first, 0), 1.5 + conf(0.25));
         close(learner.index(first, 1), (0.5 * 4.5 + 5.5) / 1.5 + conf(1.5));
@@ -382,19 +381,19 @@ mod tests {
     }
 
     #[test]
-    fn weights_never_run_over() {
+    fn weights_do_not_overflow() {
         // 400 halvings are 2^400, more than what is brought back: nothing may show of it.
         let mut learner = learner(Memory::discount(0.5).unwrap());
-        learner.learn(&went(0, [9.0, 9.0]));
+        learner.learn(&continued(0, [9.0, 9.0]));
         for _ in 0..400 {
-            learner.learn(&went(1, [1.0, 2.0]));
+            learner.learn(&continued(1, [1.0, 2.0]));
         }
         let first = learner.row(1, 0);
         close(learner.index(first, 1), 1.5 + conf(2.0));
         for tiny in [1e-300, 1e-5] {
             let mut learner = self::learner(Memory::discount(tiny).unwrap());
             for _ in 0..100 {
-                learner.learn(&went(1, [1.0, 2.0]));
+                learner.learn(&continued(1, [1.0, 2.0]));
             }
             let first = learner.row(1, 0);
             assert!((learner.index(first, 1) - 1.5 - conf(1.0)).abs() < 1e-3);

@@ -1,7 +1,7 @@
-//! FeedBAL's tables without its bounds: what was observed of the gain of each action, by step and state.
+//! FeedBAL's tables without its widths: observed gains of each action, by step and state.
 //!
 //! An observation of a continuation action is `R_{t+1} - C_t`, one for each time it was taken; one of `stop` is `R_t`, one
-//! for each time the pair was passed. Learners on these tables look one step ahead, as the paper's benchmark does.
+//! for each time the pair was passed. Learners on these tables target the paper's benchmark, one step ahead.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::spec::Spec;
 /// The table.
 pub(crate) type Gains = Rows<Gain>;
 
-/// What was observed of one action in one pair.
+/// The observations of one action in one pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gain {
     pub(crate) count: u64,
@@ -25,7 +25,7 @@ impl Gain {
         self.sum += gain;
     }
 
-    /// The sample mean; less than everything where nothing was observed, so that it is nobody's choice.
+    /// The sample mean; minus infinity without observations.
     pub(crate) fn mean(&self) -> f64 {
         if self.count == 0 {
             f64::NEG_INFINITY
@@ -36,12 +36,12 @@ impl Gain {
 }
 
 impl Gains {
-    /// Nothing yet.
+    /// A table without observations.
     pub(crate) fn empty(spec: Arc<Spec>) -> Gains {
         Rows::new(spec, Gain::default())
     }
 
-    /// Takes in an episode as far as it is known.
+    /// Learns the known values of an episode.
     pub(crate) fn learn(&mut self, episode: &Episode) {
         for (i, &x) in episode.states.iter().enumerate() {
             let row = self.of(i + 1, x);
@@ -55,7 +55,7 @@ impl Gains {
         }
     }
 
-    /// The action of the largest mean; `stop` where nothing was observed.
+    /// The action with the largest mean; `stop` without observations.
     pub(crate) fn greedy(&self, row: usize) -> usize {
         self.best(row, |_, gain| gain.mean())
     }
@@ -67,21 +67,21 @@ pub(crate) mod testing {
     use crate::model::{Model, Noise, Problem};
     use crate::spec::Names;
 
-    /// Three steps, two states, two actions. The benchmark goes on twice, by the second action where it is in state 0 and
-    /// by the first where it is in state 1, and earns more than whoever stops before or goes on otherwise.
+    /// Three steps, two states, two actions. The benchmark continues twice, with the second action in state 0 and the first
+    /// in state 1.
     pub(crate) fn crossing() -> Arc<Problem> {
         let names = |n| Names::Count(n, "");
         let spec = Spec::new(3, names(2), names(2), names(2))
             .unwrap()
             .transition(|_t, _x, _a, f| f as f64);
         let noise = Noise::normal(0.01).unwrap();
-        // The next state is 1 with chance 0.8 for the right action and 0.3 for the wrong one.
-        let chance = |x: usize, a: usize| if a != x { 0.8 } else { 0.3 };
+        // The next state is 1 with probability 0.8 for the better action and 0.3 for the other.
+        let probability = |x: usize, a: usize| if a != x { 0.8 } else { 0.3 };
         let law = move |_t: usize, x: usize, a: usize, f: usize| {
             if f == 1 {
-                chance(x, a)
+                probability(x, a)
             } else {
-                1.0 - chance(x, a)
+                1.0 - probability(x, a)
             }
         };
         let reward = |t: usize, x: usize, _a: usize, _f: usize| 0.2 * t as f64 + 0.4 * x as f64;
@@ -99,11 +99,11 @@ mod tests {
     use crate::learners::support::tabular::testing::after;
 
     #[test]
-    fn they_are_those_of_algorithm_2() {
+    fn gains_are_those_of_algorithm_2() {
         let mut gains = Gains::empty(crossing().spec().clone());
         gains.learn(&after(&[(1, 1), (0, 0)], &[0.25, 0.5], &[1.0, 2.0, 4.0]));
         gains.learn(&after(&[(1, 0)], &[0.75], &[3.0, 5.0]));
-        // Nobody knows what came of this one, and of the next only the first reward.
+        // An unknown outcome, and one with only the first reward.
         gains.learn(&after(&[(1, 0)], &[], &[]));
         gains.learn(&after(&[(0, 0)], &[1.0], &[6.0]));
         let row = gains.of(1, 0);

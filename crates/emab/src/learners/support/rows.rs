@@ -1,6 +1,6 @@
-//! A table with a row for each step-state pair that was met and a column for each action, `stop` the last.
+//! A table with a row for each visited step-state pair and a column for each action, `stop` last.
 //!
-//! It grows with what is visited, so learners that keep one work on problems of any size.
+//! It grows with visited pairs, so learners that use it work on problems of any size.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::rng::Stream;
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 
-/// The table. A row is known by the number of its first cell.
+/// The table. A row is identified by the index of its first cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<C> {
     spec: Arc<Spec>,
     slots: Slots,
     fresh: C,
     pub(crate) cells: Vec<C>,
-    /// By cell: whether the action may be taken.
+    /// By cell: whether the action is allowed.
     allowed: Vec<bool>,
 }
 
 impl<C: Copy> Rows<C> {
-    /// A table without rows; new ones are filled with this.
+    /// A table without rows; `fresh` fills new rows.
     pub(crate) fn new(spec: Arc<Spec>, fresh: C) -> Rows<C> {
         Rows {
             slots: Slots::new(spec.horizon(), spec.states().len()),
@@ -62,13 +62,13 @@ impl<C: Copy> Rows<C> {
         row + self.columns() - 1
     }
 
-    /// The cells of a row whose actions may be taken: `stop`, then the others by index.
+    /// The cells of the allowed actions of a row: `stop`, then the others by index.
     pub(crate) fn choices(&self, row: usize) -> impl Iterator<Item = usize> + Clone + '_ {
         let stop = self.stop(row);
         std::iter::once(stop).chain((row..stop).filter(|&cell| self.allowed[cell]))
     }
 
-    /// What a cell of a row is about.
+    /// The action of a cell of a row.
     pub(crate) fn action(&self, row: usize, cell: usize) -> Action {
         if cell < self.stop(row) {
             Action::Continue(cell - row)
@@ -77,26 +77,26 @@ impl<C: Copy> Rows<C> {
         }
     }
 
-    /// The cell of the largest worth. `stop` wins ties, then the lowest action does, as in the paper.
-    pub(crate) fn best(&self, row: usize, mut worth: impl FnMut(usize, &C) -> f64) -> usize {
+    /// The cell with the largest value. `stop` wins ties, then the lowest action, as in the paper.
+    pub(crate) fn best(&self, row: usize, mut value: impl FnMut(usize, &C) -> f64) -> usize {
         let mut best = (self.stop(row), f64::NEG_INFINITY);
         for cell in self.choices(row) {
-            let worth = worth(cell, &self.cells[cell]);
-            if worth > best.1 {
-                best = (cell, worth);
+            let value = value(cell, &self.cells[cell]);
+            if value > best.1 {
+                best = (cell, value);
             }
         }
         best.0
     }
 
-    /// Any of the cells whose actions may be taken, each with the same chance.
+    /// A cell of an allowed action, uniformly at random.
     pub(crate) fn any(&self, row: usize, stream: &mut Stream) -> usize {
         let mut choices = self.choices(row);
         let chosen = stream.below(choices.clone().count());
         choices.nth(chosen).unwrap_or(self.stop(row))
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
         self.cells.clear();
@@ -111,7 +111,7 @@ mod tests {
     use crate::spec::Names;
 
     #[test]
-    fn rows_know_what_is_allowed() {
+    fn rows_offer_allowed_actions_only() {
         let names = |n| Names::Count(n, "");
         let spec = Spec::new(2, names(1), names(3), names(1))
             .unwrap()
@@ -124,11 +124,11 @@ mod tests {
         assert_eq!(rows.choices(first).collect::<Vec<_>>(), [7, 4, 6]);
         assert_eq!(rows.action(first, 6), Action::Continue(2));
         // `stop` wins ties, then the lowest.
-        assert_eq!(rows.best(first, |_, &worth| worth), 7);
+        assert_eq!(rows.best(first, |_, &value| value), 7);
         rows.cells[7] = 0.0;
-        assert_eq!(rows.best(first, |_, &worth| worth), 4);
+        assert_eq!(rows.best(first, |_, &value| value), 4);
         rows.cells[5] = 9.0;
-        assert_eq!(rows.best(first, |_, &worth| worth), 4);
+        assert_eq!(rows.best(first, |_, &value| value), 4);
         let mut stream = Stream::new(1, 0, Role::Learner);
         let mut seen = [0; 8];
         for _ in 0..3000 {

@@ -1,18 +1,17 @@
 //! The best of many arms by `mean + radius * spread`, without looking at all of them: a kinetic tournament.
 //!
-//! To look at every arm in every episode is what makes UCB1 slow with many arms. But the radius only grows, and an
-//! arm's line (its index as a function of the radius) only changes when the arm is observed. So the arms are the
-//! leaves of a binary tree in which each node remembers the winner of the arms below it, and up to which radius
-//! that is certain. An observation makes the nodes above its arm uncertain; a choice decides those anew whose time
-//! is up, and no others. With `k` arms an observation or a choice costs about `log k` nodes, and the first choice
-//! after [`Tournament::clear`] about `k`.
+//! A scan of all arms in every episode makes UCB1 slow with many arms. The radius only grows, and an arm's line (its index
+//! as a function of the radius) changes only when the arm is observed. So the arms are the leaves of a binary tree in which
+//! each node stores the winner of the arms below it and the radius up to which that is certain. An observation invalidates
+//! the nodes above its arm; a choice recomputes invalid and expired nodes only. With `k` arms an observation or a choice
+//! costs about `log k` nodes, and the first choice after [`Tournament::clear`] about `k`.
 //!
 //! The choice is, bit for bit, that of comparing all arms in order and keeping the first of the largest index as it
-//! is *computed*. Rounding may make two indices equal that are not, at one radius and not at the next, so no node
-//! can promise for long which of its arms is the first of the largest. It promises less: that the computed index of
-//! its winner is as large as any below it. The first arm that has this index is then found on one way down.
+//! is *computed*. Rounding can make two indices equal at one radius and not at the next, so a node does not store the first
+//! of the largest. It guarantees that the computed index of its winner is as large as any below it; a descent then finds the
+//! first arm with this index.
 
-/// Up to so many arms all are looked at. A tree is faster from about 200 arms if an episode observes one of them, and
+/// Up to this many arms all are scanned. A tree is faster from about 200 arms if an episode observes one of them, and
 /// from about 600 if it observes all prefixes of a sequence.
 const FEW: usize = 512;
 
@@ -56,7 +55,7 @@ impl Line {
     /// they must be apart by `16 u (M + radius S)`, more than enough to cover the rounding in this function as well:
     /// at most 3 `u` of `M` in `a` and of `S` in `b`, and 2 `u` in what is made of them. `MIN_POSITIVE` does the same
     /// for what is lost to underflow. Lines and margin are linear in the radius, so what holds at both ends holds
-    /// between them. Where anything is not finite, the last comparison fails, and nothing is promised.
+    /// between them. Where anything is not finite, the last comparison fails, and nothing is guaranteed.
     #[inline]
     fn ahead_until(self, other: Line, radius: f64) -> f64 {
         let (means, spreads) = (
@@ -117,7 +116,7 @@ impl Tournament {
         }
     }
 
-    /// Forgets all observations.
+    /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.lines[..self.arms].fill(Line::UNKNOWN);
         self.nodes.fill(Node::UNDECIDED);

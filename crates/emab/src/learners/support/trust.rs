@@ -1,35 +1,34 @@
-//! Which action to play when each has an estimate with a width that holds and a standard error.
+//! The choice between actions that have an estimate with a confidence width and a standard error.
 //!
-//! FeedBAL plays the action of the largest upper confidence bound: call it the boldest, `a`. That is safe
-//! and, as the widths must hold at all times and everywhere at once, bold: it goes on long after the estimates have
-//! parted. Here the action `b` of the largest *modest* index, `mean + explore * se`, is played if it can be *trusted*,
+//! FeedBAL plays the action `a` with the largest upper confidence bound. Widths that hold at all times for all pairs are
+//! wide, so it explores long after the estimates have separated. Here the action `b` with the largest *moderate* index,
+//! `mean + explore * se`, is played if it can be *trusted*,
 //!
 //! `mean_b + trust * w_b >= upper_a`, `w_b = max(upper_b - mean_b, (upper_a - mean_a) sqrt(N_a/N_b))`,
 //!
-//! and the boldest otherwise. `stop` has no bonus in the modest index: its reward is revealed whatever is played.
-//! While all bounds hold, the boldest falls short of the best by at most `2 width_a`, as in the paper, and a trusted
-//! action by at most `trust * w_b + width_b`, which shrinks with `N_b` as a width does. So wrong choices are counted as in
-//! the paper's Lemma 2, with the larger of the two coefficients and a factor of about `((1 + trust)/2)^2`
-//! (docs/theory.md). [`Rule::UpperBound`] is FeedBAL's rule.
+//! and `a` otherwise. `stop` has no bonus in the moderate index: its reward is revealed whatever is played. While all bounds
+//! hold, the shortfall of `a` is at most `2 width_a`, as in the paper, and that of a trusted action at most
+//! `trust * w_b + width_b`, which shrinks with `N_b` as a width does. Lemma 2 then holds with the larger of the two
+//! coefficients and a factor of about `((1 + trust)/2)^2` (docs/theory.md). [`Rule::UpperBound`] is FeedBAL's rule.
 
 use crate::spec::Action;
 
-/// What is known of the gain of one action.
+/// The estimate of the gain of one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GainEstimate {
     pub(crate) mean: f64,
-    /// How far it can be off, with the confidence promised; infinite before the first observation.
+    /// The confidence width; infinite before the first observation.
     pub(crate) width: f64,
     /// The upper confidence bound: at most `mean + width`.
     pub(crate) upper: f64,
-    /// Its standard error, as far as that is known.
+    /// The standard error.
     pub(crate) se: f64,
-    /// Observations.
+    /// Number of observations.
     pub(crate) count: u64,
 }
 
 impl GainEstimate {
-    /// Nothing.
+    /// Without observations.
     pub(crate) const UNOBSERVED: GainEstimate = GainEstimate {
         mean: 0.0,
         width: f64::INFINITY,
@@ -38,7 +37,7 @@ impl GainEstimate {
         count: 0,
     };
 
-    /// With the standard error of its difference to `stop`, which is what is decided about.
+    /// With the standard error of the difference to `stop`.
     pub(crate) fn against(self, stop: GainEstimate) -> GainEstimate {
         GainEstimate {
             se: (self.se * self.se + stop.se * stop.se).sqrt(),
@@ -50,9 +49,9 @@ impl GainEstimate {
 /// The rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Rule {
-    /// FeedBAL's: the boldest, always.
+    /// The largest upper bound, as FeedBAL.
     UpperBound,
-    /// The modest, if it can be trusted.
+    /// The largest moderate index, if the action can be trusted.
     Trust { trust: f64, explore: f64 },
 }
 
@@ -64,7 +63,7 @@ impl Rule {
             Rule::UpperBound => (1.0, 0.0),
             Rule::Trust { trust, explore } => (trust, explore),
         };
-        // The boldest is the action of the largest upper bound, the modest of the largest modest index.
+        // The actions with the largest upper bound and the largest moderate index.
         let (mut optimistic, mut moderate) = ((Action::Stop, stop), (Action::Stop, stop));
         let mut index = stop.mean;
         for &(a, estimate) in actions {
@@ -80,8 +79,7 @@ impl Rule {
         if largest == f64::INFINITY || *self == Rule::UpperBound {
             return optimistic.0;
         }
-        // Widths that all have the scale of the boldest one's: an action that is known better for its little noise must
-        // not be trusted less for it.
+        // Widths on the scale of the optimistic action: an action with less noise must not be trusted less.
         let scale = (largest - optimistic.1.mean) * (optimistic.1.count as f64).sqrt();
         let width =
             (moderate.1.upper - moderate.1.mean).max(scale / (moderate.1.count as f64).sqrt());
@@ -118,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn the_modest_if_it_can_be_trusted() {
+    fn the_moderate_action_if_it_can_be_trusted() {
         let rule = Rule::Trust {
             trust: 3.0,
             explore: 1.0,
         };
-        // Bounds 0.8 and 0.7. By the modest index stop is better while the standard error is below 0.1; it is trusted
+        // Bounds 0.8 and 0.7. By the moderate index stop is better while the standard error is below 0.1; it is trusted
         // while 0.5 + 3 * 0.4 * sqrt(N_a / N_stop) >= 0.8, up to 16 times as many observations.
         let choice = |se, n| {
             let stop = estimate(0.5, 0.05, 0.0, n);
@@ -136,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_trusted_gives_way_to_the_boldest() {
+    fn an_untrusted_action_yields_to_the_largest_upper_bound() {
         let rule = Rule::Trust {
             trust: 2.0,
             explore: 1.0,
         };
-        // The modest is action 0 at a mean of 0.7; the boldest is action 2, and only its observations are wanted.
+        // The moderate action is 0 with mean 0.7; the largest upper bound is that of action 2.
         let actions = [
             (0, estimate(0.7, 0.01, 0.0, 1_000_000)),
             (1, estimate(0.6, 0.5, 0.0, 10)),
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_tried() {
+    fn untried_actions_are_tried() {
         let rule = Rule::Trust {
             trust: 4.0,
             explore: 1.0,

@@ -1,4 +1,4 @@
-//! What was seen of a decision process.
+//! Observations of a decision process.
 
 use super::TransitionGraph;
 use crate::episode::Episode;
@@ -6,7 +6,7 @@ use crate::episode::Episode;
 /// Observations of one quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sums {
-    /// How many.
+    /// Their number.
     pub(crate) count: u64,
     pub(crate) sum: f64,
 }
@@ -18,7 +18,7 @@ impl Sums {
         self.sum += value;
     }
 
-    /// The sample mean; 0 of nothing.
+    /// The sample mean; 0 without observations.
     #[inline]
     pub(crate) fn mean(&self) -> f64 {
         if self.count == 0 {
@@ -29,24 +29,23 @@ impl Sums {
     }
 }
 
-/// Costs by edge, feedback by arrow, terminal rewards by pair.
+/// Costs by edge, feedback by transition, terminal rewards by pair.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
-    /// Whether the terminal reward of every pair that was passed is taken in, as eMAB reveals it, or only that of the
-    /// last one, which was earned.
+    /// Whether the terminal reward of every passed pair is used, as eMAB reveals it, or only the earned one of the last.
     reveal: bool,
     /// By edge.
     pub(crate) cost: Vec<Sums>,
-    /// By arrow: how often it was followed.
+    /// By transition: its count.
     pub(crate) followed: Vec<u64>,
     /// By pair.
     pub(crate) reward: Vec<Sums>,
-    /// Episodes taken in.
+    /// Learned episodes.
     pub(crate) episodes: u64,
 }
 
 impl Counts {
-    /// Nothing yet.
+    /// Without observations.
     pub(crate) fn new(graph: &TransitionGraph, reveal: bool) -> Counts {
         Counts {
             reveal,
@@ -57,12 +56,12 @@ impl Counts {
         }
     }
 
-    /// Takes in an episode as far as it is known.
+    /// Learns the known values of an episode.
     pub(crate) fn learn(&mut self, graph: &TransitionGraph, episode: &Episode) {
         self.learn_edges(graph, episode, |_, _| true);
     }
 
-    /// The same, but of the edges only those that count, asked with the step at which it was followed.
+    /// The same, with a filter on edges by edge and step.
     pub(crate) fn learn_edges(
         &mut self,
         graph: &TransitionGraph,
@@ -114,7 +113,7 @@ impl Counts {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.cost.fill(Sums::default());
         self.followed.fill(0);

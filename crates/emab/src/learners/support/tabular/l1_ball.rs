@@ -1,10 +1,10 @@
-//! The best law of the next pair among those near an estimate.
+//! Maximum of an expectation over an L1 ball of distributions.
 
-/// The most that `sum_y q(y) v(y)` can be over the laws `q` with `sum_y |q(y) - p(y)| <= radius`.
+/// The maximum of `sum_y q(y) v(y)` over the distributions `q` with `sum_y |q(y) - p(y)| <= radius`.
 ///
-/// `outcomes` are the pairs `(v(y), p(y))`, which it sorts; of nothing, it is minus infinity. This is the inner
-/// maximisation of extended value iteration (Jaksch, Ortner, Auer 2010, Figure 2), a linear program that is solved by
-/// hand: half the radius goes to the best outcome, and is taken from the worst ones.
+/// `outcomes` are the pairs `(v(y), p(y))`, which it sorts; the maximum over no outcomes is minus infinity. This is
+/// the inner maximisation of extended value iteration (Jaksch, Ortner, Auer 2010, Figure 2), a linear program with a closed
+/// solution: half the radius moves from the worst outcomes to the best.
 pub(crate) fn max_over_l1_ball(outcomes: &mut [(f64, f64)], radius: f64) -> f64 {
     outcomes.sort_by(|one, other| other.0.total_cmp(&one.0));
     let Some(((best, p), others)) = outcomes.split_first() else {
@@ -40,8 +40,8 @@ mod tests {
     }
 
     #[test]
-    fn no_law_nearby_is_better() {
-        // All laws of three outcomes on a grid of 0.02.
+    fn no_distribution_in_the_ball_is_better() {
+        // All distributions of three outcomes on a grid of 0.02.
         let values = [0.3, 0.9, 0.1];
         let p = [0.4, 0.24, 0.36];
         for radius in [0.04, 0.2, 0.6, 1.2, 1.9] {

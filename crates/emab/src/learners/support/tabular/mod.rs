@@ -1,10 +1,9 @@
-//! What the learners of Markov decision processes share: the process as far as the specification tells it
-//! ([`TransitionGraph`]), what was seen in it ([`Counts`]), a policy for it by backward induction ([`Plan`]), and draws from
-//! what is believed of it ([`Normal`], [`dirichlet`]).
+//! Shared code of learners for Markov decision processes: the reachable part of the specification ([`TransitionGraph`]),
+//! observations ([`Counts`]), backward induction ([`Plan`]), posteriors ([`Normal`], [`dirichlet`]) and occupancy measures.
 //!
 //! The translation of Section 6 of the paper: a state of the process is a step-state pair, `stop` leads to the end and
-//! pays the terminal reward, and a continuation action pays minus its cost. What a learner does not know is the law
-//! of the feedback, the costs and the rewards.
+//! pays the terminal reward, and a continuation action pays minus its cost. The feedback distribution, costs and rewards
+//! are unknown to the learner.
 
 mod counts;
 mod l1_ball;

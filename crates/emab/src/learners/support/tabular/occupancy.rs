@@ -1,4 +1,4 @@
-//! Occupancy measures of a process whose law is known, and the nearest of them by relative entropy.
+//! Occupancy measures of a process with known transition probabilities, and projection by relative entropy.
 
 use std::ops::Range;
 
@@ -6,33 +6,33 @@ use super::TransitionGraph;
 use crate::model::Problem;
 use crate::oracle::OracleError;
 
-/// The pairs that can be reached (nodes), what can be done in each (ways: its edges, then `stop`), and where that leads.
+/// The reachable pairs (nodes), the choices in each (its edges, then `stop`), and their transition probabilities.
 ///
-/// An occupancy measure `q` says with what chance an episode takes each way. It is one if what leaves a node is what
-/// enters it, and the start is left with chance 1.
+/// An occupancy measure `q` is the probability of each choice in an episode. The outflow of a node equals its inflow, and
+/// the outflow of the start is 1.
 #[derive(Clone, Debug)]
 pub(crate) struct OccupancyGraph {
     /// By pair.
     nodes: Vec<Option<usize>>,
-    /// By node: its ways; the last of them is `stop`.
+    /// By node: its choices; the last of them is `stop`.
     choices: Vec<Range<usize>>,
-    /// By way: the actions, nothing for `stop`.
+    /// By choice: the action; none for `stop`.
     action: Vec<Option<usize>>,
-    /// By way: where in `next` it stands.
+    /// By choice: its range in `next`.
     spans: Vec<Range<usize>>,
-    /// A node that may be next, and the chance of that.
+    /// Next nodes and their probabilities.
     next: Vec<(usize, f64)>,
 }
 
-/// Newton's method on the dual: how often at most.
+/// Maximum number of Newton steps on the dual.
 const STEPS: usize = 50;
-/// The squared Newton decrement, about twice the divergence that is left, after which one more step is the last.
+/// The squared Newton decrement, about twice the remaining divergence, after which one more step is the last.
 const CLOSE: f64 = 1e-12;
-/// Logarithms of weights are kept above this, so that all sums stay finite.
+/// Lower limit of log weights, so that all sums stay finite.
 const LEAST_LOG: f64 = -650.0;
 
 impl OccupancyGraph {
-    /// The process of this law; the rewards and costs of the problem are not looked at.
+    /// The graph of a problem; its rewards and costs are not read.
     pub(crate) fn new(
         graph: &TransitionGraph,
         problem: &Problem,
@@ -48,7 +48,7 @@ impl OccupancyGraph {
             next: Vec::new(),
         };
         let mut probabilities = vec![0.0; spec.feedbacks().len()];
-        // While pairs are still being met, `next` holds pairs.
+        // During construction `next` holds pairs.
         for pair in 0..graph.pairs() {
             occupancy
                 .nodes
@@ -63,7 +63,7 @@ impl OccupancyGraph {
                 problem.feedback_distribution(t, x, a, &mut probabilities)?;
                 for (f, &p) in probabilities.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                     let Some(transition) = graph.transition(edge, f) else {
-                        // It has no sensible transition and yet it comes.
+                        // Feedback with positive probability and without a valid transition: an error.
                         spec.next(t, x, a, f)?;
                         continue;
                     };
@@ -92,7 +92,7 @@ impl OccupancyGraph {
         Ok(occupancy)
     }
 
-    /// How many ways there are.
+    /// The number of choices.
     pub(crate) fn choice_count(&self) -> usize {
         self.action.len()
     }
@@ -102,12 +102,12 @@ impl OccupancyGraph {
         *self.nodes.get(pair)?
     }
 
-    /// The ways of a node; the last of them is `stop`.
+    /// The choices of a node; the last of them is `stop`.
     pub(crate) fn choices(&self, node: usize) -> Range<usize> {
         self.choices[node].clone()
     }
 
-    /// The continuation action of a way; none of `stop`.
+    /// The continuation action of a choice; none for `stop`.
     pub(crate) fn action(&self, choice: usize) -> Option<usize> {
         self.action[choice]
     }
@@ -116,7 +116,7 @@ impl OccupancyGraph {
         &self.next[self.spans[choice].clone()]
     }
 
-    /// The occupancy measure of a policy, by way.
+    /// The occupancy measure of a policy, by choice.
     pub(crate) fn occupancy(&self, policy: &[f64]) -> Vec<f64> {
         let mut mass = vec![0.0; self.choices.len()];
         mass[0] = 1.0;
@@ -134,15 +134,15 @@ impl OccupancyGraph {
 
     /// The policy whose occupancy measure `q` minimises `sum q ln(q / w) - q`, for weights `w` given by their logarithms.
     ///
-    /// By the optimality conditions `q = w exp(v(x) - sum_y P(y) v(y))` on a way from node `x`, where `v` minimises the
-    /// convex `sum_ways w exp(v(x) - sum_y P(y) v(y)) - v(start)`; its gradient is what leaves a node less what enters
-    /// it. Newton's method, its linear systems by conjugate gradients, from the `v` under which each node is left with
-    /// its mass in `near`, a measure that is not far.
+    /// By the optimality conditions `q = w exp(v(x) - sum_y P(y) v(y))` on a choice in node `x`, where `v` minimises the
+    /// convex `sum_ways w exp(v(x) - sum_y P(y) v(y)) - v(start)`; its gradient is the outflow of a node less its
+    /// inflow. Newton's method with conjugate gradients, starting from the `v` for which each node has its outflow in `near`,
+    /// a measure close to the solution.
     pub(crate) fn project(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
         let log_weight: Vec<f64> = log_weight.iter().map(|log| log.max(LEAST_LOG)).collect();
         let mut v = self.soft_values(&log_weight, near);
         let mut q = vec![0.0; log_weight.len()];
-        let mut worth = self.dual(&log_weight, &v, &mut q);
+        let mut objective = self.dual(&log_weight, &v, &mut q);
         for _ in 0..STEPS {
             let gradient = self.gradient(&q);
             let step = self.newton_step(&q, &gradient);
@@ -152,12 +152,12 @@ impl OccupancyGraph {
             }
             let close = -slope < CLOSE;
             let mut length = 1.0;
-            // Halved until it gains enough (Armijo), or is nothing.
+            // Backtracking line search (Armijo).
             while length > 1e-9 {
                 let moved: Vec<f64> = v.iter().zip(&step).map(|(v, d)| v + length * d).collect();
                 let next = self.dual(&log_weight, &moved, &mut q);
-                if close || next <= worth + 1e-4 * length * slope {
-                    (v, worth) = (moved, next);
+                if close || next <= objective + 1e-4 * length * slope {
+                    (v, objective) = (moved, next);
                     break;
                 }
                 length *= 0.5;
@@ -169,13 +169,13 @@ impl OccupancyGraph {
         self.policy(&log_weight, &v)
     }
 
-    /// `ln w - sum_y P(y) v(y)` of a way: but for `v(x)`, the logarithm of `q`.
+    /// `ln w - sum_y P(y) v(y)` of a choice: the logarithm of `q` without `v(x)`.
     fn log_term(&self, log_weight: &[f64], v: &[f64], choice: usize) -> f64 {
         let next = self.next(choice).iter().map(|&(to, p)| p * v[to]);
         log_weight[choice] - next.sum::<f64>()
     }
 
-    /// The `v` under which what leaves a node is its mass in `near`, node by node from the end.
+    /// The `v` for which the outflow of each node is that in `near`, node by node from the end.
     fn soft_values(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
         let mut v = vec![0.0; self.choices.len()];
         for (node, choices) in self.choices.iter().enumerate().rev() {
@@ -190,7 +190,7 @@ impl OccupancyGraph {
         v
     }
 
-    /// The dual at `v`; the measure that belongs to it goes to `q`.
+    /// The dual at `v`; writes the corresponding measure to `q`.
     fn dual(&self, log_weight: &[f64], v: &[f64], q: &mut [f64]) -> f64 {
         let mut sum = 0.0;
         for (node, choices) in self.choices.iter().enumerate() {
@@ -202,7 +202,7 @@ impl OccupancyGraph {
         sum - v[0]
     }
 
-    /// What leaves each node less what enters it.
+    /// The outflow of each node less its inflow.
     fn gradient(&self, q: &[f64]) -> Vec<f64> {
         let mut gradient = vec![0.0; self.choices.len()];
         gradient[0] = -1.0;
@@ -247,7 +247,7 @@ impl OccupancyGraph {
         }
         let scaled = |residual: &[f64]| -> Vec<f64> {
             let each = residual.iter().zip(&diagonal);
-            // A node without mass asks for nothing.
+            // A node without mass has no equation.
             each.map(|(r, d)| if *d > 0.0 { r / d } else { 0.0 })
                 .collect()
         };
@@ -258,7 +258,7 @@ impl OccupancyGraph {
         let mut z = scaled(&residual);
         let mut direction = z.clone();
         let mut size = dot(&residual, &z);
-        // As exact as the step deserves: far from the end a rough one does, near it Newton's method squares the error.
+        // Inexact Newton: far from the solution a rough step suffices.
         let enough = size * size.clamp(1e-12, 1e-4);
         let mut product = vec![0.0; n];
         for _ in 0..(2 * n + 10).min(400) {
@@ -282,7 +282,7 @@ impl OccupancyGraph {
         step
     }
 
-    /// By way: its chance in its node, under the measure of `v`.
+    /// By choice: its probability in its node, under the measure of `v`.
     fn policy(&self, log_weight: &[f64], v: &[f64]) -> Vec<f64> {
         let mut policy = vec![0.0; log_weight.len()];
         for choices in &self.choices {
@@ -320,7 +320,7 @@ mod tests {
         occupancy.choices.iter().flat_map(each).collect()
     }
 
-    /// Five steps, four states, three actions, three feedbacks, a law without pattern and some of it 0.
+    /// Five steps, four states, three actions, three feedbacks, irregular probabilities, some of them 0.
     fn tangled() -> OccupancyGraph {
         let names = |n| Names::Count(n, "");
         let spec = Spec::new(5, names(4), names(3), names(3))
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_a_node_is_what_entered_it() {
+    fn outflow_equals_inflow() {
         for occupancy in [tangled(), {
             let problem = patience();
             OccupancyGraph::new(
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_measure_is_the_nearest() {
+    fn the_projection_is_optimal() {
         let occupancy = tangled();
         let mut stream = Stream::new(1, 0, Role::Learner);
         let near = occupancy.occupancy(&uniform(&occupancy));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn step_by_step_it_stays_the_nearest() {
+    fn repeated_projections_stay_optimal() {
         // Mirror descent as O-REPS does it, with losses that favour some ways and the wild estimates of rare ones.
         let occupancy = tangled();
         for eta in [0.01, 0.1, 0.5] {
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measure_is_nearest_to_itself() {
+    fn a_measure_is_its_own_projection() {
         let occupancy = tangled();
         let q = occupancy.occupancy(&uniform(&occupancy));
         let log: Vec<f64> = q.iter().map(|q| q.max(1e-300).ln()).collect();

@@ -1,4 +1,4 @@
-//! What learners of decision processes are told, and the parameters by which.
+//! Parameters that the learners for decision processes share.
 
 use crate::learners::LearnerError;
 use crate::learners::registry::parameter::Parameter;
@@ -13,7 +13,7 @@ pub(crate) const SIGMA2: Parameter = Parameter::new(
 )
 .stated(|learning| {
     let parts = (learning.sigma2_cost, learning.sigma2_reward);
-    // Where a file states the parts alone, the larger one covers both.
+    // If the file sets only the two parts, the larger one covers both.
     let larger = match parts {
         (Some(cost), Some(reward)) => Some(cost.get().max(reward.get())),
         _ => None,
@@ -21,11 +21,11 @@ pub(crate) const SIGMA2: Parameter = Parameter::new(
     learning.sigma2.map(Sigma2::get).or(larger)
 });
 
-/// The chance that bounds may fail with.
+/// The probability with which some bound may fail.
 pub(crate) const DELTA: Parameter = Parameter::new(
     "delta",
     "0.01",
-    "chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run",
+    "probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the run",
 )
 .stated(|learning| learning.delta.map(Delta::get));
 
@@ -33,7 +33,7 @@ pub(crate) const DELTA: Parameter = Parameter::new(
 pub(crate) const LEAST: Parameter = Parameter::new(
     "reward_least",
     "0",
-    "the least that an expected terminal reward can be",
+    "smallest possible expected terminal reward",
 )
 .stated(|learning| learning.reward_range.map(|(least, _)| least));
 
@@ -41,30 +41,30 @@ pub(crate) const LEAST: Parameter = Parameter::new(
 pub(crate) const MOST: Parameter = Parameter::new(
     "reward_most",
     "1",
-    "the most that an expected terminal reward can be; no policy can be worth more while costs are not negative",
+    "largest possible expected terminal reward; bounds the value of every policy while costs are not negative",
 )
 .stated(|learning| learning.reward_range.map(|(_, most)| most));
 
-/// What multiplies the published bonus.
+/// The factor of the published bonus.
 pub(crate) const SCALE: Parameter = Parameter::new(
     "scale",
     "1",
-    "multiplies the published bonus, at least 0; below 1 the proof no longer holds and the regret is often smaller",
+    "factor of the published bonus, at least 0; below 1 the proof does not apply, and the regret is often smaller",
 );
 
-/// Whether all revealed rewards are seen.
+/// Whether all revealed rewards are used.
 pub(crate) const REVEAL: Parameter = Parameter::new(
     "reveal",
     "false",
-    "`true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what it earned",
+    "`true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned reward only",
 );
 
-/// What a learner of decision processes is told.
+/// The shared parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TabularParameters {
     pub(crate) sigma2: f64,
     pub(crate) delta: f64,
-    /// The least and the most that a terminal reward, and with it a value, can be.
+    /// The range of terminal rewards and values.
     pub(crate) least: f64,
     pub(crate) most: f64,
     pub(crate) scale: f64,
@@ -72,7 +72,7 @@ pub(crate) struct TabularParameters {
 }
 
 impl TabularParameters {
-    /// What the settings say; of a parameter that the learner does not have, its default.
+    /// The parameters of the settings; defaults for those that the learner does not have.
     pub(crate) fn new(settings: &Settings<'_>) -> Result<TabularParameters, LearnerError> {
         let or = |name: &str, default: f64| match settings.value(name) {
             Some(_) => settings.finite(name),
@@ -104,7 +104,7 @@ impl TabularParameters {
         })
     }
 
-    /// How far values can be apart: what the papers call `H`.
+    /// The length of the range of values: `H` in the publications.
     pub(crate) fn span(&self) -> f64 {
         self.most - self.least
     }

@@ -11,7 +11,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// A plan of this value that stops everywhere.
+    /// A plan that stops everywhere, with this value.
     pub(crate) fn new(graph: &TransitionGraph, value: f64) -> Plan {
         Plan {
             value: vec![value; graph.pairs()],
@@ -19,8 +19,8 @@ impl Plan {
         }
     }
 
-    /// Solves the process anew: `stop` gives the worth of stopping in a pair, `go` that of an edge when the pairs that
-    /// may follow it have these values. `stop` wins ties, then the lowest action does, as in the paper.
+    /// Solves the process: `stop` is the value of stopping in a pair, `go` that of an edge given the values of the next
+    /// pairs. `stop` wins ties, then the lowest action, as in the paper.
     pub(crate) fn solve(
         &mut self,
         graph: &TransitionGraph,
@@ -30,16 +30,16 @@ impl Plan {
         for pair in (0..graph.pairs()).rev() {
             let mut best = (Action::Stop, stop(pair));
             for edge in graph.edges(pair) {
-                let worth = go(edge, &self.value);
-                if worth > best.1 {
-                    best = (Action::Continue(graph.action(edge)), worth);
+                let value = go(edge, &self.value);
+                if value > best.1 {
+                    best = (Action::Continue(graph.action(edge)), value);
                 }
             }
             (self.choice[pair], self.value[pair]) = best;
         }
     }
 
-    /// What it does at step `t` in state `x`; where no feedback can lead, it stops.
+    /// The action at step `t` in state `x`; `stop` in an unreachable pair.
     pub(crate) fn at(&self, graph: &TransitionGraph, t: usize, x: usize) -> Action {
         graph
             .find(t, x)

@@ -1,4 +1,4 @@
-//! What a learner believes: normal priors on means, Dirichlet priors on laws, and draws from what becomes of them.
+//! Normal posteriors of means and Dirichlet posteriors of distributions, and samples from them.
 //!
 //! The gamma sampler is that of Marsaglia and Tsang (*A Simple Method for Generating Gamma Variables*, 2000), over `libm`.
 
@@ -9,16 +9,16 @@ use crate::learners::registry::settings::Settings;
 use crate::parameter::ParameterError;
 use crate::rng::Stream;
 
-/// How uncertain means are before anything was seen.
+/// The standard deviation of the prior of a mean.
 pub(crate) const PRIOR_SD: Parameter = Parameter::new(
     "prior_sd",
     "0.5",
-    "standard deviation of the normal prior of every mean, in lengths of [reward_least, reward_most]; more than 0",
+    "standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least, reward_most]; more than 0",
 );
 
-/// The number that [`PRIOR_SD`] is set to.
+/// The value of [`PRIOR_SD`].
 pub(crate) fn prior_sd(settings: &Settings<'_>) -> Result<f64, LearnerError> {
-    // In lengths of a range that has none it would be 0 whatever it is, and nothing would ever be learned.
+    // A range of length 0 would make the prior certain.
     let (least, most) = (
         settings.number("reward_least")?,
         settings.number("reward_most")?,
@@ -30,7 +30,7 @@ pub(crate) fn prior_sd(settings: &Settings<'_>) -> Result<f64, LearnerError> {
     settings.positive("prior_sd")
 }
 
-/// A normal belief about a mean.
+/// A normal distribution of a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Normal {
     pub(crate) mean: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// The prior of what lies in the range of the rewards: its middle, give or take.
+    /// The prior of a value in the range of the rewards, centred on it.
     pub(crate) fn of_rewards(parameters: &TabularParameters, prior_sd: f64) -> Normal {
         let sd = prior_sd * parameters.span();
         Normal {
@@ -47,10 +47,10 @@ impl Normal {
         }
     }
 
-    /// The belief after observations with noise of this variance: precisions add up, means are weighted by them.
+    /// The posterior after observations with noise of this variance: precisions add up and weight the means.
     pub(crate) fn after(&self, count: u64, sum: f64, noise: f64) -> Normal {
         let weight = noise + count as f64 * self.variance;
-        // Without noise a single observation settles it; a prior that is certain stays.
+        // A certain prior does not change.
         if count == 0 || weight == 0.0 {
             return *self;
         }
@@ -60,7 +60,7 @@ impl Normal {
         }
     }
 
-    /// The same of observations that were kept as sums.
+    /// The same for [`Sums`].
     pub(crate) fn given(&self, seen: &Sums, noise: f64) -> Normal {
         self.after(seen.count, seen.sum, noise)
     }
@@ -70,7 +70,7 @@ impl Normal {
     }
 }
 
-/// A draw from the Dirichlet distribution with these weights, all more than 0; the law replaces what was in `probabilities`.
+/// A draw from the Dirichlet distribution with these weights, all more than 0; it replaces the content of `probabilities`.
 pub(crate) fn dirichlet(
     stream: &mut Stream,
     weights: impl Iterator<Item = f64>,
@@ -78,12 +78,12 @@ pub(crate) fn dirichlet(
 ) {
     probabilities.clear();
     probabilities.extend(weights);
-    // What is certain needs no draw.
+    // One outcome needs no draw.
     if let [only] = &mut probabilities[..] {
         *only = 1.0;
         return;
     }
-    // Gamma variables of small weights are smaller than any `f64`, their logarithms are not.
+    // Gamma variables of small weights underflow, their logarithms do not.
     for weight in probabilities.iter_mut() {
         *weight = log_gamma(stream, *weight);
     }
@@ -104,7 +104,7 @@ pub(crate) fn dirichlet(
 /// The logarithm of a draw from the gamma distribution of this shape and scale 1.
 fn log_gamma(stream: &mut Stream, shape: f64) -> f64 {
     if shape < 1.0 {
-        // Gamma(a) is Gamma(a + 1) U^(1/a). A uniform of 0 would be no number at all.
+        // Gamma(a) is Gamma(a + 1) U^(1/a). The uniform must not be 0.
         let u = 1.0 - stream.uniform();
         return log_gamma(stream, shape + 1.0) + libm::log(u) / shape;
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_weights_give_a_law_all_the_same() {
+    fn tiny_weights_give_a_distribution() {
         let mut stream = Stream::new(5, 0, Role::Learner);
         let (mut first, mut probabilities) = (0.0, Vec::new());
         for _ in 0..4000 {

@@ -1,4 +1,4 @@
-//! What the tests of these learners share: a small process that is hard for the myopic, and its play.
+//! Shared by the tests of these learners: a small process that requires lookahead, and its play.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::model::{Model, Noise, Problem};
 use crate::rng::{Role, Stream};
 use crate::spec::{Names, Spec};
 
-/// Three steps, two states, one action. Stopping at once pays 0.5; at step 2 nothing is to be had; at step 3 state 0 pays
-/// 0.6 and state 1 pays 1. The benchmark stops at once, the optimal policy goes on to the end.
+/// Three steps, two states, one action. Stopping pays 0.5 at step 1 and nothing at step 2; at step 3 state 0 pays 0.6 and
+/// state 1 pays 1. The benchmark stops at once, the optimal policy continues to the end.
 pub(crate) fn patience() -> Arc<Problem> {
     let names = |n| Names::Count(n, "");
     let spec = Spec::new(3, names(2), names(1), names(2))
@@ -29,7 +29,7 @@ pub(crate) fn patience() -> Arc<Problem> {
     Arc::new(Problem::new("patience", spec, model))
 }
 
-/// What a learner is told of it.
+/// Parameters for that problem.
 pub(crate) fn parameters() -> TabularParameters {
     TabularParameters {
         sigma2: 0.01,
@@ -53,9 +53,9 @@ pub(crate) fn after(steps: &[(usize, usize)], costs: &[f64], rewards: &[f64]) ->
     episode
 }
 
-/// What became of a play.
+/// The results of a play.
 pub(crate) struct Played {
-    /// What was looked at before each episode.
+    /// The inspected value before each episode.
     pub(crate) values: Vec<f64>,
     pub(crate) optimal: f64,
     pub(crate) benchmark: f64,
@@ -63,12 +63,12 @@ pub(crate) struct Played {
     pub(crate) late_gain: f64,
 }
 
-/// Plays so many episodes and looks at the learner before each.
+/// Plays episodes and inspects the learner before each.
 pub(crate) fn play<L: Learner>(
     problem: &Arc<Problem>,
     learner: &mut L,
     episodes: usize,
-    mut look: impl FnMut(&mut L) -> f64,
+    mut inspect: impl FnMut(&mut L) -> f64,
 ) -> Played {
     let mut environment = Environment::new(problem.clone()).unwrap();
     environment.restart(1, 0);
@@ -77,7 +77,7 @@ pub(crate) fn play<L: Learner>(
     let mut late = 0.0;
     let benchmark = environment.benchmark_value(0).unwrap().0;
     for episode in 0..episodes {
-        values.push(look(learner));
+        values.push(inspect(learner));
         let regret = environment.play(learner).unwrap().total();
         if episode >= episodes - episodes / 4 {
             late += benchmark - regret;

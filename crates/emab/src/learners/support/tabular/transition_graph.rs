@@ -1,4 +1,4 @@
-//! The decision process as far as the specification tells it.
+//! The reachable part of a specification as a graph.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use crate::learners::LearnerError;
 use crate::slots::Slots;
 use crate::spec::Spec;
 
-/// Every pair that some feedback may lead to, in the order of steps, with the allowed actions of each (edges) and the
-/// pairs that may follow each of them (arrows).
+/// Every pair that feedback can lead to, in the order of steps, with its allowed actions (edges) and the pairs that can
+/// follow each of them (transitions).
 #[derive(Clone, Debug)]
 pub(crate) struct TransitionGraph {
     pairs: Vec<PairNode>,
     edges: Vec<Edge>,
-    /// By arrow: the pair it leads to. Feedbacks that lead to the same pair share an arrow.
+    /// By transition: the next pair. Feedbacks that lead to the same pair share a transition.
     transitions: Vec<u32>,
-    /// By edge and feedback: the arrow, or NOWHERE.
+    /// By edge and feedback: the transition, or UNREACHABLE.
     by_feedback: Vec<u32>,
     feedbacks: usize,
     actions: usize,
@@ -37,10 +37,10 @@ struct Edge {
 const UNREACHABLE: u32 = u32::MAX;
 
 impl TransitionGraph {
-    /// The most pairs; and ten times as many outcomes (pair, action, feedback).
+    /// The maximum number of pairs, and of outcomes (pair, action, feedback) divided by ten.
     pub(crate) const LIMIT: usize = 100_000;
 
-    /// The chart of a specification, for this learner.
+    /// The graph of a specification; fails above the limit.
     pub(crate) fn new(learner: &'static str, spec: &Spec) -> Result<TransitionGraph, LearnerError> {
         let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
         let too_large = || LearnerError::DoesNotApply {
@@ -63,7 +63,7 @@ impl TransitionGraph {
         };
         graph.find_or_add(1, spec.start());
         let mut pair = 0;
-        // Pairs are met step by step, so their numbers rise with the steps.
+        // Pairs are added step by step, so their numbers rise with the steps.
         while pair < graph.pairs.len() {
             let (t, x) = graph.step_state(pair);
             let outcomes = graph.by_feedback.len() + actions * feedbacks;
@@ -84,7 +84,7 @@ impl TransitionGraph {
         let (t, x) = self.step_state(pair);
         let first = self.transitions.len();
         for f in 0..self.feedbacks {
-            // What never comes needs no sensible transition (contract of the problem file): it leads nowhere.
+            // Feedback that never occurs needs no valid transition (contract of the problem file).
             let Ok(next) = spec.next(t, x, a, f) else {
                 self.by_feedback.push(UNREACHABLE);
                 continue;
@@ -115,22 +115,22 @@ impl TransitionGraph {
         pair
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub(crate) fn pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// How many edges there are.
+    /// The number of edges.
     pub(crate) fn edge_count(&self) -> usize {
         self.edges.len()
     }
 
-    /// How many arrows there are.
+    /// The number of transitions.
     pub(crate) fn transition_count(&self) -> usize {
         self.transitions.len()
     }
 
-    /// How many continuation actions there are.
+    /// The number of continuation actions.
     pub(crate) fn actions(&self) -> usize {
         self.actions
     }
@@ -162,18 +162,18 @@ impl TransitionGraph {
         self.edges[edge].action as usize
     }
 
-    /// The arrows of an edge.
+    /// The transitions of an edge.
     pub(crate) fn transitions(&self, edge: usize) -> Range<usize> {
         let transitions = &self.edges[edge].transitions;
         transitions.start as usize..transitions.end as usize
     }
 
-    /// The pair an arrow leads to.
+    /// The next pair of a transition.
     pub(crate) fn next(&self, transition: usize) -> usize {
         self.transitions[transition] as usize
     }
 
-    /// The arrow that a feedback follows.
+    /// The transition of a feedback.
     pub(crate) fn transition(&self, edge: usize, feedback: usize) -> Option<usize> {
         let transition = *self.by_feedback.get(edge * self.feedbacks + feedback)?;
         (transition != UNREACHABLE).then_some(transition as usize)

@@ -1,0 +1,107 @@
+//! The stepping core of all environments: what one action in one pair reveals, and where it leads.
+
+use crate::model::{Noise, Problem};
+use crate::oracle::{Pair, Pairs};
+use crate::rng::{Block, Draws, Role, Stream};
+
+/// The random numbers of one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StepDraw {
+    pub(super) reward: f64,
+    pub(super) cost: f64,
+    pub(super) feedback: f64,
+}
+
+impl StepDraw {
+    /// The draw at a position of a block.
+    #[inline]
+    pub(super) fn at(block: &Block, i: usize) -> StepDraw {
+        StepDraw {
+            reward: block.reward[i],
+            cost: block.cost[i],
+            feedback: block.feedback[i],
+        }
+    }
+}
+
+/// The random streams of one run: the draws of its steps, and those of dropout and overrides.
+#[derive(Clone, Debug)]
+pub(super) struct RunStreams {
+    pub(super) steps: Draws,
+    pub(super) conditions: Stream,
+}
+
+impl RunStreams {
+    /// The streams of seed 0 and run 0.
+    pub(super) fn new(process: &Process) -> RunStreams {
+        RunStreams {
+            steps: Draws::new(process.reward_noise, process.cost_noise),
+            conditions: Stream::new(0, 0, Role::Conditions),
+        }
+    }
+
+    pub(super) fn restart(&mut self, seed: u64, run: u64) {
+        self.steps.restart(seed, run);
+        self.conditions = Stream::new(seed, run, Role::Conditions);
+    }
+}
+
+/// What a continuation action leads to.
+pub(super) struct Transition {
+    pub(super) feedback: usize,
+    pub(super) next: Pair,
+    pub(super) expected_cost: f64,
+    pub(super) cost: f64,
+    /// Whether the episode ends in `next` without a choice.
+    pub(super) dropped_out: bool,
+}
+
+/// The part of a problem that every step reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Process {
+    cost_noise: Noise,
+    reward_noise: Noise,
+    dropout: f64,
+}
+
+impl Process {
+    pub(super) fn new(problem: &Problem) -> Process {
+        Process {
+            cost_noise: problem.model().cost_noise,
+            reward_noise: problem.model().reward_noise,
+            dropout: problem.dropout().get(),
+        }
+    }
+
+    /// The observed terminal reward of a pair.
+    #[inline]
+    pub(super) fn reward(&self, pairs: &Pairs, pair: Pair, draw: f64) -> f64 {
+        self.reward_noise.observe(pairs.reward(pair), draw)
+    }
+
+    /// Whether the episode ends after a step; one draw where dropout is possible.
+    #[inline]
+    pub(super) fn drops_out(&self, stream: &mut Stream) -> bool {
+        self.dropout > 0.0 && stream.uniform() < self.dropout
+    }
+
+    /// What action `a` leads to in an expanded pair; none where it is not allowed.
+    #[inline]
+    pub(super) fn advance(
+        &self,
+        pairs: &Pairs,
+        pair: Pair,
+        a: usize,
+        draw: StepDraw,
+        conditions: &mut Stream,
+    ) -> Option<Transition> {
+        let (feedback, next, expected_cost) = pairs.draw(pair, a, draw.feedback)?;
+        Some(Transition {
+            feedback,
+            next,
+            expected_cost,
+            cost: self.cost_noise.observe(expected_cost, draw.cost),
+            dropped_out: self.drops_out(conditions),
+        })
+    }
+}
