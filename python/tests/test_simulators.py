@@ -293,7 +293,7 @@ def test_rejects_an_object_that_is_no_simulator(run, message):
         ({"checkpoints": [0]}, "`checkpoints`: a checkpoint must be from 1 to the number of episodes, 10000, got 0"),
         ({"conditions": ["delay=3"]}, "`conditions` apply to problems only"),
         ({"learners": "nope"}, "unknown learner `nope`"),
-        ({"learners": "benchmark"}, "needs what only the truth can tell"),
+        ({"learners": "benchmark"}, "needs the model of the problem"),
         ({"learners": []}, "there must be at least one learner"),
     ],
 )
