@@ -1,9 +1,9 @@
 //! Any problem as a finite-horizon Markov decision process with an explicit end.
 //!
-//! Section 6 of the paper sets the model beside reinforcement learning; this is the translation. An MDP state is a
-//! step-state pair, because laws, costs and rewards may change with the step; one more state, `end`, takes in every
-//! episode that is over. Costs are revealed late but are paid for the action alone, so that minus the expected cost is the
-//! reward of going on, and the expected terminal reward that of `stop`. What a policy earns is the same in both
+//! The translation to reinforcement learning of Section 6 of the paper. An MDP state is a step-state pair, because
+//! distributions, costs and rewards can change with the step; one more state, `end`, is that of ended episodes. Minus the
+//! expected cost is the reward of continuing, and the expected terminal reward that of `stop`. The value of a policy is the
+//! same in both
 //! (Puterman, *Markov Decision Processes*, 1994, chapter 4, on finite horizons).
 
 use std::borrow::Cow;
@@ -15,13 +15,13 @@ use crate::spec::Action;
 
 /// A problem as a Markov decision process.
 ///
-/// - **States** are the step-state pairs that can be reached, by step and then state, and `end` after all of them.
-/// - **Actions** are the continuation actions by their index, and `stop` after all of them.
-/// - Going on earns minus the expected cost and leads to the pairs of the next step; feedbacks that lead to the same pair
-///   are one transition. `stop` earns the expected terminal reward and leads to `end`. Every action is allowed in `end`,
-///   earns nothing there and stays.
+/// - **States** are the reachable step-state pairs, by step and then state, and `end` as the last one.
+/// - **Actions** are the continuation actions by their index, and `stop` as the last one.
+/// - Continuing earns minus the expected cost and leads to the pairs of the next step; feedbacks that lead to the same pair
+///   are one transition. `stop` earns the expected terminal reward and leads to `end`. In `end` every action is allowed,
+///   earns nothing and stays.
 ///
-/// Transitions lead to states of a higher number only, but for those of `end`.
+/// Transitions lead to states of a higher number only, except those of `end`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -66,7 +66,7 @@ struct Choice {
 }
 
 impl Mdp {
-    /// Opens all pairs that can be reached, at most as many as for [`Optimal`], and translates them.
+    /// Expands and translates all reachable pairs, with the limit of [`Optimal`].
     pub fn new(pairs: &mut Pairs) -> Result<Mdp, OracleError> {
         pairs.expand_all(Optimal::LIMIT, "a Markov decision process")?;
         let mut order: Vec<Pair> = pairs.iter().collect();
@@ -94,7 +94,7 @@ impl Mdp {
             for a in pairs.allowed(pair) {
                 follow.clear();
                 follow.extend(pairs.follow(pair, a).map(|(to, p)| (number[to.index()], p)));
-                // Stable: chances of the same pair are summed in the order of the feedbacks, the same on every machine.
+                // Stable: probabilities of the same pair are summed in the order of the feedbacks, the same on every machine.
                 follow.sort_by_key(|&(to, _)| to);
                 follow.dedup_by(|again, kept| {
                     let same = again.0 == kept.0;
@@ -106,7 +106,7 @@ impl Mdp {
                 // Not `-cost`, which would make a cost of 0 a reward of -0.
                 let mut reward = 0.0 - pairs.cost(pair, a);
                 if dropout > 0.0 {
-                    // Who leaves earns what is there where they leave, and is at the end.
+                    // A dropout earns the terminal reward and leads to the end.
                     reward += dropout * pairs.ex_ante(pair, a);
                     follow.iter_mut().for_each(|(_, p)| *p *= 1.0 - dropout);
                     follow.push((end, dropout));
@@ -137,17 +137,17 @@ impl Mdp {
         &self.problem
     }
 
-    /// How many states there are, `end` among them.
+    /// The number of states, `end` included.
     pub fn len(&self) -> usize {
         self.pair.len() + 1
     }
 
-    /// Never: the start and the end are always there.
+    /// Always false: the start and the end are always there.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// How many actions there are, `stop` among them.
+    /// The number of actions, `stop` included.
     pub fn actions(&self) -> usize {
         self.stop() + 1
     }
@@ -167,19 +167,19 @@ impl Mdp {
         self.pair.len()
     }
 
-    /// The step and the state of the problem that an MDP state stands for; none for `end`.
+    /// The step and state of an MDP state; none for `end`.
     pub fn pair(&self, state: usize) -> Option<(usize, usize)> {
         let &(t, x) = self.pair.get(state)?;
         Some((t as usize, x as usize))
     }
 
-    /// The MDP state that stands for `(t, x)`, if that can be reached.
+    /// The MDP state of `(t, x)`, if it is reachable.
     pub fn find(&self, t: usize, x: usize) -> Option<usize> {
         let key = (u32::try_from(t).ok()?, u32::try_from(x).ok()?);
         self.pair.binary_search(&key).ok()
     }
 
-    /// What an MDP state is called: the name of the problem's state, or `end`.
+    /// The name of the problem's state, or `end`.
     pub fn state_name(&self, state: usize) -> Cow<'_, str> {
         match self.pair(state) {
             Some((_, x)) => self.problem.spec().states().name(x),
@@ -187,12 +187,12 @@ impl Mdp {
         }
     }
 
-    /// What an action is called.
+    /// The name of an action.
     pub fn action_name(&self, action: usize) -> Cow<'_, str> {
         self.problem.spec().action_name(self.action(action))
     }
 
-    /// The problem's action that an action of the MDP stands for.
+    /// The problem's action of an MDP action.
     pub fn action(&self, action: usize) -> Action {
         if action < self.stop() {
             Action::Continue(action)
@@ -201,7 +201,7 @@ impl Mdp {
         }
     }
 
-    /// How many transitions there are, those of `end` among them.
+    /// The number of transitions, those of `end` included.
     pub fn transition_count(&self) -> usize {
         self.next.len()
     }
@@ -301,11 +301,11 @@ impl Mdp {
     /// use std::sync::Arc;
     /// use emab::{Mdp, Model, Names, Problem, Spec, oracle::Pairs};
     /// // 0.5 now, nothing at step 2, 1 at step 3.
-    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
     /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
     /// let problem = Arc::new(Problem::new("patience", spec, model));
     /// let mdp = Mdp::new(&mut Pairs::new(problem).unwrap()).unwrap();
-    /// // Whoever always stops earns the terminal rewards; to improve on that once is the benchmark, Algorithm 1.
+    /// // Always stopping earns the terminal rewards; one improvement of it is the benchmark, Algorithm 1.
     /// let always_stop = vec![mdp.stop(); mdp.len()];
     /// let values = mdp.evaluate(&always_stop).unwrap();
     /// assert_eq!(values, [0.5, 0.0, 1.0, 0.0]);

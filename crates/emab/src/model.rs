@@ -194,7 +194,7 @@ impl Problem {
     /// ```
     /// use std::sync::Arc;
     /// use emab::{Model, Names, Problem, Spec, conditions::Probability, oracle::Benchmark};
-    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
     /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
     /// let problem = Problem::new("wait", spec, model).with_dropout(Probability::new("dropout", 0.25).unwrap());
     /// let mut benchmark = Benchmark::new(Arc::new(problem)).unwrap();

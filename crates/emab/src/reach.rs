@@ -1,50 +1,50 @@
-//! Where the episodes of a specification can come to, and whether two specifications are one and the same.
+//! The reachable pairs of a specification, and the comparison of two specifications.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::spec::{Names, Point, PointError, Spec};
 
-/// The step-state pairs that can be reached by any action and any feedback.
+/// The step-state pairs that are reachable by any actions and feedbacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reachable {
     /// Steps from 1 and states, in order.
     pub pairs: Vec<(usize, usize)>,
-    /// Whether these are all, or the limit was met.
+    /// Whether these are all, or the limit was reached.
     pub complete: bool,
 }
 
-/// What came of comparing two specifications.
+/// The result of comparing two specifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecComparison {
-    /// They allow the same episodes, which lead to the same states.
+    /// They allow the same episodes with the same states.
     Same,
-    /// They do not.
+    /// They differ.
     Differ(SpecDifference),
-    /// They are too large to be gone through, and the same as far as that was done.
+    /// They are too large to compare completely, and equal up to the limit.
     TooLarge,
 }
 
-/// What makes another specification of one.
+/// The first difference of two specifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecDifference {
     /// The field of the problem file.
     pub field: &'static str,
     /// What differs, in words.
     pub what: String,
-    /// What the one says of it.
+    /// The value in the first.
     pub one: String,
-    /// What the other says.
+    /// The value in the second.
     pub other: String,
 }
 
 impl Spec {
-    /// What can be reached, until there are more than `limit` pairs or ten times as many outcomes. An error where the mask
-    /// has no value, or a transition leads nowhere.
+    /// The reachable pairs, up to `limit` pairs and ten times as many outcomes. Fails where the mask or a transition is
+    /// invalid.
     ///
     /// ```
     /// use emab::{Names, Spec};
-    /// let spec = Spec::new(3, Names::Count(9, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+    /// let spec = Spec::numbered(3, 9, 1, 2).unwrap()
     ///     .transition(|_t, x, _a, f| (x + f) as f64);
     /// let reachable = spec.reachable(1000).unwrap();
     /// assert_eq!(reachable.pairs, [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]);
@@ -52,25 +52,24 @@ impl Spec {
     /// ```
     pub fn reachable(&self, limit: usize) -> Result<Reachable, PointError> {
         let mut pairs = Vec::new();
-        let walked = walk(self, limit, |t, x, actions, next| {
+        let traversal = traverse(self, limit, |t, x, actions, next| {
             pairs.push((t, x));
             follow(self, (t, x), actions, next)
         })?;
         Ok(Reachable {
             pairs,
-            complete: walked.complete,
+            complete: traversal.complete,
         })
     }
 
-    /// Whether another specification is the same in all that decides: its sizes, the names of actions and feedbacks, and
-    /// what may be done and where it leads wherever an episode can come to, as far as `limit` pairs go. How that is
-    /// written, and what states are called, decides nothing.
+    /// Compares with another specification: sizes, names of actions and feedbacks, and mask and transitions in up to `limit`
+    /// reachable pairs. Names of states and unreachable pairs are ignored.
     ///
     /// ```
     /// use emab::{Names, Spec, reach::SpecComparison};
-    /// let spec = || Spec::new(2, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap();
+    /// let spec = || Spec::numbered(2, 3, 1, 2).unwrap();
     /// let one = spec().transition(|_t, x, _a, f| (x + f) as f64);
-    /// // The same at the start, and elsewhere there is no episode.
+    /// // Equal in all reachable pairs.
     /// let same = spec().transition(|_t, _x, _a, f| f as f64);
     /// assert_eq!(one.compare(&same, 1000), Ok(SpecComparison::Same));
     /// let other = spec().transition(|_t, x, _a, f| (x + 2 * f) as f64);
@@ -113,8 +112,8 @@ impl Spec {
             }
         }
         let mut found = None;
-        let walked = walk(self, limit, |t, x, actions, next| {
-            // After a difference there is nothing more to look for.
+        let traversal = traverse(self, limit, |t, x, actions, next| {
+            // The first difference is enough.
             if found.is_none() {
                 found = difference_at(self, other, (t, x))?;
             }
@@ -125,7 +124,7 @@ impl Spec {
         })?;
         Ok(match found {
             Some(found) => SpecComparison::Differ(found),
-            None if walked.complete => SpecComparison::Same,
+            None if traversal.complete => SpecComparison::Same,
             None => SpecComparison::TooLarge,
         })
     }
@@ -135,7 +134,7 @@ fn first_other_name(one: &Names, other: &Names) -> Option<usize> {
     (0..one.len()).find(|&i| one.name(i) != other.name(i))
 }
 
-/// The first difference of what may be done in a pair and where it leads.
+/// The first difference of mask and transitions in a pair.
 fn difference_at(
     one: &Spec,
     other: &Spec,
@@ -172,13 +171,13 @@ fn difference_at(
     Ok(None)
 }
 
-/// How far a walk came.
-pub(crate) struct Walked {
+/// The extent of a traversal.
+pub(crate) struct Traversal {
     pub(crate) pairs: usize,
     pub(crate) complete: bool,
 }
 
-/// Adds where these actions lead by any feedback.
+/// Adds the states that these actions can lead to.
 pub(crate) fn follow(
     spec: &Spec,
     (t, x): (usize, usize),
@@ -193,13 +192,13 @@ pub(crate) fn follow(
     Ok(())
 }
 
-/// Visits what can be reached step by step; only the states of one step and the next are kept.
-pub(crate) fn walk(
+/// Visits reachable pairs step by step; only the states of one step and the next are stored.
+pub(crate) fn traverse(
     spec: &Spec,
     limit: usize,
     mut visit: impl FnMut(usize, usize, &[usize], &mut BTreeSet<usize>) -> Result<(), PointError>,
-) -> Result<Walked, PointError> {
-    let mut walked = Walked {
+) -> Result<Traversal, PointError> {
+    let mut traversal = Traversal {
         pairs: 0,
         complete: true,
     };
@@ -211,11 +210,11 @@ pub(crate) fn walk(
     for t in 1..=spec.horizon() {
         let mut next = BTreeSet::new();
         for &x in &level {
-            if walked.pairs == limit || outcomes + branch > 10 * limit {
-                walked.complete = false;
-                return Ok(walked);
+            if traversal.pairs == limit || outcomes + branch > 10 * limit {
+                traversal.complete = false;
+                return Ok(traversal);
             }
-            walked.pairs += 1;
+            traversal.pairs += 1;
             allowed.clear();
             for a in 0..spec.actions().len() {
                 if spec.check_allowed(t, x, a)? {
@@ -230,7 +229,7 @@ pub(crate) fn walk(
         }
         level = next;
     }
-    Ok(walked)
+    Ok(traversal)
 }
 
 #[cfg(test)]
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_is_found() {
+    fn finds_every_kind_of_difference() {
         let one = spec(3);
         assert_eq!(differ(&one, &spec(4)), ["`horizon`", "3", "4"]);
         let started = spec(3).start_at(2).unwrap();
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_episode_comes_to_makes_no_difference() {
+    fn unreachable_pairs_make_no_difference() {
         // State 8 is too far for three steps, and at the horizon nothing follows.
         let elsewhere = spec(3).transition(|t: usize, x: usize, _a: usize, f: usize| {
             (if t == 3 || x == 8 { 0 } else { x + f }) as f64

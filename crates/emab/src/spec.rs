@@ -272,6 +272,28 @@ impl Spec {
         })
     }
 
+    /// The same with numbers as names; those of actions begin with `a`.
+    ///
+    /// ```
+    /// use emab::{Action, Spec};
+    /// let spec = Spec::numbered(3, 4, 2, 1).unwrap();
+    /// assert_eq!((spec.states().len(), &*spec.action_name(Action::Continue(1))), (4, "a1"));
+    /// ```
+    pub fn numbered(
+        horizon: usize,
+        states: usize,
+        actions: usize,
+        feedbacks: usize,
+    ) -> Result<Spec, SpecError> {
+        let count = |n| Names::Count(n, "");
+        Spec::new(
+            horizon,
+            count(states),
+            Names::Count(actions, "a"),
+            count(feedbacks),
+        )
+    }
+
     /// With this transition `phi_t(x, a, f)`.
     #[must_use]
     pub fn transition(mut self, phi: impl Quantity + 'static) -> Spec {

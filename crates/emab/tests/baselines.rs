@@ -87,8 +87,7 @@ proptest! {
 
 #[test]
 fn what_cannot_be_set_is_named() {
-    let names = |n| emab::Names::Count(n, "");
-    let spec = Arc::new(emab::Spec::new(2, names(1), names(1), names(1)).unwrap());
+    let spec = Arc::new(emab::Spec::numbered(2, 1, 1, 1).unwrap());
     for (text, expected) in [
         ("psrl:prior=0", "`prior` must be more than 0, got 0"),
         ("psrl:prior_sd=-1", "`prior_sd` must be more than 0, got -1"),

@@ -78,8 +78,7 @@ fn nothing_falls_short_by_more() {
 
 #[test]
 fn there_is_nothing_to_say_of_what_may_not_be_done() {
-    let names = |n| emab::Names::Count(n, "");
-    let spec = emab::Spec::new(2, names(1), names(2), names(1)).unwrap();
+    let spec = emab::Spec::numbered(2, 1, 2, 1).unwrap();
     let spec = Arc::new(spec.allowed(|_t, _x, a, _f| a as f64));
     let short = |text: &str, action| {
         let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();

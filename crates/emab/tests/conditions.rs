@@ -47,7 +47,7 @@ fn names(n: usize) -> Names {
 
 /// Going on pays, at a cost of 0.1 a step and noise on both; the reward is the step's number.
 fn wait(horizon: usize, actions: usize) -> Arc<Problem> {
-    let spec = Spec::new(horizon, names(2), names(actions), names(2)).unwrap();
+    let spec = Spec::numbered(horizon, 2, actions, 2).unwrap();
     let spec = spec.transition(|_t, _x, _a, f| f as f64);
     let model = Model::new(
         |_t, _x, _a, _f| 0.5,
@@ -220,7 +220,7 @@ fn who_leaves_does_not_tell() {
 #[test]
 fn a_problem_with_leaving_is_worth_what_hand_and_play_say() {
     // Rewards 1, 2, 3 and no cost, leaving with 1/4: on to the end it is 2/4 + 3 * 3/4.
-    let spec = Spec::new(3, names(1), names(1), names(1)).unwrap();
+    let spec = Spec::numbered(3, 1, 1, 1).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
     let plain = Problem::new("wait", spec, model);
     let problem = Arc::new(plain.with_dropout(Probability::new("dropout", 0.25).unwrap()));
@@ -525,7 +525,7 @@ fn coin(spec: &Arc<Spec>, p: f64) -> Arc<Problem> {
 }
 
 fn coin_spec() -> Arc<Spec> {
-    let spec = Spec::new(2, names(2), names(1), names(2)).unwrap();
+    let spec = Spec::numbered(2, 2, 1, 2).unwrap();
     Arc::new(spec.transition(|_t, _x, _a, f| f as f64))
 }
 
@@ -733,7 +733,7 @@ fn forgetting_is_asked_for_by_name() {
 fn ucb1_credits_the_arm_that_was_played_however_late() {
     // Two steps, one action: the arms are `stop` and `a, stop`. With a delay, both episodes of the first arm come back
     // when the other arm is planned already, and count for the first.
-    let spec = Arc::new(Spec::new(2, names(1), names(1), names(1)).unwrap());
+    let spec = Arc::new(Spec::numbered(2, 1, 1, 1).unwrap());
     let mut learner = Ucb1::new(spec, false).unwrap();
     let stopped = |reward| Episode {
         states: vec![0],

@@ -15,8 +15,8 @@ use emab::learners::{
 };
 use emab::width::WidthKind;
 use emab::{
-    Action, Delta, Environment, Episode, FeedbackSpread, Learner, Model, Names, Problem, Role,
-    Sigma2, Spec, Stream,
+    Action, Delta, Environment, Episode, FeedbackSpread, Learner, Model, Problem, Role, Sigma2,
+    Spec, Stream,
 };
 use proptest::prelude::*;
 
@@ -205,8 +205,7 @@ proptest! {
 }
 
 fn two_actions(horizon: usize) -> Arc<Spec> {
-    let names = |n| Names::Count(n, "");
-    Arc::new(Spec::new(horizon, names(1), names(2), names(1)).unwrap())
+    Arc::new(Spec::numbered(horizon, 1, 2, 1).unwrap())
 }
 
 fn received(actions: &[usize], costs: &[f64], rewards: &[f64]) -> Episode {
@@ -304,10 +303,7 @@ fn ucb1v_over_many_sequences_is_ucb1v() {
 
 #[test]
 fn too_many_sequences_are_counted() {
-    let names = |n| Names::Count(n, "");
-    let spec = |horizon, actions| {
-        Arc::new(Spec::new(horizon, names(1), names(actions), names(1)).unwrap())
-    };
+    let spec = |horizon, actions| Arc::new(Spec::numbered(horizon, 1, actions, 1).unwrap());
     let error = Ucb1::new(spec(21, 2), false).unwrap_err().to_string();
     assert!(
         error.contains("2097151 arms") && error.contains("1000000"),
@@ -325,8 +321,7 @@ fn too_many_sequences_are_counted() {
 #[test]
 fn masked_sequences_are_no_arms() {
     // No action twice: of 1 + 3 + 9 + 27 sequences only 1 + 3 + 6 + 6 can be played.
-    let names = |n| Names::Count(n, "");
-    let spec = Spec::new(4, names(8), names(3), names(1))
+    let spec = Spec::numbered(4, 8, 3, 1)
         .unwrap()
         .transition(|_t, x, a, _f| (x | 1_usize << a) as f64)
         .allowed(|_t, x, a, _f| f64::from(u8::from(x >> a & 1 == 0)));
@@ -335,8 +330,7 @@ fn masked_sequences_are_no_arms() {
 
 #[test]
 fn ties_among_actions_are_drawn_evenly() {
-    let names = |n| Names::Count(n, "");
-    let spec = Arc::new(Spec::new(2, names(1), names(3), names(1)).unwrap());
+    let spec = Arc::new(Spec::numbered(2, 1, 3, 1).unwrap());
     let mut parameters = FeedBalParameters::new(0.1, 0.1).unwrap();
     parameters.ties = Ties::Random;
     let mut learner = FeedBal::new(spec, parameters);
@@ -359,8 +353,7 @@ fn ties_among_actions_are_drawn_evenly() {
 
 #[test]
 fn random_is_even_among_what_is_allowed() {
-    let names = |n| Names::Count(n, "");
-    let spec = Spec::new(2, names(1), names(3), names(1))
+    let spec = Spec::numbered(2, 1, 3, 1)
         .unwrap()
         .allowed(|_t, _x, a, _f| f64::from(u8::from(a != 1)));
     let mut learner = Random::new(Arc::new(spec));
@@ -397,8 +390,7 @@ fn a_learner_that_cheats_is_caught() {
         }
         fn reset(&mut self, _stream: Stream) {}
     }
-    let names = |n| Names::Count(n, "");
-    let spec = Spec::new(2, names(1), names(1), names(1)).unwrap();
+    let spec = Spec::numbered(2, 1, 1, 1).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 1.0);
     let problem = Arc::new(Problem::new("one", spec, model));
     let caught = check_learner(&problem, || Stubborn(0), 3, 1)

@@ -160,14 +160,9 @@ fn a_detour_pays_where_the_benchmark_takes_none() {
 #[test]
 fn ties_are_those_of_the_oracle() {
     // Stopping earns 0.3; going on 0.1 + 0.2, the larger in its last bit.
-    let spec = Spec::new(
-        2,
-        Names::Count(2, ""),
-        Names::Count(1, "a"),
-        Names::Count(2, ""),
-    )
-    .unwrap()
-    .transition(|_t, _x, _a, f| f as f64);
+    let spec = Spec::numbered(2, 2, 1, 2)
+        .unwrap()
+        .transition(|_t, _x, _a, f| f as f64);
     let model = Model::new(
         |_t, _x, _a, _f| 0.5,
         |t, x, _a, _f| if t == 1 { 0.3 } else { 2.0 * [0.1, 0.2][x] },

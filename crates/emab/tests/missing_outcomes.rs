@@ -96,8 +96,7 @@ fn same(p: &Tables, text: &str, one: &mut Built, other: &mut Built) -> Result<()
 #[test]
 fn feedbal_by_hand() {
     // Of R = (?, 2, ?) and C = (0.5, ?) two things are known: a gain of 2 - 0.5 at step 1, a reward of 2 at step 2.
-    let names = |n| emab::Names::Count(n, "");
-    let spec = emab::Spec::new(3, names(1), names(1), names(1)).unwrap();
+    let spec = emab::Spec::numbered(3, 1, 1, 1).unwrap();
     let config = LearnerConfig::parse("feedbal", &LearnerDefaults::default()).unwrap();
     let mut learner = config.build(&Arc::new(spec), None).unwrap();
     learner.learn(&Episode {

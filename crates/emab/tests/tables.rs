@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::small_problem;
 use emab::conformance::{Violation, check_tables};
 use emab::learners::{CATALOGUE, ChoiceBasis, LearnerConfig, LearnerDefaults};
-use emab::{Model, Names, Noise, Problem, Spec};
+use emab::{Model, Noise, Problem, Spec};
 use proptest::prelude::*;
 
 /// Settings under which they must keep to their tables too.
@@ -60,8 +60,7 @@ proptest! {
 
 /// Three steps, two states, two actions: much is to be learned, and noise makes few estimates equal.
 fn crossing() -> Arc<Problem> {
-    let names = |n| Names::Count(n, "");
-    let spec = Spec::new(3, names(2), names(2), names(2)).unwrap();
+    let spec = Spec::numbered(3, 2, 2, 2).unwrap();
     let spec = spec.transition(|_t, _x, _a, f| f as f64);
     let law =
         |_t: usize, x: usize, a: usize, f: usize| if (a != x) == (f == 1) { 0.7 } else { 0.3 };
@@ -73,9 +72,8 @@ fn crossing() -> Arc<Problem> {
 
 /// Two items that work or fail, each taken once: what `oasm` is made for.
 fn items() -> Arc<Problem> {
-    let names = |n| Names::Count(n, "");
     let digit = |x: usize, a: usize| x / [1, 3][a] % 3;
-    let spec = Spec::new(3, names(9), names(2), names(2)).unwrap();
+    let spec = Spec::numbered(3, 9, 2, 2).unwrap();
     let spec = spec
         .transition(|_t, x, a, f| (x + (f + 1) * [1, 3][a]) as f64)
         .allowed(move |_t, x, a, _f| f64::from(u8::from(digit(x, a) == 0)));

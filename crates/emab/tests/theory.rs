@@ -188,18 +188,13 @@ proptest! {
 
 mod resource {
     use super::*;
-    use emab::{Model, Names, Noise, Problem, Spec};
+    use emab::{Model, Noise, Problem, Spec};
 
     /// Section 5, in code.
     fn resource() -> Arc<Problem> {
-        let spec = Spec::new(
-            10,
-            Names::Count(10, ""),
-            Names::Count(1, "a"),
-            Names::Count(2, ""),
-        )
-        .unwrap()
-        .transition(|_t, x, _a, f| (x + f) as f64);
+        let spec = Spec::numbered(10, 10, 1, 2)
+            .unwrap()
+            .transition(|_t, x, _a, f| (x + f) as f64);
         let model = Model::new(
             |t, _x, _a, f| {
                 let p = 0.8 / (t as f64).sqrt();

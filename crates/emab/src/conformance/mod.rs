@@ -1,4 +1,4 @@
-//! Laws that any [`Problem`] and any [`Learner`] must keep, to be called from anybody's tests.
+//! Properties that every [`Problem`] and every [`Learner`] must have, as functions for tests.
 
 mod tables;
 
@@ -12,13 +12,13 @@ use crate::environment::{ConditionedEnvironment, Scenario, ScenarioError};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::reach::{follow, walk};
+use crate::reach::{follow, traverse};
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
 
 pub use tables::check_tables;
 
-/// A law that was broken.
+/// A violated property.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Violation {
     /// An episode could not be played to its end.
@@ -26,18 +26,18 @@ pub enum Violation {
     Play {
         /// The episode, from 1.
         episode: u64,
-        /// Why.
+        /// The error.
         error: PlayError,
     },
-    /// The problem breaks a rule.
+    /// The problem is invalid.
     #[error(transparent)]
     Problem(#[from] ScenarioError),
-    /// The learner chose otherwise when everything was the same.
+    /// The learner made another choice though everything relevant was the same.
     #[error(
         "{what}: in episode {episode} at t = {t}, x = {x} the learner chose {second:?} after {first:?}"
     )]
     Differs {
-        /// What should have made no difference.
+        /// What should not have made a difference.
         what: &'static str,
         /// The episode, from 1.
         episode: u64,
@@ -50,12 +50,12 @@ pub enum Violation {
         /// The second.
         second: Action,
     },
-    /// An estimate of the learner's is not what it must be.
+    /// An estimate of the learner is invalid.
     #[error("after {episodes} episodes the estimate of {action:?} at t = {t}, x = {x} {what}")]
     Estimate {
-        /// What is wrong with it.
+        /// The reason.
         what: &'static str,
-        /// How many episodes were learned.
+        /// The number of learned episodes.
         episodes: usize,
         /// The step.
         t: usize,
@@ -66,12 +66,12 @@ pub enum Violation {
     },
 }
 
-/// What can be reached from the start.
+/// A summary of the reachable pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReachSummary {
-    /// How many step-state pairs.
+    /// The number of step-state pairs.
     pub pairs: usize,
-    /// Whether these are all, or the limit was met.
+    /// Whether these are all, or the limit was reached.
     pub complete: bool,
     /// The least expected reward among them; infinite without a model.
     pub least_reward: f64,
@@ -79,14 +79,14 @@ pub struct ReachSummary {
     pub least_cost: f64,
 }
 
-/// Checks every pair that can be reached, until there are more than `limit` of them or ten times as many outcomes.
+/// Checks every reachable pair, until there are more than `limit` of them or ten times as many outcomes.
 ///
-/// The law of the feedback sums to one, transitions lead to states, everything is finite.
+/// Feedback probabilities sum to 1, transitions lead to states, all values are finite.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Model, Names, Problem, Spec, conformance::check_problem};
-/// let spec = Spec::new(3, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// use emab::{Model, Problem, Spec, conformance::check_problem};
+/// let spec = Spec::numbered(3, 2, 1, 2).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, x, _a, _f| x as f64);
 /// let error = check_problem(&Problem::new("runs over", spec, model), 1000).unwrap_err();
@@ -97,7 +97,7 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
     let spec = problem.spec();
     let mut least = (f64::INFINITY, f64::INFINITY);
     let mut phase = vec![0.0; spec.feedbacks().len()];
-    let walked = walk(spec, limit, |t, x, actions, next| {
+    let traversal = traverse(spec, limit, |t, x, actions, next| {
         least.0 = least.0.min(problem.reward(t, x)?);
         for &a in actions {
             problem.feedback_distribution(t, x, a, &mut phase)?;
@@ -109,8 +109,8 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
         Ok(())
     })?;
     Ok(ReachSummary {
-        pairs: walked.pairs,
-        complete: walked.complete,
+        pairs: traversal.pairs,
+        complete: traversal.complete,
         least_reward: least.0,
         least_cost: least.1,
     })
@@ -120,12 +120,12 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
 ///
 /// For a live study, where there is no model: the mask has a value and transitions lead to states.
 pub fn check_spec(spec: &Spec, limit: usize) -> Result<ReachSummary, PointError> {
-    let walked = walk(spec, limit, |t, x, actions, next| {
+    let traversal = traverse(spec, limit, |t, x, actions, next| {
         follow(spec, (t, x), actions, next)
     })?;
     Ok(ReachSummary {
-        pairs: walked.pairs,
-        complete: walked.complete,
+        pairs: traversal.pairs,
+        complete: traversal.complete,
         least_reward: f64::INFINITY,
         least_cost: f64::INFINITY,
     })
@@ -133,9 +133,8 @@ pub fn check_spec(spec: &Spec, limit: usize) -> Result<ReachSummary, PointError>
 
 /// Checks a learner on a problem over `episodes` episodes.
 ///
-/// It only chooses what is allowed and stops at the horizon; the same stream and episodes give the same choices; and
-/// after `reset` it is as new. All of that also where outcomes come late, are lost or unknown, and people do something
-/// else than it recommends.
+/// It chooses allowed actions only and stops at the horizon; the same stream and episodes give the same choices; `reset`
+/// restores the initial state. This also holds with delayed, lost and unknown outcomes and with overrides.
 pub fn check_learner<L: Learner>(
     problem: &Arc<Problem>,
     mut make: impl FnMut() -> L,
@@ -150,7 +149,7 @@ pub fn check_learner<L: Learner>(
         let first = choices(&mut environment, &mut learner, episodes, seed)?;
         let again = choices(&mut environment, &mut make(), episodes, seed)?;
         same("the same seed", &first, &again)?;
-        // Something else in between, then a reset: nothing of it may remain.
+        // Another run, then a reset, which must remove every trace of it.
         choices(
             &mut environment,
             &mut learner,
@@ -163,7 +162,7 @@ pub fn check_learner<L: Learner>(
     Ok(())
 }
 
-/// Everything that may stand between a recommendation and what is learned of it.
+/// Conditions with delay, dropout, lost outcomes and overrides.
 fn real_life() -> Conditions {
     let texts = [
         "delay=geometric:3",
@@ -222,7 +221,7 @@ fn choices(
     Ok(noted.choices)
 }
 
-/// A learner whose choices are written down.
+/// A learner whose choices are recorded.
 struct Noted<'a, L> {
     learner: &'a mut L,
     episode: u64,

@@ -1,4 +1,4 @@
-//! The law of learners that choose from their tables alone.
+//! The property of learners that choose from their tables alone.
 
 use std::sync::Arc;
 
@@ -11,29 +11,28 @@ use crate::model::Problem;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, Spec};
 
-/// How often the learner is held against others that were never asked, and about how many pairs each time.
+/// The number of comparisons with fresh learners, and of pairs in each.
 const TIMES: usize = 8;
 const PAIRS: usize = 8;
 
-/// Checks that what a learner chooses in a pair is a function of the episodes it learned and of nothing else, over what
-/// arrives of `episodes` episodes that chance has played.
+/// Checks that the choice of a learner in a pair is a function of the learned episodes and of nothing else, over `episodes`
+/// episodes with random actions.
 ///
-/// One learner is asked about pairs in any order, again and again, while it learns. Beside it stand others that have
-/// learned the same and were never asked anything; each is asked one question, and has other randomness. All must answer
-/// the same, estimates to the bit.
+/// One learner chooses in pairs in any order, repeatedly, while it learns. It is compared with others that have learned the
+/// same episodes with another random stream and make one choice each. All choices must agree, and estimates bit by bit.
 ///
-/// Of some episodes nothing or not everything is known, see [`Episode`]; no estimate may come to be NaN of it.
+/// Some episodes are partly or completely unknown, see [`Episode`]; no estimate may become NaN.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use emab::learners::{FeedBal, FeedBalParameters, Random};
-/// use emab::{Model, Names, Problem, Spec, conformance::check_tables};
-/// let spec = Spec::new(3, Names::Count(2, ""), Names::Count(2, "a"), Names::Count(2, "")).unwrap()
+/// use emab::{Model, Problem, Spec, conformance::check_tables};
+/// let spec = Spec::numbered(3, 2, 2, 2).unwrap()
 ///     .transition(|_t, _x, _a, f| f as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| (t * x) as f64);
 /// let problem = Arc::new(Problem::new("coin", spec, model));
-/// let told = FeedBalParameters::new(0.1, 0.1).unwrap();
-/// assert!(check_tables(&problem, || FeedBal::new(problem.spec().clone(), told), 50, 1).is_ok());
+/// let parameters = FeedBalParameters::new(0.1, 0.1).unwrap();
+/// assert!(check_tables(&problem, || FeedBal::new(problem.spec().clone(), parameters), 50, 1).is_ok());
 /// assert!(check_tables(&problem, || Random::new(problem.spec().clone()), 50, 1).is_err());
 /// ```
 pub fn check_tables<L: Learner>(
@@ -57,7 +56,7 @@ pub fn check_tables<L: Learner>(
     let mut run = 2;
     let mut new = || {
         let mut learner = make();
-        // A learner that draws must not do so alike every time.
+        // Random streams must differ, so that draws show.
         learner.reset(Stream::new(seed, run, Role::Learner));
         run += 1;
         learner
@@ -84,7 +83,7 @@ pub fn check_tables<L: Learner>(
     Ok(())
 }
 
-/// What arrives of the episodes of somebody who does anything, under everything that may stand in between.
+/// The episodes that reach a learner, with random actions under all conditions.
 fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episode>, Violation> {
     let scenario = Scenario {
         conditions: real_life(),
@@ -104,7 +103,7 @@ fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episo
     Ok(recorder.episodes)
 }
 
-/// Makes half of the episodes known in part alone.
+/// Makes half of the episodes partly unknown.
 fn blot_out(episode: &mut Episode, chance: &mut Stream) {
     if chance.below(2) == 0 {
         return;
@@ -116,7 +115,7 @@ fn blot_out(episode: &mut Episode, chance: &mut Stream) {
     }
 }
 
-/// Asks both about a pair, the first for the first time.
+/// Compares the choices and estimates of both in a pair.
 fn same_answers(
     spec: &Spec,
     silent: &mut impl Learner,
@@ -159,7 +158,7 @@ fn same_answers(
     Ok(())
 }
 
-/// Writes down what it is told, and does anything.
+/// Records the episodes it learns from, and chooses at random.
 struct EpisodeRecorder {
     player: Random,
     episodes: Vec<Episode>,

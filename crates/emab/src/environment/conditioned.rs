@@ -61,10 +61,10 @@ pub enum ScenarioError {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{ConditionedEnvironment, Conditions, Learner, Model, Names, Problem, Scenario, Spec};
+/// use emab::{ConditionedEnvironment, Conditions, Learner, Model, Problem, Scenario, Spec};
 /// use emab::learners::{FeedBal, FeedBalParameters};
 ///
-/// let spec = Spec::new(3, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// let spec = Spec::numbered(3, 3, 1, 2).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, x, _a, _f| x as f64).cost(|_t, _x, _a, _f| 0.2);
 /// let problem = Arc::new(Problem::new("coins", spec, model));

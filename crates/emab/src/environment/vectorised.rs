@@ -27,10 +27,10 @@ pub struct StepResult {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Action, Model, Names, Problem, Spec};
+/// use emab::{Action, Model, Problem, Spec};
 /// use emab::environment::VecEnvironment;
 ///
-/// let spec = Spec::new(3, Names::Count(3, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// let spec = Spec::numbered(3, 3, 1, 2).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let model = Model::new(|_t, _x, _a, f| f as f64, |_t, x, _a, _f| x as f64).cost(|_t, _x, _a, _f| 0.2);
 /// let mut environment = VecEnvironment::new(Arc::new(Problem::new("sure coins", spec, model)), 1).unwrap();
@@ -304,18 +304,13 @@ mod tests {
     use crate::learner::Learner;
     use crate::model::{Model, Noise};
     use crate::rng::{Role, Stream};
-    use crate::spec::{Names, Spec};
+    use crate::spec::Spec;
 
     fn problem(reward: Noise) -> Problem {
-        let spec = Spec::new(
-            6,
-            Names::Count(6, ""),
-            Names::Count(2, "a"),
-            Names::Count(2, ""),
-        )
-        .unwrap()
-        .transition(|_t, x, _a, f| (x + f) as f64)
-        .allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x < 2)));
+        let spec = Spec::numbered(6, 6, 2, 2)
+            .unwrap()
+            .transition(|_t, x, _a, f| (x + f) as f64)
+            .allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x < 2)));
         let model = Model::new(
             |t, _x, a, f| {
                 let p = (0.3 + 0.4 * a as f64) / t as f64;
@@ -417,8 +412,7 @@ mod tests {
 
     #[test]
     fn memory_grows_with_visited_pairs_only() {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(1000, names(1_000_000_000), names(1), names(2))
+        let spec = Spec::numbered(1000, 1_000_000_000, 1, 2)
             .unwrap()
             .transition(|_t, x, _a, f| (2 * x + f) as f64 % 1e9);
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 1.0);

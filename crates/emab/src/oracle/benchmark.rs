@@ -10,13 +10,13 @@ use super::pairs::{OracleError, Pair, Pairs};
 use crate::model::Problem;
 use crate::spec::Action;
 
-/// The benchmark of a problem, worked out for the pairs that are asked for.
+/// The benchmark of a problem, computed for requested pairs.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Action, Model, Names, Problem, Spec, oracle::Benchmark};
-/// // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
-/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// use emab::{Action, Model, Problem, Spec, oracle::Benchmark};
+/// // Two steps: continuing shows a fair coin worth 1, stopping at once pays 0.45.
+/// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
 ///     .transition(|_t, _x, _a, f| f as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
 /// let mut benchmark = Benchmark::new(Arc::new(Problem::new("coin", spec, model))).unwrap();
@@ -30,9 +30,9 @@ pub struct Benchmark {
     pairs: Pairs,
     actions: usize,
     choice: Vec<Option<Action>>,
-    /// NaN until asked for.
+    /// NaN until computed.
     value: Vec<f64>,
-    /// By row of a pair and action, `stop` last; NaN until asked for.
+    /// By row of a pair and action, `stop` last; NaN until computed.
     regret: Vec<f64>,
 }
 
@@ -49,17 +49,17 @@ impl Benchmark {
         })
     }
 
-    /// The pairs met so far.
+    /// The visited pairs.
     pub fn pairs(&self) -> &Pairs {
         &self.pairs
     }
 
-    /// The pairs, to meet or open more of them.
+    /// The visited pairs, mutable.
     pub fn pairs_mut(&mut self) -> &mut Pairs {
         &mut self.pairs
     }
 
-    fn make_room(&mut self) {
+    fn resize(&mut self) {
         let known = self.pairs.len();
         self.choice.resize(known, None);
         self.value.resize(known, f64::NAN);
@@ -67,7 +67,7 @@ impl Benchmark {
         self.regret.resize(rows * (self.actions + 1), f64::NAN);
     }
 
-    /// What the benchmark does in a pair: the action of the largest gain, `stop` if it is among them.
+    /// The choice of the benchmark in a pair: the action with the largest gain; `stop` wins ties.
     #[inline]
     pub fn choice(&mut self, pair: Pair) -> Result<Action, OracleError> {
         match self.choice.get(pair.index()) {
@@ -79,7 +79,7 @@ impl Benchmark {
     #[cold]
     fn choose_now(&mut self, pair: Pair) -> Result<Action, OracleError> {
         self.pairs.expand(pair)?;
-        self.make_room();
+        self.resize();
         let pairs = &self.pairs;
         let reward = |next| pairs.reward(next);
         let gains = pairs.allowed(pair).map(|a| {
@@ -91,10 +91,10 @@ impl Benchmark {
         Ok(action)
     }
 
-    /// `V(t,x)`: what the benchmark earns from a pair on.
+    /// `V(t,x)`: the value of the benchmark from a pair on.
     pub fn value(&mut self, pair: Pair) -> Result<f64, OracleError> {
-        self.make_room();
-        // Depth first with a stack of our own: horizons are longer than the machine's stack is deep.
+        self.resize();
+        // Depth first with an explicit stack, because horizons can exceed the call stack.
         let mut stack = vec![pair];
         while let Some(&top) = stack.last() {
             if !self.value[top.index()].is_nan() {
@@ -169,7 +169,7 @@ impl Benchmark {
         } else {
             self.value(pair)? - self.action_value(pair, action)?
         };
-        self.make_room();
+        self.resize();
         if let Some(row) = self.pairs.row(pair) {
             let slot = self.regret_slot(row, action);
             self.regret[slot] = regret;

@@ -1,7 +1,7 @@
-//! The best sequence of actions that looks at no feedback.
+//! The best sequence of actions that ignores feedback.
 //!
 //! A fixed sequence plays its continuation actions one after another and then stops. Where its next action is not
-//! allowed in the state it has come to, it stops there.
+//! allowed, it stops.
 //!
 //! Section 2 of the paper lists, in its example, only sequences that repeat one action; [`best_repeated`] is the best
 //! of those, [`best_fixed`] the best of all.
@@ -16,7 +16,7 @@ use crate::spec::Spec;
 /// A sequence of continuation actions, followed by `stop`, and its expected gain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedSequence {
-    /// What it earns.
+    /// Its expected gain.
     pub value: f64,
     /// Its continuation actions.
     pub actions: Vec<usize>,
@@ -82,8 +82,8 @@ impl PairDistribution {
 
 /// The best of all fixed sequences, the first in lexicographic order among equals.
 ///
-/// Branch and bound: no continuation of a prefix earns more than the optimal policy would from where it leads.
-/// None when that leaves more than `limit` outcomes to follow. The pairs must be those `optimal` was computed on.
+/// Branch and bound: no continuation of a prefix has more value than the optimal policy from there. None where the search
+/// exceeds `limit` outcomes. The pairs must be those `optimal` was computed on.
 pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<FixedSequence> {
     let spec = pairs.problem().spec();
     let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
@@ -93,9 +93,9 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
         actions: Vec::new(),
     };
     let mut prefix = Vec::new();
-    // How long the best is, while it is the beginning of `prefix`: it is copied when the search leaves it.
+    // The length of the best sequence while it is a prefix of `prefix`; copied when the search leaves it.
     let mut best_length = None;
-    // One level a step: where the prefix leads, and the next action to try there.
+    // One level per step: the distribution after the prefix, and the next action to try.
     let mut levels = vec![(start, 0)];
     let mut work = 0;
     while let Some((spread, tried)) = levels.last_mut() {

@@ -1,4 +1,4 @@
-//! The gaps of Section 4: by how much each action falls short of the best one, now (`Delta`) and at worst (`Omega`).
+//! The gaps of Section 4: the shortfall of each action one step ahead (`Delta`) and at worst (`Omega`).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{Optimal, exceeds};
 use crate::model::Problem;
 use crate::spec::Action;
 
-/// One step-state-action triplet and what choosing it costs.
+/// One step-state-action triplet and its gaps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triplet {
     /// The step, from 1.
@@ -22,7 +22,7 @@ pub struct Triplet {
     pub delta: f64,
     /// `Omega_{t,x,a} = mu*_{t,x} - worst continuation after a`.
     pub omega: f64,
-    /// What the benchmark earns from the pair on, less what it earns after this action; at most `omega`.
+    /// The value of the benchmark from the pair on, less its value after this action; at most `omega`.
     pub regret: f64,
     /// Whether `stop` is in `O_{t,x}`.
     pub stop_is_best: bool,
@@ -32,9 +32,9 @@ pub struct Triplet {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Action, Model, Names, Problem, Spec, oracle::Gaps};
-/// // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
-/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// use emab::{Action, Model, Problem, Spec, oracle::Gaps};
+/// // Two steps: continuing shows a fair coin worth 1, stopping at once pays 0.45.
+/// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
 ///     .transition(|_t, _x, _a, f| f as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
 /// let gaps = Gaps::new(Arc::new(Problem::new("coin", spec, model)), 0.0).unwrap();
@@ -53,12 +53,12 @@ pub struct Gaps {
 impl Gaps {
     /// The gaps of a problem, for a learner that adds `stop_bias` to the gain of `stop` (0 for the paper's).
     ///
-    /// The bias moves `Delta` and `O` as Section 4 says; `Omega` and the regret stay those of the true problem.
+    /// The bias changes `Delta` and `O` as in Section 4; `Omega` and the regret are those of the problem without bias.
     pub fn new(problem: Arc<Problem>, stop_bias: f64) -> Result<Gaps, OracleError> {
         let mut pairs = Pairs::new(problem)?;
         pairs.expand_all(Optimal::LIMIT, "the gaps")?;
         let spec = pairs.problem().spec().clone();
-        // Backward induction of the benchmark at its luckiest (ties go where they pay) and of the worst of all.
+        // Backward induction of the benchmark with the best tie-breaking, and of the worst policy.
         let mut best = vec![0.0; pairs.len()];
         let mut worst = vec![0.0; pairs.len()];
         let mut triplets = Vec::new();
@@ -139,7 +139,7 @@ impl Gaps {
         self.triplets.iter().filter(|triplet| triplet.delta > 0.0)
     }
 
-    /// `Omega_max`, the most that one episode can fall short of the benchmark in expectation.
+    /// `Omega_max`: the largest expected shortfall of one episode.
     pub fn omega_max(&self) -> f64 {
         self.omega_max
     }

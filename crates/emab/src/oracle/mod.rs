@@ -1,7 +1,7 @@
-//! What could be known if the truth were known: values, policies and the exact regret of every choice.
+//! Solutions of a problem from its model: values, policies and the exact regret of every choice.
 //!
-//! Reads a [`crate::Problem`], never a learner. Everything is computed for the pairs that are asked for and kept, so
-//! that a problem with a million states costs what is reached of it.
+//! Results are computed and cached for requested pairs only, so that the cost of a problem with a million states depends
+//! on the reachable ones.
 
 mod benchmark;
 mod fixed;
@@ -27,9 +27,8 @@ pub use variation::Variation;
 
 use crate::spec::Action;
 
-/// Whether `a` is more than `b` by more than rounding can explain, both being sums of terms of this size.
-///
-/// Ties decide in this problem (`stop` wins them), and `0.1 + 0.2` against `0.3` is one.
+/// Whether `a` exceeds `b` by more than rounding, both being sums of terms of this size. `stop` wins ties, and `0.1 + 0.2`
+/// against `0.3` must be a tie.
 pub(crate) fn exceeds(a: f64, b: f64, size: f64) -> bool {
     a - b > 1e-12 * size.max(a.abs()).max(b.abs())
 }

@@ -1,4 +1,4 @@
-//! The optimal policy, by backward induction over every pair that can be reached.
+//! The optimal policy, by backward induction over every reachable pair.
 
 use super::best_action;
 use super::pairs::{OracleError, Pair, Pairs};
@@ -12,16 +12,16 @@ pub struct Optimal {
 }
 
 impl Optimal {
-    /// The most pairs that are opened for it.
+    /// The maximum number of pairs.
     pub const LIMIT: usize = 2_000_000;
 
-    /// Opens all pairs that can be reached and solves them.
+    /// Expands and solves all reachable pairs.
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use emab::{Model, Names, Problem, Spec, oracle::{Optimal, Pairs}};
-    /// // Nothing to be had at step 2, 1 at step 3: the benchmark stops at once, the optimal policy does not.
-    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// use emab::{Model, Problem, Spec, oracle::{Optimal, Pairs}};
+    /// // Rewards 0.5, 0 and 1: the benchmark stops at once, the optimal policy does not.
+    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
     /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
     /// let mut pairs = Pairs::new(Arc::new(Problem::new("patience", spec, model))).unwrap();
     /// let optimal = Optimal::new(&mut pairs).unwrap();
@@ -44,12 +44,12 @@ impl Optimal {
         Ok(Optimal { choice, value })
     }
 
-    /// What the optimal policy does in a pair.
+    /// The choice of the optimal policy in a pair.
     pub fn choice(&self, pair: Pair) -> Action {
         self.choice[pair.index()]
     }
 
-    /// What it earns from a pair on.
+    /// Its value from a pair on.
     pub fn value(&self, pair: Pair) -> f64 {
         self.value[pair.index()]
     }

@@ -1,4 +1,4 @@
-//! The step-state pairs of a problem as far as they were met, with everything the truth says about them.
+//! The visited step-state pairs of a problem, with their rewards, costs and transition probabilities.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -10,30 +10,30 @@ use crate::model::Problem;
 use crate::slots::FoldHasher;
 use crate::spec::PointError;
 
-/// A step-state pair that was met: an index into [`Pairs`].
+/// A visited step-state pair: an index into [`Pairs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair(pub(crate) u32);
 
 impl Pair {
-    /// Its number, from 0 in the order of meeting.
+    /// Its number, from 0 in the order of first visits.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Why the truth cannot be worked out.
+/// Why a problem cannot be solved.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum OracleError {
-    /// A quantity of the problem breaks a rule at a reachable pair.
+    /// A quantity of the problem is invalid at a reachable pair.
     #[error(transparent)]
     Point(Box<PointError>),
-    /// More pairs than are kept.
+    /// Too many reachable pairs.
     #[error(
         "more than {limit} step-state pairs or {} outcomes (pair, action, feedback) can be reached, too many for \
          {what}; a coarser state, fewer actions or a shorter horizon helps", 10 * limit
     )]
     TooMany {
-        /// The most pairs.
+        /// The maximum number of pairs.
         limit: usize,
         /// What was to be computed.
         what: &'static str,
@@ -46,45 +46,45 @@ impl From<PointError> for OracleError {
     }
 }
 
-/// The pairs met so far: rewards, and for each allowed action its cost, the law of the feedback and what follows.
+/// Visited pairs: rewards, and for each allowed action its cost, feedback distribution and next pairs.
 #[derive(Clone, Debug)]
 pub struct Pairs {
     problem: Arc<Problem>,
     actions: usize,
     feedbacks: usize,
-    /// The chance that somebody leaves after a step.
+    /// The probability of a dropout after a step.
     dropout: f64,
     index: HashMap<u64, u32, BuildHasherDefault<FoldHasher>>,
     /// By pair.
-    known: Vec<Met>,
+    known: Vec<VisitedPair>,
     rows: usize,
     /// By row and action: the edge, or FORBIDDEN.
     edge: Vec<u32>,
     /// By edge.
     cost: Vec<f64>,
     /// By edge and feedback.
-    chance: Vec<f64>,
+    probability: Vec<f64>,
     up_to: Vec<f64>,
     next: Vec<u32>,
 }
 
-/// A pair that was met.
+/// A visited pair.
 #[derive(Clone, Copy, Debug)]
-struct Met {
+struct VisitedPair {
     t: u32,
     x: u32,
-    /// The row of an opened pair, or UNOPENED: with many actions, rows of pairs that are only met would be most of it.
+    /// The row of an expanded pair, or UNEXPANDED: pairs that are not expanded need no row of actions.
     row: u32,
     reward: f64,
 }
 
 const UNEXPANDED: u32 = u32::MAX;
 const FORBIDDEN: u32 = u32::MAX;
-/// Feedback that never comes leads nowhere.
+/// Feedback of probability 0 has no next pair.
 const NOWHERE: u32 = u32::MAX;
 
 impl Pairs {
-    /// The most pairs that are kept.
+    /// The maximum number of pairs.
     pub const LIMIT: usize = 20_000_000;
 
     /// Begins with the start state at step 1.
@@ -100,7 +100,7 @@ impl Pairs {
             rows: 0,
             edge: Vec::new(),
             cost: Vec::new(),
-            chance: Vec::new(),
+            probability: Vec::new(),
             up_to: Vec::new(),
             next: Vec::new(),
         };
@@ -113,17 +113,17 @@ impl Pairs {
         &self.problem
     }
 
-    /// How many pairs were met.
+    /// The number of visited pairs.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Never: the start is always there.
+    /// Always false: the start is always there.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// All pairs met, in the order of their meeting.
+    /// All visited pairs, in the order of first visits.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Pair> + use<> {
         (0..self.known.len() as u32).map(Pair)
     }
@@ -133,12 +133,12 @@ impl Pairs {
         Pair(0)
     }
 
-    /// The pair `(t, x)`, if it was met.
+    /// The pair `(t, x)`, if it was visited.
     pub fn find(&self, t: usize, x: usize) -> Option<Pair> {
         self.index.get(&self.key(t, x)).copied().map(Pair)
     }
 
-    /// The pair `(t, x)`, met now if it was not before.
+    /// The pair `(t, x)`, added if it is new.
     pub fn find_or_add(&mut self, t: usize, x: usize) -> Result<Pair, OracleError> {
         let key = self.key(t, x);
         if let Some(&pair) = self.index.get(&key) {
@@ -153,7 +153,7 @@ impl Pairs {
         let reward = self.problem.reward(t, x)?;
         let pair = self.known.len() as u32;
         self.index.insert(key, pair);
-        self.known.push(Met {
+        self.known.push(VisitedPair {
             t: t as u32,
             x: x as u32,
             row: UNEXPANDED,
@@ -184,7 +184,7 @@ impl Pairs {
         self.known[pair.index()].reward
     }
 
-    /// Works out what every allowed action does in this pair, and meets the pairs that may follow.
+    /// Computes costs, probabilities and next pairs of every allowed action in this pair.
     #[inline]
     pub fn expand(&mut self, pair: Pair) -> Result<(), OracleError> {
         if self.known[pair.index()].row != UNEXPANDED {
@@ -199,17 +199,17 @@ impl Pairs {
         let problem = self.problem.clone();
         let spec = problem.spec();
         let (t, x) = (self.step(pair), self.state(pair));
-        let mut law = vec![0.0; self.feedbacks];
+        let mut probabilities = vec![0.0; self.feedbacks];
         let mut edges = Vec::with_capacity(self.actions);
         for a in 0..self.actions {
             if !spec.check_allowed(t, x, a)? {
                 edges.push(FORBIDDEN);
                 continue;
             }
-            problem.feedback_distribution(t, x, a, &mut law)?;
+            problem.feedback_distribution(t, x, a, &mut probabilities)?;
             let cost = problem.cost(t, x, a)?;
             let mut next = Vec::with_capacity(self.feedbacks);
-            for (f, &p) in law.iter().enumerate() {
+            for (f, &p) in probabilities.iter().enumerate() {
                 next.push(if p > 0.0 {
                     self.find_or_add(t + 1, spec.next(t, x, a, f)?)?.0
                 } else {
@@ -218,12 +218,12 @@ impl Pairs {
             }
             edges.push(self.cost.len() as u32);
             self.cost.push(cost);
-            self.chance.extend_from_slice(&law);
-            // A draw takes the feedback whose bound is the first above it. One that never comes has the bound of the
-            // one before it, and so no share; the last that can come takes what rounding leaves below 1.
+            self.probability.extend_from_slice(&probabilities);
+            // A draw selects the first feedback with a bound above it. Feedback of probability 0 repeats the previous bound;
+            // the last possible feedback covers the rest up to 1.
             let last = next.iter().rposition(|&to| to != NOWHERE).unwrap_or(0);
             let mut up_to = 0.0;
-            for (f, p) in law.iter().enumerate() {
+            for (f, p) in probabilities.iter().enumerate() {
                 up_to += p;
                 self.up_to
                     .push(if f < last { up_to } else { f64::INFINITY });
@@ -236,14 +236,14 @@ impl Pairs {
         Ok(())
     }
 
-    /// The row of a pair, if it was opened.
+    /// The row of a pair, if it was expanded.
     #[inline]
     pub(crate) fn row(&self, pair: Pair) -> Option<usize> {
         let row = self.known[pair.index()].row;
         (row != UNEXPANDED).then_some(row as usize)
     }
 
-    /// How many pairs were opened.
+    /// The number of expanded pairs.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -258,34 +258,34 @@ impl Pairs {
         (edge != FORBIDDEN).then_some(edge as usize)
     }
 
-    /// Whether an opened pair allows action `a`.
+    /// Whether an expanded pair allows action `a`.
     #[inline]
     pub fn allows(&self, pair: Pair, a: usize) -> bool {
         self.edge(pair, a).is_some()
     }
 
-    /// The allowed actions of an opened pair.
+    /// The allowed actions of an expanded pair.
     pub fn allowed(&self, pair: Pair) -> impl Iterator<Item = usize> + '_ {
         (0..self.actions).filter(move |&a| self.edge(pair, a).is_some())
     }
 
-    /// `c_{t,x,a}` of an allowed action of an opened pair; 0 of any other.
+    /// `c_{t,x,a}` of an allowed action of an expanded pair; 0 of any other.
     #[inline]
     pub fn cost(&self, pair: Pair, a: usize) -> f64 {
         self.edge(pair, a).map_or(0.0, |edge| self.cost[edge])
     }
 
-    /// The pairs that may follow an allowed action of an opened pair, with their chances, one a feedback.
+    /// The pairs that can follow an allowed action of an expanded pair, with their probabilities, one per feedback.
     pub fn follow(&self, pair: Pair, a: usize) -> impl Iterator<Item = (Pair, f64)> + '_ {
         let range = self.edge(pair, a).map_or(0..0, |edge| {
             edge * self.feedbacks..(edge + 1) * self.feedbacks
         });
         range
             .filter(|&i| self.next[i] != NOWHERE)
-            .map(|i| (Pair(self.next[i]), self.chance[i]))
+            .map(|i| (Pair(self.next[i]), self.probability[i]))
     }
 
-    /// By feedback, of an allowed action of an opened pair: the bound below which a uniform draw is this one or one
+    /// By feedback, of an allowed action of an expanded pair: the bound below which a uniform draw is this one or one
     /// before it, infinite for the last, and the pair it leads to, if it can come.
     pub fn outcomes_of(&self, pair: Pair, a: usize) -> impl Iterator<Item = (f64, Option<Pair>)> {
         let range = self.edge(pair, a).map_or(0..0, |edge| {
@@ -309,7 +309,7 @@ impl Pairs {
         Some((f, Pair(self.next[first + f]), self.cost[edge]))
     }
 
-    /// What a pair is worth to whoever has just gone on to it, and may leave there, when going on from it is worth this.
+    /// The value on arrival in a pair where a dropout is possible, given the value of continuing from it.
     #[inline]
     pub fn arrival_value(&self, pair: Pair, value: f64) -> f64 {
         if self.dropout == 0.0 {
@@ -328,7 +328,7 @@ impl Pairs {
         sum - self.cost(pair, a)
     }
 
-    /// The same, and how large the terms are that it was summed from: what its rounding goes with.
+    /// The same, and the size of its terms, which bounds the rounding error.
     pub(crate) fn expected_value_with_size(
         &self,
         pair: Pair,
@@ -343,23 +343,23 @@ impl Pairs {
         (self.expected_value(pair, a, value), size)
     }
 
-    /// The ex-ante terminal reward `y_{t,x,a}` of an allowed action of an opened pair.
+    /// The ex-ante terminal reward `y_{t,x,a}` of an allowed action of an expanded pair.
     pub fn ex_ante(&self, pair: Pair, a: usize) -> f64 {
         self.gain(pair, a) + self.cost(pair, a)
     }
 
-    /// The gain `g_{t,x,a} = y_{t,x,a} - c_{t,x,a}` of an allowed action of an opened pair.
+    /// The gain `g_{t,x,a} = y_{t,x,a} - c_{t,x,a}` of an allowed action of an expanded pair.
     pub fn gain(&self, pair: Pair, a: usize) -> f64 {
         self.expected_value(pair, a, |next| self.reward(next))
     }
 
-    /// How many outcomes (pair, action, feedback) are kept: what memory and time go with.
+    /// The number of stored outcomes (pair, action, feedback).
     pub(crate) fn outcomes(&self) -> usize {
         self.next.len()
     }
 
-    /// Opens every pair that can be reached from those met, by any actions; at most `limit` of them, and ten times as
-    /// many outcomes.
+    /// Expands every pair that can be reached from the visited ones. Fails above `limit` pairs or ten times as many
+    /// outcomes.
     pub fn expand_all(&mut self, limit: usize, what: &'static str) -> Result<(), OracleError> {
         let mut i = 0;
         while i < self.known.len() {
@@ -384,12 +384,11 @@ impl Pairs {
 mod tests {
     use super::*;
     use crate::model::Model;
-    use crate::spec::{Names, Spec};
+    use crate::spec::Spec;
 
     #[test]
-    fn a_pair_that_is_only_met_has_no_row_of_actions() {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(3, names(100_000), names(1000), names(10))
+    fn unexpanded_pairs_have_no_row_of_actions() {
+        let spec = Spec::numbered(3, 100_000, 1000, 10)
             .unwrap()
             .transition(|_t, x, a, f| ((10 * a + f + x) % 100_000) as f64);
         let model = Model::new(|_t, _x, _a, _f| 0.1, |_t, x, _a, _f| x as f64);
@@ -397,7 +396,7 @@ mod tests {
         pairs.expand(pairs.start()).unwrap();
         assert_eq!(pairs.len(), 1 + 10_000);
         assert_eq!((pairs.edge.len(), pairs.outcomes()), (1000, 10_000));
-        // One pair more is ten thousand outcomes more: a limit that allows it by pairs refuses it by outcomes.
+        // One more pair has ten thousand more outcomes: within the limit of pairs, above that of outcomes.
         let error = pairs.expand_all(1500, "this test").unwrap_err();
         assert!(
             error

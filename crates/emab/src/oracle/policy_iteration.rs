@@ -11,9 +11,9 @@ use crate::mdp::Mdp;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Mdp, Model, Names, Problem, Spec, oracle::{Pairs, PolicyIteration}};
+/// use emab::{Mdp, Model, Problem, Spec, oracle::{Pairs, PolicyIteration}};
 /// // 0.5 now, nothing at step 2, 1 at step 3.
-/// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
 /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
 /// let problem = Arc::new(Problem::new("patience", spec, model));
 /// let mdp = Mdp::new(&mut Pairs::new(problem).unwrap()).unwrap();

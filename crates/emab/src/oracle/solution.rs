@@ -1,4 +1,4 @@
-//! All that `emab solve` tells of a problem, in one place: policies, values, the best fixed sequence.
+//! The results of `emab solve`: policies, values, the best fixed sequence.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Benchmark, FixedSequence, Optimal, OracleError, Pair, best_fixed, be
 use crate::model::Problem;
 use crate::spec::{Action, Spec};
 
-/// What the benchmark and the optimal policy do in one step-state pair.
+/// The choices of the benchmark and of the optimal policy in one step-state pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyRow {
     /// The step.
@@ -21,12 +21,12 @@ pub struct PolicyRow {
     pub optimal: Action,
 }
 
-/// A problem solved.
+/// A solved problem.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Model, Names, Problem, Spec, oracle::Solution};
-/// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// use emab::{Model, Problem, Spec, oracle::Solution};
+/// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
 /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
 /// let solution = Solution::of(Arc::new(Problem::new("wait", spec, model)), 1000).unwrap();
 /// assert_eq!((solution.benchmark_value, solution.optimal_value), (3.0, 3.0));
@@ -34,13 +34,13 @@ pub struct PolicyRow {
 #[derive(Clone, Debug)]
 pub struct Solution {
     spec: Arc<Spec>,
-    /// What the benchmark earns.
+    /// The value of the benchmark.
     pub benchmark_value: f64,
-    /// What the optimal policy earns.
+    /// The value of the optimal policy.
     pub optimal_value: f64,
-    /// Both policies wherever one can come, by step and then state.
+    /// Both policies in all reachable pairs, by step and then state.
     pub rows: Vec<PolicyRow>,
-    /// The best fixed sequence; none where it takes too long to find.
+    /// The best fixed sequence; none where the search exceeds its limit.
     pub best_fixed: Option<FixedSequence>,
     /// The best sequence that repeats one action.
     pub best_repeated: FixedSequence,
@@ -108,8 +108,8 @@ fn policy(benchmark: &mut Benchmark, optimal: &Optimal) -> Result<Vec<PolicyRow>
     Ok(rows)
 }
 
-/// `policy[t-1][x]`: a name, or null where the pair cannot be reached. Written as it is printed: most of a large state
-/// space is null, and none of that is kept.
+/// `policy[t-1][x]`: a name, or null where the pair is unreachable. Serialised as a stream, because most of a large state
+/// space is null.
 struct Policy<'a> {
     spec: &'a Spec,
     rows: &'a [PolicyRow],

@@ -1,16 +1,16 @@
-//! How much the truth lets observations vary: what a confidence width has to cover.
+//! The variation of observations according to the model, which a confidence width has to cover.
 
 use super::pairs::{OracleError, Pair, Pairs};
 use crate::model::Noise;
 use crate::width::Coefficients;
 
-/// Where the observations of a problem vary most.
+/// The largest variation of the observations of a problem.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Model, Names, Noise, Problem, Spec, oracle::{Pairs, Variation}};
-/// // Going on shows a fair coin that is worth 1: the noise alone would ask for 4 * 0.0025.
-/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// use emab::{Model, Noise, Problem, Spec, oracle::{Pairs, Variation}};
+/// // Continuing shows a fair coin worth 1: the noise alone would need 4 * 0.0025.
+/// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
 ///     .transition(|_t, _x, _a, f| f as f64);
 /// let noise = Noise::normal(0.0025).unwrap();
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 })
@@ -22,20 +22,20 @@ use crate::width::Coefficients;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variation {
-    /// The largest spread `D` of the next expected reward over what may follow one action.
+    /// The largest spread `D` of the next expected reward after one action.
     pub spread: f64,
     /// The step, state and action it belongs to.
     pub at: (usize, usize, usize),
-    /// The least and the most expected terminal reward.
+    /// The smallest and the largest expected terminal reward.
     pub rewards: (f64, f64),
     /// The variance proxies of the noise on costs and on rewards.
     pub proxies: (f64, f64),
-    /// The coefficients of the widths that Lemma 1 is proved for on this problem.
+    /// The coefficients of the widths for which Lemma 1 is proved on this problem.
     pub needed: Coefficients,
 }
 
 impl Variation {
-    /// Looks at every pair that can be reached, if they are at most `limit`.
+    /// The variation over all reachable pairs; fails above `limit` pairs.
     pub fn of(pairs: &mut Pairs, limit: usize) -> Result<Variation, OracleError> {
         pairs.expand_all(limit, "the spread of the rewards")?;
         let start = pairs.start();
@@ -56,7 +56,7 @@ impl Variation {
         let model = pairs.problem().model();
         let (cost, reward) = (model.cost_noise.proxy(), model.reward_noise.proxy());
         let after = match model.reward_noise {
-            // 0 or 1 whichever state follows: the feedback adds nothing.
+            // Bernoulli rewards are 0 or 1 in every state: the feedback adds nothing.
             Noise::Bernoulli => reward,
             _ => reward + spread * spread / 4.0,
         };

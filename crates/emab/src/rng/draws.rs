@@ -1,38 +1,34 @@
-//! What chance gives to the steps of a run: noise on the reward, noise on the cost, and a uniform for the feedback.
+//! Blocks of random draws for the steps of a run: noise on the reward, noise on the cost, and a uniform for the feedback.
 //!
-//! Draws come in blocks, so that vector instructions can make them: eight xoshiro256++ generators side by side, keyed
-//! by (seed, run), and the polar form of Box and Muller (1958) on their words, which needs neither a table nor a
-//! branch. Every operation in it is one that IEEE 754 defines to the last bit (no fused multiplication, no library
-//! function), so that the same code compiled for any instruction set gives the same bytes.
+//! Vector instructions generate a block: eight xoshiro256++ generators in parallel, keyed by (seed, run), and the polar form
+//! of Box and Muller (1958), which needs no table and no branch. IEEE 754 defines every operation in it to the last bit (no
+//! fused multiplication, no library function), so the same code gives the same bytes on every instruction set.
 //!
-//! One step takes two words. The high 52 bits of the first make the radius, those of the second the feedback; what is
-//! left, twelve bits each, makes the angle: one of 2^24 that are evenly spaced. Moments up to that order are those of
-//! the circle, and the radius is continuous, so the angle's grain cannot be seen in either normal.
+//! One step takes two words. The high 52 bits of the first are the radius, those of the second the feedback; the remaining
+//! twelve bits of each are the angle, one of 2^24 evenly spaced ones. Moments up to that order are those of the circle.
 
 use rand_philox::philox4x32_10;
 
 use super::{Role, philox_key};
 use crate::model::Noise;
 
-/// Generators side by side: as many as the widest vectors have places.
+/// Parallel generators: as many as the widest vectors have lanes.
 const LANES: usize = 8;
 
-/// The draws of some steps that follow each other.
-///
-/// Aligned so that no vector lies across two lines of the cache.
+/// The draws of consecutive steps, aligned to cache lines.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(align(64))]
 pub struct Block {
-    /// What [`Noise::observe`] makes an observed reward of.
+    /// The draw for an observed reward, see [`Noise::observe`].
     pub reward: [f64; Block::STEPS],
-    /// What [`Noise::observe`] makes an observed cost of.
+    /// The draw for an observed cost, see [`Noise::observe`].
     pub cost: [f64; Block::STEPS],
     /// Uniform in [0, 1), multiples of 2^-52.
     pub feedback: [f64; Block::STEPS],
 }
 
 impl Block {
-    /// How many steps a block serves. More amortise the call better, fewer leave the cache to the learner.
+    /// Steps per block. More amortise the call better, fewer leave more cache to the learner.
     pub const STEPS: usize = 128;
 }
 
@@ -78,7 +74,7 @@ impl Draws {
         draws
     }
 
-    /// Takes up the draws of this seed and run.
+    /// Switches to the draws of this seed and run.
     pub fn restart(&mut self, seed: u64, run: u64) {
         let key = philox_key(seed);
         for (word, lanes) in self.state.iter_mut().enumerate() {
@@ -93,7 +89,7 @@ impl Draws {
 
     /// The next block.
     ///
-    /// Inlined wherever it is called, so that a caller compiled for a wider instruction set gets it in that one.
+    /// Always inlined, so that it is compiled for the instruction set of the caller.
     #[inline(always)]
     pub fn fill(&mut self, block: &mut Block) {
         let normal = |noise| matches!(noise, Noise::Normal { .. });
@@ -111,7 +107,10 @@ impl Draws {
     #[inline(always)]
     fn fill_as<const NORMAL: bool, const THIRD: bool>(&mut self, block: &mut Block) {
         let mut state = self.state;
-        let (reward, cost) = (Kind::of(self.reward), Kind::of(self.cost));
+        let (reward, cost) = (
+            NoiseTransform::of(self.reward),
+            NoiseTransform::of(self.cost),
+        );
         let (mut x, mut y, mut third) = ([0; LANES], [0; LANES], [0; LANES]);
         for first in (0..Block::STEPS).step_by(LANES) {
             next(&mut state, &mut x);
@@ -126,7 +125,7 @@ impl Draws {
                 } else {
                     (0.0, 0.0)
                 };
-                // With a normal the first word is spent; without, it serves the reward.
+                // With normal noise the first word is used; otherwise it is the draw of the reward.
                 let spare = if NORMAL { third[i] } else { x[i] };
                 block.reward[at] = reward.scale * normal;
                 block.cost[at] = cost.scale * other;
@@ -141,22 +140,22 @@ impl Draws {
     }
 }
 
-/// A noise as what multiplies a standard normal, and a uniform and a constant added to it.
-struct Kind {
+/// Noise as the scale of a standard normal, plus a scaled uniform and a constant.
+struct NoiseTransform {
     scale: f64,
     slope: f64,
     offset: f64,
 }
 
-impl Kind {
-    fn of(noise: Noise) -> Kind {
+impl NoiseTransform {
+    fn of(noise: Noise) -> NoiseTransform {
         let (scale, slope, offset) = match noise {
             Noise::None => (0.0, 0.0, 0.0),
             Noise::Normal { sd } => (sd, 0.0, 0.0),
             Noise::Uniform { half_width } => (0.0, 2.0 * half_width, -half_width),
             Noise::Bernoulli => (0.0, 1.0, 0.0),
         };
-        Kind {
+        NoiseTransform {
             scale,
             slope,
             offset,
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_values_stay_what_they_are() {
+    fn first_values_are_unchanged() {
         let block = &blocks(NORMAL, NORMAL, 0, 1)[0];
         let bits = |values: &[f64]| [values[0].to_bits(), values[1].to_bits()];
         let now = [&block.reward, &block.cost, &block.feedback].map(|values| bits(values));
@@ -304,7 +303,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_approximations_are_as_good_as_they_say() {
+    fn approximations_have_their_stated_accuracy() {
         let mut stream = Stream::new(1, 0, Role::Learner);
         for i in 0..200_000 {
             let (x, y) = (stream.bits(), stream.bits());
@@ -322,15 +321,15 @@ mod tests {
     }
 
     #[test]
-    fn angles_are_all_of_an_even_grid() {
+    fn angles_form_an_even_grid() {
         // Every quarter of the grid's pattern is met once: the exchange and the sign make four quarters of one.
         let step = std::f64::consts::TAU / (1_u64 << 24) as f64;
         for x in [0, 1, 0x3ff, 0x400, 0x800, 0xc00, 0xfff, 0x7a5] {
             for y in [0, 1, 0x7ff, 0x800, 0xfff] {
                 let (cos, sin) = direction(x, y);
-                let place = libm::atan2(sin, cos) / step;
-                let off = place - place.floor() - 0.5;
-                assert!(off.abs() < 1e-3, "{x:x} {y:x}: {place}");
+                let position = libm::atan2(sin, cos) / step;
+                let off = position - position.floor() - 0.5;
+                assert!(off.abs() < 1e-3, "{x:x} {y:x}: {position}");
             }
         }
     }
@@ -376,7 +375,7 @@ mod tests {
 
     #[test]
     fn equal_shares_between_quantiles() {
-        // Chi-square over 64 cells of equal chance, in one normal, the other, and both on an 8 x 8 board.
+        // Chi-square over 64 cells of equal probability, in one normal, the other, and both on an 8 x 8 grid.
         let cells = |z: f64, n: f64| {
             let p = 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2);
             ((p * n) as usize).min(n as usize - 1)

@@ -1,9 +1,8 @@
 //! Random streams that depend on (seed, run, role) alone, so that results do not depend on threads or machines.
 //!
-//! A Philox block keyed by the seed and counted by (run, role) fills the state of a xoshiro256++ generator: a stream
-//! for any unit of work in no time, then 64 bits a nanosecond. The normal sampler is the ziggurat of Marsaglia and
-//! Tsang (2000) with 256 layers. It is our own because the published ones call the platform's `exp` and `ln`, whose
-//! last bits differ between machines; this one calls `libm`, which is the same code everywhere.
+//! A Philox block keyed by the seed and counted by (run, role) fills the state of a xoshiro256++ generator. The normal
+//! sampler is the ziggurat of Marsaglia and Tsang (2000) with 256 layers. Published crates call the `exp` and `ln` of the
+//! platform, whose last bits differ between machines; this one calls `libm`, which is the same code everywhere.
 
 use std::sync::LazyLock;
 
@@ -13,24 +12,24 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::philox_key;
 
-/// What a stream is for. Streams of different roles are independent.
+/// The purpose of a stream. Streams of different roles are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// What the benchmark meets where a learner has stopped before it.
+    /// Steps of the benchmark after the learner has stopped.
     Beyond = 1,
-    /// The learner's own randomness.
+    /// Random choices of the learner.
     Learner = 3,
     /// Episodes of the benchmark alone, to estimate its value.
     Benchmark = 4,
     /// Feedback and noise of the steps of a run, see [`crate::rng::Draws`].
     Steps = 5,
-    /// Who leaves, and who does something else than was recommended.
+    /// Dropout and overrides.
     Conditions = 6,
-    /// Which outcomes are lost, and how late the others arrive.
+    /// Lost outcomes and delays.
     Delay = 7,
 }
 
-/// A source of randomness.
+/// A random stream.
 ///
 /// ```
 /// use emab::{Role, Stream};

@@ -1,14 +1,14 @@
-//! What the theorems assume of a problem, and where it is not so.
+//! The assumptions of the theorems, and where a problem violates them.
 
 use crate::oracle::{Gaps, Triplet};
 use crate::spec::Action;
 
 /// Assumption 1: where `stop` is among the best actions it is the only one. Returns the continuation actions that
-/// break it.
+/// violate it.
 ///
 /// A tie of `stop` costs no regret: the benchmark earns at least as much after the tied action as by stopping (its
-/// value is never below the reward of stopping). It costs the promise that the learner's choices become the
-/// benchmark's.
+/// value is never below the reward of stopping). But the
+/// learner's choices need not converge to those of the benchmark.
 pub fn assumption1(gaps: &Gaps) -> Vec<Triplet> {
     gaps.triplets()
         .iter()
@@ -19,7 +19,7 @@ pub fn assumption1(gaps: &Gaps) -> Vec<Triplet> {
         .collect()
 }
 
-/// Assumption 2: a deviation costs at most `(l_max - t)` times its gap. Returns the triplets that break it.
+/// Assumption 2: a deviation costs at most `(l_max - t)` times its gap. Returns the triplets that violate it.
 pub fn assumption2(gaps: &Gaps) -> Vec<Triplet> {
     gaps.suboptimal()
         .filter(|triplet| {
@@ -33,10 +33,10 @@ pub fn assumption2(gaps: &Gaps) -> Vec<Triplet> {
         .collect()
 }
 
-/// Choices that no theorem counts and that lose in expectation: best one step ahead, and not in what follows.
+/// Choices that no theorem counts and that have regret: best one step ahead, but not in what follows.
 ///
 /// Continuation actions may tie in their gain and differ in what follows. Assumption 1 allows that, Theorem 1 counts
-/// neither as a deviation, and a learner of gains cannot tell them apart. The other source is a `stop_bias` so large that it
+/// neither as a deviation, and a learner of gains cannot distinguish them. The other source is a `stop_bias` so large that it
 /// makes another action the best. Either may cost its `regret` in every episode: where this list is not empty the theorems
 /// do not cover the problem.
 pub fn uncovered(gaps: &Gaps) -> Vec<Triplet> {

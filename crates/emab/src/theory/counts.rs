@@ -1,4 +1,4 @@
-//! How wide the confidence is, and how often an action can be chosen that is not the best.
+//! Confidence widths, and bounds on the number of suboptimal choices.
 
 use super::Bound;
 use crate::width::Width;
@@ -15,7 +15,7 @@ pub fn lemma1(width: &Width, n: u64) -> f64 {
     width.at(n)
 }
 
-/// Lemma 2: on the event of Lemma 1, the most often that an action with this gap is chosen in a pair.
+/// Lemma 2: on the event of Lemma 1, the maximum number of times that an action with this gap is chosen in a pair.
 ///
 /// `w` is the coefficient of the action's width and `log_k_over_delta` is `log(K / delta)`. The printed statement
 /// halves the first logarithm of its own derivation; it is not true of every path (see `tight`, which may exceed it).
@@ -30,7 +30,7 @@ pub fn lemma2(gap: f64, w: f64, log_k_over_delta: f64) -> Bound {
     // 4 w / gap^2, without squaring what may be too small to be squared.
     let x = 4.0 * (w / gap) / gap;
     if x == 0.0 {
-        // Widths of 0: one look is enough. x log x tends to 0.
+        // With widths of 0 one observation is enough. x log x tends to 0.
         return Bound {
             printed: 3.0,
             derived: 3.0,
@@ -74,7 +74,7 @@ fn most_chosen(x: f64, log_k_over_delta: f64, at_most: f64) -> f64 {
 }
 
 /// Corollary 1: on the event of Lemma 1, the most by which the action chosen falls short of the best next step, when
-/// its width is `conf`. Known to the learner at the time it chooses.
+/// its width is `conf`. The learner can compute it when it chooses.
 pub fn corollary1(conf: f64) -> f64 {
     2.0 * conf
 }

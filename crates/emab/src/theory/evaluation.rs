@@ -1,4 +1,4 @@
-//! All statements of Section 4 at once, on one problem: what `emab bounds` prints.
+//! All statements of Section 4 at once, on one problem: the output of `emab bounds`.
 
 use std::sync::Arc;
 
@@ -14,37 +14,37 @@ use crate::oracle::{Gaps, Optimal, OracleError, Pairs, Triplet, Variation};
 use crate::spec::Spec;
 use crate::width::{Coefficients, WidthKind};
 
-/// What the paper's theorems say about FeedBAL, with these parameters, on a problem.
+/// The paper's bounds for FeedBAL with these parameters on a problem.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Model, Names, Problem, Spec, learners::FeedBalParameters, theory::Bounds};
-/// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// use emab::{Model, Problem, Spec, learners::FeedBalParameters, theory::Bounds};
+/// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
 ///     .transition(|_t, _x, _a, f| f as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
-/// let told = FeedBalParameters::new(0.25, 0.01).unwrap();
-/// let bounds = Bounds::new(Arc::new(Problem::new("coin", spec, model)), &told, 1000).unwrap();
-/// assert!(bounds.theorem1.derived > bounds.trivial); // it says nothing yet
+/// let parameters = FeedBalParameters::new(0.25, 0.01).unwrap();
+/// let bounds = Bounds::new(Arc::new(Problem::new("coin", spec, model)), &parameters, 1000).unwrap();
+/// assert!(bounds.theorem1.derived > bounds.trivial); // not informative yet
 /// assert!(bounds.informative_from_episode.unwrap() > 1000);
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Bounds {
     /// The problem's name.
     pub problem: String,
-    /// After how many episodes.
+    /// The number of episodes.
     pub episodes: u64,
     /// The paper's `K`.
     #[serde(serialize_with = "whole")]
     pub k: f64,
-    /// The chance that some confidence bound may fail with.
+    /// The probability with which some confidence bound may fail.
     pub delta: f64,
-    /// Variance proxy of the noise on rewards, as the learner was told it.
+    /// Variance proxy of the noise on rewards, as set for the learner.
     pub sigma2: f64,
-    /// Variance proxy of the noise on costs, as the learner was told it.
+    /// Variance proxy of the noise on costs, as set for the learner.
     pub sigma2_cost: f64,
-    /// Which width.
+    /// The kind of width.
     pub width: &'static str,
-    /// What is added to the gain of `stop`.
+    /// Added to the gain of `stop`.
     pub stop_bias: f64,
     /// The coefficients of the widths used.
     pub coefficients: Coefficients,
@@ -52,7 +52,7 @@ pub struct Bounds {
     pub needed: Coefficients,
     /// Whether those used are at least those needed.
     pub sound: bool,
-    /// The most that one episode can fall short of the benchmark.
+    /// The largest expected shortfall of one episode.
     pub omega_max: f64,
     /// Assumption 1.
     pub assumption1: Assumption,
@@ -66,7 +66,7 @@ pub struct Bounds {
     pub theorem2: Bound,
     /// Corollary 2, at `delta = 1 / episodes`; a bound only where Assumption 2 holds.
     pub corollary2: Bound,
-    /// What holds without any theorem: episodes times `omega_max`.
+    /// The trivial bound: episodes times `omega_max`.
     pub trivial: f64,
     /// The first number of episodes after which Theorem 1 as derived is below the trivial bound.
     pub informative_from_episode: Option<u64>,
@@ -96,7 +96,7 @@ pub struct TripletAt {
     pub a: String,
 }
 
-/// From which episode on the bounds say anything.
+/// From which episode on the bounds are informative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Informative {
     /// Theorem 1.
@@ -121,19 +121,19 @@ pub struct Onset {
 /// One triplet with its gaps and its count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TripletBound {
-    /// Where.
+    /// The triplet.
     #[serde(flatten)]
     pub place: TripletAt,
     /// `Delta`.
     pub delta_gap: f64,
     /// `Omega`.
     pub omega: f64,
-    /// The most often that it is chosen.
+    /// The maximum number of times that it is chosen.
     pub lemma2: Bound,
 }
 
 impl Bounds {
-    /// Evaluates everything.
+    /// Evaluates all statements.
     pub fn new(
         problem: Arc<Problem>,
         parameters: &FeedBalParameters,
@@ -200,7 +200,7 @@ impl Bounds {
         })
     }
 
-    /// Whether the paper's own width was used.
+    /// Whether the paper's width was used.
     pub fn is_paper(&self) -> bool {
         self.width == WidthKind::Paper.name()
     }
@@ -217,7 +217,7 @@ impl TripletAt {
 }
 
 impl Onset {
-    /// As printed and as derived they are `constant + slope * log n`: two values are enough to know them everywhere.
+    /// As printed and as derived they are `constant + slope * log n`: two values determine them.
     fn of(gaps: &Gaps, bound: impl Fn(u64) -> Bound) -> Onset {
         const FAR: u64 = 1 << 40;
         let (one, far) = (bound(1), bound(FAR));

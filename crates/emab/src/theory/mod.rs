@@ -1,12 +1,12 @@
-//! The statements of Section 4, one pure function each, evaluated on a problem of one's own.
+//! The statements of Section 4, one pure function each, evaluated on a problem.
 //!
 //! They hold for every width of the form `sqrt((1 + N) / N^2 * w * log(K sqrt(1 + N) / delta))`; the paper's `w` is
 //! `4 sigma^2`. Sums run over the pairs that can be reached. A [`Bound`] has three readings: as printed, as the paper's
-//! own proof derives it, and tight: the proof's last inequality solved instead of relaxed, and every choice charged
-//! with what it costs in expectation (`V - Q`) instead of the worst that could follow.
+//! proof derives it, and tight: the last inequality of the proof solved instead of relaxed, and the expected cost `V - Q`
+//! of every choice instead of the worst case.
 //!
 //! Regret in these bounds is the sum of `V - Q` along the learner's path, the conditional expectation of Equation 1.
-//! Equation 1 itself subtracts two realised paths and is bounded for no learner, not even for the benchmark.
+//! Equation 1 itself subtracts two realised paths and has no such bound for any learner, the benchmark included.
 //!
 //! `docs/theory.md` has the proofs.
 //!
@@ -14,11 +14,11 @@
 //! use std::sync::Arc;
 //! use emab::oracle::Gaps;
 //! use emab::theory::{Premises, assumption1, assumption2, corollary2, informative_from, theorem1, theorem2, trivial, uncovered};
-//! use emab::{Model, Names, Problem, Sigma2, Spec};
+//! use emab::{Model, Problem, Sigma2, Spec};
 //! use emab::width::WidthKind;
 //!
-//! // Two steps: going on shows a fair coin that is worth 1, stopping at once 0.45.
-//! let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+//! // Two steps: continuing shows a fair coin worth 1, stopping at once pays 0.45.
+//! let spec = Spec::numbered(2, 2, 1, 2).unwrap()
 //!     .transition(|_t, _x, _a, f| f as f64);
 //! let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
 //! let gaps = Gaps::new(Arc::new(Problem::new("coin", spec, model)), 0.0).unwrap();
@@ -52,9 +52,9 @@ use serde::Serialize;
 pub struct Bound {
     /// As the paper prints it.
     pub printed: f64,
-    /// As the paper's own proof gives it.
+    /// As the paper's proof derives it.
     pub derived: f64,
-    /// The least that the argument gives: inequalities solved, not relaxed, and `V - Q` in place of `Omega`.
+    /// The tightest bound of the argument: inequalities solved, not relaxed, and `V - Q` in place of `Omega`.
     pub tight: f64,
 }
 

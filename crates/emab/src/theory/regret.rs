@@ -1,4 +1,4 @@
-//! How much regret there can be: Theorems 1 and 2, Corollary 2, and what is known without any of them.
+//! Regret bounds: Theorems 1 and 2, Corollary 2, and the trivial bound.
 
 use super::{Bound, lemma2};
 use crate::oracle::{Gaps, Triplet};
@@ -24,8 +24,7 @@ impl Premises<'_> {
         lemma2(triplet.delta, w, log_ratio(self.gaps.k(), delta))
     }
 
-    /// Counts times costs. What a choice costs in expectation is `V - Q`, of which `Omega` and the like are bounds;
-    /// the tight reading has no need of them.
+    /// Counts times costs. The expected cost of a choice is `V - Q`, which the tight reading uses instead of `Omega`.
     fn sum(&self, delta: f64, cost: impl Fn(&Triplet) -> f64) -> Bound {
         self.gaps
             .suboptimal()
@@ -63,12 +62,12 @@ pub fn corollary2(premises: &Premises<'_>, episodes: u64) -> Bound {
         .map(|bound| omega_max + bound)
 }
 
-/// What holds without any theorem: no episode costs more than `Omega_max` in expectation.
+/// The trivial bound: no episode has more than `Omega_max` of expected regret.
 pub fn trivial(gaps: &Gaps, episodes: u64) -> f64 {
     episodes as f64 * gaps.omega_max()
 }
 
-/// The first number of episodes after which a bound says more than [`trivial`]; none if it never does.
+/// The first number of episodes after which a bound is below [`trivial`]; none if it never is.
 ///
 /// `bound` must not grow faster than a logarithm, so that there is one crossing.
 pub fn informative_from(gaps: &Gaps, bound: impl Fn(u64) -> f64) -> Option<u64> {
@@ -80,7 +79,7 @@ pub fn informative_from(gaps: &Gaps, bound: impl Fn(u64) -> f64) -> Option<u64> 
         }
         high *= 2;
     }
-    let mut low = high / 2; // says nothing, or is 0
+    let mut low = high / 2; // not informative, or 0
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if says_more(middle) {

@@ -3,13 +3,13 @@
 //!
 //! At the `n`-th play an arm is drawn uniformly with probability `epsilon_n`, and otherwise the arm of the largest sample mean
 //! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 0` and `d` at most the least
-//! gap; for `c > 5` the chance of a wrong arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
+//! gap; for `c > 5` the probability of a suboptimal arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
 //! and `d` the true gap.
 //!
 //! Adaptations:
-//! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`, which is observed by passing; `n`
+//! - Every step-state pair is a separate bandit whose arms are the allowed actions and `stop`, which is observed by passing; `n`
 //!   counts the visits to the pair, this one included, and `K` its arms.
-//! - Nobody knows the gap: `d` is a parameter. `schedule=constant` has `epsilon` all the time instead.
+//! - The gap is unknown: `d` is a parameter. `schedule=constant` uses `epsilon` at all times.
 //! - An action that was never observed has no mean and is only taken when exploring; where nothing was observed, the greedy
 //!   choice is `stop`. A draw of `stop` ends the episode, so exploration before a pair keeps others from being reached.
 
@@ -71,7 +71,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// The chance to explore.
+/// The probability of exploring.
 #[derive(Clone, Copy, Debug)]
 enum Schedule {
     /// `c / d^2`.
@@ -80,7 +80,7 @@ enum Schedule {
 }
 
 impl Schedule {
-    /// At the `n`-th visit, with so many choices.
+    /// At the `n`-th visit, with this number of choices.
     fn at(self, n: u64, choices: usize) -> f64 {
         match self {
             Schedule::Decay(c) => (c * choices as f64 / n as f64).min(1.0),
@@ -180,7 +180,7 @@ mod tests {
             "{}",
             played.late_gain
         );
-        // A constant chance costs something forever.
+        // Constant exploration has linear regret.
         let mut constant = learner(Schedule::Constant(0.2));
         let played = play(&crossing(), &mut constant, 20_000, |_| 0.0);
         assert!(

@@ -8,7 +8,7 @@
 //! `Delta` in `m`. Neither the gap nor the number of plays of a pair is known here, so `m` is a parameter.
 //!
 //! Adaptations:
-//! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`. The reward of `stop` is revealed
+//! - Every step-state pair is a separate bandit whose arms are the allowed actions and `stop`. The reward of `stop` is revealed
 //!   whenever the pair is passed, so it needs no plays: in a pair, every action is observed `m` times, lowest first in turn.
 //! - A play counts once its outcome is known. The commitment is made at the first visit after the last of them and holds
 //!   whatever is observed later.
@@ -50,7 +50,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 struct ExploreThenCommit {
     gains: Gains,
     m: u64,
-    /// By row: what it has committed itself to.
+    /// By row: the committed action.
     committed: Vec<Option<Action>>,
 }
 
@@ -115,7 +115,7 @@ mod tests {
         // `stop` pays 1, action 0 gains 1.5 and then 0.5, action 1 twice 1.25.
         for (a, gain) in [(0, 1.5), (1, 1.25), (0, 0.5), (1, 1.25)] {
             assert_eq!(learner.choose(1, 0), Action::Continue(a));
-            // Nobody knows the outcome: it is tried again.
+            // The outcome is unknown: the action is tried again.
             learner.learn(&after(&[(a, 1)], &[0.0], &[]));
             assert_eq!(learner.choose(1, 0), Action::Continue(a));
             learner.learn(&after(&[(a, 1)], &[0.0], &[1.0, gain]));

@@ -170,9 +170,9 @@ impl FeedBalParameters {
 /// ```
 /// use std::sync::Arc;
 /// use emab::learners::{FeedBal, FeedBalParameters};
-/// use emab::{Action, Episode, Learner, Names, Spec};
+/// use emab::{Action, Episode, Learner, Spec};
 ///
-/// let spec = Spec::new(10, Names::Count(10, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+/// let spec = Spec::numbered(10, 10, 1, 2).unwrap()
 ///     .transition(|_t, x, _a, f| (x + f) as f64);
 /// let mut learner = FeedBal::new(Arc::new(spec), FeedBalParameters::new(0.2, 0.01).unwrap());
 ///

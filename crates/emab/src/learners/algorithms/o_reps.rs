@@ -1,33 +1,32 @@
 //! O-REPS: Zimin, Neu, *Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search* (NIPS
 //! 2013), the bandit form.
 //!
-//! The law of the process is known; losses are not, and may change from episode to episode. States come in `L` layers,
-//! one a step. A policy is its occupancy measure `q`, the chance that an episode passes `(x,a)`, and is played as
+//! The transition probabilities are known; losses are not, and can change from episode to episode. States form `L` layers,
+//! one per step. A policy is its occupancy measure `q`, the probability that an episode passes `(x,a)`, and is played as
 //! `pi(a|x) = q(x,a) / sum_b q(x,b)`. With `D(q||w) = sum q ln(q/w) - q + w`:
 //!
 //! - `q_1` minimises `sum q ln q - q` over all occupancy measures;
-//! - after episode `k` the loss is estimated by `l̂(x,a) = l(x,a) / q_k(x,a)` where it was seen, and 0 elsewhere;
+//! - after episode `k` the loss is estimated by `l̂(x,a) = l(x,a) / q_k(x,a)` where it was observed, and 0 elsewhere;
 //! - `q_{k+1}` minimises `eta <q, l̂> + D(q || q_k)` over all occupancy measures. It is
 //!   `q_k(x,a) exp(v(x) - eta l̂(x,a) - sum_y P(y|x,a) v(y))`, up to a factor per layer, with the `v` that minimises the
-//!   dual: see [`OccupancyGraph::project`], which solves it. `v` is not the value of a soft Bellman recursion, since `D` is that of
-//!   the joint measure and counts a rare state for little;
+//!   dual: see [`OccupancyGraph::project`]. `v` is not the value of a soft Bellman recursion, since `D` is that
+//!   of the joint measure, in which rare states have little weight;
 //! - `eta = sqrt(L ln(|X||A|/L) / (T |X||A|))` for `T` episodes, and the regret is at most
-//!   `2 sqrt(L |X||A| T ln(|X||A|/L))`, whatever the losses, if they lie in `[0, 1]`.
+//!   `2 sqrt(L |X||A| T ln(|X||A|/L))`, for all losses in `[0, 1]`.
 //!
 //! Adaptations:
-//! - A state is a step-state pair that can be reached, and `|X||A|` the number of actions there, `stop` included.
-//! - An episode that has stopped is in no layer, so layers need not have mass 1: the factors per layer go, and `D` can be
-//!   larger by 1 a layer. `eta` has `L (1 + ln(|X||A|/L))` for that. Nothing else in the proof needs full layers.
-//! - Going on loses the cost and stopping `reward_most` less the terminal reward, both divided by
-//!   `reward_most - reward_least`: the sum over an episode is what it earned, turned round. Noise can lead a loss out of
-//!   `[0, 1]`. It is left there, since cutting it off would move means; but `eta l̂` counts as at least -1, which is
-//!   what the proof asks for, or a lucky draw in a rare pair would undo everything.
-//! - Nobody tells how many episodes there will be: by default (`eta=doubling`) it begins anew after 1, 2, 4, … episodes,
-//!   each time with `eta` for as many as are to come (the doubling trick: 1/(1 - 1/sqrt 2), or 3.4, times the bound).
-//! - With `reveal=true` the reward of every pair that was passed is seen, whatever was done there: its loss is divided by
-//!   the chance of coming to the pair.
-//! - An episode of which some cost or reward is unknown is left out: what is not seen would count as no loss.
-//! - Solving costs some hundred passes over the process after every episode, so there is a limit on its size.
+//! - A state is a reachable step-state pair, and `|X||A|` is the number of actions in all pairs, `stop` included.
+//! - An episode that has stopped is in no layer, so layers need not have mass 1: the factors per layer disappear, and `D`
+//!   can be larger by 1 per layer. `eta` uses `L (1 + ln(|X||A|/L))`. The rest of the proof does not need full layers.
+//! - The loss of continuing is the cost, that of stopping `reward_most` less the terminal reward, both divided by
+//!   `reward_most - reward_least`: their sum over an episode is minus its gain, shifted and scaled. Noise can move a loss
+//!   out of `[0, 1]`. It is not clipped, which would bias means; but `eta l̂` is limited to at least -1, as the proof
+//!   requires.
+//! - The number of episodes is unknown: by default (`eta=doubling`) the learner restarts after 1, 2, 4, … episodes, each
+//!   time with `eta` for the next stage (the doubling trick: 1/(1 - 1/sqrt 2), or 3.4, times the bound).
+//! - With `reveal=true` the reward of every passed pair is used: its loss is divided by the probability of the pair.
+//! - An episode with an unknown cost or reward is skipped: a missing value would count as no loss.
+//! - A projection takes some hundred passes over the process after every episode, so the size is limited.
 
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -64,12 +63,12 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let graph = TransitionGraph::new(with.learner, with.spec)?;
         let occupancy =
             OccupancyGraph::new(&graph, &problem).map_err(|error| with.oracle(error))?;
-        if occupancy.choice_count() > MAX_WAYS {
+        if occupancy.choice_count() > MAX_CHOICES {
             return Err(LearnerError::DoesNotApply {
                 learner: with.learner,
                 why: format!(
                     "it solves a problem in all actions of all step-state pairs after every episode, and there are {}, \
-                     more than {MAX_WAYS}; a coarser state, fewer actions or a shorter horizon helps",
+                     more than {MAX_CHOICES}; a coarser state, fewer actions or a shorter horizon helps",
                     occupancy.choice_count()
                 ),
             });
@@ -83,10 +82,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// The most actions of pairs, `stop` included.
-const MAX_WAYS: usize = 2_000;
+/// The maximum number of actions in all pairs, `stop` included.
+const MAX_CHOICES: usize = 2_000;
 
-/// The learning rate; none for the doubling trick.
+/// The learning rate; none with the doubling trick.
 fn eta(with: &Build<'_>) -> Result<Option<f64>, LearnerError> {
     let wrong = |got: &dyn std::fmt::Display| {
         let rule = "be a finite number above 0, or `doubling`";
@@ -161,7 +160,7 @@ impl OReps {
         })
     }
 
-    /// Shows the losses of an episode that were seen, each with its way and the chance that it would be.
+    /// Visits the observed losses of an episode, each with its choice and its probability of observation.
     fn losses(&self, episode: &Episode, mut show: impl FnMut(usize, f64, f64)) {
         let span = self.parameters.span();
         let unit = if span > 0.0 { 1.0 / span } else { 1.0 };
@@ -227,7 +226,7 @@ impl Learner for OReps {
             *log = libm::log(*q);
         }
         self.losses(episode, |choice, loss, chance| {
-            // What it would never do itself says nothing: somebody else chose.
+            // Actions of probability 0 come from overrides and are skipped.
             if chance > 0.0 {
                 log_weight[choice] -= (eta * loss / chance).max(-1.0);
             }
@@ -257,7 +256,7 @@ mod tests {
     use crate::learners::support::tabular::testing::{after, parameters, patience, play};
     use crate::learners::{LearnerConfig, LearnerDefaults};
     use crate::model::{Model, Problem};
-    use crate::spec::{Names, Spec};
+    use crate::spec::Spec;
 
     fn learner(problem: &Problem, reveal: bool, eta: Option<f64>) -> OReps {
         let graph = TransitionGraph::new("o-reps", problem.spec()).unwrap();
@@ -275,12 +274,7 @@ mod tests {
 
     /// Stop at once, or go on and stop then; the reward is never looked at.
     fn choice() -> Problem {
-        let spec = Spec::new(
-            2,
-            Names::Count(1, ""),
-            Names::Count(1, ""),
-            Names::Count(1, ""),
-        );
+        let spec = Spec::numbered(2, 1, 1, 1);
         let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| f64::NAN);
         Problem::new("choice", spec.unwrap(), model)
     }
@@ -336,7 +330,7 @@ mod tests {
 
     #[test]
     fn estimates_are_right_on_average() {
-        // Over all episodes that its policy can lead to, weighted by their chance, every loss comes out as it is.
+        // Over all episodes that its policy can lead to, weighted by their probability, the estimate of every loss is unbiased.
         for reveal in [false, true] {
             let problem = patience();
             let learner = learner(&problem, reveal, Some(0.1));
@@ -400,8 +394,7 @@ mod tests {
 
     #[test]
     fn what_it_refuses() {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(60, names(60), names(1), names(2))
+        let spec = Spec::numbered(60, 60, 1, 2)
             .unwrap()
             .transition(|_t, x, _a, f| (x + f) as f64);
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 0.0);

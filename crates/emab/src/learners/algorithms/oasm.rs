@@ -1,28 +1,27 @@
 //! OASM: Gabillon, Kveton, Wen, Eriksson, Muthukrishnan, *Adaptive Submodular Maximization in Bandit Setting* (NIPS
 //! 2013), Algorithm 1.
 //!
-//! Items have states that are drawn anew for each episode, independently of each other, item `i` working with an unknown
-//! chance `p_i`. Choosing an item shows its state, and up to `K` items are chosen in an episode. What the chosen items
-//! with their states `y` are worth is known, and an item gains something only if it works, on average `ḡ_i(y)`. After
-//! each item was seen once, in episode `t` the next item is, until there are `K`,
+//! Items have states that are drawn for each episode independently; item `i` works with an unknown probability `p_i`.
+//! Choosing an item reveals its state, and up to `K` items are chosen in an episode. The value of the chosen items with their
+//! states `y` is known, and an item has a gain only if it works, on average `ḡ_i(y)`. After each item was observed once, the
+//! next item in episode `t` is, until there are `K`,
 //!
 //! `argmax_i (p̂_i + c_{t-1,T_i}) ḡ_i(y)`, with `c_{t,s} = sqrt(2 ln t / s)`,
 //!
-//! over the items not chosen yet; `T_i` is how often `i` was seen before this episode and `p̂_i` how often of these it
-//! worked. Regret is against the greedy policy, which knows `p`: it is the benchmark of eMAB.
+//! over the items not chosen yet; `T_i` is the number of earlier observations of `i` and `p̂_i` the share in which it worked.
+//! Regret is against the greedy policy with known `p`, which is the benchmark of eMAB.
 //!
 //! Adaptations:
-//! - Items are continuation actions and an item's state is the feedback: 0 fails, 1 works. The learner is told the
-//!   rewards, since the paper's function is known; it looks neither at the law nor at costs, which it takes to be 0, nor
-//!   at the rewards that it earns.
-//! - The reward here is that of a pair, so the states of items not chosen have no part in it, and `ḡ_i(y)` needs no
-//!   mean: it is the reward after `i` has worked less the reward before.
-//! - There is no round of initialisation: an item never seen has an infinite index as long as it gains something.
-//! - It stops where no item that may be chosen gains anything. The gains of such problems never rise again, and the paper
-//!   has no `stop`.
-//! - The problem must be of this form, which [`gains`] checks in all pairs that the specification lets one reach. That
-//!   the states of items are independent and their laws the same at every step cannot be seen without the law; it is
-//!   the paper's assumption, and where it is wrong so is the learner.
+//! - Items are continuation actions and an item's state is the feedback: 0 fails, 1 works. The learner reads the
+//!   expected rewards, since the published function is known. It ignores probabilities, costs (assumed 0) and observed
+//!   rewards.
+//! - The reward is that of a pair, so the states of other items do not matter, and `ḡ_i(y)` needs no mean: it is the
+//!   reward after `i` has worked less the reward before.
+//! - There is no initialisation round: an unobserved item has an infinite index if its gain is positive.
+//! - It stops where no allowed item has a positive gain. In such problems gains never rise again; the publication has no
+//!   `stop`.
+//! - [`gains`] checks that the problem has this form in all reachable pairs. Independence of the items and equal
+//!   probabilities at every step cannot be checked without the feedback distribution; they are assumptions.
 
 use std::collections::HashMap;
 
@@ -60,14 +59,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 const FAILS: usize = 0;
 const WORKS: usize = 1;
 
-/// `ḡ` by edge; an error where the problem is not of the form that this learner is made for.
+/// `ḡ` by edge; fails where the problem does not have the required form.
 fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, LearnerError> {
     let learner = ENTRY.name;
-    let refused = |why: String| LearnerError::DoesNotApply { learner, why };
+    let inapplicable = |why: String| LearnerError::DoesNotApply { learner, why };
     let spec = problem.spec();
     if spec.feedbacks().len() != 2 {
         let feedbacks = spec.feedbacks().len();
-        return Err(refused(format!(
+        return Err(inapplicable(format!(
             "its items fail (feedback 0) or work (feedback 1), and there are {feedbacks} feedbacks"
         )));
     }
@@ -91,7 +90,7 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
     for pair in 0..graph.pairs() {
         let first = *worth.entry(&taken[pair]).or_insert(pair);
         if !same(reward[first], reward[pair]) {
-            return Err(refused(format!(
+            return Err(inapplicable(format!(
                 "the order of the items must not matter, and the reward is {} at {} and {} at {} after the same ones",
                 reward[first],
                 step_state(first),
@@ -122,7 +121,7 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
             if let Some(failed) = after(FAILS)
                 && !same(reward[failed], before)
             {
-                return Err(refused(format!(
+                return Err(inapplicable(format!(
                     "an item that fails must leave the reward as it is, and {} changes it from {before} to {}",
                     item(),
                     reward[failed]
@@ -130,7 +129,7 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
             }
             let worked = after(WORKS).map_or(before, |pair| reward[pair]);
             if worked < before && !same(worked, before) {
-                return Err(refused(format!(
+                return Err(inapplicable(format!(
                     "an item that works must not lower the reward, and {} does, from {before} to {worked}",
                     item()
                 )));
@@ -154,7 +153,7 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
             for later in graph.edges(next) {
                 let item = graph.action(later);
                 if gain[later] > here[item] && !same(gain[later], here[item]) {
-                    return Err(refused(format!(
+                    return Err(inapplicable(format!(
                         "the reward is not submodular: `{}` gains {} at {} and more, {}, after another item at {}",
                         spec.actions().name(item),
                         here[item],
@@ -299,7 +298,7 @@ mod tests {
     use super::*;
     use crate::learners::support::tabular::testing::{patience, play};
     use crate::model::{Model, Noise};
-    use crate::spec::{Names, Spec};
+    use crate::spec::Spec;
 
     /// The state of an item in a state of the problem: 0 not taken, 1 failed, 2 works.
     fn item(x: usize, i: usize) -> usize {
@@ -307,8 +306,7 @@ mod tests {
     }
 
     fn spec() -> Spec {
-        let names = |n| Names::Count(n, "");
-        Spec::new(3, names(81), names(4), names(2))
+        Spec::numbered(3, 81, 4, 2)
             .unwrap()
             .transition(|_t, x, a, f| (x + (f + 1) * [1, 3, 9, 27][a]) as f64)
             .allowed(|_t, x, a, _f| f64::from(u8::from(item(x, a) == 0)))
@@ -415,12 +413,11 @@ mod tests {
         );
 
         // Three feedbacks; and a state that forgets which item it was.
-        let names = |n| Names::Count(n, "");
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 0.0);
-        let three = Spec::new(2, names(1), names(1), names(3)).unwrap();
+        let three = Spec::numbered(2, 1, 1, 3).unwrap();
         let parameters = refusal(&Problem::new("three", three, model.clone()));
         assert!(parameters.contains("there are 3 feedbacks"), "{parameters}");
-        let forgets = Spec::new(2, names(1), names(2), names(2)).unwrap();
+        let forgets = Spec::numbered(2, 1, 2, 2).unwrap();
         let parameters = refusal(&Problem::new("forgets", forgets, model));
         assert!(
             parameters.contains("t = 2, x = 0 can be reached with different ones"),
@@ -431,8 +428,7 @@ mod tests {
     #[test]
     fn the_order_of_items_must_not_matter() {
         // Two items; the state is the step's history: 0, then 1 to 4 for (item, feedback), then 5 + what came before.
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(3, names(15), names(2), names(2))
+        let spec = Spec::numbered(3, 15, 2, 2)
             .unwrap()
             .transition(|t, x, a, f| match t {
                 1 => (1 + 2 * a + f) as f64,

@@ -3,29 +3,29 @@
 //!
 //! At every time `t`, in state `i`, with `N(i,a,j)` transitions seen, `N(i,a)` and `N(i)` their sums:
 //!
-//! 1. the estimated law is `p̂(j|i,a) = (1 + N(i,a,j)) / (number of j + N(i,a))`;
+//! 1. the estimated distribution is `p̂(j|i,a) = (1 + N(i,a,j)) / (number of j + N(i,a))`;
 //! 2. the actions tried enough are `D(i) = { a : N(i,a) >= ln^2 N(i) }`;
 //! 3. `h` solves the optimality equations of the estimated process with the actions of `D` alone, and `O(i)` are the
 //!    actions of `D(i)` that attain the maximum there;
 //! 4. every action has the index `U(a) = sup { r(i,a) + sum_j q(j) h(j) : ||q - p̂(.|i,a)||_1 <= sqrt(2 ln t / N(i,a)) }`,
-//!    a linear program, solved by hand in [`max_over_l1_ball`];
+//!    a linear program, solved in closed form by [`max_over_l1_ball`];
 //! 5. if every `a` in `O(i)` has `N(i,a) < ln^2(N(i) + 1)`, and so is about to leave `D`, such an `a` is played; else one
 //!    with the largest index.
 //!
 //! Adaptations:
-//! - The paper maximises the average reward of a process that never ends, with `h` its bias. Here a state is a
-//!   step-state pair and the process ends, so `h` is the value, by one backward pass. `stop` is an action like others.
-//! - The paper adds 1 for every state `j`, since it does not know which can follow (it prints `|A(i)| + N(i,a)` below the
-//!   line, which sums to 1 only where there are as many states as actions). Here those that may follow are known.
-//! - The paper knows the rewards. Here a mean that was seen `n` times is used in `h`, and in the index it gets
+//! - The publication maximises the average reward of an infinite process, with `h` its bias. Here a state is a step-state
+//!   pair and the process ends, so `h` is the value, by one backward pass. `stop` is an action.
+//! - The publication adds 1 for every state `j` (and prints the denominator `|A(i)| + N(i,a)`, with which probabilities
+//!   sum to 1 only for as many states as actions). Here only pairs that can follow the action count.
+//! - The publication assumes known rewards. Here the mean of `n` observations is used in `h`, and in the index it gets
 //!   `sqrt(2 sigma2 ln t / n)`, which holds with the same confidence, `1 - 1/t`, as the ball. Before the first
-//!   observation a reward counts as `reward_most` and a cost as 0, in `h` too: the paper's process visits every state
-//!   whatever is played, and this one would never come to pairs that nobody goes to. Indices are clipped at `reward_most`.
-//! - For the same reason the promise of logarithmic regret is not one here: `h` is no upper bound, and exploration happens
-//!   only in pairs that are visited anyway.
-//! - `ln^2 0` is 0. Where no action is in `D(i)`, which small counts can bring about, all are.
-//! - `t` counts steps, `stop` included, but nothing is learned within an episode. `N(i, stop)` are the rewards seen in
-//!   `i`; with `reveal=true` they are as many as the visits, and `stop` is always in `D`.
+//!   observation a reward counts as `reward_most` and a cost as 0, in `h` too: the published process visits every
+//!   state under every policy; this one does not. Indices are clipped at `reward_most`.
+//! - For the same reason the guarantee of logarithmic regret does not apply: `h` is not an upper bound, and exploration
+//!   happens only in pairs that are visited anyway.
+//! - `ln^2 0` is 0. If no action is in `D(i)`, which small counts can cause, all are used.
+//! - `t` counts steps, `stop` included, but nothing is learned within an episode. `N(i, stop)` counts the observed rewards
+//!   in `i`; with `reveal=true` it equals the visits, and `stop` is always in `D`.
 
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -55,7 +55,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// What is known, and the process that is estimated by it.
+/// The observations and the process estimated from them.
 #[derive(Clone, Debug)]
 struct Confidence {
     graph: TransitionGraph,
@@ -70,19 +70,19 @@ fn log_squared(n: u64) -> f64 {
 }
 
 impl Confidence {
-    /// `p̂` of the arrows of an edge.
-    fn law(&self, edge: usize) -> impl Fn(usize) -> f64 {
+    /// `p̂` of the transitions of an edge.
+    fn distribution(&self, edge: usize) -> impl Fn(usize) -> f64 {
         let transitions = self.graph.transitions(edge).len() as u64;
         let all = (transitions + self.counts.count(edge)) as f64;
         move |transition| (1 + self.counts.followed[transition]) as f64 / all
     }
 
-    /// How wide the mean of so many observations is at a time with this logarithm.
+    /// The width of a mean at this `ln t`.
     fn noise(&self, seen: &Sums, log: f64) -> f64 {
         self.parameters.scale * (2.0 * self.parameters.sigma2 * log / seen.count as f64).sqrt()
     }
 
-    /// The estimated worth of stopping.
+    /// The estimated value of stopping.
     fn stop(&self, pair: usize) -> f64 {
         let reward = &self.counts.reward[pair];
         match reward.count {
@@ -91,18 +91,18 @@ impl Confidence {
         }
     }
 
-    /// The estimated worth of an edge, when what may follow it has these values.
+    /// The estimated value of an edge, given the values of the next pairs.
     fn go(&self, edge: usize, value: &[f64]) -> f64 {
         let transitions = self.graph.transitions(edge);
         if transitions.is_empty() {
             return f64::NEG_INFINITY;
         }
-        let law = self.law(edge);
+        let law = self.distribution(edge);
         let next = |transition| law(transition) * value[self.graph.next(transition)];
         transitions.map(next).sum::<f64>() - self.counts.cost[edge].mean()
     }
 
-    /// Shows every action of `D` in a pair with its count and its estimated worth, in order, `stop` first.
+    /// Visits every action of `D` in a pair with its count and estimated value, `stop` first.
     fn tried(&self, pair: usize, value: &[f64], mut show: impl FnMut(Action, u64, f64)) {
         let (graph, counts) = (&self.graph, &self.counts);
         let enough = log_squared(counts.visits(graph, pair));
@@ -147,7 +147,7 @@ impl Confidence {
         };
         outcomes.clear();
         let transitions = self.graph.transitions(edge);
-        let law = self.law(edge);
+        let law = self.distribution(edge);
         outcomes.extend(
             transitions.map(|transition| (value[self.graph.next(transition)], law(transition))),
         );
@@ -285,7 +285,7 @@ mod tests {
         }
         let confidence = &learner.confidence;
         let (value, log) = ([0.0, 0.2, 0.8, 0.0, 0.0], 1.5_f64.ln());
-        assert!((confidence.law(0)(0) - 4.0 / 6.0).abs() < 1e-15);
+        assert!((confidence.distribution(0)(0) - 4.0 / 6.0).abs() < 1e-15);
         let estimate = 0.2 * 4.0 / 6.0 + 0.8 * 2.0 / 6.0 - 0.1;
         assert!((confidence.go(0, &value) - estimate).abs() < 1e-15);
         let (ball, noise) = ((2.0 * log / 4.0).sqrt(), (0.02 * log / 4.0).sqrt());

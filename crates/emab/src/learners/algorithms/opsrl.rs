@@ -1,11 +1,11 @@
 //! Optimistic posterior sampling: Agrawal, Jia, *Optimistic posterior sampling for reinforcement learning: worst-case
 //! regret bounds* (NIPS 2017), Algorithm 1. Not to be taken for the OPSRL of Tiapkin et al. (2022), which is later.
 //!
-//! At the start of an epoch, `psi` laws `Q^1 … Q^psi` are drawn for each action in each state:
+//! At the start of an epoch, `psi` distributions `Q^1 … Q^psi` are drawn for each action in each state:
 //!
-//! - of one that was taken `N >= eta` times, from `Dirichlet(M)` with `M(i) = (N(i) + omega) / kappa`;
-//! - of another by *simple optimistic sampling*: `P^-(i) = P̂(i) - min(sqrt(3 P̂(i) ln(4S) / N) + 3 ln(4S) / N, P̂(i))`,
-//!   and what is missing to 1 is put on a state that is drawn uniformly, for each sample anew.
+//! - if it was taken `N >= eta` times, from `Dirichlet(M)` with `M(i) = (N(i) + omega) / kappa`;
+//! - otherwise by *simple optimistic sampling*: `P^-(i) = P̂(i) - min(sqrt(3 P̂(i) ln(4S) / N) + 3 ln(4S) / N, P̂(i))`,
+//!   and the missing mass goes to a state that is drawn uniformly for each sample.
 //!
 //! The *extended process* has an action for each pair of an action and a sample; its optimal policy is played until the
 //! epoch ends, which it does when some action in some state has been taken twice as often as before it.
@@ -14,15 +14,15 @@
 //! `1 - rho` if `T >= S^5 A`, `D` being the diameter; the later version on arXiv (1705.07041) claims `Õ(D S sqrt(A T))`.
 //!
 //! Adaptations:
-//! - The paper's process goes on forever and has a diameter; this one ends, so its optimal policy comes from backward
-//!   induction and the theorem does not speak of it. A state is a step-state pair and `S` in the simple sampling is the
-//!   number of pairs that may follow the action.
-//! - The published numbers are not practical: on 55 pairs `eta` is more than a billion, so nothing would ever be drawn
-//!   from a posterior. They are parameters: `samples` is `psi`, and `eta`, `omega` and `kappa` are called what they are.
-//!   Their defaults (10, 5, 1, 1) are ours, chosen for use and proven for nothing.
-//! - Rewards are known in the paper. Here a sample of an action has a cost, and a sample of `stop` has a reward, drawn
-//!   from the normal posterior that `psrl` has; the best of the samples counts there too.
-//! - Costs and rewards come when an episode is over, so epochs end there.
+//! - The published process is infinite and has a diameter; this one ends, so its optimal policy comes from backward
+//!   induction and the theorem does not apply. A state is a step-state pair and `S` in the simple sampling is the
+//!   number of pairs that can follow the action.
+//! - The published constants are not practical: on 55 pairs `eta` is more than a billion, so no sample would come from a
+//!   posterior. They are parameters: `samples` is `psi`; `eta`, `omega` and `kappa` keep their names. Their defaults
+//!   (10, 5, 1, 1) are choices of this project without a proof.
+//! - The publication assumes known rewards. Here a sample of an action has a cost, and a sample of `stop` has a reward, drawn
+//!   from the normal posterior of `psrl`; the best sample is used there too.
+//! - Costs and rewards are revealed after an episode, so epochs end there.
 
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -73,7 +73,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     ],
     build: |with| {
         let graph = TransitionGraph::new(with.learner, with.spec)?;
-        // The best of more draws is hardly better, and takes for ever.
+        // More draws are hardly better, and slow.
         let psi = with.number("samples")?;
         if !(1.0..=10_000.0).contains(&psi) || psi.fract() != 0.0 {
             let rule = "be a whole number from 1 to 10000";

@@ -1,6 +1,6 @@
-//! Learners that know the truth and have nothing to learn: the benchmark, the optimal policy, the best fixed sequence.
+//! Fixed policies computed from the model: the benchmark, the optimal policy, the best fixed sequence.
 //!
-//! They play what [`crate::oracle`] says, so that a simulation can set them beside those that must learn.
+//! Experiments play them for comparison with learners.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::rng::Stream;
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 
-/// The most outcomes that are followed for the best fixed sequence: some seconds.
+/// The maximum number of outcomes in the search for the best fixed sequence: some seconds.
 pub const MAX_FIXED_OUTCOMES: usize = 20_000_000;
 
 pub(crate) static BENCHMARK: LearnerEntry = LearnerEntry {
@@ -74,8 +74,8 @@ pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Action, Learner, Model, Names, Problem, Spec, learners::Policy};
-/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// use emab::{Action, Learner, Model, Problem, Spec, learners::Policy};
+/// let spec = Spec::numbered(2, 1, 1, 1).unwrap();
 /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
 /// let mut learner = Policy::benchmark(Arc::new(Problem::new("wait", spec, model))).unwrap();
 /// assert_eq!(learner.choose(1, 0), Action::Continue(0));
@@ -83,16 +83,16 @@ pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
 pub struct Policy {
     decide: Box<dyn FnMut(usize, usize) -> Action + Send>,
     slots: Slots,
-    known: Vec<Action>,
+    actions: Vec<Action>,
 }
 
 impl Policy {
-    /// The policy that a function states; it is asked once a pair.
+    /// The policy of a function, which is called once per pair.
     pub fn new(spec: &Spec, decide: impl FnMut(usize, usize) -> Action + Send + 'static) -> Policy {
         Policy {
             decide: Box::new(decide),
             slots: Slots::new(spec.horizon(), spec.states().len()),
-            known: Vec::new(),
+            actions: Vec::new(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Policy {
     pub fn benchmark(problem: Arc<Problem>) -> Result<Policy, OracleError> {
         let spec = problem.spec().clone();
         let mut benchmark = Benchmark::new(problem)?;
-        // Whoever drives the learner has met this pair in an oracle of their own and reported what was wrong.
+        // The environment has expanded this pair before and reported errors.
         let decide = move |t, x| {
             let pair = benchmark.pairs_mut().find_or_add(t, x);
             pair.and_then(|pair| benchmark.choice(pair))
@@ -122,7 +122,7 @@ impl Policy {
         Ok(Policy::new(&spec, decide))
     }
 
-    /// A sequence that looks at no feedback.
+    /// A sequence of actions that ignores feedback.
     pub fn fixed(spec: Arc<Spec>, sequence: &FixedSequence) -> Policy {
         let actions = sequence.actions.clone();
         let known = spec.clone();
@@ -138,9 +138,9 @@ impl Learner for Policy {
         let (slot, new) = self.slots.of(t, x);
         if new {
             let action = (self.decide)(t, x);
-            self.known.push(action);
+            self.actions.push(action);
         }
-        self.known[slot]
+        self.actions[slot]
     }
 
     fn learn(&mut self, _episode: &Episode) {}

@@ -1,22 +1,21 @@
 //! PSRL: Osband, Russo, Van Roy, *(More) Efficient Reinforcement Learning via Posterior Sampling* (NIPS 2013).
 //!
-//! There is a prior over processes. Before each episode one process is drawn from the posterior, given all that was
-//! seen, and solved; its optimal policy is played to the end of the episode. Nothing else: no bonus, no bound. The
-//! published regret is an expectation over the prior, `O(tau S sqrt(A T log(S A T)))` with `tau` the episode's length.
+//! There is a prior over processes. Before each episode a process is drawn from the posterior and solved; its optimal policy
+//! is played to the end of the episode. There is no bonus and no bound. The published regret is an expectation over the prior, `O(tau S sqrt(A T log(S A T)))` with `tau` the episode's length.
 //!
-//! The prior is left open by the paper. As in its experiments, laws have independent Dirichlet priors and means
-//! independent normal ones; here with the variance of the noise known:
+//! The publication does not fix the prior. As in its experiments, distributions have independent Dirichlet priors and means
+//! independent normal ones, here with known noise variance:
 //!
-//! - the law of an action's arrows: Dirichlet with `prior` for each, plus how often it was followed;
+//! - the transitions of an action: Dirichlet with weight `prior` plus the count of each;
 //! - a mean with prior `N(m, s^2)` after `n` observations of sum `y`: `N((sigma2 m + s^2 y) / w, sigma2 s^2 / w)`,
 //!   `w = sigma2 + n s^2`. For a reward `m` is the middle of `[reward_least, reward_most]`, for a cost it is 0; for both
 //!   `s` is `prior_sd` times the length of that range.
 //!
 //! Adaptations:
-//! - A state of the process is a step-state pair; the specification says which pairs may follow an action, so a law is
-//!   over these and not over all states. Draws of rewards are not clipped to their range, nor those of costs at 0.
-//! - The draw is made when step 1 is asked for. An outcome that arrives within another episode changes the posterior, and
-//!   not the process that the episode is played by.
+//! - A state of the process is a step-state pair; distributions are over the pairs that can follow an action, not over all
+//!   states. Sampled rewards are not clipped to their range, nor sampled costs at 0.
+//! - The draw is made at step 1. An outcome that arrives during an episode changes the posterior, but not the process of
+//!   that episode.
 
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -64,23 +63,23 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 struct Psrl {
     graph: TransitionGraph,
     sigma2: f64,
-    /// The weight of an arrow before anything was seen.
+    /// The prior weight of a transition.
     weight: f64,
     reward_prior: Normal,
     cost_prior: Normal,
     counts: Counts,
     process: Process,
     plan: Plan,
-    /// Whether some process was drawn since the reset.
+    /// Whether a process was drawn since the reset.
     drawn: bool,
     stream: Stream,
 }
 
-/// A process that was drawn.
+/// A sampled process.
 #[derive(Clone, Debug)]
 struct Process {
-    /// By arrow.
-    law: Vec<f64>,
+    /// By transition.
+    probabilities: Vec<f64>,
     /// By edge.
     cost: Vec<f64>,
     /// By pair.
@@ -105,7 +104,7 @@ impl Psrl {
             reward_prior,
             counts: Counts::new(&graph, parameters.reveal),
             process: Process {
-                law: vec![0.0; graph.transition_count()],
+                probabilities: vec![0.0; graph.transition_count()],
                 cost: vec![0.0; graph.edge_count()],
                 reward: vec![0.0; graph.pairs()],
             },
@@ -121,14 +120,18 @@ impl Psrl {
         for (reward, sums) in process.reward.iter_mut().zip(&seen.reward) {
             *reward = self.reward_prior.given(sums, self.sigma2).draw(stream);
         }
-        let mut law = Vec::new();
+        let mut probabilities = Vec::new();
         for edge in 0..self.graph.edge_count() {
             let cost = self.cost_prior.given(&seen.cost[edge], self.sigma2);
             process.cost[edge] = cost.draw(stream);
             let transitions = self.graph.transitions(edge);
             let followed = seen.followed[transitions.clone()].iter();
-            dirichlet(stream, followed.map(|&n| self.weight + n as f64), &mut law);
-            process.law[transitions].copy_from_slice(&law);
+            dirichlet(
+                stream,
+                followed.map(|&n| self.weight + n as f64),
+                &mut probabilities,
+            );
+            process.probabilities[transitions].copy_from_slice(&probabilities);
         }
     }
 
@@ -140,7 +143,9 @@ impl Psrl {
             |edge, value| {
                 let ahead: f64 = graph
                     .transitions(edge)
-                    .map(|transition| process.law[transition] * value[graph.next(transition)])
+                    .map(|transition| {
+                        process.probabilities[transition] * value[graph.next(transition)]
+                    })
                     .sum();
                 ahead - process.cost[edge]
             },
@@ -201,7 +206,7 @@ mod tests {
             learner.draw();
             let process = &learner.process;
             let drawn = [
-                process.law[1],
+                process.probabilities[1],
                 process.cost[0],
                 process.reward[2],
                 process.reward[0],
@@ -244,7 +249,7 @@ mod tests {
         // Pairs: the start, then (2, 0), (2, 1), (3, 0), (3, 1); an edge from each of the first three.
         let mut learner = learner(false);
         learner.process = Process {
-            law: vec![0.25, 0.75, 0.5, 0.5, 1.0, 0.0],
+            probabilities: vec![0.25, 0.75, 0.5, 0.5, 1.0, 0.0],
             cost: vec![0.1, 0.2, 0.3],
             reward: vec![0.5, 0.0, 0.6, 0.4, 2.0],
         };

@@ -1,9 +1,9 @@
-//! Q-learning, in two ways to explore.
+//! Q-learning with two kinds of exploration.
 //!
 //! `explore=epsilon`: Watkins, *Learning from Delayed Rewards* (1989); Watkins, Dayan (1992). After a step from `x` by `a` to
 //! `y` that paid `r`: `Q(x,a) ← (1 - alpha) Q(x,a) + alpha (r + max_b Q(y,b))`. It converges if every action is taken
-//! for ever and the step sizes sum to infinity, their squares not. Exploration is left open; here any choice with
-//! probability `epsilon_n` at the `n`-th visit to a pair, otherwise the largest `Q`.
+//! infinitely often and the step sizes sum to infinity, their squares not. Exploration is not specified; here a random choice
+//! with probability `epsilon_n` at the `n`-th visit to a pair, otherwise the largest `Q`.
 //!
 //! `explore=ucb`: Jin, Allen-Zhu, Bubeck, Jordan, *Is Q-learning Provably Efficient?* (NIPS 2018), Algorithm 1
 //! (Hoeffding). `Q_h` begins at `H`, the largest `Q` is taken, and when `(x, a)` was taken for the `t`-th time in step `h`,
@@ -12,16 +12,16 @@
 //! the regret is `O(sqrt(H^4 S A T iota))`.
 //!
 //! Adaptations:
-//! - Costs and rewards come when the episode is over; its updates are then made in the order of its steps. Nothing is lost:
-//!   in the tables by step an update at one step reads the next step, which no earlier one has changed.
+//! - Costs and rewards are revealed after the episode; updates are then made in the order of its steps. The result is the
+//!   same: an update at one step reads the table of the next step, which no earlier update has changed.
 //! - `stop` is an action whose next value is 0. With `reveal=true` the `Q` of `stop` is updated in every pair that was passed
 //!   and not only where it was chosen. Nothing is discounted.
 //! - `ucb`: `H` is the number of steps in `alpha_t`, but values lie in `[reward_least, reward_most]` and not in `[0, H]`: `Q`
 //!   begins and `V` is clipped at its upper end, and in `b_t` its length takes the place of one `H`:
 //!   `b_t = c (length + sigma) sqrt(H iota / t)`. `sigma` is for the noise on costs, which the paper does not have. `stop`
 //!   leads to the end for certain, so its bonus is `c sigma sqrt(H iota / t)`. `S A T` is the number of pairs and choices
-//!   times the episodes so far, because nobody tells the learner how many there will be; `p` is `delta`.
-//!   The default of `c` is ours: with 1, values leave the upper end of their range only after many episodes.
+//!   times the episodes so far, because their number is unknown; `p` is `delta`.
+//!   The default of `c` is a choice of this project: with 1, values stay at the upper end of their range for many episodes.
 //! - `epsilon`: `Q` begins at `initial`.
 
 use std::sync::Arc;

@@ -1,6 +1,4 @@
-//! Plays at random: at every step one of the allowed actions and `stop`, each with the same chance.
-//!
-//! It learns nothing; it is the floor that every learner must be above.
+//! Random choices: at every step an allowed action or `stop`, uniformly at random. It does not learn and serves as a baseline.
 
 use std::sync::Arc;
 
@@ -26,8 +24,8 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use emab::{Action, Learner, Names, Spec, learners::Random};
-/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(3, "a"), Names::Count(1, "")).unwrap();
+/// use emab::{Action, Learner, Spec, learners::Random};
+/// let spec = Spec::numbered(2, 1, 3, 1).unwrap();
 /// let mut learner = Random::new(Arc::new(spec));
 /// assert_eq!(learner.choose(2, 0), Action::Stop);
 /// ```

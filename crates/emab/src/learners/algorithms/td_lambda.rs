@@ -7,8 +7,8 @@
 //! all that came after it.
 //!
 //! Adaptations:
-//! - Costs and rewards come when the episode is over; its updates are then made in the order of its steps. A state is a
-//!   step-state pair, met once in an episode at most, and this has three consequences. The delay changes nothing: no
+//! - Costs and rewards are revealed after the episode; updates are then made in the order of its steps. A state is a
+//!   step-state pair, which occurs at most once in an episode, with three consequences. The delay changes nothing: no
 //!   choice reads what an earlier step of its episode has changed. Accumulating and replacing traces are the same, so there
 //!   is no parameter for it. And each `d` is of values from before the episode, so a value moves by `alpha` times
 //!   `d_i + lambda d_{i+1} + lambda^2 d_{i+2} + …`, which is computed backwards in one pass.
@@ -53,7 +53,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     build: |with| {
         Ok(BuiltLearner::other(TdLambda::new(
             with.spec.clone(),
-            Settled {
+            SarsaParameters {
                 lambda: with.within("lambda", 0.0, 1.0)?,
                 epsilon: Decay::epsilon(with)?,
                 alpha: Decay::alpha(with)?,
@@ -66,14 +66,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 
 /// Its parameters.
 #[derive(Clone, Copy, Debug)]
-struct Settled {
+struct SarsaParameters {
     lambda: f64,
     epsilon: Decay,
     alpha: Decay,
     reveal: bool,
 }
 
-/// What is known of one action in one pair.
+/// The value of one action in one pair, and its count.
 #[derive(Clone, Copy, Debug)]
 struct ActionValue {
     count: u64,
@@ -83,7 +83,7 @@ struct ActionValue {
 /// The learner.
 #[derive(Clone, Debug)]
 struct TdLambda {
-    settled: Settled,
+    parameters: SarsaParameters,
     rows: Rows<ActionValue>,
     /// By row: how often the pair was passed.
     visits: Vec<u64>,
@@ -91,13 +91,13 @@ struct TdLambda {
 }
 
 impl TdLambda {
-    fn new(spec: Arc<Spec>, settled: Settled, initial: f64) -> TdLambda {
+    fn new(spec: Arc<Spec>, parameters: SarsaParameters, initial: f64) -> TdLambda {
         let fresh = ActionValue {
             count: 0,
             q: initial,
         };
         TdLambda {
-            settled,
+            parameters,
             rows: Rows::new(spec, fresh),
             visits: Vec::new(),
             stream: Stream::new(0, 0, Role::Learner),
@@ -108,7 +108,7 @@ impl TdLambda {
     fn step(&mut self, cell: usize, difference: f64) {
         let cell = &mut self.rows.cells[cell];
         cell.count += 1;
-        cell.q += self.settled.alpha.at(cell.count) * difference;
+        cell.q += self.parameters.alpha.at(cell.count) * difference;
     }
 }
 
@@ -119,7 +119,7 @@ impl Learner for TdLambda {
         }
         let row = self.rows.of(t, x);
         let passed = self.visits.get(self.rows.number(row)).copied();
-        let epsilon = self.settled.epsilon.at(passed.unwrap_or(0) + 1);
+        let epsilon = self.parameters.epsilon.at(passed.unwrap_or(0) + 1);
         let cell = if self.stream.uniform() < epsilon {
             self.rows.any(row, &mut self.stream)
         } else {
@@ -149,7 +149,7 @@ impl Learner for TdLambda {
                 (cell, cost.map(|(cost, ahead): (_, f64)| ahead - cost))
             };
             if i + 1 < steps
-                && self.settled.reveal
+                && self.parameters.reveal
                 && let Some(reward) = reward
             {
                 self.step(stop, reward - self.rows.cells[stop].q);
@@ -158,7 +158,7 @@ impl Learner for TdLambda {
             ahead = Some(before);
             // Where it is not known what a step paid, nothing from there on is.
             beyond = if let Some(target) = target {
-                let sum = target - before + self.settled.lambda * beyond;
+                let sum = target - before + self.parameters.lambda * beyond;
                 self.step(cell, sum);
                 sum
             } else {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::learners::support::tabular::testing::{after, patience, play};
 
-    const SETTLED: Settled = Settled {
+    const SETTLED: SarsaParameters = SarsaParameters {
         lambda: 0.5,
         epsilon: Decay {
             first: 1.0,
@@ -192,8 +192,8 @@ mod tests {
         reveal: false,
     };
 
-    fn learner(settled: Settled) -> TdLambda {
-        TdLambda::new(patience().spec().clone(), settled, 0.25)
+    fn learner(parameters: SarsaParameters) -> TdLambda {
+        TdLambda::new(patience().spec().clone(), parameters, 0.25)
     }
 
     fn cell(learner: &mut TdLambda, t: usize, x: usize, column: usize) -> usize {
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn by_hand() {
         // d: 0.25 - 0.1 - 0.25 = -0.1, then 0.75 - 0.25 = 0.5. Q(1, on) = 0.25 + 0.5 (-0.1 + 0.5 * 0.5).
-        let mut learner = learner(Settled {
+        let mut learner = learner(SarsaParameters {
             reveal: true,
             ..SETTLED
         });
@@ -263,7 +263,7 @@ mod tests {
             let q = learner.rows.cells[cell].q;
             assert!((q - by_hand).abs() < 1e-12, "{q} is not {by_hand}");
         }
-        // Of an outcome that nobody knows there is nothing to learn; with the costs alone, as far as they go.
+        // An unknown outcome changes nothing; with known costs alone, only what they determine.
         let before: Vec<f64> = learner.rows.cells.iter().map(|cell| cell.q).collect();
         learner.learn(&after(&[(0, 1)], &[], &[]));
         assert!(
@@ -287,7 +287,7 @@ mod tests {
                     first: 1.0,
                     power: 0.8,
                 };
-                let mut learner = learner(Settled {
+                let mut learner = learner(SarsaParameters {
                     lambda,
                     alpha,
                     reveal,

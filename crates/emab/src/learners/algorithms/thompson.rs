@@ -6,14 +6,14 @@
 //! and noise of variance 1; the published regret, `O(sqrt(N T ln N))`, is that of `N` arms with rewards in [0, 1].
 //!
 //! Adaptations:
-//! - Every step-state pair is a bandit of its own, its arms the allowed actions and `stop`; what is observed of them is in
+//! - Every step-state pair is a separate bandit whose arms are the allowed actions and `stop`; observations are those of
 //!   FeedBAL's tables, where `stop` is observed by passing.
-//! - Rewards lie in `[reward_least, reward_most]` and their noise is known better than by their range. So the prior is
+//! - Rewards lie in `[reward_least, reward_most]`, and their noise is given by parameters. So the prior is
 //!   `N(m, s^2)`, `m` the middle of the range and `s` its length times `prior_sd`, and observations have the variance `v` that
 //!   FeedBAL's sound width assumes: `sigma2` for `stop`, `2 sigma2 + feedback_spread^2 / 4` for an action. After `n`
 //!   observations of sum `y` the draw is from `N((v m + s^2 y) / (v + n s^2), v s^2 / (v + n s^2))`; with
 //!   `s^2 = v` this is the published `N((m + y) / (n + 1), v / (n + 1))`.
-//! - Where nothing was observed the draws come from the prior. FeedBAL stops there; this one does as chance will have it.
+//! - Without observations the draws come from the prior, where FeedBAL stops.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// What is believed of gains.
+/// Posteriors of gains.
 #[derive(Clone, Copy, Debug)]
 struct Beliefs {
     prior: Normal,
@@ -69,7 +69,7 @@ struct Beliefs {
 }
 
 impl Beliefs {
-    /// Of what a cell of a row is about.
+    /// The posterior of a cell of a row.
     fn of(&self, gains: &Gains, row: usize, cell: usize) -> Normal {
         let noise = if cell == gains.stop(row) {
             self.stop

@@ -86,8 +86,8 @@ pub struct TooManyArms {
 /// ```
 /// use std::sync::Arc;
 /// use emab::learners::Ucb1;
-/// use emab::{Action, Learner, Names, Spec};
-/// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(2, "a"), Names::Count(1, "")).unwrap();
+/// use emab::{Action, Learner, Spec};
+/// let spec = Spec::numbered(3, 1, 2, 1).unwrap();
 /// let mut learner = Ucb1::new(Arc::new(spec), false).unwrap();
 /// assert_eq!(learner.arms(), 1 + 2 + 4);
 /// assert_eq!(learner.choose(1, 0), Action::Stop); // the first arm is the empty sequence

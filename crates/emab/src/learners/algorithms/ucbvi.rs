@@ -9,15 +9,14 @@
 //!   + sqrt(8/N sum_y P̂(y) min(100^2 H^3 S^2 A L^2 / N'_{h+1}(y), H^2))`, `N'` being visits to the next state.
 //!
 //! Adaptations:
-//! - A state of the process is a step-state pair, so the law is estimated by step; `S` is the number of pairs and `A`
-//!   counts `stop`. A pair knows its step, so `N'_{h+1}(y)` is the number of visits to the pair `y`.
-//! - Where `H^3` stands beside `H^2`, one `H` is the number of steps and stays it; the others are returns.
+//! - A state of the process is a step-state pair, so probabilities are estimated by step; `S` is the number of pairs, and
+//!   `A` includes `stop`. A pair includes its step, so `N'_{h+1}(y)` is the number of visits to the pair `y`.
+//! - In `H^3` beside `H^2`, one `H` is the number of steps; the others are returns.
 //! - The returns lie in `[reward_least, reward_most]` and not in `[0, H]`: `H` is the length of that range and values are
-//!   clipped at its upper end. Costs must not be negative for that.
-//! - The paper takes rewards as known. Here they are estimated: the mean plus `sqrt(2 sigma2 L / N)`. `stop` leads to the
-//!   end for certain, so this is its only bonus.
-//! - `T` is the number of steps at most played so far, `horizon * episodes`, because nobody tells the learner how many
-//!   episodes there will be.
+//!   clipped at its upper end. This requires non-negative costs.
+//! - The publication assumes known rewards. Here they are estimated: the mean plus `sqrt(2 sigma2 L / N)`. `stop` always leads
+//!   to the end, so this is its only bonus.
+//! - `T` is the maximum number of steps so far, `horizon * episodes`, because the number of episodes is unknown.
 
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -70,9 +69,9 @@ struct Ucbvi {
     horizon: f64,
     counts: Counts,
     plan: Plan,
-    /// By edge: `Q` of the plan before, which the next one may not exceed.
+    /// By edge: `Q` of the previous plan, an upper limit for the next one.
     q: Vec<f64>,
-    /// By pair, the same of `stop`.
+    /// By pair: the same for `stop`.
     q_stop: Vec<f64>,
     stale: bool,
 }

@@ -1,28 +1,28 @@
 //! UCRL2: Auer, Jaksch, Ortner, *Near-optimal Regret Bounds for Reinforcement Learning* (NIPS 2008; with all constants,
 //! JMLR 2010, Figures 1 and 2).
 //!
-//! Time is cut into epochs. Before epoch `k`, at step `t_k` of all steps ever made, with `N(x,a)` counts so far, the
-//! plausible processes are those with
+//! Time is divided into epochs. Before epoch `k`, at step `t_k` of all steps so far, with counts `N(x,a)`, the plausible
+//! processes are those with
 //!
 //! - `|r(x,a) - r̂(x,a)| <= sqrt(7 ln(2 S A t_k / delta) / (2 max(1, N(x,a))))`,
 //! - `||p(.|x,a) - p̂(.|x,a)||_1 <= sqrt(14 S ln(2 A t_k / delta) / max(1, N(x,a)))`.
 //!
-//! Extended value iteration finds the best policy of the best of them: the upper end of every reward, and of every law
-//! the one that gives the next values the largest mean. That policy is played until the process comes to a state `x`
-//! with `v_k(x, pi_k(x)) = max(1, N(x, pi_k(x)))`, `v_k` being the counts within the epoch: some count has doubled.
+//! Extended value iteration finds the optimal policy of the most optimistic of them: the upper end of every reward, and
+//! the transition probabilities with the largest expected next value. That policy is played until a state `x` has
+//! `v_k(x, pi_k(x)) = max(1, N(x, pi_k(x)))`, where `v_k` are the counts within the epoch: some count has doubled.
 //!
 //! Adaptations:
-//! - A state of the process is a step-state pair, `A` counts `stop`, and the process ends: extended value iteration is one
-//!   backward pass and needs no accuracy to stop at. A step at which `stop` is taken counts in `t_k`.
-//! - `S` in the second bound counts what may follow. The paper knows nothing of that, hence all states; here the
-//!   specification tells which pairs can follow an action, so by default (`outcomes=arrows`) it is their number `m`. The
-//!   proof stays: it needs `2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m)`, which holds for `m >= 2` and at most a
-//!   million pairs, and for `m = 1` there is nothing to estimate. `outcomes=pairs` is the published one.
-//! - Rewards need not be in `[0, 1]`: the first bound is that of a mean with variance proxy 1/4, so with proxy `sigma2` it
-//!   is `sqrt(14 sigma2 ln(2 S A t_k / delta) / N)`, for costs and terminal rewards alike. Before the first observation
-//!   a reward can be `reward_most`, a cost 0 and a law any. Values are clipped at `reward_most`.
-//! - Costs and rewards are shown after an episode, so counts change between episodes only. No pair is met twice in one,
-//!   so no doubling is missed. With `reveal=true` a reward that was seen counts as if `stop` had been taken.
+//! - A state of the process is a step-state pair, `A` includes `stop`, and the process ends: extended value iteration is
+//!   one backward pass. A step at which `stop` is taken counts in `t_k`.
+//! - `S` in the second bound counts possible next states. The publication uses all states; here the specification states
+//!   which pairs can follow an action, so by default (`outcomes=arrows`) it is their number `m`. The proof still holds: it
+//!   needs `2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m)`, which holds for `m >= 2` and at most a
+//!   million pairs, and for `m = 1` there is nothing to estimate. `outcomes=pairs` is the published bound.
+//! - Rewards need not be in `[0, 1]`: the first bound holds for a variance proxy of 1/4, so with proxy `sigma2` it is
+//!   `sqrt(14 sigma2 ln(2 S A t_k / delta) / N)`, for costs and terminal rewards alike. Before the first observation
+//!   a reward is `reward_most`, a cost 0, and any distribution is plausible. Values are clipped at `reward_most`.
+//! - Costs and rewards are revealed after an episode, so counts change between episodes only. No pair occurs twice in an
+//!   episode, so no doubling is missed. With `reveal=true` a revealed reward counts as if `stop` had been taken.
 
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -67,7 +67,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
-/// What is known, and what is plausible by it.
+/// The observations and the plausible set that they define.
 #[derive(Clone, Debug)]
 struct Confidence {
     graph: TransitionGraph,

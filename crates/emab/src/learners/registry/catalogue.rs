@@ -78,7 +78,7 @@ impl LearnerConfig {
     /// ```
     /// use std::sync::Arc;
     /// use emab::learners::LearnerConfig;
-    /// use emab::{Action, Episode, Learner, Names, Spec, Stream};
+    /// use emab::{Action, Episode, Learner, Spec, Stream};
     ///
     /// struct Cautious;
     /// impl Learner for Cautious {
@@ -87,7 +87,7 @@ impl LearnerConfig {
     ///     fn reset(&mut self, _stream: Stream) {}
     /// }
     /// let config = LearnerConfig::user_defined("cautious", |_spec| Ok(Box::new(Cautious)));
-    /// let spec = Spec::new(3, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
     /// assert_eq!(config.build(&Arc::new(spec), None).unwrap().choose(1, 0), Action::Stop);
     /// ```
     pub fn user_defined(

@@ -89,8 +89,8 @@ impl LearnerConfig {
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults};
-    /// use emab::{Names, Spec};
-    /// let spec = Spec::new(2, Names::Count(2, ""), Names::Count(1, "a"), Names::Count(2, "")).unwrap()
+    /// use emab::{Spec};
+    /// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
     ///     .transition(|_t, _x, _a, f| f as f64);
     /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     /// let sound = config("feedbal:sigma2=0.1,delta=0.05,width=sound,feedback_spread=1");
@@ -173,8 +173,8 @@ fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
 /// ```
 /// use std::sync::Arc;
 /// use emab::learners::{FeedBal, FeedBalParameters, shortfall};
-/// use emab::{Action, Episode, Learner, Names, Spec};
-/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// use emab::{Action, Episode, Learner, Spec};
+/// let spec = Spec::numbered(2, 1, 1, 1).unwrap();
 /// let spec = Arc::new(spec);
 /// let mut learner = FeedBal::new(spec.clone(), FeedBalParameters::new(0.01, 0.1).unwrap());
 /// let (states, costs) = (vec![0, 0], vec![0.0]);
@@ -215,12 +215,10 @@ mod tests {
     use super::*;
     use crate::learners::LearnerDefaults;
     use crate::parameter::Sigma2;
-    use crate::spec::Names;
 
     /// Two steps, two states; with `moves`, each feedback leads to another state.
     fn spec(feedbacks: usize, moves: bool) -> Spec {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(2, names(2), names(1), names(feedbacks)).unwrap();
+        let spec = Spec::numbered(2, 2, 1, feedbacks).unwrap();
         spec.transition(move |_t, _x, _a, f| if moves { f as f64 } else { 1.0 })
     }
 
@@ -364,8 +362,7 @@ mod tests {
             assert_eq!(judged("feedbal", &file, &spec), Ok(0.05));
         }
         // What is too large to be looked at may.
-        let names = |n| Names::Count(n, "");
-        let large = Spec::new(50, names(1_000_000), names(1), names(10)).unwrap();
+        let large = Spec::numbered(50, 1_000_000, 1, 10).unwrap();
         let large = large.transition(|_t, x, _a, f| ((10 * x + f) % 1_000_000) as f64);
         assert!(judged("feedbal", &unsaid, &large).is_err());
     }

@@ -67,9 +67,9 @@ impl Memory {
 /// ```
 /// use std::sync::Arc;
 /// use emab::learners::{FeedBalParameters, Forgetting, Memory};
-/// use emab::{Action, Episode, Learner, Names, Spec};
+/// use emab::{Action, Episode, Learner, Spec};
 ///
-/// let spec = Spec::new(2, Names::Count(1, ""), Names::Count(1, "a"), Names::Count(1, "")).unwrap();
+/// let spec = Spec::numbered(2, 1, 1, 1).unwrap();
 /// let parameters = FeedBalParameters::new(0.2, 0.01).unwrap();
 /// let mut learner = Forgetting::new(Arc::new(spec), parameters, Memory::window(1).unwrap());
 /// let stopped = Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() };
@@ -291,18 +291,12 @@ impl Learner for Forgetting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Names;
 
     const DELTA: f64 = 0.05;
 
     /// Two steps, one state, two actions: `K = 2 * 1 * 3`.
     fn learner(memory: Memory) -> Forgetting {
-        let spec = Spec::new(
-            2,
-            Names::Count(1, ""),
-            Names::Count(2, "a"),
-            Names::Count(1, ""),
-        );
+        let spec = Spec::numbered(2, 1, 2, 1);
         let parameters = FeedBalParameters::new(0.2, DELTA).unwrap();
         Forgetting::new(Arc::new(spec.unwrap()), parameters, memory)
     }

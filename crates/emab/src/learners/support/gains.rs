@@ -65,13 +65,11 @@ impl Gains {
 pub(crate) mod testing {
     use super::*;
     use crate::model::{Model, Noise, Problem};
-    use crate::spec::Names;
 
     /// Three steps, two states, two actions. The benchmark continues twice, with the second action in state 0 and the first
     /// in state 1.
     pub(crate) fn crossing() -> Arc<Problem> {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(3, names(2), names(2), names(2))
+        let spec = Spec::numbered(3, 2, 2, 2)
             .unwrap()
             .transition(|_t, _x, _a, f| f as f64);
         let noise = Noise::normal(0.01).unwrap();

@@ -108,12 +108,10 @@ impl<C: Copy> Rows<C> {
 mod tests {
     use super::*;
     use crate::rng::Role;
-    use crate::spec::Names;
 
     #[test]
     fn rows_offer_allowed_actions_only() {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(2, names(1), names(3), names(1))
+        let spec = Spec::numbered(2, 1, 3, 1)
             .unwrap()
             .allowed(|_t, _x, a, _f| f64::from(u8::from(a != 1)));
         let mut rows = Rows::new(Arc::new(spec), 0.5);

@@ -307,7 +307,7 @@ mod tests {
     use crate::learners::support::tabular::testing::patience;
     use crate::model::Model;
     use crate::rng::{Role, Stream};
-    use crate::spec::{Names, Spec};
+    use crate::spec::Spec;
 
     /// `sum q ln(q / w) - q`.
     fn divergence(q: &[f64], log_weight: &[f64]) -> f64 {
@@ -322,8 +322,7 @@ mod tests {
 
     /// Five steps, four states, three actions, three feedbacks, irregular probabilities, some of them 0.
     fn tangled() -> OccupancyGraph {
-        let names = |n| Names::Count(n, "");
-        let spec = Spec::new(5, names(4), names(3), names(3))
+        let spec = Spec::numbered(5, 4, 3, 3)
             .unwrap()
             .transition(|t, x, a, f| ((t * 5 + x * 3 + a * 2 + f * (x + 1)) % 4) as f64)
             .allowed(|t, x, a, _f| f64::from(u8::from((t + x + a) % 4 != 0)));
@@ -346,13 +345,7 @@ mod tests {
     fn one_choice_by_hand() {
         // Stop at once, or go on and stop then. With all weights 1 the chance s of stopping at once minimises
         // s ln s + 2 (1 - s) ln(1 - s) - s - 2 (1 - s), so s = (1 - s)^2: the golden section, and not a half.
-        let spec = Spec::new(
-            2,
-            Names::Count(1, ""),
-            Names::Count(1, ""),
-            Names::Count(1, ""),
-        )
-        .unwrap();
+        let spec = Spec::numbered(2, 1, 1, 1).unwrap();
         let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 0.0);
         let problem = Problem::new("choice", spec, model);
         let occupancy = OccupancyGraph::new(

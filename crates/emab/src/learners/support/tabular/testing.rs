@@ -8,13 +8,12 @@ use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::{Model, Noise, Problem};
 use crate::rng::{Role, Stream};
-use crate::spec::{Names, Spec};
+use crate::spec::Spec;
 
 /// Three steps, two states, one action. Stopping pays 0.5 at step 1 and nothing at step 2; at step 3 state 0 pays 0.6 and
 /// state 1 pays 1. The benchmark stops at once, the optimal policy continues to the end.
 pub(crate) fn patience() -> Arc<Problem> {
-    let names = |n| Names::Count(n, "");
-    let spec = Spec::new(3, names(2), names(1), names(2))
+    let spec = Spec::numbered(3, 2, 1, 2)
         .unwrap()
         .transition(|_t, _x, _a, f| f as f64);
     let noise = Noise::normal(0.01).unwrap();
