@@ -37,7 +37,7 @@ fn bytes(draws: &mut Draws, block: &mut Block) -> Result<(), Box<dyn std::error:
             bits += 52;
             if bits >= 64 {
                 if out.write_all(&(held as u64).to_le_bytes()).is_err() {
-                    return Ok(()); // Whoever tests them has seen enough.
+                    return Ok(()); // The reader has closed the pipe.
                 }
                 held >>= 64;
                 bits -= 64;
@@ -48,7 +48,7 @@ fn bytes(draws: &mut Draws, block: &mut Block) -> Result<(), Box<dyn std::error:
 
 fn table(draws: &mut Draws, block: &mut Block, blocks: u64) {
     const CELLS: usize = 1024;
-    // The normal quantiles that part the line into cells of equal chance.
+    // The normal quantiles that divide the line into cells of equal probability.
     let edges: Vec<f64> = (1..CELLS)
         .map(|i| quantile(i as f64 / CELLS as f64))
         .collect();

@@ -1,4 +1,4 @@
-//! The rivals with other settings than their defaults, and where outcomes stay unknown.
+//! The baselines with other parameters than their defaults, and with unknown outcomes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
-    fn they_keep_the_laws_however_they_are_set(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+    fn every_setting_passes_the_conformance_checks(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
         for text in SETTINGS {
             let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_minds_an_outcome_that_stays_unknown(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+    fn learners_accept_unknown_outcomes(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
         let spec = problem.spec();
         let all = CATALOGUE.iter().map(|entry| entry.name).chain(SETTINGS.iter().copied());
@@ -86,7 +86,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_set_is_named() {
+fn invalid_parameters_are_named() {
     let spec = Arc::new(emab::Spec::numbered(2, 1, 1, 1).unwrap());
     for (text, expected) in [
         ("psrl:prior=0", "`prior` must be more than 0, got 0"),

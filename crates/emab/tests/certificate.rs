@@ -1,4 +1,4 @@
-//! What a choice can fall short of the best by, held against the truth.
+//! The certified shortfall of choices, compared with the model.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +27,7 @@ fn gain(p: &Tables, t: usize, x: usize, action: Action) -> f64 {
 /// The noise is at most what is told, feedback moves rewards of [0, 1] by 1 at most, and chance never breaks a promise of
 /// one in a million.
 #[test]
-fn nothing_falls_short_by_more() {
+fn the_shortfall_bounds_the_gap() {
     let learners = [
         ("feedbal:width=sound", true),
         ("feedbal:width=bernstein", true),
@@ -77,7 +77,7 @@ fn nothing_falls_short_by_more() {
 }
 
 #[test]
-fn there_is_nothing_to_say_of_what_may_not_be_done() {
+fn no_estimate_of_actions_that_are_not_allowed() {
     let spec = emab::Spec::numbered(2, 1, 2, 1).unwrap();
     let spec = Arc::new(spec.allowed(|_t, _x, a, _f| a as f64));
     let short = |text: &str, action| {

@@ -27,7 +27,7 @@ fn conditions(texts: &[&str]) -> Conditions {
     Conditions::default().with(texts.iter().copied()).unwrap()
 }
 
-/// A world of a problem and the laws that follow its own.
+/// An environment of a problem with later phases.
 fn under(
     problem: &Arc<Problem>,
     phases: &[ModelPhase],
@@ -67,11 +67,11 @@ fn feedbal(problem: &Problem) -> FeedBal {
     )
 }
 
-/// Writes down what it is told, and plays what another says.
+/// Records the episodes it receives, and plays the choices of another learner.
 struct Recorder<L> {
     inner: L,
     begun: usize,
-    /// How many episodes had begun when it was told, and of what.
+    /// The number of episodes begun at each delivery, and the episode.
     received: Vec<(usize, Episode)>,
 }
 
@@ -100,7 +100,7 @@ impl<L: Learner> Learner for Recorder<L> {
     }
 }
 
-/// What was played, in order, with whether the person left.
+/// The played episodes, and whether each ended by dropout.
 fn play<L: Learner>(
     conditioned: &mut ConditionedEnvironment,
     learner: &mut L,
@@ -127,7 +127,7 @@ fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, 
 }
 
 #[test]
-fn a_fixed_delay_has_so_many_in_flight() {
+fn a_fixed_delay_keeps_d_plus_1_episodes_pending() {
     let problem = wait(4, 2);
     let (played, learner) = run(&["delay=3"], &problem, 20);
     // The outcome of episode n is there when n + 4 begins, with n + 3 begun before it.
@@ -176,7 +176,7 @@ fn a_geometric_delay_has_its_mean() {
 }
 
 #[test]
-fn lost_outcomes_are_never_told() {
+fn lost_outcomes_never_arrive() {
     let n = 10_000;
     let (played, learner) = run(&["lost=0.3"], &wait(3, 2), n);
     let received = learner.received.len() as f64;
@@ -189,7 +189,7 @@ fn lost_outcomes_are_never_told() {
 }
 
 #[test]
-fn who_leaves_does_not_tell() {
+fn rewards_are_unknown_after_a_dropout() {
     let problem = wait(5, 1);
     let mut conditioned = under(&problem, &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
     conditioned.restart(5, 1);
@@ -208,7 +208,7 @@ fn who_leaves_does_not_tell() {
             (&received.feedbacks, &received.costs),
             (&episode.feedbacks, &episode.costs)
         );
-        // The benchmark goes on to the end: whoever is not there has left.
+        // The benchmark continues to the end: shorter episodes ended by dropout.
         assert!(*gone || episode.steps() == 5);
         steps += episode.actions.len();
         left += usize::from(*gone);
@@ -218,7 +218,7 @@ fn who_leaves_does_not_tell() {
 }
 
 #[test]
-fn a_problem_with_leaving_is_worth_what_hand_and_play_say() {
+fn the_value_with_dropout_agrees_with_hand_and_simulation() {
     // Rewards 1, 2, 3 and no cost, leaving with 1/4: on to the end it is 2/4 + 3 * 3/4.
     let spec = Spec::numbered(3, 1, 1, 1).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
@@ -233,7 +233,7 @@ fn a_problem_with_leaving_is_worth_what_hand_and_play_say() {
     assert_eq!(benchmark.regret(start, Action::Stop).unwrap(), 1.75);
 }
 
-/// What the definition says: a problem with twice the states, one of each for those who have left.
+/// The definition: a problem with twice the states, one copy for episodes that have dropped out.
 fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
     let (s, feedbacks) = (
         problem.spec().states().len(),
@@ -286,7 +286,7 @@ proptest! {
     /// Values with leaving are those of the problem spelled out; gains as played are too; and the regret of a policy is
     /// what it earns less than the benchmark.
     #[test]
-    fn leaving_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64) {
+    fn regret_with_dropout_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64) {
         let problem = Arc::new(tables.problem());
         let stated = conditions(&[&format!("dropout={q}")]);
         let mut conditioned = under(&problem, &[], &stated, 4000).unwrap();
@@ -340,7 +340,7 @@ fn fifth(problem: &Problem) -> Policy {
 }
 
 #[test]
-fn what_is_paired_is_right_with_leaving_too() {
+fn paired_regret_is_unbiased_with_dropout() {
     let problem = tree();
     let mut conditioned = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
     assert_eq!(
@@ -356,7 +356,7 @@ fn what_is_paired_is_right_with_leaving_too() {
 }
 
 #[test]
-fn overrides_are_uniform_over_the_rest_and_told() {
+fn overrides_are_uniform_over_the_other_actions() {
     // Three actions and `stop`; at the start `0` is recommended always.
     let problem = wait(3, 3);
     let mut conditioned = under(&problem, &[], &conditions(&["override=0.4"]), 20_000).unwrap();
@@ -414,8 +414,8 @@ fn feedbal_counts_the_actions_taken() {
 
 #[test]
 fn the_regret_of_overridden_recommendations() {
-    // Recommending the benchmark costs nothing, whatever people do; recommending `stop` costs V - r at the start and
-    // wherever people go on by themselves.
+    // Recommending the benchmark has no regret with any overrides; recommending `stop` costs V - r at the start and
+    // wherever an override continues.
     let problem = wait(3, 1);
     let stated = conditions(&["override=0.3"]);
     let mut conditioned = under(&problem, &[], &stated, 20_000).unwrap();
@@ -443,7 +443,7 @@ fn the_regret_of_overridden_recommendations() {
 }
 
 #[test]
-fn overridden_recommendations_where_nothing_is_solved() {
+fn regret_of_overridden_recommendations_with_paired_estimates() {
     let problem = tree();
     let (texts, n) = (["override=0.2", "dropout=0.05"], 30_000);
     let paired = |seed| {
@@ -451,7 +451,7 @@ fn overridden_recommendations_where_nothing_is_solved() {
         conditioned.restart(seed, 0);
         measured(&mut conditioned, &mut fifth(&problem), n).1
     };
-    // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if people have come so far.
+    // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if the episode reaches it.
     let with_dropout = Arc::new(problem.with_dropout(Probability::new("dropout", 0.05).unwrap()));
     let mut oracle = Benchmark::new(with_dropout).unwrap();
     let mut level = vec![(oracle.pairs().start(), 1.0)];
@@ -481,7 +481,7 @@ fn overridden_recommendations_where_nothing_is_solved() {
 }
 
 #[test]
-fn nothing_changes_where_nothing_happens() {
+fn without_conditions_episodes_are_unchanged() {
     let problem = wait(4, 2);
     let mut environment = Environment::new(problem.clone()).unwrap();
     environment.restart(9, 3);
@@ -494,7 +494,7 @@ fn nothing_changes_where_nothing_happens() {
         assert_eq!(conditioned.play(&mut two).unwrap(), regret);
         assert_eq!(conditioned.environment().episode(), environment.episode());
     }
-    // Nor does a law that is the same again, nor a delay of batches of one.
+    // Nor does an identical phase, nor a delay of batches of one.
     let law = ModelPhase {
         first: 100,
         problem: problem.clone(),
@@ -515,7 +515,7 @@ fn nothing_changes_where_nothing_happens() {
     }
 }
 
-/// Going on once leads to a coin that is worth 1 with chance `p`; stopping at once is worth 0.5.
+/// Continuing once leads to a coin that pays 1 with probability `p`; stopping at once pays 0.5.
 fn coin(spec: &Arc<Spec>, p: f64) -> Arc<Problem> {
     let model = Model::new(
         move |_t, _x, _a, f| if f == 1 { p } else { 1.0 - p },
@@ -530,7 +530,7 @@ fn coin_spec() -> Arc<Spec> {
 }
 
 #[test]
-fn regret_is_against_the_law_of_the_moment() {
+fn regret_is_against_the_benchmark_of_the_phase() {
     let spec = coin_spec();
     let later = [ModelPhase {
         first: 11,
@@ -582,7 +582,7 @@ fn rejects_invalid_phases() {
 }
 
 #[test]
-fn forgetting_answers_a_sudden_change() {
+fn forgetting_reduces_regret_after_a_sudden_change() {
     let spec = coin_spec();
     let (first, later) = (
         coin(&spec, 0.9),
@@ -670,7 +670,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn forgetting_keeps_the_laws(tables in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+    fn forgetting_passes_the_conformance_checks(tables in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(tables.problem());
         for text in ["feedbal:window=7", "feedbal:gamma=0.8,ties=random"] {
             let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
@@ -681,7 +681,7 @@ proptest! {
 }
 
 #[test]
-fn forgetting_is_asked_for_by_name() {
+fn forgetting_is_set_by_parameters() {
     let learning = LearnerDefaults::default();
     let spec = coin_spec();
     let build = |text: &str| {
@@ -719,7 +719,7 @@ fn forgetting_is_asked_for_by_name() {
         config.feedbal_parameters(),
         Err(LearnerError::Forgets { learner: "feedbal" })
     );
-    // Who does not ask for it has no such parameter among his.
+    // Without forgetting the parameters are absent.
     let config = LearnerConfig::parse("feedbal", &learning).unwrap();
     assert!(
         config
@@ -752,7 +752,7 @@ fn ucb1_credits_the_arm_that_was_played_however_late() {
     assert_eq!(learner.choose(1, 0), Action::Continue(0)); // untried
     learner.learn(&stopped(1.0));
     assert_eq!(learner.choose(1, 0), Action::Continue(0)); // still untried
-    // An outcome that nobody knows makes no arm tried.
+    // An arm with an unknown outcome stays untried.
     learner.learn(&Episode {
         rewards: Vec::new(),
         ..went(0.0)

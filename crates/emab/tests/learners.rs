@@ -20,18 +20,18 @@ use emab::{
 };
 use proptest::prelude::*;
 
-/// Algorithm 2 from the list of episodes: every mean and count anew for each question.
-struct FromTheList<'a> {
+/// Algorithm 2 from the list of episodes: recomputes every mean and count for each choice.
+struct EpisodeListFeedBal<'a> {
     spec: &'a Spec,
     episodes: Vec<Episode>,
     sigma2: f64,
     delta: f64,
     bias: f64,
-    /// Fact 3's `D`, for the sound width.
+    /// The feedback spread of the sound width.
     spread: Option<f64>,
 }
 
-impl FromTheList<'_> {
+impl EpisodeListFeedBal<'_> {
     /// Observations of the gain of an action in a pair, in order.
     fn observed(&self, t: usize, x: usize, action: Action) -> Vec<f64> {
         let mut observed = Vec::new();
@@ -82,7 +82,7 @@ impl FromTheList<'_> {
     }
 }
 
-impl Learner for FromTheList<'_> {
+impl Learner for EpisodeListFeedBal<'_> {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         match self.best(t, x) {
             (Some((a, go)), stop) if t < self.spec.horizon() && go > stop => Action::Continue(a),
@@ -98,7 +98,7 @@ impl Learner for FromTheList<'_> {
 }
 
 /// Two learners side by side: the first plays, both learn, and they must want the same.
-struct SideBySide<'a, 'b>(&'a mut FeedBal, FromTheList<'b>);
+struct SideBySide<'a, 'b>(&'a mut FeedBal, EpisodeListFeedBal<'b>);
 
 impl Learner for SideBySide<'_, '_> {
     fn choose(&mut self, t: usize, x: usize) -> Action {
@@ -151,7 +151,7 @@ proptest! {
             parameters.width = WidthKind::Sound(FeedbackSpread::new(spread).unwrap());
         }
         let mut learner = FeedBal::new(spec.clone(), parameters);
-        let list = FromTheList { spec: &spec, episodes: Vec::new(), sigma2, delta, bias, spread };
+        let list = EpisodeListFeedBal { spec: &spec, episodes: Vec::new(), sigma2, delta, bias, spread };
         let mut both = SideBySide(&mut learner, list);
         let mut environment = Environment::new(problem.clone()).unwrap();
         environment.restart(seed, 0);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn every_learner_keeps_the_laws(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+    fn every_learner_passes_the_conformance_checks(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
         for entry in CATALOGUE {
             let config = LearnerConfig::parse(entry.name, &LearnerDefaults::default()).unwrap();
@@ -251,7 +251,7 @@ fn ucb1_by_hand() {
 fn ucb1v_learns_from_every_prefix() {
     let mut learner = Ucb1::new(two_actions(3), true).unwrap();
     assert_eq!(sequence(&mut learner), []);
-    // Somebody plays 10 instead: (), 1 and 10 are known after it, so 0 is the first untried.
+    // An override plays 10: (), 1 and 10 are observed, so 0 is the first untried.
     learner.learn(&received(&[1, 0], &[0.25, 0.5], &[1.0, 2.0, 3.0]));
     assert_eq!(sequence(&mut learner), [0]);
     learner.learn(&received(&[0], &[0.0], &[1.0, 0.0]));
@@ -319,7 +319,7 @@ fn too_many_sequences_are_counted() {
 }
 
 #[test]
-fn masked_sequences_are_no_arms() {
+fn arms_exclude_masked_sequences() {
     // No action twice: of 1 + 3 + 9 + 27 sequences only 1 + 3 + 6 + 6 can be played.
     let spec = Spec::numbered(4, 8, 3, 1)
         .unwrap()
@@ -352,7 +352,7 @@ fn ties_among_actions_are_drawn_evenly() {
 }
 
 #[test]
-fn random_is_even_among_what_is_allowed() {
+fn random_is_uniform_over_allowed_actions() {
     let spec = Spec::numbered(2, 1, 3, 1)
         .unwrap()
         .allowed(|_t, _x, a, _f| f64::from(u8::from(a != 1)));
@@ -411,7 +411,7 @@ fn a_learner_that_cheats_is_caught() {
 }
 
 #[test]
-fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
+fn parameters_come_from_the_call_then_the_file_then_the_catalogue() {
     let file = LearnerDefaults {
         delta: Some(Delta::new(0.05).unwrap()),
         sigma2: Some(Sigma2::new(0.3).unwrap()),
@@ -459,7 +459,7 @@ fn feedbal_is_told_by_the_call_then_by_the_file_then_by_the_catalogue() {
     let once = LearnerConfig::parse("feedbal:delta=1/n", &file).unwrap();
     let error = once.for_episodes(1).unwrap_err().to_string();
     assert!(error.contains("at least 2 episodes"), "{error}");
-    // What nobody said is said to be assumed, and only that.
+    // Exactly the parameters that are not set are listed as assumed.
     let assumed = |text, learning| {
         LearnerConfig::parse(text, learning)
             .unwrap()

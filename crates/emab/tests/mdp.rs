@@ -24,7 +24,7 @@ fn translate(problem: Problem) -> (Benchmark, Optimal, Mdp) {
     (benchmark, optimal, mdp)
 }
 
-/// What the definition says of one action in one pair, read off the tables: reward, and chance by state of the next step.
+/// The definition of one action in one pair, from the tables: reward, and probability by state of the next step.
 fn defined(p: &Tables, t: usize, x: usize, a: usize) -> Option<(f64, Vec<f64>)> {
     if t == p.horizon || !p.allowed(t, x, a) {
         return None;
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn it_is_what_the_definition_says(p in small_problem(4, 4, 3, 5)) {
+    fn the_mdp_agrees_with_its_definition(p in small_problem(4, 4, 3, 5)) {
         let (benchmark, _, mdp) = translate(p.problem());
         prop_assert_eq!(mdp.len(), benchmark.pairs().len() + 1);
         prop_assert_eq!(mdp.actions(), p.actions + 1);
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn three_ways_lead_to_the_same(p in small_problem(6, 5, 3, 3)) {
+    fn three_solvers_agree(p in small_problem(6, 5, 3, 3)) {
         let (mut benchmark, optimal, mdp) = translate(p.problem());
         let values = ValueIteration::new(&mdp, ENOUGH).unwrap();
         let policies = PolicyIteration::new(&mdp, ENOUGH).unwrap();
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// Three steps. `safe` earns 1.2 for 0.1 at once; `explore` nothing for 0.3, and then, for 0.2 more, 5 with a chance of
+/// Three steps. `safe` earns 1.2 for 0.1 at once; `explore` nothing for 0.3, and then, for 0.2 more, 5 with a probability of
 /// 0.1 + 0.3 and else 0.5.
 fn detour() -> Problem {
     const REWARD: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [1.2, 0.0, 0.0], [0.7, 5.0, 0.5]];
@@ -130,7 +130,7 @@ fn detour() -> Problem {
 }
 
 #[test]
-fn a_detour_pays_where_the_benchmark_takes_none() {
+fn finds_a_policy_that_needs_two_steps() {
     let (mut benchmark, optimal, mdp) = translate(detour());
     let start = benchmark.pairs().start();
     // By hand: the benchmark takes 1.2 - 0.1 and stops; exploring is 0.4 (5 - 0.2) + 0.6 (0.5 - 0.2) - 0.3.
@@ -158,7 +158,7 @@ fn a_detour_pays_where_the_benchmark_takes_none() {
 }
 
 #[test]
-fn ties_are_those_of_the_oracle() {
+fn ties_are_broken_as_in_the_oracle() {
     // Stopping earns 0.3; going on 0.1 + 0.2, the larger in its last bit.
     let spec = Spec::numbered(2, 2, 1, 2)
         .unwrap()
@@ -177,7 +177,7 @@ fn ties_are_those_of_the_oracle() {
 }
 
 #[test]
-fn what_large_terms_leave_in_rounding_decides_nothing() {
+fn rounding_of_large_terms_decides_nothing() {
     // Stopping earns 0.3; going on 1,000,000.3 for 1,000,000, which is 5e-11 more when it is rounded.
     let one = || Names::Count(1, "");
     let spec = Spec::new(2, one(), one(), one()).unwrap();
@@ -195,7 +195,7 @@ fn what_large_terms_leave_in_rounding_decides_nothing() {
 }
 
 #[test]
-fn what_is_no_policy_or_takes_too_long_is_refused() {
+fn rejects_invalid_policies_and_too_much_work() {
     let (_, _, mdp) = translate(detour());
     let stop = mdp.stop();
     assert_eq!(mdp.evaluate(&[stop; 7]), None);

@@ -37,7 +37,7 @@ fn build(p: &Tables, text: &str) -> Option<Built> {
     }
 }
 
-/// Whole episodes of somebody who does anything.
+/// Complete episodes with random actions.
 fn episodes(p: &Tables, n: usize, stream: &mut Stream) -> Vec<Episode> {
     let one = |stream: &mut Stream| {
         let mut episode = Episode::default();
@@ -173,7 +173,7 @@ proptest! {
 
     /// Estimates are those of the known observations in a list of the episodes.
     #[test]
-    fn what_is_known_is_learned_and_nothing_else(p in small_problem(4, 3, 3, 3), seed in any::<u64>()) {
+    fn learners_use_exactly_the_known_values(p in small_problem(4, 3, 3, 3), seed in any::<u64>()) {
         let mut stream = Stream::new(seed, 0, Role::Steps);
         let mut list = episodes(&p, 40, &mut stream);
         list.iter_mut().for_each(|episode| blot_out(episode, &mut stream));
@@ -188,7 +188,7 @@ proptest! {
             let mut learner = build(&p, &text).unwrap();
             list.iter().for_each(|episode| learner.learn(episode));
             for ((t, x), action) in pairs(&p).flat_map(|pair| actions(&p).map(move |action| (pair, action))) {
-                // Who keeps a table of what can be reached has nothing to say of the rest, nor of what is forbidden.
+                // Learners with a table of reachable pairs have no estimate of others, nor of forbidden actions.
                 let Some(estimate) = learner.estimate(t, x, action) else { continue };
                 let (count, mean) = match action {
                     Action::Stop => summary(&rewards(&list, t, x)),
@@ -208,9 +208,9 @@ proptest! {
         }
     }
 
-    /// An episode that is not known from some step on is, to who learns from single observations, one that ended there.
+    /// For learners of single observations, an episode that is unknown from a step on is one that ended there.
     #[test]
-    fn unknown_from_a_step_on_is_an_end_there(p in small_problem(4, 3, 3, 3), seed in any::<u64>()) {
+    fn values_unknown_from_a_step_on_end_the_episode_there(p in small_problem(4, 3, 3, 3), seed in any::<u64>()) {
         for text in RELATIVES {
             let mut stream = Stream::new(seed, 0, Role::Steps);
             let (mut blotted, mut ended) = (build(&p, text).unwrap(), build(&p, text).unwrap());
@@ -233,7 +233,7 @@ proptest! {
 
     /// To everybody, NaN everywhere is no value anywhere.
     #[test]
-    fn all_unknown_is_nothing(p in small_problem(4, 3, 3, 2), seed in any::<u64>(), costs in any::<bool>()) {
+    fn unknown_outcomes_change_nothing(p in small_problem(4, 3, 3, 2), seed in any::<u64>(), costs in any::<bool>()) {
         for text in CATALOGUE.iter().map(|entry| entry.name).chain(RELATIVES.iter().copied()) {
             let (Some(mut one), Some(mut other)) = (build(&p, text), build(&p, text)) else { continue };
             for learner in [&mut one, &mut other] {
@@ -257,9 +257,9 @@ proptest! {
         }
     }
 
-    /// Nobody comes to grief: what is chosen stays allowed, and estimates stay numbers.
+    /// Choices stay allowed and estimates stay finite numbers or infinite.
     #[test]
-    fn nobody_minds_what_is_unknown_in_part(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+    fn learners_accept_partly_unknown_outcomes(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         for text in CATALOGUE.iter().map(|entry| entry.name).chain(RELATIVES.iter().copied()) {
             let Some(mut learner) = build(&p, text) else { continue };
             learner.reset(Stream::new(seed, 0, Role::Learner));

@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn draws_follow_the_law(p in small_problem(2, 3, 2, 4), u in 0.0_f64..1.0) {
+    fn draws_follow_the_distribution(p in small_problem(2, 3, 2, 4), u in 0.0_f64..1.0) {
         let problem = Arc::new(p.problem());
         let mut pairs = Pairs::new(problem).unwrap();
         let start = pairs.start();
@@ -185,7 +185,7 @@ proptest! {
 }
 
 #[test]
-fn rounding_makes_no_difference_between_equals() {
+fn rounding_does_not_break_ties() {
     // 0.1 + 0.2 against 0.3: `stop` wins the tie although the sum is larger in its last bit.
     let spec = emab::Spec::new(
         2,

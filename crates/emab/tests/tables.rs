@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn who_says_so_chooses_from_tables_alone(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
+    fn learners_with_basis_tables_choose_from_tables_alone(p in small_problem(4, 3, 3, 2), seed in any::<u64>()) {
         let problem = Arc::new(p.problem());
         let catalogue = CATALOGUE.iter().filter(|entry| entry.choice_basis == ChoiceBasis::Tables);
         for text in catalogue.map(|entry| entry.name).chain(SETTINGS.iter().copied()) {
@@ -90,7 +90,7 @@ fn items() -> Arc<Problem> {
 }
 
 #[test]
-fn who_sees_the_rewards_does_too() {
+fn oasm_chooses_from_tables_alone() {
     for seed in 0..20 {
         check(&items(), "oasm", 60, seed).unwrap();
     }

@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn bounds_are_those_of_a_brute_force(
+    fn bounds_agree_with_brute_force(
         p in small_problem(4, 3, 2, 2),
         sigma2 in prop::sample::select(vec![0.0, 0.01, 0.3]),
         delta in 0.001_f64..0.5,
@@ -207,7 +207,7 @@ mod resource {
     }
 
     #[test]
-    fn the_numbers_of_fact_6() {
+    fn lemma_2_as_printed_and_as_derived() {
         let received = FeedBalParameters::new(0.2, 0.01).unwrap();
         let bounds = Bounds::new(resource(), &received, 20_000).unwrap();
         assert!((bounds.theorem1.printed - 947_429.5).abs() < 0.1);

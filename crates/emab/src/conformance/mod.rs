@@ -175,7 +175,7 @@ fn real_life() -> Conditions {
 
 #[cfg(test)]
 #[test]
-fn real_life_is_not_nothing() {
+fn conditions_change_what_learners_receive() {
     let conditions = real_life();
     assert!(!conditions.delay.is_none() && !conditions.dropout.is_none());
     assert!(!conditions.lost.is_none() && !conditions.overrides.is_none());

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_noise_has_its_law() {
+    fn every_kind_of_noise_has_its_distribution() {
         let uniform = Noise::uniform(2.0).unwrap();
         for (reward, cost) in [
             (uniform, uniform),
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_seeds_have_draws_of_their_own() {
+    fn runs_and_seeds_have_different_draws() {
         let first = |seed, run| {
             let mut draws = Draws::new(NORMAL, NORMAL);
             let mut block = Block::default();

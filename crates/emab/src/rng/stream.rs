@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_values_stay_what_they_are() {
+    fn first_values_are_unchanged() {
         let mut stream = Stream::new(1, 0, Role::Learner);
         let bits: Vec<u64> = (0..3).map(|_| stream.bits()).collect();
         assert_eq!(bits, FIRST_BITS);

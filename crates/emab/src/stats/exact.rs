@@ -356,7 +356,7 @@ mod tests {
         }
 
         #[test]
-        fn what_cancels_is_gone(values in prop::collection::vec(any_finite(), 0..20), v in any_finite()) {
+        fn cancelling_terms_leave_no_trace(values in prop::collection::vec(any_finite(), 0..20), v in any_finite()) {
             let mut sum = sum_of(&values);
             sum.add(v);
             for u in values {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn infinities_and_nan_are_kept() {
+    fn infinities_and_nan_propagate() {
         assert_eq!(sum_of(&[f64::INFINITY, 1.0]).value(), f64::INFINITY);
         assert!(sum_of(&[f64::INFINITY, f64::NEG_INFINITY]).value().is_nan());
         assert!(sum_of(&[f64::NAN]).value().is_nan());

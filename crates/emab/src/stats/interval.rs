@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_where_the_tails_are_a_fortieth() {
+    fn each_tail_has_half_the_error_probability() {
         for (k, n) in [(1, 10), (5, 10), (9, 10), (3, 400), (200, 400), (399, 400)] {
             let (low, high) = clopper_pearson(k, n, 0.95);
             assert!((at_least(k, n, low) - 0.025).abs() < 1e-9, "{k} of {n}");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn all_and_none_and_nothing() {
+    fn intervals_at_the_extremes() {
         assert_eq!(clopper_pearson(0, 0, 0.95), (0.0, 1.0));
         assert_eq!(clopper_pearson(7, 7, 0.95).1, 1.0);
         let (low, high) = clopper_pearson(0, 100_000_000, 0.95);

@@ -29,7 +29,7 @@ impl Tables {
     }
 
     pub fn chance(&self, t: usize, x: usize, a: usize, f: usize) -> f64 {
-        // A third of the feedbacks never come; the first always may, so that the law has a sum.
+        // A third of the feedbacks have probability 0; the first never has, so that the sum is positive.
         let weight = |f: usize| {
             let w = self.pick(2, t, x, a, f);
             if f > 0 && w < 0.33 { 0.0 } else { w + 0.1 }

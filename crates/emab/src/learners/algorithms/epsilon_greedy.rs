@@ -13,15 +13,8 @@
 //! - An action that was never observed has no mean and is only taken when exploring; where nothing was observed, the greedy
 //!   choice is `stop`. A draw of `stop` ends the episode, so exploration before a pair keeps others from being reached.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::gains::Gains;
-use crate::rng::{Role, Stream};
-use crate::spec::{Action, Spec};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "epsilon-greedy",
@@ -144,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_explores_as_often_as_it_says() {
+    fn explores_with_probability_epsilon() {
         // c K / (d^2 n) with c = 0.1, d = 0.2, K = 3 at the tenth visit: 0.75.
         let decay = Schedule::Decay(0.1 / (0.2 * 0.2));
         assert!((decay.at(10, 3) - 0.75).abs() < 1e-12);
@@ -172,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_benchmark() {
+    fn finds_the_benchmark() {
         let mut decaying = learner(Schedule::Decay(10.0));
         let played = play(&crossing(), &mut decaying, 20_000, |_| 0.0);
         assert!(

@@ -13,15 +13,8 @@
 //! - A play counts once its outcome is known. The commitment is made at the first visit after the last of them and holds
 //!   whatever is observed later.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::gains::Gains;
-use crate::rng::Stream;
-use crate::spec::{Action, Spec};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "explore-then-commit",
@@ -110,7 +103,7 @@ mod tests {
     use crate::learners::support::tabular::testing::{after, play};
 
     #[test]
-    fn each_action_in_turn_then_the_best_for_ever() {
+    fn tries_each_action_then_commits_to_the_best() {
         let mut learner = ExploreThenCommit::new(crossing().spec().clone(), 2);
         // `stop` pays 1, action 0 gains 1.5 and then 0.5, action 1 twice 1.25.
         for (a, gain) in [(0, 1.5), (1, 1.25), (0, 0.5), (1, 1.25)] {
@@ -129,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_commit_itself_to_stopping() {
+    fn can_commit_to_stopping() {
         let mut learner = ExploreThenCommit::new(crossing().spec().clone(), 1);
         for a in [0, 1] {
             learner.learn(&after(&[(a, 1)], &[0.25], &[1.0, 1.0]));
@@ -138,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_benchmark() {
+    fn finds_the_benchmark() {
         let mut learner = ExploreThenCommit::new(crossing().spec().clone(), 50);
         let played = play(&crossing(), &mut learner, 4000, |_| 0.0);
         assert!(

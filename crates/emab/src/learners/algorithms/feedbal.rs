@@ -11,17 +11,9 @@
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
 //!   `stop` and a continuation action are equally good.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::{Estimate, Learner};
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::forgetting::Forgetting;
-use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
-use crate::rng::{Role, Stream};
 use crate::slots::Slots;
-use crate::spec::{Action, Spec};
 use crate::width::{Coefficients, IndexTable, Width, WidthKind};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {

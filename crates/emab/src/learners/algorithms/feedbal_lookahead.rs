@@ -15,16 +15,10 @@
 //! is tried.
 
 use super::feedbal_model::{EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST, rule};
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
 use crate::learners::support::trust::{GainEstimate, Rule};
-use crate::rng::Stream;
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-lookahead",
@@ -264,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn one_step_ahead_is_the_benchmark_and_more_is_the_optimum() {
+    fn depth_1_targets_the_benchmark_and_more_the_optimum() {
         for depth in ["1", "2", "horizon"] {
             let mut learner = build(depth);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);

@@ -26,17 +26,10 @@
 //!   that was observed.
 //! - The choice is by `trust.rs`. docs/theory.md has the proofs.
 
-use crate::episode::Episode;
-use crate::learner::{Estimate, Learner};
-use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, SIGMA2};
 use crate::learners::support::trust::{GainEstimate, Rule};
-use crate::parameter::{FeedbackSpread, Sigma2};
-use crate::rng::Stream;
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-model",
@@ -230,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn rewards_that_others_led_to_count() {
+    fn rewards_are_pooled_over_all_visits() {
         let mut learner = taught("feedbal-model:feedback_spread=1");
         let before = learner.estimate(2, 0, Action::Continue(0)).unwrap();
         // Step 3, state 1 was reached once, from (2, 0). Now it is reached from (2, 1).
@@ -271,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_in_part_by_hand() {
+    fn partly_unknown_episodes_by_hand() {
         let taught = |text: &str| {
             let mut learner = build(text);
             learner.learn(&after(&[(0, 1)], &[0.1], &[f64::NAN, 1.0]));
@@ -307,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_that_is_unknown_is_no_observation() {
+    fn an_unknown_outcome_is_not_observed() {
         let mut learner = build("feedbal-model");
         learner.learn(&after(&[(0, 1)], &[0.1], &[]));
         let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();

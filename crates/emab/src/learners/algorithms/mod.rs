@@ -1,6 +1,22 @@
 //! One file per learner: reference, formula, parameters, code and tests. [`ALGORITHMS`] registers them.
 
-use crate::learners::registry::entry::LearnerEntry;
+use prelude::LearnerEntry;
+
+/// What every algorithm imports.
+pub(crate) mod prelude {
+    pub(crate) use std::sync::Arc;
+
+    pub(crate) use crate::episode::Episode;
+    pub(crate) use crate::learner::{Estimate, Learner};
+    pub(crate) use crate::learners::LearnerError;
+    pub(crate) use crate::learners::registry::entry::{
+        Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry,
+    };
+    pub(crate) use crate::learners::registry::parameter::Parameter;
+    pub(crate) use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
+    pub(crate) use crate::rng::{Role, Stream};
+    pub(crate) use crate::spec::{Action, Spec};
+}
 
 /// Declares the modules and lists their entries in the order in which `emab learners` prints them.
 macro_rules! algorithms {

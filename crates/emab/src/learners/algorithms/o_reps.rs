@@ -28,17 +28,11 @@
 //! - An episode with an unknown cost or reward is skipped: a missing value would count as no loss.
 //! - A projection takes some hundred passes over the process after every episode, so the size is limited.
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::{Parameter, ParameterValue};
+use super::prelude::*;
+use crate::learners::registry::parameter::ParameterValue;
 use crate::learners::support::tabular::{
     LEAST, MOST, OccupancyGraph, REVEAL, TabularParameters, TransitionGraph,
 };
-use crate::parameter::ParameterError;
-use crate::rng::{Role, Stream};
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "o-reps",
@@ -329,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_are_right_on_average() {
+    fn estimates_are_unbiased() {
         // Over all episodes that its policy can lead to, weighted by their probability, the estimate of every loss is unbiased.
         for reveal in [false, true] {
             let problem = patience();
@@ -371,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for (reveal, eta) in [(false, None), (false, Some(0.05)), (true, Some(0.05))] {
             let mut learner = learner(&patience(), reveal, eta);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);
@@ -393,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_refuses() {
+    fn rejects_problems_of_another_form() {
         let spec = Spec::numbered(60, 60, 1, 2)
             .unwrap()
             .transition(|_t, x, _a, f| (x + f) as f64);

@@ -23,17 +23,12 @@
 //! - [`gains`] checks that the problem has this form in all reachable pairs. Independence of the items and equal
 //!   probabilities at every step cannot be checked without the feedback distribution; they are assumptions.
 
+use super::prelude::*;
 use std::collections::HashMap;
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::support::tabular::{SCALE, TabularParameters, TransitionGraph};
 use crate::model::Problem;
 use crate::oracle::OracleError;
-use crate::rng::Stream;
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "oasm",
@@ -377,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn its_regret_against_the_greedy_policy_goes_flat() {
+    fn regret_against_the_greedy_policy_flattens() {
         let problem = coverage(|_, x| worth(x));
         let mut learner = learner(&problem).unwrap();
         let played = play(&problem, &mut learner, 20_000, |_| 0.0);
@@ -391,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_why_it_does_not_apply() {
+    fn errors_say_why_it_does_not_apply() {
         let parameters = refusal(&patience());
         assert!(
             parameters.contains("may be taken again at t = 2"),

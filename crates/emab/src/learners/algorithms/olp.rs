@@ -27,15 +27,11 @@
 //! - `t` counts steps, `stop` included, but nothing is learned within an episode. `N(i, stop)` counts the observed rewards
 //!   in `i`; with `reveal=true` it equals the visits, and `stop` is always in `D`.
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
+use super::prelude::*;
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, TabularParameters, TransitionGraph,
     max_over_l1_ball,
 };
-use crate::rng::Stream;
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "olp",
@@ -302,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_too_little_is_left_out_of_the_values() {
+    fn rarely_tried_actions_do_not_enter_the_values() {
         // Of n visits to the start, one stops there for 0.9 and the others go on to end in state 0 at step 2 with 0.1.
         // ln^2 2 < 1 <= ln^2 3: with three visits, one stop is too little.
         let mut learner = learner(1.0, false);
@@ -327,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_played_before_it_leaves() {
+    fn the_best_action_is_played_before_it_leaves_d() {
         // Stopping is best and was done once in two visits; ln^2 3 > 1, so another visit would drop it.
         let mut learner = learner(1.0, false);
         learner.learn(&after(&[], &[], &[0.9]));
@@ -342,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for reveal in [false, true] {
             let mut learner = learner(1.0, reveal);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);

@@ -24,17 +24,11 @@
 //!   from the normal posterior of `psrl`; the best sample is used there too.
 //! - Costs and rewards are revealed after an episode, so epochs end there.
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
     TransitionGraph, dirichlet, prior_sd,
 };
-use crate::parameter::ParameterError;
-use crate::rng::{Role, Stream};
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "opsrl",
@@ -301,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_posterior_from_eta_on() {
+    fn samples_come_from_the_posterior_from_eta_on() {
         let sampling = Sampling {
             eta: 8.0,
             omega: 2.0,
@@ -389,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for reveal in [false, true] {
             let played = play(&patience(), &mut learner(SAMPLING, reveal), 1000, |_| 0.0);
             assert!(

@@ -2,17 +2,10 @@
 //!
 //! Experiments play them for comparison with learners.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
+use super::prelude::*;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, FixedSequence, Optimal, OracleError, Pairs, best_fixed};
-use crate::rng::Stream;
 use crate::slots::Slots;
-use crate::spec::{Action, Spec};
 
 /// The maximum number of outcomes in the search for the best fixed sequence: some seconds.
 pub const MAX_FIXED_OUTCOMES: usize = 20_000_000;

@@ -17,16 +17,11 @@
 //! - The draw is made at step 1. An outcome that arrives during an episode changes the posterior, but not the process of
 //!   that episode.
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::tabular::{
     Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
     TransitionGraph, dirichlet, prior_sd,
 };
-use crate::rng::{Role, Stream};
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "psrl",
@@ -264,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn all_revealed_rewards_are_seen_if_asked_for() {
+    fn reveal_uses_every_revealed_reward() {
         let mut learner = learner(true);
         learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 0.25]));
         assert_eq!(learner.counts.reward[0].count, 1);
     }
 
     #[test]
-    fn one_process_is_played_by_for_an_episode() {
+    fn one_sampled_process_per_episode() {
         let mut learner = learner(false);
         learner.reset(Stream::new(2, 0, Role::Learner));
         learner.choose(1, 0);
@@ -285,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for reveal in [false, true] {
             let played = play(&patience(), &mut learner(reveal), 1000, |_| 0.0);
             assert!(

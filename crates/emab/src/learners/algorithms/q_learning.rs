@@ -24,17 +24,10 @@
 //!   The default of `c` is a choice of this project: with 1, values stay at the upper end of their range for many episodes.
 //! - `epsilon`: `Q` begins at `initial`.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
 use crate::learners::support::rows::Rows;
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, REVEAL, SIGMA2, TabularParameters};
-use crate::rng::{Role, Stream};
-use crate::spec::{Action, Spec};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "q-learning",
@@ -330,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for (explore, reveal) in [
             (Explore::Ucb { c: 0.05 }, false),
             (Explore::Ucb { c: 0.05 }, true),

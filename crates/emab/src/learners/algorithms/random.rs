@@ -1,12 +1,6 @@
 //! Random choices: at every step an allowed action or `stop`, uniformly at random. It does not learn and serves as a baseline.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::rng::{Role, Stream};
-use crate::spec::{Action, Spec};
+use super::prelude::*;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "random",

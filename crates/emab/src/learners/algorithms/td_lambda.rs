@@ -17,17 +17,10 @@
 //! - With `reveal=true`, `Q` of `stop` moves in each pair that was passed by `alpha` times what its revealed reward is more than
 //!   it. These have no traces: nothing before them earned it.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
 use crate::learners::support::rows::Rows;
 use crate::learners::support::tabular::REVEAL;
-use crate::rng::{Role, Stream};
-use crate::spec::{Action, Spec};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "td-lambda",
@@ -226,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_was_published_step_by_step() {
+    fn updates_are_the_published_ones() {
         for replacing in [false, true] {
             let mut learner = learner(SETTLED);
             for (f, pay) in [(0, 0.3), (1, 0.9), (1, 0.7), (0, 0.2)] {
@@ -280,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for lambda in [0.0, 0.9, 1.0] {
             for reveal in [false, true] {
                 let alpha = Decay {

@@ -15,19 +15,11 @@
 //!   `s^2 = v` this is the published `N((m + y) / (n + 1), v / (n + 1))`.
 //! - Without observations the draws come from the prior, where FeedBAL stops.
 
-use std::sync::Arc;
-
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::gains::Gains;
 use crate::learners::support::tabular::{
     LEAST, MOST, Normal, PRIOR_SD, SIGMA2, TabularParameters, prior_sd,
 };
-use crate::parameter::FeedbackSpread;
-use crate::rng::{Role, Stream};
-use crate::spec::{Action, Spec};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "thompson",
@@ -138,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn beliefs_by_hand() {
+    fn posteriors_by_hand() {
         // v = 2 * 0.08 + 0.6^2 / 4 = 0.25 for an action, and so is the prior's variance: the published formula.
         let mut learner = learner(0.5, 0.25);
         let episode = after(&[(1, 1)], &[0.25], &[1.0, 2.0]);
@@ -161,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_an_action_as_often_as_its_draw_is_the_largest() {
+    fn choice_frequencies_match_the_posterior() {
         // Both actions have N(1.5, 1/12); `stop` was observed so often that it is known to be 1.5 as well.
         let mut learner = learner(0.5, 0.25);
         for a in [0, 0, 1, 1] {
@@ -191,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_benchmark() {
+    fn finds_the_benchmark() {
         let played = play(&crossing(), &mut learner(0.5, 0.25), 4000, |_| 0.0);
         assert!(
             played.late_gain > played.benchmark - 0.01,

@@ -15,17 +15,10 @@
 //! `T + log k` in UCB1 and `T log k` in UCB1-V; while there are untried arms, `T` alone. Building
 //! the learner, [`Learner::reset`] and the first choice after all arms were tried take time proportional to `k`.
 
-use std::sync::Arc;
-
+use super::prelude::*;
 use thiserror::Error;
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::LearnerError;
-use crate::learners::registry::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
 use crate::learners::support::tournament::Tournament;
-use crate::rng::Stream;
-use crate::spec::{Action, Spec};
 
 pub(crate) static UCB1: LearnerEntry = LearnerEntry {
     name: "ucb1",

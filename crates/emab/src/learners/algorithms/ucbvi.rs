@@ -18,15 +18,10 @@
 //!   to the end, so this is its only bonus.
 //! - `T` is the maximum number of steps so far, `horizon * episodes`, because the number of episodes is unknown.
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::tabular::{
     Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
 };
-use crate::rng::Stream;
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ucbvi",
@@ -240,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_optimistic_at_every_episode() {
+    fn is_optimistic_in_every_episode() {
         for (bernstein, reveal) in [(false, false), (true, false), (true, true)] {
             let mut learner = learner(bernstein, 1.0, reveal);
             let best = play(&patience(), &mut learner, 400, |learner| {
@@ -256,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for (bernstein, reveal) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut learner = learner(bernstein, 0.02, reveal);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);

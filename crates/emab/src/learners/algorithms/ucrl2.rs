@@ -24,16 +24,11 @@
 //! - Costs and rewards are revealed after an episode, so counts change between episodes only. No pair occurs twice in an
 //!   episode, so no doubling is missed. With `reveal=true` a revealed reward counts as if `stop` had been taken.
 
-use crate::episode::Episode;
-use crate::learner::Learner;
-use crate::learners::registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
-use crate::learners::registry::parameter::Parameter;
+use super::prelude::*;
 use crate::learners::support::tabular::{
     Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
     max_over_l1_ball,
 };
-use crate::rng::Stream;
-use crate::spec::Action;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ucrl2",
@@ -276,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_reward_bound_is_that_of_a_quarter() {
+    fn the_published_reward_bound_has_proxy_one_quarter() {
         let mut learner = learner(false, 1.0, false);
         learner.confidence.parameters.sigma2 = 0.25;
         let published = (7.0 * (2.0 * 5.0 * 2.0 * 50.0 / 0.1_f64).ln() / 2.0).sqrt();
@@ -284,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_proof_holds_for_the_number_of_arrows() {
+    fn the_proof_holds_for_the_number_of_transitions() {
         // ln of 2^m 20 S A t^7 / delta <= (2 A t / delta)^(7 m), S at the chart's limit; from two outcomes on.
         for m in 2..10 {
             for a in [2.0, 3.0, 100.0] {
@@ -323,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_optimistic_at_every_episode() {
+    fn is_optimistic_in_every_episode() {
         for (published, reveal) in [(false, false), (false, true), (true, false)] {
             let mut learner = learner(published, 1.0, reveal);
             let best = play(&patience(), &mut learner, 400, |learner| {
@@ -336,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_the_optimal_policy_where_the_benchmark_does_not() {
+    fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for (published, reveal) in [(false, false), (false, true), (true, false)] {
             let mut learner = learner(published, 0.1, reveal);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);

@@ -282,7 +282,7 @@ mod tests {
 
         /// Lines that cross almost where another two do, and radii that come there in the smallest of steps.
         #[test]
-        fn rounding_at_a_crossing_changes_no_choice(
+        fn rounding_at_a_crossing_does_not_change_the_choice(
             at in 0.5..5.0_f64,
             height in prop_oneof![-1e3..1e3_f64, Just(0.0), Just(1.0)],
             lines in prop::collection::vec((1_u32..9, 0_u64..3), 2..20),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_decides_about_as_many_nodes_as_the_tree_is_deep() {
+    fn a_choice_updates_about_log_k_nodes() {
         // Gains of three kinds: by arm with noise, 0 or 1, and different only by rounding.
         let gains: [fn(usize, usize) -> f64; 3] = [
             |arm, noise| (arm * 7919 % 1009 + noise % 1009) as f64 / 1e3,
