@@ -48,7 +48,7 @@ pub struct Ledger {
 ///     watch: &mut |_what, _progress| {},
 /// })?;
 /// for claim in &ledger.claims {
-///     println!("{}: {} - {}", claim.place, claim.says, claim.verdict.words());
+///     println!("{}: {} - {}", claim.place, claim.says, claim.verdict.text());
 /// }
 /// # Ok::<(), emab_paper::LedgerError>(())
 /// ```

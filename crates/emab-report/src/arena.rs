@@ -1,4 +1,4 @@
-//! Learners beside each other: a table a problem, one over all problems, and CSV.
+//! Comparison of learners as text and CSV: one table per problem, and one over all problems.
 
 use emab_sim::results::{
     ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, Measured, Ranking, Values,
@@ -8,15 +8,15 @@ use crate::regret::confidence;
 use crate::table::{number, table};
 use crate::table_file::table_csv;
 
-/// No table is as wide as this.
-const WIDEST: usize = 1000;
+/// Wider than any table.
+const MAX_WIDTH: usize = 1000;
 
-/// All tables: one a problem with who was left out of it, and how each learner stands over all of them.
+/// All tables: one per problem with the learners left out, and a summary over all problems.
 ///
-/// As wide as they need be: rows whose cells are broken cannot be compared at a glance.
+/// Cells are not wrapped, so that rows can be compared.
 ///
 /// ```
-/// # use emab::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
+/// # use emab_sim::results::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
 /// let left = LeftOut { label: "ucb1".into(), why: "too many sequences".into() };
 /// let problem = ArenaProblem::judge(ArenaGround::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
@@ -36,7 +36,7 @@ pub fn arena_text(result: &ArenaResult) -> String {
     text
 }
 
-/// One problem: what there is to earn, the learners, and who was left out.
+/// One problem: values, learners, and learners left out.
 fn problem_text(problem: &ArenaProblem) -> String {
     let ground = &problem.ground;
     let better = ground
@@ -72,17 +72,17 @@ fn problem_text(problem: &ArenaProblem) -> String {
             "paired" => "\nregret is estimated: the benchmark is played beside, on the same draws",
             _ => "",
         },
-        table(&header, &rows, WIDEST)
+        table(&header, &rows, MAX_WIDTH)
     );
-    // One line a reason: several settings of one learner are left out for the same.
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    // One line per reason: several settings of a learner share it.
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
-        match told.iter_mut().find(|(why, _)| *why == left.why) {
+        match reasons.iter_mut().find(|(why, _)| *why == left.why) {
             Some((_, labels)) => labels.push(&left.label),
-            None => told.push((&left.why, vec![&left.label])),
+            None => reasons.push((&left.why, vec![&left.label])),
         }
     }
-    for (why, labels) in told {
+    for (why, labels) in reasons {
         text += &format!("\nLeft out: {}: {why}", labels.join(", "));
     }
     text
@@ -92,7 +92,7 @@ fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
     let measured = |value: Measured| confidence(value.mean, value.stderr);
     let mut row = vec![entry.label.clone(), measured(entry.regret)];
     if optimum {
-        // A constant apart from the other: the same error.
+        // The two regrets differ by a constant and have the same error.
         let stderr = entry.regret.stderr;
         let regret = entry.regret_optimal.map(|mean| confidence(mean, stderr));
         row.push(regret.unwrap_or_default());
@@ -109,7 +109,7 @@ fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
     row
 }
 
-/// A number of which two digits are enough.
+/// A number with two significant digits.
 fn digits(value: f64) -> String {
     if value >= 10.0 {
         number(value.round())
@@ -118,7 +118,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// How each learner stands over all problems.
+/// Summary of each learner over all problems.
 fn summary_text(tallied: &[ArenaSummary]) -> String {
     let rows: Vec<Vec<String>> = tallied
         .iter()
@@ -145,11 +145,11 @@ fn summary_text(tallied: &[ArenaSummary]) -> String {
     format!(
         "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired\n\
          difference, each by itself: of twenty that make no difference one seems to.\n{}",
-        table(&header, &rows, WIDEST)
+        table(&header, &rows, MAX_WIDTH)
     )
 }
 
-/// One row a problem and learner, those left out among them with the reason why.
+/// CSV with one row per problem and learner; learners left out have the reason as a note.
 pub fn arena_csv(result: &ArenaResult) -> String {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for problem in &result.problems {

@@ -1,14 +1,14 @@
-//! What the paper's theorems say about a problem, as a table and in words.
+//! The bounds of the paper's theorems for a problem, as tables and notes.
 
 use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
 
 use crate::table::{number, table};
 use emab_sim::soundness::coefficient_words;
 
-/// The triplets shown to people: those that add the most to Theorem 1.
+/// Number of triplets in the table: those that add the most to Theorem 1.
 const SHOWN: usize = 10;
 
-/// The bounds as a table, the triplets that matter most, and what it all means.
+/// The bounds as a table, the triplets that add the most, and notes.
 pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
     let mut text = format!("{}\n", summary(bounds, width));
     if !bounds.triplets.is_empty() {
@@ -119,19 +119,19 @@ fn triplets(bounds: &Bounds, width: usize) -> String {
     head + &table(&header, &rows, width)
 }
 
-/// What the numbers mean, a sentence each.
+/// Notes on the numbers, one sentence each.
 pub fn bounds_notes(bounds: &Bounds) -> Vec<String> {
-    let mut words = Vec::new();
+    let mut notes = Vec::new();
     let n = number(bounds.episodes as f64);
     if bounds.omega_max == 0.0 {
-        words.push(
+        notes.push(
             "No choice in any pair that can be reached costs anything: there is no regret to bound."
                 .into(),
         );
     } else if bounds.uncovered.is_empty() {
-        words.push(vacuous(bounds, &n));
+        notes.push(vacuous(bounds, &n));
     } else {
-        words.push(format!(
+        notes.push(format!(
             "No theorem covers this problem and this learner ({}): these choices are best one step ahead{}, so that no theorem \
              counts them, and lose in what follows. Regret may grow with n, whatever the bounds say.",
             first(&bounds.uncovered),
@@ -142,38 +142,38 @@ pub fn bounds_notes(bounds: &Bounds) -> Vec<String> {
         .iter()
         .any(|bound| bound.is_infinite())
     {
-        words.push(
+        notes.push(
             "A gap is so small, or a width so large, that a bound is beyond the largest number: inf here, null in JSON.".into(),
         );
     }
-    words.push(
+    notes.push(
         "The bounds are on the sum of V - Q along the learner's path, the conditional expectation of Equation 1. \
          Equation 1 itself is the difference of two random paths and is bounded for no learner."
             .into(),
     );
     if !bounds.sound {
-        words.push(unsound(bounds));
+        notes.push(unsound(bounds));
     }
-    words.extend(assumptions(bounds));
+    notes.extend(assumptions(bounds));
     if bounds.sigma2 == 0.0 && bounds.sigma2_cost == 0.0 {
-        words.push(
-            "sigma2 is 0: the learner was told that observations have no noise, so that widths of 0 and a single look \
+        notes.push(
+            "sigma2 is 0: the learner assumes that observations have no noise, so that widths of 0 and a single look \
              at each action are enough where no feedback enters. True only if there is no noise."
                 .into(),
         );
     }
     if bounds.episodes == 1 {
-        words.push(
-            "At n = 1 the delta of Theorem 2 and Corollary 2 is 1: they promise nothing by confidence, and their bound \
+        notes.push(
+            "At n = 1 the delta of Theorem 2 and Corollary 2 is 1: they guarantee nothing by confidence, and their bound \
              is larger than Omega_max, which one episode cannot exceed."
                 .into(),
         );
     }
-    words
+    notes
 }
 
 fn vacuous(bounds: &Bounds, n: &str) -> String {
-    let words = |name: &str, bound: Bound, onset: Onset| {
+    let notes = |name: &str, bound: Bound, onset: Onset| {
         let trivial = bounds.trivial;
         let state = if bound.derived < trivial {
             "says something"
@@ -194,12 +194,12 @@ fn vacuous(bounds: &Bounds, n: &str) -> String {
     format!(
         "At n = {n} no learner's expected regret can exceed n * Omega_max = {}. {}; {}.",
         number(bounds.trivial),
-        words(
+        notes(
             "Theorem 1",
             bounds.theorem1,
             bounds.informative_from.theorem1
         ),
-        words(
+        notes(
             "Theorem 2",
             bounds.theorem2,
             bounds.informative_from.theorem2
@@ -211,7 +211,7 @@ fn unsound(bounds: &Bounds) -> String {
     let which = if bounds.is_paper() {
         "The paper's width is not sound here"
     } else {
-        "The width is not sound here, the truth varies more than the learner was told"
+        "The width is not sound here, the problem varies more than the parameters state"
     };
     format!(
         "{which}: {} for Lemma 1, on which all bounds rest.",
@@ -220,38 +220,38 @@ fn unsound(bounds: &Bounds) -> String {
 }
 
 fn assumptions(bounds: &Bounds) -> Vec<String> {
-    let mut words = Vec::new();
+    let mut notes = Vec::new();
     if !bounds.assumption1.holds {
-        words.push(format!(
+        notes.push(format!(
             "Assumption 1 does not hold ({}): stop ties with another action there. Such a tie costs no regret, but the \
              learner's choices need not become the benchmark's; a small stop_bias breaks it.",
             first(&bounds.assumption1.violations)
         ));
     }
     if !bounds.assumption2.holds {
-        words.push(format!(
+        notes.push(format!(
             "Assumption 2 does not hold ({}): Corollary 2 does not apply, and what it gives as printed and as derived is no bound.",
             first(&bounds.assumption2.violations)
         ));
     }
-    words
+    notes
 }
 
-/// How many places, and the first of them.
-fn first(places: &[TripletAt]) -> String {
-    places.first().map_or(String::new(), |place| {
+/// Number of triplets, and the first of them.
+fn first(triplets: &[TripletAt]) -> String {
+    triplets.first().map_or(String::new(), |at| {
         format!(
             "{} triplet{}, the first at t = {}, x = {}, a = {}",
-            places.len(),
-            if places.len() == 1 { "" } else { "s" },
-            place.t,
-            place.x,
-            place.a
+            triplets.len(),
+            if triplets.len() == 1 { "" } else { "s" },
+            at.t,
+            at.x,
+            at.a
         )
     })
 }
 
-/// As it would be written, unless that is long.
+/// In decimal notation, or with an exponent if it is small.
 fn plain_delta(delta: f64) -> String {
     if delta >= 1e-6 {
         delta.to_string()

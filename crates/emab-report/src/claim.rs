@@ -1,27 +1,27 @@
-//! Claims and what measuring them showed.
+//! Claims and their verdicts.
 
 use serde::Serialize;
 
 use crate::document::{CLAIMS, claim_cells};
 use crate::table::table;
 
-/// What a measurement says of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds.
     Holds,
-    /// It holds if it is read as the measurement says.
+    /// It holds in the reading that the measurement describes.
     HoldsInPart,
     /// It does not hold.
     Fails,
-    /// Too few runs or episodes to tell.
+    /// Too few runs or episodes to decide.
     Undecided,
 }
 
 impl Verdict {
-    /// In words.
-    pub fn words(self) -> &'static str {
+    /// As text.
+    pub fn text(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart => "holds in part",
@@ -40,7 +40,7 @@ impl Verdict {
     /// ```
     pub fn less(a: (f64, f64), b: (f64, f64)) -> Verdict {
         let error = a.1.hypot(b.1);
-        // Three standard errors: one claim in 700 is judged wrongly by chance, either way.
+        // Three standard errors: about one claim in 700 is misjudged, in either direction.
         match b.0 - a.0 {
             ahead if ahead > 3.0 * error => Verdict::Holds,
             ahead if ahead < -3.0 * error => Verdict::Fails,
@@ -48,7 +48,7 @@ impl Verdict {
         }
     }
 
-    /// All of several: the worst of them.
+    /// The worst of several verdicts.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let rank = |verdict: &Verdict| match verdict {
             Verdict::Holds => 0,
@@ -63,20 +63,20 @@ impl Verdict {
     }
 }
 
-/// One thing the paper says, and what was measured.
+/// A claim with its measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// Whether it is a claim or a repair of ours, beyond the paper.
+    /// Whether it is an addition or a repair beyond the paper.
     pub ours: bool,
-    /// Where the paper says it.
+    /// Place in the paper.
     pub place: String,
-    /// What it says, in our words.
+    /// The claim, paraphrased.
     pub says: String,
-    /// How it was tested.
+    /// Test method.
     pub how: String,
-    /// What was measured.
+    /// Measurement.
     pub measured: String,
-    /// Whether it holds.
+    /// Verdict.
     pub verdict: Verdict,
 }
 

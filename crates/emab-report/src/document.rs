@@ -1,4 +1,4 @@
-//! A report of text, tables and pictures, as Markdown beside its pictures and as one HTML page that needs nothing else.
+//! Reports of text, tables and figures, as Markdown with image files and as one self-contained HTML page.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::claim::{Claim, Verdict};
 pub struct Document {
     /// The title.
     pub title: String,
-    /// What it says, in order.
+    /// Parts, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -31,9 +31,9 @@ pub enum Block {
     Claims(Vec<Claim>),
     /// A picture.
     Picture {
-        /// The name of its files, without ending.
+        /// Name of its files, without extension.
         name: String,
-        /// What it shows.
+        /// Caption.
         caption: String,
         /// The picture as SVG.
         svg: String,
@@ -50,7 +50,7 @@ pub(crate) const CLAIMS: [&str; 5] = [
 ];
 
 pub(crate) fn claim_cells(claim: &Claim) -> [String; 5] {
-    let verdict = claim.verdict.words().to_owned();
+    let verdict = claim.verdict.text().to_owned();
     [
         claim.place.clone(),
         claim.says.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn claim_cells(claim: &Claim) -> [String; 5] {
 }
 
 impl Document {
-    /// As Markdown; its pictures are files NAME.png beside it.
+    /// As Markdown; figures are files NAME.png in the same folder.
     pub fn markdown(&self) -> String {
         let mut out = format!("# {}\n", self.title);
         let row = |cells: &[String]| {
@@ -94,7 +94,7 @@ impl Document {
         out
     }
 
-    /// As one HTML page with its pictures in it.
+    /// As one HTML page with embedded figures.
     pub fn html(&self) -> String {
         let title = escape(&self.title);
         let mut out = format!(
@@ -175,14 +175,14 @@ fn row(tag: &str, cells: &[String], class: &str) -> String {
     out + "</tr>\n"
 }
 
-/// Text of a paragraph or a cell: code between backticks, and numbers that stay with their signs.
+/// Text of a paragraph or a cell: code between backticks, and non-breaking spaces before `%` and around `±`.
 fn inline(text: &str) -> String {
     let text = escape(text)
         .replace(" %", "\u{a0}%")
         .replace(" ± ", "\u{a0}±\u{a0}");
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return text; // a backtick without its partner is a backtick
+        return text; // an unpaired backtick stays
     }
     let parts = parts.iter().enumerate().map(|(i, part)| match i % 2 {
         0 => (*part).to_owned(),
@@ -198,7 +198,7 @@ fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// For a `data:` address in double quotes: only what such an address may hold as it is stays as it is.
+/// Percent-encodes a text for a `data:` URL in double quotes.
 fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 5 / 4);
     for byte in text.bytes() {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn html_escapes_texts_and_carries_its_pictures() {
+    fn html_escapes_texts_and_embeds_figures() {
         let html = document().html();
         assert!(
             html.contains("<td>Lemma &lt;1&gt;</td><td>a | b</td><td>&quot;exactly&quot; on <code>a&lt;b</code></td>")
@@ -251,7 +251,7 @@ mod tests {
         assert!(
             html.contains("src=\"data:image/svg+xml,%3Csvg id=%22a%23b%22%3E100 %25%3C/svg%3E\"")
         );
-        // Self-contained: nothing is asked of any other place.
+        // Self-contained: no external resources.
         assert!(
             !html.contains("http") && !html.contains("src=\"one"),
             "{html}"
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_keeps_its_tables_whole_and_names_its_pictures() {
+    fn markdown_escapes_tables_and_links_figures() {
         let markdown = document().markdown();
         assert!(markdown.contains(
             "| Lemma <1> | a \\| b | \"exactly\" on `a<b` | 1 & 2 | **holds in part** |"

@@ -1,13 +1,13 @@
-//! Arrays as NumPy stores them: a `.npz` file is a ZIP archive, nothing in it compressed, of one `.npy` file an array.
+//! Writes NumPy arrays: a `.npz` file is an uncompressed ZIP archive with one `.npy` file per array.
 //!
 //! The formats are those of NumPy's `numpy.lib.format` (version 1.0) and of PKWARE's APPNOTE 6.3, as far as they are
 //! needed here: no compression, no file beyond 4 GiB, and no times, so that the same arrays are the same bytes.
 
-/// What an array may hold.
+/// Type of array elements.
 pub(crate) trait Element {
-    /// What NumPy calls it.
+    /// Type code of NumPy.
     const DESCR: &'static str;
-    /// Its bytes, the lowest first.
+    /// Writes the value in little-endian order.
     fn write(self, out: &mut Vec<u8>);
 }
 
@@ -32,14 +32,14 @@ impl Element for bool {
     }
 }
 
-/// An archive that is being written.
+/// An archive under construction.
 #[derive(Default)]
 pub(crate) struct Npz {
     out: Vec<u8>,
     entries: Vec<Entry>,
 }
 
-/// What the directory at the end says of a file.
+/// Entry of the central directory.
 struct Entry {
     name: String,
     crc: u32,
@@ -47,7 +47,7 @@ struct Entry {
     offset: u32,
 }
 
-/// An archive larger than this kind can be.
+/// The archive exceeds the size limit of the format.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Beyond;
 

@@ -1,23 +1,23 @@
-//! Two policies side by side.
+//! The benchmark and the optimal policy as a table.
 
 use emab::Spec;
 use emab::oracle::PolicyRow;
 
 use crate::table::{fits, table};
 
-/// The most lines of a table.
-const LONGEST: usize = 60;
+/// Most lines of a table.
+const MAX_LINES: usize = 60;
 
-/// Both policies: steps down and states across, or the other way round, or a row a pair, whichever fits first.
+/// Both policies as a table by step and state, by state and step, or by pair, whichever fits first.
 ///
-/// `rows` must be sorted. None if nothing fits.
+/// `rows` must be sorted. None if no layout fits.
 pub fn policy_table(spec: &Spec, rows: &[PolicyRow], width: usize) -> Option<String> {
     let mut steps: Vec<usize> = rows.iter().map(|row| row.t).collect();
     steps.dedup();
     let mut states: Vec<usize> = rows.iter().map(|row| row.x).collect();
     states.sort_unstable();
     states.dedup();
-    if rows.len() > LONGEST * LONGEST {
+    if rows.len() > MAX_LINES * MAX_LINES {
         return None;
     }
     let choice = |row: &PolicyRow| {
@@ -63,7 +63,7 @@ pub fn policy_table(spec: &Spec, rows: &[PolicyRow], width: usize) -> Option<Str
     ];
     let (header, cells) = layouts.iter().find(|(header, cells)| {
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        cells.len() <= LONGEST && fits(&header, cells, width)
+        cells.len() <= MAX_LINES && fits(&header, cells, width)
     })?;
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let title = if rows.iter().all(|row| row.benchmark == row.optimal) {

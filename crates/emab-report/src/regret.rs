@@ -1,4 +1,4 @@
-//! Regret curves as tables, CSV and series to draw.
+//! Regret curves as tables, CSV and plot series.
 
 use emab::stats::NORMAL_975;
 use emab::theory::Bounds;
@@ -7,7 +7,7 @@ use emab_sim::results::{LearnerResult, RunResult};
 use crate::plot::{Series, SeriesPoint};
 use crate::table::{fixed, number, table};
 
-/// A mean with its 95 % interval, for people: as many digits as the interval bears out.
+/// A mean with its 95 % interval, with as many digits as the interval supports.
 ///
 /// ```
 /// use emab_report::confidence;
@@ -16,7 +16,7 @@ use crate::table::{fixed, number, table};
 /// assert_eq!(confidence(0.0, 0.0), "0 ± 0");
 /// ```
 pub fn confidence(mean: f64, stderr: f64) -> String {
-    // Less than rounding can explain is nothing.
+    // A standard error within rounding counts as 0.
     let stderr = if stderr > 1e-12 * mean.abs() {
         stderr
     } else {
@@ -29,7 +29,7 @@ pub fn confidence(mean: f64, stderr: f64) -> String {
     }
 }
 
-/// How many decimals show two digits of a 95 % interval; none where an ordinary number would be clearer.
+/// Decimals that show two digits of a 95 % interval; none for very large or small ones.
 fn decimals(stderr: f64) -> Option<usize> {
     let half = NORMAL_975 * stderr;
     match half {
@@ -109,10 +109,10 @@ pub fn regret_cells(
     (header, learners.iter().map(row).collect())
 }
 
-/// All curves, one row a learner and checkpoint.
+/// All curves as CSV, one row per learner and checkpoint.
 pub fn curve_csv(result: &RunResult) -> String {
     let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr,regret_optimal");
-    // A column that says the same in every row, for files that are put together.
+    // A constant column, for files that are concatenated.
     let conditions = match result.conditions.is_none() {
         true => String::new(),
         false => {
@@ -122,7 +122,7 @@ pub fn curve_csv(result: &RunResult) -> String {
     };
     out.push('\n');
     for learner in &result.learners {
-        // A label holds commas where several parameters are set.
+        // A label contains commas if several parameters are set.
         let label = format!("\"{}\"", learner.label.replace('"', "\"\""));
         for p in &learner.curve {
             let optimal = p.regret_optimal.map(|regret| regret.to_string());
@@ -140,7 +140,7 @@ pub fn curve_csv(result: &RunResult) -> String {
     out
 }
 
-/// A curve to draw.
+/// The regret curve of a learner as a plot series.
 pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
     let points = learner.curve.iter().map(|point| SeriesPoint {
         x: point.episode as f64,
@@ -154,9 +154,9 @@ pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
     }
 }
 
-/// The bounds of Theorem 1 and the trivial one beside a learner's curve, at its checkpoints.
+/// The bounds of Theorem 1 and the trivial bound at the checkpoints of a learner.
 ///
-/// `named` adds the learner's label to its lines. Bounds beyond the largest number are left out.
+/// `named` adds the learner's label. Infinite bounds are omitted.
 pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Vec<Series> {
     let line = |label: String, value: &dyn Fn(f64) -> f64| Series {
         label,
@@ -187,7 +187,7 @@ pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Ve
     series
 }
 
-/// What a reader of such lines is owed, for each learner by its label.
+/// Caption for these bounds: from which episode they are informative, by learner.
 pub fn bound_note(bounded: &[(&str, &Bounds)]) -> String {
     let each: Vec<String> = bounded
         .iter()

@@ -10,7 +10,7 @@ pub use emab_sim::results::number;
 /// A line under the header and no others.
 const PLAIN: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-/// Where cells wrap, rows are told apart by a line.
+/// With lines between rows, for wrapped cells.
 const RULED: TableStyle = PLAIN
     .row_separator(LineStyle::none().fill('╌').junction('╌'))
     .header_separator(LineStyle::none().fill('━').junction('━'));

@@ -289,8 +289,8 @@ fn layout(
 
     layout.log_x = x_axis.log;
     if y_axis.log {
-        // kuva measures the labels of a log axis in a format of its own, and wider ones
-        // would segment into the axis label: measure them as those of a linear axis.
+        // kuva measures the labels of a log axis in another format, and wider ones would
+        // overlap the axis label: measure them as those of a linear axis.
         let widest = y_axis.widest_log_label();
         layout = layout.with_y_tick_format(TickFormat::Custom(Arc::new(move |_| widest.clone())));
         let measured = ComputedLayout::from_layout(&layout);

@@ -148,7 +148,7 @@ pub(super) fn texts(picture: &Picture) -> Vec<(f64, f64, u32, String, String)> {
         .collect()
 }
 
-/// No text leaves the page or touches another, as far as widths can be told.
+/// No text leaves the page or overlaps another, by estimated widths.
 pub(super) fn check_texts(picture: &Picture) {
     let attribute = |name: &str| -> f64 {
         let from = picture

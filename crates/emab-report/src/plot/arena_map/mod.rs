@@ -20,7 +20,7 @@ const MAX_ROWS: usize = 80;
 /// colour shows whether the paired difference to FeedBAL is significant.
 ///
 /// ```
-/// # use emab::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
+/// # use emab_sim::results::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
 /// let left = LeftOut { label: "ucb1".into(), why: "too many sequences".into() };
 /// let problem = ArenaProblem::judge(ArenaGround::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
