@@ -31,10 +31,10 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
         given.push(format!("{name}={value}"));
     }
     let learner = format!("feedbal:{}", given.join(","));
-    let told = load::learner(&file, &learner, args.episodes)?
+    let parameters = load::learner(&file, &learner, args.episodes)?
         .feedbal_parameters()
         .map_err(|error| CommandError::learner(&file, error))?;
-    let bounds = theory::Bounds::new(problem, &told, args.episodes)
+    let bounds = theory::Bounds::new(problem, &parameters, args.episodes)
         .map_err(|error| CommandError::oracle(&file, error))?;
     if json {
         return terminal::print_json(&bounds);

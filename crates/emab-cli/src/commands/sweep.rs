@@ -153,7 +153,7 @@ pub fn finish(
 }
 
 /// The regret of each cell, as text.
-fn shown(sweep: &Sweep, done: &[SweepCellResult], kept: bool) -> String {
+fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
     let mut header = vec!["cell".to_owned(), "learner".into()];
     header.extend(sweep.varied.iter().cloned());
     header.push("regret".into());
@@ -182,7 +182,7 @@ fn shown(sweep: &Sweep, done: &[SweepCellResult], kept: bool) -> String {
     );
     if done.len() > SHOWN {
         let rest = done.len() - SHOWN;
-        let place = if kept {
+        let place = if saved {
             "sweep.csv has all of them"
         } else {
             "--out DIR saves all of them"

@@ -1,4 +1,4 @@
-//! `emab arena`: the same runs for all, whatever the threads and interruptions; who does not apply is left out.
+//! `emab arena`: common random numbers, for any number of threads and interruptions; excluded learners.
 
 use crate::common::{emab, json, rejects};
 use crate::test_dir::TestDir;
@@ -40,7 +40,7 @@ fn learner<'a>(problem: &'a Value, label: &str) -> &'a Value {
 }
 
 #[test]
-fn all_learners_meet_the_same_runs_on_any_threads() {
+fn all_learners_play_the_same_runs_on_any_number_of_threads() {
     let args = [&["arena", "resource", "screening", "--json"][..], &SMALL].concat();
     let one = json(&[&args[..], &["--threads", "1"]].concat());
     let two = json(&[&args[..], &["--threads", "2"]].concat());
@@ -87,7 +87,7 @@ fn all_learners_meet_the_same_runs_on_any_threads() {
 }
 
 #[test]
-fn who_does_not_apply_is_left_out_with_a_note() {
+fn learners_that_do_not_apply_are_excluded_with_a_reason() {
     let dir = TestDir::new();
     let call = "arena screening resource --learner ucb1 --learner random --episodes 20 --runs 2";
     let problem = dir.write(
@@ -108,7 +108,7 @@ fn who_does_not_apply_is_left_out_with_a_note() {
 }
 
 #[test]
-fn a_folder_has_the_table_the_picture_and_what_is_finished() {
+fn a_folder_contains_table_plot_and_finished_cells() {
     let dir = TestDir::new();
     let call =
         "arena parity --learner feedbal --learner ucb1 --learner best-fixed --episodes 50 --runs 3";
@@ -148,13 +148,13 @@ fn a_folder_has_the_table_the_picture_and_what_is_finished() {
         7
     );
 
-    // What was changed by hand is refused.
+    // An edited cell is rejected.
     dir.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
     dir.rejects(&format!("{call} --out @/two"), 1, &["damaged"]);
 }
 
 #[test]
-fn wrong_calls() {
+fn rejects_invalid_calls() {
     rejects(
         &["arena", "--learner", "feedball"],
         2,
@@ -173,7 +173,7 @@ fn wrong_calls() {
 }
 
 #[test]
-fn a_problem_of_ones_own_that_tells_nothing_is_played_under_its_conditions() {
+fn a_problem_file_without_learning_is_played_under_its_conditions() {
     let dir = TestDir::new();
     let mine = dir.write(
         "mine.toml",
@@ -200,7 +200,7 @@ fn a_problem_of_ones_own_that_tells_nothing_is_played_under_its_conditions() {
     let problem = &result["problems"][0];
     assert_eq!(problem["conditions"]["delay"], 3);
     assert_eq!(problem["conditions"]["dropout"], 0.1);
-    // Nobody asked for the one that must be told more: the others play without it.
+    // A default learner that needs a missing parameter is excluded.
     let left_out = problem["left_out"].as_array().unwrap();
     let sound = left_out
         .iter()
@@ -211,7 +211,7 @@ fn a_problem_of_ones_own_that_tells_nothing_is_played_under_its_conditions() {
         "{why}"
     );
     assert!(problem["learners"].as_array().unwrap().len() > 20);
-    // Whoever asks for it hears of it.
+    // Asking for it is an error.
     let args = ["arena", &mine, "--learner", "feedbal:width=sound"];
     rejects(
         &args,

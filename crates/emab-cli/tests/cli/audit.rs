@@ -1,4 +1,4 @@
-//! Stores and exports are audited, and what was changed in them is named.
+//! `emab audit`: stores and exports, and changes found in them.
 
 use std::fs;
 use std::io::Write;
@@ -63,7 +63,7 @@ fn said(output: &Output) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_store_is_audited_and_stays_as_it_is() {
+fn an_audit_does_not_change_the_store() {
     let (dir, events) = written();
     let before = dir.read("studies.db");
     let last = &events[2].hash;
@@ -153,7 +153,7 @@ fn an_export_is_audited_from_a_file_or_a_pipe() {
 }
 
 #[test]
-fn a_noted_hash_is_looked_for() {
+fn an_expected_hash_must_be_found() {
     let (dir, events) = written();
     let whole = dir.write("clinic.jsonl", &export(&events));
     let (code, out, _) = said(&emab(&[
@@ -174,7 +174,7 @@ fn a_noted_hash_is_looked_for() {
 }
 
 #[test]
-fn wrong_calls() {
+fn rejects_invalid_calls() {
     let (dir, events) = written();
     dir.write("text", "hello");
     dir.write("clinic.jsonl", &export(&events));

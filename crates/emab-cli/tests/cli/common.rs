@@ -18,7 +18,7 @@ pub fn json(args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"))
 }
 
-/// The command must refuse, with this exit code and with these words on standard error.
+/// The command must fail with this exit code and these words on standard error.
 pub fn rejects(args: &[&str], code: i32, words: &[&str]) {
     let output = emab(args);
     let error = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! Conditions on the command line and in files, and what a run leaves of them.
+//! Conditions on the command line, in problem files and in result folders.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn under(conditions: &[&str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_run_says_what_it_was_played_under() {
+fn a_result_states_its_conditions() {
     assert!(json(&RUN).get("conditions").is_none());
     let texts = ["delay=geometric:20", "dropout=0.05", "drift=p:0.4@100"];
     let result = json(&under(&texts));
@@ -69,7 +69,7 @@ fn a_run_says_what_it_was_played_under() {
 }
 
 #[test]
-fn the_call_goes_before_the_file() {
+fn conditions_of_the_call_override_those_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("late.toml");
     let text = String::from_utf8(emab(&["problems", "resource"]).stdout).unwrap();
@@ -103,7 +103,7 @@ fn the_call_goes_before_the_file() {
 }
 
 #[test]
-fn a_folder_keeps_them() {
+fn a_result_folder_states_conditions() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let job = under(&["delay=20", "drift=p:0.4@100-200"]);
@@ -152,7 +152,7 @@ fn a_folder_keeps_them() {
 }
 
 #[test]
-fn an_unfinished_run_keeps_them() {
+fn an_interrupted_run_resumes_with_its_conditions() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
@@ -199,7 +199,7 @@ fn an_unfinished_run_keeps_them() {
 }
 
 #[test]
-fn wrong_conditions_are_refused_in_words() {
+fn rejects_invalid_conditions() {
     for (text, words) in [
         (
             "dropout=1.2",

@@ -7,7 +7,7 @@ use crate::common::{emab, json, rejects};
 use crate::test_dir::TestDir;
 use serde_json::Value;
 
-/// Value iteration on the document alone, as somebody who has nothing else would do it.
+/// Value iteration on the document alone.
 fn solved(mdp: &Value) -> Vec<f64> {
     let rewards = mdp["rewards"].as_array().unwrap();
     let transitions = mdp["transitions"].as_array().unwrap();
@@ -29,7 +29,7 @@ fn solved(mdp: &Value) -> Vec<f64> {
 }
 
 #[test]
-fn the_document_is_all_that_a_solver_needs() {
+fn the_document_is_sufficient_to_solve_the_problem() {
     for problem in ["resource", "coverage", "screening", "treatment", "tutoring"] {
         let mdp = json(&["mdp", problem, "--json"]);
         let oracle = json(&["solve", problem, "--json"]);
@@ -71,7 +71,7 @@ fn the_document_is_all_that_a_solver_needs() {
 }
 
 #[test]
-fn files_hold_what_is_printed() {
+fn files_contain_the_printed_document() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (document, arrays) = (path("new/mdp.json"), path("mdp.npz"));
@@ -116,7 +116,7 @@ fn files_hold_what_is_printed() {
 }
 
 #[test]
-fn a_horizon_that_would_take_for_ever_is_not_swept() {
+fn long_horizons_are_not_solved_by_value_iteration() {
     let dir = TestDir::new();
     let text = "horizon = 100000\nstates = 1\nactions = 1\nfeedbacks = 1\ntransition = 0\n\
                 [model]\nfeedback = 1\nreward = \"t\"\n";
@@ -145,7 +145,7 @@ const RUN: [&str; 13] = [
 ];
 
 #[test]
-fn regret_against_the_optimum_is_that_against_the_benchmark_and_a_constant() {
+fn both_regrets_differ_by_a_constant() {
     let result = json(&RUN);
     let number = |value: &Value| value.as_f64().unwrap();
     let gap = number(&result["optimal_value"]) - number(&result["benchmark_value"]);
@@ -183,7 +183,7 @@ fn regret_against_the_optimum_is_that_against_the_benchmark_and_a_constant() {
 }
 
 #[test]
-fn results_without_it_can_be_read() {
+fn results_of_earlier_versions_can_be_read() {
     let dir = TestDir::new();
     let run = RUN.join(" ");
     let result = dir.with(&format!("{run} --out @/run"), json);

@@ -1,4 +1,4 @@
-//! `emab policy`: what a saved learner would choose.
+//! `emab policy`: the choices of a saved learner.
 
 use std::fs;
 use std::io::Write;
@@ -100,7 +100,7 @@ fn prints(args: &[&str], expected: &str) {
 }
 
 #[test]
-fn tables_for_people() {
+fn prints_tables() {
     let saved = saved("parity", "feedbal", 300);
     prints(&["policy", saved.path()], PARITY);
     prints(
@@ -130,7 +130,7 @@ feedbal on parity, after 300 episodes, at step 2 in state 0, seen 1 time: a0
 ";
 
 #[test]
-fn json_is_what_the_learner_says() {
+fn json_agrees_with_the_learner() {
     let mut saved = saved("screening", "feedbal:width=sound", 200);
     let file = ProblemFile::find("screening").unwrap();
     let spec = file.spec();
@@ -220,7 +220,7 @@ fn notes(args: &[&str], words: &str) {
 
 /// What such a learner says is true of its next episode, or of one draw: that is said, and it is the same every time.
 #[test]
-fn learners_that_choose_by_more_than_they_learned() {
+fn notes_learners_whose_choices_depend_on_more_than_tables() {
     for (learner, chooses, words) in [
         (
             "thompson",
@@ -279,7 +279,7 @@ ucb1 on parity, after 60 episodes:
 ";
 
 #[test]
-fn large_ones_are_cut_in_words() {
+fn long_tables_are_cut_with_a_note() {
     let saved = saved("resource", "feedbal", 0);
     let path = saved.with("\"horizon\":10,", "\"horizon\":10000,");
     let path = {
@@ -305,7 +305,7 @@ fn large_ones_are_cut_in_words() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn rejects_invalid_calls_and_files() {
     let new = || saved("screening", "feedbal", 3);
     let file = new();
     notes(

@@ -1,4 +1,4 @@
-//! `emab reproduce`, in small.
+//! `emab reproduce`, with few runs.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::common::json;
 
 /// Next to no runs: nothing can be decided that needs an error, and nothing is NaN.
 #[test]
-fn reproduce_with_nothing_to_go_by() {
+fn a_single_run_decides_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let document = json(&[
@@ -32,7 +32,7 @@ fn reproduce_with_nothing_to_go_by() {
 }
 
 #[test]
-fn reproduce_in_small() {
+fn reproduces_with_few_runs() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let document = json(&[

@@ -1,4 +1,4 @@
-//! What the command prints, and that an interrupted run ends with the same bytes.
+//! Output of the command, result folders, and interrupted runs that end with the same bytes.
 
 use std::fs;
 use std::io::Write;
@@ -28,7 +28,7 @@ fn snapshots() {
 }
 
 #[test]
-fn run_prints_the_contract() {
+fn run_prints_its_json_document() {
     let args = [
         "run",
         "resource",
@@ -80,7 +80,7 @@ fn run_prints_the_contract() {
 }
 
 #[test]
-fn solve_prints_the_contract() {
+fn solve_prints_its_json_document() {
     let solved = json(&["solve", "resource", "--json"]);
     for who in ["benchmark", "optimal"] {
         assert!((solved[who]["value"].as_f64().unwrap() - 1.605673568).abs() < 1e-9);
@@ -105,7 +105,7 @@ fn solve_prints_the_contract() {
 }
 
 #[test]
-fn every_command_speaks_json() {
+fn every_command_has_json_output() {
     for args in [
         &["check", "screening"][..],
         &["problems"],
@@ -119,7 +119,7 @@ fn every_command_speaks_json() {
 }
 
 #[test]
-fn a_problem_can_come_from_standard_input() {
+fn reads_a_problem_from_standard_input() {
     let text = emab(&["problems", "parity", "--json"]).stdout;
     let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
         .args(["solve", "-", "--json"])
@@ -134,7 +134,7 @@ fn a_problem_can_come_from_standard_input() {
 }
 
 #[test]
-fn a_run_leaves_its_folder() {
+fn a_run_writes_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("new/folder");
     let out = out.to_str().unwrap();
@@ -230,7 +230,7 @@ fn a_run_leaves_its_folder() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_to_the_same_bytes() {
+fn a_resumed_run_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
@@ -318,7 +318,7 @@ fn wait_for(file: &Path) {
 }
 
 #[test]
-fn a_killed_run_is_not_mistaken_for_the_one_before_it() {
+fn a_killed_run_leaves_no_earlier_results() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
@@ -374,7 +374,7 @@ fn a_killed_run_is_not_mistaken_for_the_one_before_it() {
 }
 
 #[test]
-fn one_run_claims_no_band() {
+fn a_single_run_has_no_interval() {
     let output = emab(&["run", "parity", "--runs", "1", "--episodes", "5"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("(one run)") && !text.contains('±'), "{text}");

@@ -1,4 +1,4 @@
-//! Sweeps and shards: the same bytes however the work was cut and interrupted.
+//! Sweeps and shards: the same bytes for any shards and interruptions.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::test_dir::{SWEEP, TestDir};
 use serde_json::Value;
 
 #[test]
-fn a_sweep_in_parts_is_the_sweep() {
+fn merged_shards_of_a_sweep_are_byte_identical() {
     let dir = TestDir::new();
     dir.write("sweep.toml", SWEEP);
     dir.emab("sweep @/sweep.toml --out @/whole --threads 1");
@@ -55,7 +55,7 @@ fn a_sweep_in_parts_is_the_sweep() {
 }
 
 #[test]
-fn each_cell_has_its_own_stream() {
+fn each_cell_has_its_own_random_numbers() {
     let dir = TestDir::new();
     dir.write("sweep.toml", SWEEP);
     dir.emab("sweep @/sweep.toml --out @/one");
@@ -86,7 +86,7 @@ fn each_cell_has_its_own_stream() {
 }
 
 #[test]
-fn a_run_in_parts_is_the_run() {
+fn merged_shards_of_a_run_are_byte_identical() {
     let dir = TestDir::new();
     let job = "run parity --learner feedbal --learner random --episodes 200 --runs 5 --seed 9";
     dir.emab(&format!("{job} --out @/whole --threads 1"));
@@ -110,7 +110,7 @@ fn a_run_in_parts_is_the_run() {
         2,
         &["contains a finished shard", "emab merge"],
     );
-    // Nobody loses a shard by writing another one over it.
+    // A shard is not overwritten by another one.
     dir.rejects(
         &format!("{job} --shard 2/7 --out @/part-1"),
         2,
@@ -136,7 +136,7 @@ fn long(values: u32) -> String {
 }
 
 #[test]
-fn an_interrupted_sweep_goes_on_without_doing_cells_again() {
+fn a_resumed_sweep_does_not_repeat_cells() {
     let dir = TestDir::new();
     let sweep = dir.write("sweep.toml", &long(40));
     let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
@@ -193,7 +193,7 @@ fn an_interrupted_sweep_goes_on_without_doing_cells_again() {
 }
 
 #[test]
-fn a_line_cut_short_is_done_again_and_a_changed_one_is_named() {
+fn an_interrupted_line_is_repeated_and_an_edited_one_is_rejected() {
     let dir = TestDir::new();
     dir.write("sweep.toml", SWEEP);
     dir.emab("sweep @/sweep.toml --out @/whole");
@@ -235,7 +235,7 @@ fn a_line_cut_short_is_done_again_and_a_changed_one_is_named() {
 }
 
 #[test]
-fn cells_outlive_changes_of_the_grid() {
+fn cells_are_reused_after_changes_of_the_grid() {
     let dir = TestDir::new();
     let head = "problem = \"resource\"\nepisodes = 50\nruns = 3\n[grid]\nlearner.sigma2 = ";
     let times = |folder: &str| -> Vec<f64> {
@@ -283,7 +283,7 @@ fn cells_outlive_changes_of_the_grid() {
 }
 
 #[test]
-fn a_problem_is_found_beside_the_sweep() {
+fn a_problem_path_is_relative_to_the_sweep_file() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.at("sub/größer")).unwrap();
     let text = String::from_utf8(emab(&["problems", "resource"]).stdout).unwrap();
@@ -301,7 +301,7 @@ fn a_problem_is_found_beside_the_sweep() {
 }
 
 #[test]
-fn a_sweep_is_drawn() {
+fn plots_a_sweep() {
     let dir = TestDir::new();
     dir.write("sweep.toml", SWEEP.split("[[cell]]").next().unwrap());
     dir.emab("sweep @/sweep.toml --out @/out");
@@ -386,7 +386,7 @@ fn a_sweep_is_drawn() {
     dir.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));
     dir.emab("sweep @/sweep.toml --out @/out");
     assert!(!Path::new(&dir.at("out/sweep.png")).exists());
-    // Too many to be told apart.
+    // Too many to distinguish.
     dir.write(
         "many.toml",
         &long(25).replace("4000", "100").replace("40\n", "1\n"),
@@ -400,7 +400,7 @@ fn a_sweep_is_drawn() {
 }
 
 #[test]
-fn two_at_once_do_no_harm() {
+fn two_processes_in_one_folder_do_no_harm() {
     let dir = TestDir::new();
     let sweep = dir.write("sweep.toml", &long(6));
     dir.emab("sweep @/sweep.toml --out @/alone");
@@ -420,7 +420,7 @@ fn two_at_once_do_no_harm() {
 }
 
 #[test]
-fn one_run_claims_no_band() {
+fn a_single_run_has_no_interval() {
     let dir = TestDir::new();
     dir.write("sweep.toml", &SWEEP.replace("runs        = 5", "runs = 1"));
     let text = String::from_utf8(dir.with("sweep @/sweep.toml", emab).stdout).unwrap();

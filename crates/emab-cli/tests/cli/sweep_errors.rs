@@ -1,12 +1,12 @@
-//! Sweeps and shards that are refused: each names the place, the value and the rule.
+//! Invalid sweeps and shards: the error names the place, the value and the rule.
 
 use std::fs;
 use std::path::Path;
 
-use crate::test_dir::{SWEEP, TestDir};
+use crate::test_dir::{SWEEP, TestDir, cases};
 
 #[test]
-fn shards_that_do_not_belong_together_are_named() {
+fn rejects_shards_that_do_not_belong_together() {
     let dir = TestDir::new();
     dir.write("sweep.toml", SWEEP);
     dir.write("other.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4, 0.9]"));
@@ -28,101 +28,45 @@ fn shards_that_do_not_belong_together_are_named() {
         dir.emab(&format!("{call} --out @/{folder}"));
     }
     fs::create_dir(dir.at("empty")).unwrap();
-    for (call, words) in [
-        ("@/s1 @/s3", &["shards are missing: 2/3"][..]),
-        ("@/r2", &["shards are missing: 1/3, 3/3"][..]),
-        (
-            "@/r-tiny",
-            &[
-                "missing: 1/1000000000000000000, 2/",
-                "and 999999999999999979 more",
-            ][..],
-        ),
-        (
-            "@/s1 @/s2 @/s3 @/s2",
-            &["s2 and ", "are both shard 2/3"][..],
-        ),
-        ("@/r1 @/r1 @/r3", &["r1 and ", "are both shard 1/3"][..]),
-        (
-            "@/s1 @/s2 @/foreign",
-            &[
-                "foreign is not a shard of the same",
-                "its sweep is",
-                "s1 is",
-            ][..],
-        ),
-        (
-            "@/r1 @/r2 @/r-seed",
-            &[
-                "r-seed is not a shard of the same result: its seed is 2",
-                "r1 is 1",
-            ][..],
-        ),
-        (
-            "@/r1 @/r2 @/r-learner",
-            &["r-learner", "list of learners is random"][..],
-        ),
-        (
-            "@/s1 @/half",
-            &[
-                "half is shard 2/2, and ",
-                "s1 is shard 1/3",
-                "numbers of shards differ",
-            ][..],
-        ),
-        (
-            "@/r1 @/r-half",
-            &["r-half is shard 2/2", "numbers of shards differ"][..],
-        ),
-        (
-            "@/s1 @/s2 @/r3",
-            &["r3 contains no shard of a sweep, and other folders do"][..],
-        ),
-        ("@/r1 @/r2 @/empty", &["empty contains no shard"][..]),
-        ("@/r1 @/nowhere", &["cannot read the folder", "nowhere"][..]),
-    ] {
-        dir.rejects(&format!("merge {call} --out @/merged"), 2, words);
+    let table = "
+        @/s1 @/s3             => shards are missing: 2/3
+        @/r2                  => shards are missing: 1/3, 3/3
+        @/r-tiny              => missing: 1/1000000000000000000, 2/ | and 999999999999999979 more
+        @/s1 @/s2 @/s3 @/s2   => s2 and | are both shard 2/3
+        @/r1 @/r1 @/r3        => r1 and | are both shard 1/3
+        @/s1 @/s2 @/foreign   => foreign is not a shard of the same result | its sweep is | s1 is
+        @/r1 @/r2 @/r-seed    => r-seed is not a shard of the same result: its seed is 2 | r1 is 1
+        @/r1 @/r2 @/r-learner => r-learner | list of learners is random
+        @/s1 @/half           => half is shard 2/2, and | s1 is shard 1/3 | numbers of shards differ
+        @/r1 @/r-half         => r-half is shard 2/2 | numbers of shards differ
+        @/s1 @/s2 @/r3        => r3 contains no shard of a sweep, and other folders do
+        @/r1 @/r2 @/empty     => empty contains no shard
+        @/r1 @/nowhere        => cannot read the folder | nowhere
+    ";
+    for (folders, words) in cases(table) {
+        dir.rejects(&format!("merge {folders} --out @/merged"), 2, &words);
     }
     dir.rejects("merge @/s1 @/s2 @/s3", 2, &["--out"]);
-    // What was refused has left nothing.
+    // A rejected merge writes nothing.
     assert!(!Path::new(&dir.at("merged")).exists());
 
-    // A folder that holds something else keeps it.
+    // A folder with other content is not overwritten.
     let shard = dir.read("s1/sweep.json");
-    dir.rejects(
-        "merge @/s1 @/s2 @/s3 --out @/s1",
+    dir.rejects_each(
         2,
-        &["s1 contains shard 1/3"],
+        "
+        merge @/s1 @/s2 @/s3 --out @/s1              => s1 contains shard 1/3
+        merge @/s1 @/s2 @/s3 --out @/foreign         => foreign contains another sweep
+        merge @/s1 @/s2 @/s3 --out @/r1              => r1 contains results of `emab run`
+        merge @/r1 @/r2 @/r3 --out @/s1              => s1 contains a sweep
+        sweep @/sweep.toml --shard 2/3 --out @/s1    => s1 contains shard 1/3, and this is shard 2/3
+        sweep @/sweep.toml --out @/r1                => r1 contains results of `emab run`
+        run parity --episodes 20 --runs 6 --out @/s1 => s1 contains a sweep
+        ",
     );
     assert_eq!(shard, dir.read("s1/sweep.json"));
-    dir.rejects(
-        "merge @/s1 @/s2 @/s3 --out @/foreign",
-        2,
-        &["foreign contains another sweep"],
-    );
-    dir.rejects(
-        "merge @/s1 @/s2 @/s3 --out @/r1",
-        2,
-        &["r1 contains results of `emab run`"],
-    );
-    dir.rejects(
-        "merge @/r1 @/r2 @/r3 --out @/s1",
-        2,
-        &["s1 contains a sweep"],
-    );
-    dir.rejects(
-        "sweep @/sweep.toml --shard 2/3 --out @/s1",
-        2,
-        &["s1 contains shard 1/3, and this is shard 2/3"],
-    );
-    dir.rejects(
-        "sweep @/sweep.toml --out @/r1",
-        2,
-        &["r1 contains results of `emab run`"],
-    );
-    dir.rejects(&format!("{run} --out @/s1"), 2, &["s1 contains a sweep"]);
 
-    // Unfinished, and damaged.
+    // Unfinished and damaged shards.
     fs::rename(dir.at("r2/shard.json"), dir.at("r2/checkpoint.json")).unwrap();
     dir.rejects(
         "merge @/r1 @/r2 @/r3 --out @/merged",
@@ -171,203 +115,66 @@ fn shards_that_do_not_belong_together_are_named() {
 }
 
 #[test]
-fn a_wrong_sweep_is_refused_in_words() {
+fn rejects_invalid_sweep_files() {
     let dir = TestDir::new();
     let head = "problem = \"resource\"\nepisodes = 10\nruns = 2\n";
-    for (text, words) in [
-        (
-            "runz = 3",
-            &[
-                "sweep.toml",
-                "line 4, column 1",
-                "unknown field `runz`",
-                "`runs`",
-            ][..],
-        ),
-        ("seed = -1", &["line 4, column 8", "-1"][..]),
-        ("seed = ", &["line 4, column 8"][..]),
-        ("learners = []", &["`learners` is empty"][..]),
-        (
-            "learners = [\"feedball\"]",
-            &["unknown learner `feedball`", "did you mean `feedbal`?"][..],
-        ),
-        (
-            "checkpoints = [11]",
-            &["`checkpoints`", "episodes, 10, got 11"][..],
-        ),
-        (
-            "[grid]\np = [1]",
-            &["`grid.p` is neither", "problem.NAME"][..],
-        ),
-        (
-            "[grid]\nlearner = [1]",
-            &["`grid.learner` is neither", "learner.NAME"][..],
-        ),
-        (
-            "[grid]\nlearner.sigma = [1]",
-            &[
-                "`learner.sigma` is a parameter of none of the learners",
-                "emab learners",
-            ][..],
-        ),
-        (
-            "[[cell]]\nlearner.sigma = 1",
-            &["`learner.sigma` is a parameter of none"][..],
-        ),
-        (
-            "[grid]\nlearner.sigma2 = []",
-            &["`learner.sigma2` has no values"][..],
-        ),
-        (
-            "[grid]\nlearner.sigma2 = [0.1, 1, 0.10]",
-            &["`learner.sigma2` has 0.1 twice"][..],
-        ),
-        (
-            "[grid]\nlearner.sigma2 = [nan]",
-            &["`learner.sigma2` must be finite, got NaN"][..],
-        ),
-        (
-            "[grid]\nproblem.p = [0.5, -inf]",
-            &["`problem.p` must be finite, got -inf"][..],
-        ),
-        (
-            "[grid]\nproblem.p = [9007199254740993]",
-            &["`problem.p`", "at most 2^53, got 9007199254740993"][..],
-        ),
-        (
-            "[grid]\nproblem.p = [[0.5]]",
-            &["`problem.p` must be a number or a text, got a value of type array"][..],
-        ),
-        (
-            "[grid]\nproblem.p = 1979-05-27",
-            &["`problem.p`", "datetime"][..],
-        ),
-        (
-            "[[cell]]\nproblem.p = [0.5]",
-            &["`problem.p`", "type array"][..],
-        ),
-        (
-            "[grid]\nproblem.p = {}",
-            &[
-                "`problem.p` must be a list, or { from",
-                "missing field `from`",
-            ][..],
-        ),
-        (
-            "[grid]\nproblem.p = { to = 1, steps = 3 }",
-            &["`problem.p`", "missing field `from`"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1 }",
-            &["`problem.p`", "missing field `steps`"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1, step = 3 }",
-            &["`problem.p`", "unknown field `step`"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 2.5 }",
-            &["`problem.p`", "2.5"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 1 }",
-            &["`problem.p`", "in 2 to 100000 steps, got 0.1 to 1 in 1"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 100001 }",
-            &["in 2 to 100000 steps", "in 100001"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = inf, steps = 3 }",
-            &["got 0.1 to inf in 3"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.5, to = 0.5, steps = 3 }",
-            &["`problem.p` has 0.5 twice"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0, to = 1, steps = 3, scale = \"log\" }",
-            &["`problem.p` needs ends above 0 on a log scale, got 0 to 1"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 3, scale = \"square\" }",
-            &["`problem.p`", "`square`", "`log`"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = -1e308, to = 1e308, steps = 4 }",
-            &["`problem.p` has ends too far apart"][..],
-        ),
-        (
-            "[grid]\nproblem.q = [1]",
-            &["`problem.q` is not in the problem", "(beta, p)"][..],
-        ),
-        (
-            "[grid]\nproblem.model.cost_noise.varianz = [1]",
-            &["`problem.model.cost_noise.varianz` is not in the problem"][..],
-        ),
-        (
-            "[grid]\nproblem.model = [1]",
-            &["`problem.model` is not in the problem"][..],
-        ),
-        (
-            "[grid]\nproblem.p = [0.5, 1.5]",
-            &[
-                "cell 2 (feedbal; problem.p = 1.5)",
-                "`feedback` is wrong at t = 1",
-                "got -0.5, expected a probability",
-            ][..],
-        ),
-        (
-            "[grid]\nproblem.horizon = [2.5]",
-            &["problem.horizon = 2.5", "horizon"][..],
-        ),
-        (
-            "[grid]\nlearner.delta = [0.5, 1.5]",
-            &[
-                "cell 2 (",
-                "learner.delta = 1.5",
-                "`delta` must lie in (0, 1), got 1.5",
-            ][..],
-        ),
-        (
-            "[grid]\nproblem.p = [0.5]\nproblem.parameters.p = [0.6]",
-            &["`problem.p` is given twice"][..],
-        ),
-        (
-            "[grid]\nlearner.delta = [\"0.1,sigma2=3\"]",
-            &["`learner.delta` must be one value", "`0.1,sigma2=3`"][..],
-        ),
-        (
-            "learners = [\"feedbal:delta=0.1\"]\n[grid]\nlearner.delta = [0.5]",
-            &["learner.delta = 0.5", "`delta` is given twice"][..],
-        ),
-        (
-            "[grid]\nproblem.p = { from = 0.1, to = 1, steps = 1001 }\nproblem.beta = { from = 0.1, to = 1, steps = 1000 }",
-            &["`grid` makes more than 1000000 cells"][..],
-        ),
-    ] {
+    let table = r#"
+        runz = 3 => sweep.toml | line 4, column 1 | unknown field `runz` | `runs`
+        seed = -1 => line 4, column 8 | -1
+        seed = => line 4, column 7
+        learners = [] => `learners` is empty
+        learners = ["feedball"] => unknown learner `feedball` | did you mean `feedbal`?
+        checkpoints = [11] => `checkpoints` | episodes, 10, got 11
+        [grid]⏎p = [1] => `grid.p` belongs neither | problem.NAME
+        [grid]⏎learner = [1] => `grid.learner` belongs neither | learner.NAME
+        [grid]⏎learner.sigma = [1] => `learner.sigma` is a parameter of none of the learners | emab learners
+        [[cell]]⏎learner.sigma = 1 => `learner.sigma` is a parameter of none
+        [grid]⏎learner.sigma2 = [] => `learner.sigma2` has no values
+        [grid]⏎learner.sigma2 = [0.1, 1, 0.10] => `learner.sigma2` has 0.1 twice
+        [grid]⏎learner.sigma2 = [nan] => `learner.sigma2` must be finite, got NaN
+        [grid]⏎problem.p = [0.5, -inf] => `problem.p` must be finite, got -inf
+        [grid]⏎problem.p = [9007199254740993] => `problem.p` | at most 2^53, got 9007199254740993
+        [grid]⏎problem.p = [[0.5]] => `problem.p` must be a number or a text, got a value of type array
+        [grid]⏎problem.p = 1979-05-27 => `problem.p` | datetime
+        [[cell]]⏎problem.p = [0.5] => `problem.p` | type array
+        [grid]⏎problem.p = {} => `problem.p` must be a list, or { from | missing field `from`
+        [grid]⏎problem.p = { to = 1, steps = 3 } => `problem.p` | missing field `from`
+        [grid]⏎problem.p = { from = 0.1, to = 1 } => `problem.p` | missing field `steps`
+        [grid]⏎problem.p = { from = 0.1, to = 1, step = 3 } => `problem.p` | unknown field `step`
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 2.5 } => `problem.p` | 2.5
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 1 } => `problem.p` | in 2 to 100000 steps, got 0.1 to 1 in 1
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 100001 } => in 2 to 100000 steps | in 100001
+        [grid]⏎problem.p = { from = 0.1, to = inf, steps = 3 } => got 0.1 to inf in 3
+        [grid]⏎problem.p = { from = 0.5, to = 0.5, steps = 3 } => `problem.p` has 0.5 twice
+        [grid]⏎problem.p = { from = 0, to = 1, steps = 3, scale = "log" } => `problem.p` needs ends above 0 on a log scale, got 0 to 1
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 3, scale = "square" } => `problem.p` | `square` | `log`
+        [grid]⏎problem.p = { from = -1e308, to = 1e308, steps = 4 } => `problem.p` has ends too far apart
+        [grid]⏎problem.q = [1] => `problem.q` is not in the problem | (beta, p)
+        [grid]⏎problem.model.cost_noise.varianz = [1] => `problem.model.cost_noise.varianz` is not in the problem
+        [grid]⏎problem.model = [1] => `problem.model` is not in the problem
+        [grid]⏎problem.p = [0.5, 1.5] => cell 2 (feedbal; problem.p = 1.5) | `feedback` is wrong at t = 1 | got -0.5, expected a probability
+        [grid]⏎problem.horizon = [2.5] => problem.horizon = 2.5 | horizon
+        [grid]⏎learner.delta = [0.5, 1.5] => cell 2 ( | learner.delta = 1.5 | `delta` must lie in (0, 1), got 1.5
+        [grid]⏎problem.p = [0.5]⏎problem.parameters.p = [0.6] => `problem.p` is given twice
+        [grid]⏎learner.delta = ["0.1,sigma2=3"] => `learner.delta` must be one value | `0.1,sigma2=3`
+        learners = ["feedbal:delta=0.1"]⏎[grid]⏎learner.delta = [0.5] => learner.delta = 0.5 | `delta` is given twice
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 1001 }⏎problem.beta = { from = 0.1, to = 1, steps = 1000 } => `grid` makes more than 1000000 cells
+    "#;
+    for (text, words) in cases(table) {
         dir.write("sweep.toml", &format!("{head}{text}\n"));
-        dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
+        dir.rejects("sweep @/sweep.toml --out @/never", 2, &words);
     }
-    for (text, words) in [
-        ("", &["missing field `problem`"][..]),
-        ("problem = 3", &["line 1, column 11"][..]),
-        (
-            "problem = \"resurce\"",
-            &["unknown problem `resurce`", "did you mean `resource`?"][..],
-        ),
-        ("problem = \"no.toml\"", &["cannot read", "no.toml"][..]),
-        (
-            "problem = \"resource\"\nruns = 0",
-            &["`runs` must be at least 1, got 0"][..],
-        ),
-        (
-            "problem = \"resource\"\nepisodes = 0",
-            &["`episodes` must be at least 1, got 0"][..],
-        ),
-    ] {
-        dir.write("sweep.toml", text);
-        dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
+    let table = r#"
+        # => missing field `problem`
+        problem = 3 => line 1, column 11
+        problem = "resurce" => unknown problem `resurce` | did you mean `resource`?
+        problem = "no.toml" => cannot read | no.toml
+        problem = "resource"⏎runs = 0 => `runs` must be at least 1, got 0
+        problem = "resource"⏎episodes = 0 => `episodes` must be at least 1, got 0
+    "#;
+    for (text, words) in cases(table) {
+        dir.write("sweep.toml", &text);
+        dir.rejects("sweep @/sweep.toml --out @/never", 2, &words);
     }
     fs::write(dir.at("sweep.toml"), b"problem = \"\xff\"").unwrap();
     dir.rejects(
@@ -376,7 +183,7 @@ fn a_wrong_sweep_is_refused_in_words() {
         &["cannot read", "UTF-8"],
     );
     dir.rejects("sweep @/nowhere.toml", 2, &["cannot read", "nowhere.toml"]);
-    // A refused sweep has written nothing.
+    // A rejected sweep writes nothing.
     assert!(!Path::new(&dir.at("never")).exists());
     dir.write("sweep.toml", SWEEP);
     dir.rejects(

@@ -1,4 +1,4 @@
-//! A folder for sweeps and shards, and what two of them must have in common.
+//! A temporary folder for tests of sweeps and shards, and comparisons of result folders.
 
 use std::fs;
 
@@ -23,7 +23,19 @@ learner.sigma2 = { from = 0.05, to = 0.2, steps = 3, scale = "log" }
 problem.horizon = 5
 "#;
 
-/// A folder, with the names of what is in it as the command takes them.
+/// The lines of a table of cases: an input, `=>`, and the words of the error between bars. `⏎` is a line break.
+pub fn cases(table: &str) -> Vec<(String, Vec<&str>)> {
+    let lines = table.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| {
+            let (input, words) = line.split_once("=>").unwrap();
+            let words = words.split(" | ").map(str::trim).collect();
+            (input.trim().replace('⏎', "\n"), words)
+        })
+        .collect()
+}
+
+/// A temporary folder.
 pub struct TestDir {
     folder: TempDir,
 }
@@ -47,7 +59,7 @@ impl TestDir {
         fs::read(self.at(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// The command, which must do what it is asked, with `@` for this folder.
+    /// Runs the command, which must succeed; `@` stands for this folder.
     pub fn emab(&self, call: &str) {
         let output = self.with(call, emab);
         let error = String::from_utf8_lossy(&output.stderr);
@@ -58,12 +70,19 @@ impl TestDir {
         self.with(call, |args| rejects(args, code, words));
     }
 
+    /// The command must reject each call of a table; see [`cases`].
+    pub fn rejects_each(&self, code: i32, table: &str) {
+        for (call, words) in cases(table) {
+            self.rejects(&call, code, &words);
+        }
+    }
+
     pub fn with<T>(&self, call: &str, run: impl FnOnce(&[&str]) -> T) -> T {
         let call = call.replace('@', self.folder.path().to_str().unwrap());
         run(&call.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// The finished cells of a folder: what is in each, and the seconds it took.
+    /// The finished cells of a folder, each with the seconds it took.
     pub fn cells(&self, folder: &str) -> Vec<(Value, f64)> {
         let text = String::from_utf8(self.read(&format!("{folder}/cells.jsonl"))).unwrap();
         text.lines()
@@ -76,7 +95,7 @@ impl TestDir {
             .collect()
     }
 
-    /// Two folders of a sweep hold the same but for times.
+    /// Asserts that two folders of a sweep are equal except for times.
     pub fn assert_same_sweep(&self, one: &str, other: &str) {
         for name in ["sweep.csv", "sweep.parquet", "sweep.json"] {
             let [one, other] = [one, other].map(|folder| self.read(&format!("{folder}/{name}")));
@@ -89,7 +108,7 @@ impl TestDir {
         assert_eq!(one, other);
     }
 
-    /// Two folders of a run hold the same but for times.
+    /// Asserts that two folders of a run are equal except for times.
     pub fn assert_same_run(&self, one: &str, other: &str) {
         let names = |folder: &str| {
             let files = fs::read_dir(self.at(folder)).unwrap();

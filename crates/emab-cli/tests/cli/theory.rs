@@ -6,7 +6,7 @@ use crate::common::{emab, json, rejects};
 use serde_json::Value;
 
 #[test]
-fn bounds_prints_the_contract() {
+fn bounds_prints_its_json_document() {
     let bounds = json(&["bounds", "resource", "--episodes", "20000", "--json"]);
     let near = |value: &Value, expected: f64, by: f64| {
         let value = value.as_f64().unwrap();
@@ -75,7 +75,7 @@ fn numbers(value: &Value, path: &str, out: &mut Vec<(String, f64)>) {
 }
 
 #[test]
-fn bounds_at_the_edges_are_numbers_with_an_explanation() {
+fn extreme_bounds_are_explained() {
     let finite = |args: &[&str]| {
         let mut all = Vec::new();
         numbers(&json(&[args, &["--json"]].concat()), "", &mut all);
@@ -184,7 +184,7 @@ fn bounds_at_the_edges_are_numbers_with_an_explanation() {
 }
 
 #[test]
-fn a_width_that_is_not_sound_is_warned_of_with_both_numbers() {
+fn warns_of_an_unsound_width_with_both_coefficients() {
     let warned = |args: &[&str]| {
         let output = emab(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -219,13 +219,13 @@ fn a_width_that_is_not_sound_is_warned_of_with_both_numbers() {
     ]
     .concat();
     assert!(warned(&short).contains("0.1350, and 0.5100 is needed"));
-    let told = json(&["check", "feedback-gap", "--json"]);
-    assert_eq!(told["widths"]["paper"]["action"], 0.01);
-    assert_eq!(told["widths"]["needed"]["action"], 0.51);
+    let checked = json(&["check", "feedback-gap", "--json"]);
+    assert_eq!(checked["widths"]["paper"]["action"], 0.01);
+    assert_eq!(checked["widths"]["needed"]["action"], 0.51);
 }
 
 #[test]
-fn verify_reports_what_is_broken() {
+fn verify_reports_violations() {
     let args = [
         "verify",
         "resource",
@@ -257,7 +257,7 @@ fn verify_reports_what_is_broken() {
 }
 
 #[test]
-fn a_bound_is_drawn_only_where_there_is_one() {
+fn a_bound_is_drawn_only_where_a_theorem_applies() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let run = [

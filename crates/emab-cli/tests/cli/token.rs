@@ -1,4 +1,4 @@
-//! Tokens are made, listed and revoked, and their secrets stay with their owners.
+//! `emab token`: tokens are created, listed and revoked; secrets are not stored.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::common::{emab, json, rejects};
 
 #[test]
-fn a_token_is_made_listed_and_revoked() {
+fn a_token_is_created_listed_and_revoked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/tokens.json");
     let file = path.to_str().unwrap();
@@ -79,7 +79,7 @@ fn a_token_is_made_listed_and_revoked() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_in_words() {
+fn rejects_invalid_calls() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.json");
     let file = path.to_str().unwrap();
@@ -150,7 +150,7 @@ fn what_cannot_be_done_is_refused_in_words() {
 }
 
 #[test]
-fn the_file_is_in_the_data_folder_when_nobody_says_otherwise() {
+fn the_default_file_is_in_the_data_folder() {
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str, key: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_emab"))

@@ -1,8 +1,9 @@
 //! One table of many cells: a row for each cell and checkpoint.
 
-use crate::results::{Column, Values};
+use emab::RegretBreakdown;
 
 use super::cell::{SweepCellResult, Value};
+use crate::results::{Column, CurvePoint, Values};
 
 /// The columns of the table, ordered by cell and then by episode. `varied` lists the varied parameters.
 ///
@@ -52,39 +53,27 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
         "episode",
         counts(&|cell, i| Some(cell.result.curve[i].episode)),
     );
-    add(
-        "regret",
-        numbers(&|cell, i| Some(cell.result.curve[i].regret)),
-    );
-    add(
-        "stderr",
-        numbers(&|cell, i| Some(cell.result.curve[i].stderr)),
-    );
-    add("gain", numbers(&|cell, i| Some(cell.result.curve[i].gain)));
-    add(
-        "gain_stderr",
-        numbers(&|cell, i| Some(cell.result.curve[i].gain_stderr)),
-    );
-    add(
-        "regret_optimal",
-        numbers(&|cell, i| cell.result.curve[i].regret_optimal),
-    );
+    let curve: [(&str, fn(&CurvePoint) -> Option<f64>); 5] = [
+        ("regret", |point| Some(point.regret)),
+        ("stderr", |point| Some(point.stderr)),
+        ("gain", |point| Some(point.gain)),
+        ("gain_stderr", |point| Some(point.gain_stderr)),
+        ("regret_optimal", |point| point.regret_optimal),
+    ];
+    for (name, of) in curve {
+        add(name, numbers(&|cell, i| of(&cell.result.curve[i])));
+    }
     // Causes are known only at the last checkpoint.
-    let at_the_end = |cell: &SweepCellResult, i: usize, cause: f64| {
-        (i + 1 == cell.result.curve.len()).then_some(cause)
-    };
-    add(
-        "early_stop",
-        numbers(&|cell, i| at_the_end(cell, i, cell.result.causes.early_stop)),
-    );
-    add(
-        "late_stop",
-        numbers(&|cell, i| at_the_end(cell, i, cell.result.causes.late_stop)),
-    );
-    add(
-        "wrong_action",
-        numbers(&|cell, i| at_the_end(cell, i, cell.result.causes.wrong_action)),
-    );
+    let causes: [(&str, fn(&RegretBreakdown) -> f64); 3] = [
+        ("early_stop", |causes| causes.early_stop),
+        ("late_stop", |causes| causes.late_stop),
+        ("wrong_action", |causes| causes.wrong_action),
+    ];
+    for (name, of) in causes {
+        let last = |cell: &SweepCellResult, i| i + 1 == cell.result.curve.len();
+        let value = |cell: &SweepCellResult, i| last(cell, i).then(|| of(&cell.result.causes));
+        add(name, numbers(&value));
+    }
     add(
         "benchmark_value",
         numbers(&|cell, _| Some(cell.benchmark_value)),
