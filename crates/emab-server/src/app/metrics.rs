@@ -85,50 +85,41 @@ impl Metrics {
     /// Metrics at zero.
     pub fn new() -> Metrics {
         let mut registry = Registry::with_prefix("emab");
-        let requests = Family::default();
-        let latency = Family::new_with_constructor(Latency);
-        let refused_tokens = Counter::default();
-        let rate_limited = Counter::default();
-        let writes = Counter::default();
-        let groups = Histogram::new(GROUPS);
-        let commits = Histogram::new(SECONDS);
-        let events = Counter::default();
-        let store_errors = Counter::default();
-        let connections = Gauge::default();
-        let queue = Gauge::default();
-
         let r = &mut registry;
+        let requests = Family::default();
         r.register("requests", "Requests answered", requests.clone());
-        r.register_with_unit(
-            "request_duration",
-            "Time from the request head to the response head",
-            Unit::Seconds,
-            latency.clone(),
-        );
-        let text = "Requests rejected because the token is missing, malformed, unknown or revoked";
-        r.register("refused_tokens", text, refused_tokens.clone());
-        let text = "Requests rejected by the rate limit";
-        r.register("rate_limited", text, rate_limited.clone());
-        let text = "Writes acknowledged after their commit";
-        r.register("writes_acknowledged", text, writes.clone());
+        let latency = Family::new_with_constructor(Latency);
+        let help = "Time from the request head to the response head";
+        r.register_with_unit("request_duration", help, Unit::Seconds, latency.clone());
+        let groups = Histogram::new(GROUPS);
         r.register("group_size", "Writes in one commit", groups.clone());
-        r.register_with_unit(
-            "commit_duration",
-            "Duration of a commit",
-            Unit::Seconds,
-            commits.clone(),
+        let commits = Histogram::new(SECONDS);
+        let help = "Duration of a commit";
+        r.register_with_unit("commit_duration", help, Unit::Seconds, commits.clone());
+        let mut counter = |name, help| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let refused_tokens = counter(
+            "refused_tokens",
+            "Requests rejected because the token is missing, malformed, unknown or revoked",
         );
-        r.register(
-            "events_appended",
-            "Events appended to the log",
-            events.clone(),
+        let rate_limited = counter("rate_limited", "Requests rejected by the rate limit");
+        let writes = counter(
+            "writes_acknowledged",
+            "Writes acknowledged after their commit",
         );
-        let text = "Failures of the store";
-        r.register("store_errors", text, store_errors.clone());
-        r.register("open_connections", "Open connections", connections.clone());
-        r.register("queue_length", "Writes queued", queue.clone());
-
+        let events = counter("events_appended", "Events appended to the log");
+        let store_errors = counter("store_errors", "Failures of the store");
+        let mut gauge = |name, help| {
+            let gauge = Gauge::default();
+            registry.register(name, help, gauge.clone());
+            gauge
+        };
         Metrics(Arc::new(Inner {
+            connections: gauge("open_connections", "Open connections"),
+            queue: gauge("queue_length", "Writes queued"),
             registry,
             routes: RwLock::default(),
             requests,
@@ -140,8 +131,6 @@ impl Metrics {
             commits,
             events,
             store_errors,
-            connections,
-            queue,
         }))
     }
 

@@ -45,7 +45,7 @@ pub struct End {
 }
 
 /// The known part of an outcome; `null` is an unknown value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Outcome {
     /// The cost of every step but the last.
     pub costs: Vec<Option<f64>>,

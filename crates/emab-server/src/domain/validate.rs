@@ -304,12 +304,15 @@ pub fn adds_to(known: &Outcome, given: &Outcome) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The steps of a past episode are possible; returns its states, and the action and feedback of each step.
+/// The states of a past episode, and the action and feedback of each step.
+type PastSteps = (Vec<usize>, Vec<(usize, usize)>);
+
+/// The steps of a past episode are possible.
 pub fn past_steps(
     study: &Study,
     actions: &[Name],
     feedbacks: &[Name],
-) -> Result<(Vec<usize>, Vec<(usize, usize)>), Rejection> {
+) -> Result<PastSteps, Rejection> {
     if actions.len() != feedbacks.len() {
         return Err(Rejection::not_possible(format!(
             "{} actions and {} feedbacks: each action has one feedback",

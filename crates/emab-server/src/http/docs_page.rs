@@ -151,7 +151,7 @@ fn header(openapi: &Value, title: &str) -> Markup {
     }
 }
 
-fn group(document: Document<'_>, tag: &str, operations: &[Operation<'_>]) -> Markup {
+fn group<'a>(document: Document<'a>, tag: &str, operations: &[Operation<'a>]) -> Markup {
     let tags = document.0["tags"].as_array().into_iter().flatten();
     html! {
         section.group {

@@ -1,8 +1,8 @@
 //! The HTTP API: routes, authentication, request and response types, OpenAPI. It contains no rules of a study.
 //!
-//! - [`auth`]: every request is authenticated by the extractor [`auth::Caller`].
+//! - `auth`: every request is authenticated by the extractor `auth::Caller`.
 //! - [`error`]: maps rejections and failures to statuses and problem types.
-//! - Limits: body sizes in [`body`], the request timeout below, rates in [`rate_limit`], connections in [`crate::transport`].
+//! - Limits: body sizes in `body`, the request timeout below, rates in [`rate_limit`], connections in [`crate::transport`].
 
 mod auth;
 mod body;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::domain::decision::{Advice, Decision, StoredDecision};
-use crate::domain::episode::{EpisodeRecord, Status};
+use crate::domain::episode::{EpisodeRecord, Outcome, Status};
 use crate::domain::head::Head;
 use crate::domain::rejection::Rejection;
 use crate::domain::state::StudyState;
@@ -99,18 +99,6 @@ pub struct StepView {
     pub reason: Option<String>,
 }
 
-/// An outcome; `null` is an unknown value.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct OutcomeView {
-    /// The cost of every step but the last.
-    pub costs: Vec<Option<f64>>,
-    /// The terminal reward of every step.
-    pub rewards: Vec<Option<f64>>,
-    /// Whether it was declared final.
-    #[serde(rename = "final")]
-    pub last: bool,
-}
-
 /// An episode.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EpisodeView {
@@ -128,7 +116,7 @@ pub struct EpisodeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<StepView>>,
     /// The known outcome, once the episode has ended; `null` for a `blinded` token.
-    pub outcome: Option<OutcomeView>,
+    pub outcome: Option<Outcome>,
     /// The position in the learning order, from 0, once it is learned.
     pub learned: Option<u64>,
     /// Whether it was imported.
@@ -153,11 +141,7 @@ impl EpisodeView {
                 .end
                 .as_ref()
                 .filter(|_| !blinded)
-                .map(|_| OutcomeView {
-                    costs: episode.outcome.costs.clone(),
-                    rewards: episode.outcome.rewards.clone(),
-                    last: episode.outcome.last,
-                }),
+                .map(|_| episode.outcome.clone()),
             learned: episode.position.filter(|_| !blinded),
             imported: episode.imported,
             opened: episode.opened,

@@ -41,26 +41,17 @@ struct Seen {
     complaint: Option<String>,
 }
 
-/// Changes whenever the file changes.
-#[derive(Debug, PartialEq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    len: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
+/// Changes whenever the file changes: device, inode, length, and times of modification and change.
+type Stamp = (u64, u64, u64, [i64; 4]);
 
-impl Stamp {
-    fn of(meta: &Metadata) -> Stamp {
-        Stamp {
-            device: meta.dev(),
-            inode: meta.ino(),
-            len: meta.len(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        }
-    }
+fn stamp(meta: &Metadata) -> Stamp {
+    let times = [
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.ctime(),
+        meta.ctime_nsec(),
+    ];
+    (meta.dev(), meta.ino(), meta.len(), times)
 }
 
 impl Tokens {
@@ -73,7 +64,7 @@ impl Tokens {
         let file = TokenFile::at(path);
         let (tokens, meta) = file.read()?;
         let seen = Seen {
-            stamp: Some(Stamp::of(&meta)),
+            stamp: Some(stamp(&meta)),
             complaint: None,
         };
         Ok(Tokens(Arc::new(Inner {
@@ -140,10 +131,9 @@ impl Inner {
         let Ok(mut seen) = self.seen.try_lock() else {
             return;
         };
-        let stamp = fs::metadata(self.file.path())
-            .ok()
-            .map(|meta| Stamp::of(&meta));
-        if stamp.is_some() && stamp == seen.stamp {
+        let now = fs::metadata(self.file.path());
+        let now = now.ok().map(|meta| stamp(&meta));
+        if now.is_some() && now == seen.stamp {
             return;
         }
         let path = self.file.path().display();
@@ -153,7 +143,7 @@ impl Inner {
                 tracing::info!(%path, tokens = known.len(), "token file reloaded");
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
                 *seen = Seen {
-                    stamp: Some(Stamp::of(&meta)),
+                    stamp: Some(stamp(&meta)),
                     complaint: None,
                 };
             }

@@ -1,7 +1,7 @@
 //! The listener: accepts connections, applies TLS and the limits of [`Limits`], and hands requests to the router.
 //!
-//! hyper is used directly, because `axum::serve` has no limits for slow clients: [`TimeoutIo`] bounds the request head and stalled
-//! writes, [`TimeoutBody`] the request body.
+//! hyper is used directly, because `axum::serve` has no limits for slow clients: `TimeoutIo` bounds the request head and stalled
+//! writes, `TimeoutBody` the request body.
 
 mod acceptor;
 mod address;

@@ -12,7 +12,7 @@ use emab_server::store::{
 };
 use emab_testkit::postgres::Server;
 
-/// Opens connections to one store, again and again.
+/// Opens connections to one store.
 type Open<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
 #[test]
@@ -57,16 +57,16 @@ fn check_store(open: Open<'_>) {
     many_rows_come_in_pages(open, &prefix);
 }
 
-/// What no other call, in this process or another, begins its names with.
+/// A prefix of names that no other run uses.
 fn prefix() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default().as_nanos();
-    format!("law-{now}-{}-{call}-", std::process::id())
+    format!("rule-{now}-{}-{call}-", std::process::id())
 }
 
-/// The value, since without it no law can be checked.
+/// The value; panics if the store failed.
 #[track_caller]
 fn must<T>(result: Result<T, StoreError>) -> T {
     match result {
@@ -93,7 +93,7 @@ fn create(store: &mut dyn Store, prefix: &str, name: &str) -> Head {
     head
 }
 
-/// Writes in a transaction of its own.
+/// Writes in one transaction.
 #[track_caller]
 fn put(store: &mut dyn Store, head: &Head, changes: &Changes) {
     must(store.begin());
@@ -159,7 +159,7 @@ fn episode(id: &str, step: usize) -> EpisodeRecord {
     }
 }
 
-/// The same, stopped, learned from, with numbers that are easily spoilt.
+/// The episode stopped and learned, with values that are easily corrupted.
 fn ended(mut episode: EpisodeRecord) -> EpisodeRecord {
     episode.end = Some(End {
         abandoned: false,
@@ -208,7 +208,7 @@ fn studies_are_kept(open: Open<'_>, prefix: &str) {
     must(store.commit());
     assert_eq!(must(open().head(&name)).as_ref(), Some(&head));
 
-    // A taken name is an answer and no failure: the transaction goes on.
+    // A taken name is not an error: the transaction continues.
     must(store.begin());
     assert_eq!(must(store.create(&new_head(name.clone()))), None);
     head.seq += 1;
@@ -219,7 +219,7 @@ fn studies_are_kept(open: Open<'_>, prefix: &str) {
 
 fn studies_are_listed(open: Open<'_>, prefix: &str) {
     let mut store = open();
-    // By bytes: no language's order, no case folding, no normal form.
+    // Ordered by bytes: no collation, case folding or normalization.
     let mut names: Vec<String> = ["a", "B", "é", "e\u{301}", "z", "ﬁ", "𝄞", "a b", "a-b", "ab"]
         .iter()
         .map(|name| format!("{prefix}list-{name}"))
@@ -311,7 +311,7 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
         let found = must(store.gain_sums(head.key, None, 10));
         assert_eq!(found, [2, 1, 0].map(|position| changes.gain_sums[position]));
     };
-    // Inside of the transaction, after it, and from elsewhere.
+    // Inside the transaction, after it, and from another connection.
     must(store.begin());
     must(store.write(&head, &changes));
     expect(&mut *store);
@@ -375,7 +375,7 @@ fn rows_are_replaced(open: Open<'_>, prefix: &str) {
     let found = must(store.gain_sums(head.key, None, 10));
     assert_eq!(found, [old.gain_sums[0], counted, new.gain_sums[1]]);
 
-    // Twice in one transaction: the last one stays.
+    // Twice in one transaction: the last one wins.
     must(store.begin());
     for step in 1..4 {
         let changes = Changes {
@@ -406,7 +406,7 @@ fn the_decision_follows_the_episode(open: Open<'_>, prefix: &str) {
         assert_eq!(first, Some(decision("a", 1)));
         assert_eq!(must(store.decision(head.key, "a", Some(step + 1))), None);
     }
-    // An end is no step; and an episode that came from the past was never asked about.
+    // An end is not a step, and an imported episode has no decisions.
     let mut past = ended(episode("past", 2));
     past.imported = true;
     let changes = Changes {
@@ -534,7 +534,7 @@ fn numbers_are_exact(open: Open<'_>, prefix: &str) {
         gain_sums,
         ..Changes::default()
     };
-    // Once as new rows, once over them.
+    // As new rows, and as replacements.
     for _ in 0..2 {
         put(&mut *store, &head, &changes);
         let found = must(open().gain_sums(head.key, None, 100));
@@ -567,7 +567,7 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
     assert_eq!(must(store.gain_sums(head.key, None, 9)), changes.gain_sums);
     let last = Some((u32::MAX, u32::MAX, u32::MAX));
     assert_eq!(must(store.gain_sums(head.key, last, 9)), Vec::new());
-    // After what cannot be there is nothing.
+    // Nothing follows a value out of range.
     for after in [most, most + 1, u64::MAX] {
         assert_eq!(must(store.events(head.key, after, 9)), Vec::new());
     }
@@ -575,7 +575,7 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
         assert_eq!(must(store.learned_episodes(head.key, from, 9)), Vec::new());
     }
 
-    // Beyond half of the range a store may refuse, but not write something else.
+    // A store may reject values beyond half of the range, but not change them.
     let mut counted = large;
     counted.count = u64::MAX;
     let mut far = head.clone();
@@ -652,7 +652,7 @@ fn limits_are_kept(open: Open<'_>, prefix: &str) {
         let gain_sums = must(store.gain_sums(head.key, None, limit));
         assert_eq!(gain_sums, changes.gain_sums[..count]);
     }
-    // After is after, from is from.
+    // `after` excludes, `from` includes.
     for (start, id) in ids.iter().enumerate() {
         let next = start + 1;
         let events = must(store.events(head.key, start as u64, 2));
@@ -668,7 +668,7 @@ fn limits_are_kept(open: Open<'_>, prefix: &str) {
         let gain_sums = must(store.gain_sums(head.key, Some((t, x, a)), 2));
         assert_eq!(gain_sums, changes.gain_sums[next..5.min(next + 2)]);
     }
-    // And what one is after need not be there.
+    // The row to start after need not exist.
     let episodes = must(store.episodes_after(head.key, "bb", false, 1));
     assert_eq!(episodes, changes.episodes[2..3]);
     let gain_sums = must(store.gain_sums(head.key, Some((1, u32::MAX, 9)), 1));
@@ -707,7 +707,7 @@ fn nothing_is_there_twice(open: Open<'_>, prefix: &str) {
         let found = must(store.decisions(head.key, "an-id"));
         assert_eq!(found, [decision("an-id", 7002)]);
     }
-    // A study that is not there has nothing to write to.
+    // A study that does not exist cannot be written.
     let mut absent = head.clone();
     absent.key = i64::MAX;
     must(store.begin());
@@ -768,13 +768,13 @@ fn what_is_taken_back_is_gone(open: Open<'_>, prefix: &str) {
         );
         assert_eq!(must(store.gain_sums(head.key, None, 10)), old.gain_sums);
     }
-    // The same again now succeeds.
+    // A retry succeeds.
     must(store.begin());
     assert!(must(store.create(&fresh)).is_some());
     must(store.write(&later, &new));
     must(store.commit());
     assert_eq!(must(store.head(&head.name)), Some(later));
-    // What is left without a word is taken back, too.
+    // A dropped connection rolls back.
     must(store.begin());
     must(store.write(&head, &Changes::default()));
     drop(store);
@@ -809,7 +809,7 @@ fn what_is_not_committed_is_not_seen(open: Open<'_>, prefix: &str) {
     assert_eq!(must(elsewhere.learned_episodes(head.key, 0, 9)), Vec::new());
     assert_eq!(must(elsewhere.gain_sums(head.key, None, 9)), Vec::new());
     must(store.commit());
-    // And at once, when it is.
+    // Visible at once after the commit.
     assert!(must(elsewhere.head(&fresh.name)).is_some());
     assert_eq!(must(elsewhere.head(&head.name)), Some(later));
     assert_eq!(must(elsewhere.events(head.key, 0, 9)), changes.events);
@@ -877,7 +877,7 @@ fn no_update_is_lost(open: Open<'_>, prefix: &str) {
     assert_eq!(head.map(|head| head.seq), all.last().copied());
 }
 
-/// Whether an event was added; if not, it has to be tried again.
+/// Whether an event was added; if not, it has to be retried.
 #[track_caller]
 fn append(store: &mut dyn Store, name: &str) -> bool {
     let mut group = || -> Result<(), StoreError> {

@@ -62,7 +62,7 @@ impl<'a> Operation<'a> {
         html! { b class={ "method " (self.method) } { (self.method.to_uppercase()) } }
     }
 
-    pub fn render(&self, document: Document<'_>) -> Markup {
+    pub fn render(&self, document: Document<'a>) -> Markup {
         html! {
             article id=(self.anchor()) {
                 div.text {
@@ -83,10 +83,11 @@ impl<'a> Operation<'a> {
     }
 
     /// The parameters of the path and of the operation, which take precedence.
-    fn all_parameters(&self) -> Vec<&'a Value> {
+    fn all_parameters(&self, document: Document<'a>) -> Vec<&'a Value> {
         let mut all: Vec<&Value> = Vec::new();
         for list in [&self.item["parameters"], &self.operation["parameters"]] {
             for parameter in list.as_array().into_iter().flatten() {
+                let parameter = document.follow(parameter);
                 let key = |it: &Value| (it["name"].clone(), it["in"].clone());
                 all.retain(|other| key(other) != key(parameter));
                 all.push(parameter);
@@ -95,8 +96,8 @@ impl<'a> Operation<'a> {
         all
     }
 
-    fn parameters(&self, document: Document<'_>) -> Markup {
-        let all = self.all_parameters();
+    fn parameters(&self, document: Document<'a>) -> Markup {
+        let all = self.all_parameters(document);
         html! {
             @if !all.is_empty() {
                 h4 { "Parameters" }

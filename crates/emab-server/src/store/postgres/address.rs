@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_elsewhere_is_spoken_to_in_secret() {
+    fn remote_servers_need_tls() {
         for (url, secret) in [
             ("postgres://u@127.0.0.1/d", false),
             ("postgres://u@[::1]:77/d", false),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_not_told() {
+    fn errors_contain_no_password() {
         let target = read("postgres://u:se%40cret@localhost:7,[::1]:8/d").unwrap();
         assert_eq!(target.location, "localhost:7,::1:8/d");
         assert_eq!(target.config.get_password(), Some(&b"se@cret"[..]));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_of_the_environment_is_the_second_choice() {
+    fn uses_the_password_of_the_environment_if_the_url_has_none() {
         let target = Target::read("postgres://u@localhost/d", Some("other")).unwrap();
         assert_eq!(target.config.get_password(), Some(&b"other"[..]));
         let target = Target::read("postgres://u:one@localhost/d", Some("other")).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_address_says_is_not_overruled() {
+    fn options_of_the_address_override_the_defaults() {
         let target = read("postgres://u@localhost/d?connect_timeout=9&application_name=a&keepalives_idle=7&tcp_user_timeout=8")
             .unwrap();
         let second = Duration::from_secs(1);

@@ -91,6 +91,14 @@ pub(super) struct Columns<'a> {
 
 type GainSumColumns = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
 
+/// Converts every row, and collects the values by column.
+fn try_unzip<'a, R, V, C: FromIterator<V>>(
+    rows: &'a [R],
+    values: impl Fn(&'a R) -> Result<V, StoreError>,
+) -> Result<C, StoreError> {
+    rows.iter().map(values).collect()
+}
+
 impl<'a> Columns<'a> {
     /// Converts the changes; fails if a number is out of range.
     pub(super) fn of(head: &'a Head, changes: &'a Changes) -> Result<Columns<'a>, StoreError> {
@@ -122,27 +130,11 @@ impl<'a> Columns<'a> {
         Ok(Columns {
             head,
             counts: counters(head)?,
-            events: changes
-                .events
-                .iter()
-                .map(event)
-                .collect::<Result<_, StoreError>>()?,
-            episodes: changes
-                .episodes
-                .iter()
-                .map(episode)
-                .collect::<Result<_, StoreError>>()?,
+            events: try_unzip(&changes.events, event)?,
+            episodes: try_unzip(&changes.episodes, episode)?,
             decisions: changes.decisions.iter().map(decision).collect(),
-            learned_episodes: changes
-                .learned_episodes
-                .iter()
-                .map(learned)
-                .collect::<Result<_, StoreError>>()?,
-            gain_sums: changes
-                .gain_sums
-                .iter()
-                .map(gains)
-                .collect::<Result<_, StoreError>>()?,
+            learned_episodes: try_unzip(&changes.learned_episodes, learned)?,
+            gain_sums: try_unzip(&changes.gain_sums, gains)?,
         })
     }
 

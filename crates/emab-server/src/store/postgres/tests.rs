@@ -1,4 +1,4 @@
-//! On a real server.
+//! Tests on a real server.
 
 mod hostile;
 mod rates;
@@ -19,7 +19,7 @@ fn server() -> Arc<Server> {
     Server::shared().unwrap()
 }
 
-/// Waits of a test's length, on a machine that has much else to do.
+/// Timeouts for tests on a busy machine.
 const SHORT: Timeouts = Timeouts {
     connect: Duration::from_secs(10),
     response: Duration::from_secs(30),
@@ -40,7 +40,7 @@ fn create(store: &mut dyn Store, name: &str) -> Head {
     head
 }
 
-/// Adds the next event, which names the hash of the one before it, up to the commit.
+/// Writes the next event of the chain, without a commit.
 fn write_next(store: &mut dyn Store, name: &str) -> Result<Head, StoreError> {
     store.begin()?;
     let mut head = store.lock(name)?.unwrap();
@@ -55,7 +55,7 @@ fn write_next(store: &mut dyn Store, name: &str) -> Result<Head, StoreError> {
     Ok(head)
 }
 
-/// The same, committed, after as many tries as it takes.
+/// Writes and commits the next event, with retries.
 fn append(store: &mut dyn Store, name: &str) {
     loop {
         match write_next(store, name).and_then(|_| store.commit()) {
@@ -66,7 +66,7 @@ fn append(store: &mut dyn Store, name: &str) {
     }
 }
 
-/// The hash after these events, if they are a chain from the genesis without a gap.
+/// The last hash of these events; checks that they are a chain without gaps.
 fn chained(events: &[Record]) -> String {
     let mut hash = GENESIS.to_string();
     for (place, event) in events.iter().enumerate() {
@@ -113,7 +113,7 @@ fn copies_that_contend_leave_no_gap_and_readers_see_none() {
             let mut store = copies[0].reader().unwrap();
             let mut seen: Vec<Record> = Vec::new();
             while seen.len() < 2 * EACH {
-                // What comes is what follows: numbers are in the order of commits.
+                // Sequence numbers follow the order of commits.
                 seen.extend(store.events(head.key, seen.len() as u64, 7).unwrap());
                 chained(&seen);
             }
@@ -127,7 +127,7 @@ fn copies_that_contend_leave_no_gap_and_readers_see_none() {
 }
 
 #[test]
-fn many_copies_start_at_once_on_an_empty_database() {
+fn several_copies_create_the_tables_at_once() {
     let server = server();
     for round in 0..6 {
         let url = server.database(&format!("empty{round}")).unwrap();
@@ -152,7 +152,7 @@ fn many_copies_start_at_once_on_an_empty_database() {
 }
 
 #[test]
-fn tables_that_are_not_ours_are_refused() {
+fn rejects_tables_of_other_programs_and_versions() {
     let server = server();
     let url = server.database("newer").unwrap();
     let store = Postgres::open(&url).unwrap();
@@ -164,7 +164,7 @@ fn tables_that_are_not_ours_are_refused() {
         why.contains("version 7") && why.contains("supports 1"),
         "{why}"
     );
-    // Also when a copy that was there before connects again.
+    // Also when an older connection reconnects.
     let mut late = store.reader().unwrap();
     assert!(
         matches!(late.heads("", 1), Err(StoreError::Unavailable(why)) if why.contains("version 7"))
@@ -174,14 +174,14 @@ fn tables_that_are_not_ours_are_refused() {
     say(&mut running, "DROP TABLE meta; CREATE TABLE meta (a INT)").unwrap();
     let why = Postgres::open(&url).unwrap_err().to_string();
     assert!(why.contains("separate database"), "{why}");
-    // A database that was emptied under a running service is not one that is new.
+    // A database that was emptied under a running service is not a new one.
     say(&mut running, "DROP TABLE meta").unwrap();
     let mut late = store.reader().unwrap();
     assert!(matches!(late.heads("", 1), Err(StoreError::Damaged(why)) if why.contains("missing")));
 }
 
 #[test]
-fn databases_that_cannot_keep_it_are_refused() {
+fn rejects_unsuitable_databases() {
     let server = server();
     server
         .execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'")
@@ -214,7 +214,7 @@ fn databases_that_cannot_keep_it_are_refused() {
 }
 
 #[test]
-fn commits_are_synchronous_whatever_the_database_is_set_to() {
+fn commits_synchronously_whatever_the_setting() {
     let server = server();
     let url = server.database("lax").unwrap();
     for (set, used) in [
@@ -243,13 +243,13 @@ fn commits_are_synchronous_whatever_the_database_is_set_to() {
 }
 
 #[test]
-fn an_event_that_is_there_means_somebody_was_faster_or_damage() {
+fn an_existing_event_means_a_faster_copy_or_damage() {
     let server = server();
     let store = Postgres::open(&server.database("faster").unwrap()).unwrap();
     let (mut one, mut other) = (store.writer().unwrap(), store.writer().unwrap());
     let stale = create(&mut *one, "a");
     append(&mut *other, "a");
-    // Without the lock, with a head from before.
+    // Without the lock, with an old head.
     let next = Head {
         seq: 1,
         ..stale.clone()
@@ -267,7 +267,7 @@ fn an_event_that_is_there_means_somebody_was_faster_or_damage() {
     let events = one.events(stale.key, 0, 9).unwrap();
     assert_eq!(events.len(), 2);
     chained(&events);
-    // Under the lock, where the log is ahead of the head.
+    // Under the lock, with a log ahead of the head.
     one.begin().unwrap();
     one.lock("a").unwrap();
     one.write(&stale, &Changes::default()).unwrap();
@@ -277,7 +277,7 @@ fn an_event_that_is_there_means_somebody_was_faster_or_damage() {
 }
 
 #[test]
-fn names_with_a_nul_are_refused_and_nothing_breaks() {
+fn rejects_names_with_a_nul() {
     let server = server();
     let store = Postgres::open(&server.database("nul").unwrap()).unwrap();
     let mut store = store.writer().unwrap();
@@ -291,7 +291,7 @@ fn names_with_a_nul_are_refused_and_nothing_breaks() {
 }
 
 #[test]
-fn what_has_failed_is_not_committed() {
+fn a_failed_transaction_cannot_be_committed() {
     let server = server();
     let store = Postgres::open(&server.database("failed").unwrap()).unwrap();
     let mut link = link(&store);
@@ -310,7 +310,7 @@ fn what_has_failed_is_not_committed() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn maps_error_codes_to_store_errors() {
     let server = server();
     let store = Postgres::open(&server.database("codes").unwrap()).unwrap();
     let mut link = link(&store);

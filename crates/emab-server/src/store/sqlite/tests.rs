@@ -50,7 +50,7 @@ fn append(store: &mut dyn Store, head: &mut Head, length: usize) -> Result<(), S
     Ok(())
 }
 
-/// How many events there are, by the head and by the log.
+/// The number of events, by the head and by the log.
 fn count(store: &mut dyn Store) -> (u64, usize) {
     let head = store.head("s").unwrap().unwrap();
     let events = store.events(head.key, 0, usize::MAX).unwrap();
@@ -67,7 +67,7 @@ fn refused<T>(result: Result<T, StoreError>) -> StoreError {
     }
 }
 
-/// Runs one of the tests below as a process of its own, with a file.
+/// Runs one of the tests below in a separate process, with a file.
 fn process(test: &str, file: &Path) -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--include-ignored", "--nocapture"])
@@ -77,7 +77,7 @@ fn process(test: &str, file: &Path) -> Output {
         .unwrap()
 }
 
-/// The file, in such a process.
+/// The file of such a process.
 fn given_file() -> Option<PathBuf> {
     std::env::var_os("EMAB_TEST_FILE").map(PathBuf::from)
 }
@@ -86,7 +86,7 @@ fn given_file() -> Option<PathBuf> {
 fn a_file_has_one_owner() {
     let (folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
-    // By another name it is the same file.
+    // Another name of the same file.
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(&file, &link).unwrap();
     for name in [&file, &link] {
@@ -95,7 +95,7 @@ fn a_file_has_one_owner() {
             assert!(error.contains(part), "{error}");
         }
     }
-    // A second owner that failed has not loosened what the first one holds.
+    // A failed second owner does not release the lock of the first.
     let output = process("other_process_opens", &file);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("another process"), "{text}");
@@ -128,7 +128,7 @@ fn a_crash_loses_nothing_committed_and_keeps_nothing_else() {
     assert!(!output.status.success());
     assert!(fs::metadata(beside(&file, "-wal")).unwrap().len() > 0);
 
-    // To look at it changes nothing; the log is read, too.
+    // An inspection reads the log and changes nothing.
     let bytes = fs::read(&file).unwrap();
     let log = fs::read(beside(&file, "-wal")).unwrap();
     let mut store = Sqlite::inspect(&file).unwrap();
@@ -155,14 +155,14 @@ fn other_process_crashes() {
     let mut store = owner.writer().unwrap();
     let mut head = study(&mut *store, 20);
     store.begin().unwrap();
-    // So much that the cache is written to the log before the commit that never comes.
+    // Enough that the cache spills to the log before the commit.
     append(&mut *store, &mut head, 50 << 20).unwrap();
     assert!(fs::metadata(beside(&file, "-wal")).unwrap().len() > 10 << 20);
     std::process::abort();
 }
 
 #[test]
-fn a_log_that_was_cut_is_read_to_where_it_is_whole() {
+fn reads_a_truncated_log_up_to_the_last_commit() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let mut store = owner.writer().unwrap();
@@ -185,7 +185,7 @@ fn a_log_that_was_cut_is_read_to_where_it_is_whole() {
 }
 
 #[test]
-fn what_is_closed_is_one_file_that_nobody_else_may_read() {
+fn closing_leaves_one_private_file() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a/b/file:c?mode=memory");
@@ -196,7 +196,7 @@ fn what_is_closed_is_one_file_that_nobody_else_may_read() {
         let mode = fs::metadata(beside(&file, end)).unwrap().permissions();
         assert_eq!(mode.mode() & 0o777, 0o600, "{end}");
     }
-    // Whoever is last tidies up.
+    // The last connection cleans up.
     let reader = owner.reader().unwrap();
     drop((owner, store));
     assert!(beside(&file, "-wal").exists());
@@ -206,7 +206,7 @@ fn what_is_closed_is_one_file_that_nobody_else_may_read() {
 }
 
 #[test]
-fn looking_at_a_file_leaves_it_as_it_is() {
+fn inspection_does_not_change_the_file() {
     let (folder, file) = new_file();
     let error = refused(Sqlite::inspect(&file)).to_string();
     assert!(error.contains("studies.db` cannot be read"), "{error}");
@@ -214,7 +214,7 @@ fn looking_at_a_file_leaves_it_as_it_is() {
     let error = refused(Sqlite::inspect(folder.path())).to_string();
     assert!(error.contains("is not a file"), "{error}");
 
-    // While it is owned: what is committed is seen at once.
+    // With an owner: commits are visible at once.
     let owner = Sqlite::open(&file).unwrap();
     let mut store = owner.writer().unwrap();
     let mut head = study(&mut *store, 5);
@@ -230,7 +230,7 @@ fn looking_at_a_file_leaves_it_as_it_is() {
     assert!(matches!(result, Err(StoreError::Unavailable(_))));
     drop((other, store, owner));
 
-    // While nobody owns it.
+    // Without an owner.
     let bytes = fs::read(&file).unwrap();
     let time = fs::metadata(&file).unwrap().modified().unwrap();
     let mut other = Sqlite::inspect(&file).unwrap();
@@ -241,7 +241,7 @@ fn looking_at_a_file_leaves_it_as_it_is() {
     Sqlite::open(&file).unwrap();
 }
 
-/// A copy on a disk that cannot be written, under a name that is strange to a URI.
+/// A copy on a read-only disk, with a name that needs escaping in a URI.
 #[test]
 #[ignore = "mounts a folder: root only"]
 fn a_file_is_read_where_nothing_can_be_written() {
@@ -286,13 +286,13 @@ fn readers_do_not_write() {
     let result = reader.write(&head, &Changes::default());
     assert!(matches!(result, Err(StoreError::Unavailable(_))));
     assert_eq!(count(&mut *reader), (1, 1));
-    // Nor does a mistake of ours.
+    // A programming error does not write either.
     let connection = connect(&owner.file, Role::Read).unwrap();
     connection.execute("DELETE FROM events", []).unwrap_err();
 }
 
 #[test]
-fn files_of_others_are_refused_and_left_alone() {
+fn rejects_files_of_other_programs_unchanged() {
     let (_folder, file) = new_file();
     let both = |part: &str| {
         let bytes = fs::read(&file).unwrap();
@@ -325,9 +325,9 @@ fn files_of_others_are_refused_and_left_alone() {
         .pragma_update(None, "user_version", VERSION + 1)
         .unwrap();
     drop(newer);
-    both("a newer one wrote it");
+    both("written by a newer program");
 
-    // An empty file is nobody's: there was no time to write it.
+    // An empty file is accepted: a crash may have left it.
     fs::write(&file, "").unwrap();
     let error = refused(Sqlite::inspect(&file)).to_string();
     assert!(error.contains("it is empty"), "{error}");
@@ -351,7 +351,7 @@ fn a_full_store_still_reads_and_later_writes() {
     append(&mut store, &mut next, 100).unwrap();
     let error = refused(append(&mut store, &mut next, 1 << 20));
     assert!(matches!(error, StoreError::Full(_)), "{error:?}");
-    // Whether or not SQLite has ended the transaction: nothing more can be written before the next one.
+    // Whether or not SQLite ended the transaction, nothing can be written before the next one.
     if store.connection.is_autocommit() {
         refused(append(&mut store, &mut next, 1));
         refused(store.commit());
@@ -359,7 +359,7 @@ fn a_full_store_still_reads_and_later_writes() {
     store.rollback();
     assert_eq!(count(&mut store), (5, 5));
     assert_eq!(count(&mut *owner.reader().unwrap()), (5, 5));
-    // What has room is written, and everything when there is room again.
+    // Small writes succeed, and all once there is space again.
     store.begin().unwrap();
     append(&mut store, &mut head, 100).unwrap();
     store.commit().unwrap();
@@ -370,7 +370,7 @@ fn a_full_store_still_reads_and_later_writes() {
     assert_eq!(count(&mut store), (7, 7));
 }
 
-/// The disk itself is full: the log cannot grow, at any point of a group.
+/// The disk is full: the log cannot grow, at any point of a batch.
 #[test]
 #[ignore = "mounts a small disk: root only"]
 fn a_full_disk_loses_nothing() {
@@ -388,7 +388,7 @@ fn a_full_disk_loses_nothing() {
     let (mut full, mut written) = (0, 5);
     let filler = folder.path().join("filler");
     for round in 0..200 {
-        // Room comes and goes.
+        // Space varies.
         if round % 40 == 0 {
             fs::write(&filler, vec![0; 3 << 20]).unwrap_or_default();
         } else if round % 40 == 20 {
@@ -421,7 +421,7 @@ fn a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn a_transaction_that_sqlite_ended_is_over() {
+fn rejects_writes_after_sqlite_ended_the_transaction() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let connection = connect(&owner.file, Role::Write).unwrap();
@@ -436,7 +436,7 @@ fn a_transaction_that_sqlite_ended_is_over() {
     refused(store.commit());
     store.rollback();
     assert_eq!(count(&mut store), (2, 2));
-    // A commit that fails leaves the transaction open: here a key to a table that must be kept at its end.
+    // A failed commit leaves the transaction open: here a deferred foreign key.
     store
         .connection
         .execute_batch(
@@ -459,7 +459,7 @@ fn a_transaction_that_sqlite_ended_is_over() {
 }
 
 #[test]
-fn a_second_writer_is_told_to_try_again() {
+fn a_second_writer_has_to_retry() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let mut one = owner.writer().unwrap();
@@ -476,7 +476,7 @@ fn a_second_writer_is_told_to_try_again() {
 }
 
 #[test]
-fn damage_is_told_and_not_taken_for_something_else() {
+fn reports_damage_as_damage() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let head = study(&mut *owner.writer().unwrap(), 500);
@@ -511,7 +511,7 @@ fn damage_is_told_and_not_taken_for_something_else() {
 }
 
 #[test]
-fn a_file_that_was_moved_away_takes_nothing_more() {
+fn rejects_writes_to_a_moved_file() {
     let (folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let mut store = owner.writer().unwrap();
@@ -526,9 +526,9 @@ fn a_file_that_was_moved_away_takes_nothing_more() {
     store.commit().unwrap();
 }
 
-/// A reader that stays in the log: the writer goes on, and the log becomes short when it has left.
+/// A reader that stays in the log: the writer continues, and the log shrinks after the reader left.
 #[test]
-fn the_log_is_emptied_when_it_can_be() {
+fn empties_a_long_log_after_the_readers_left() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let mut store = owner.writer().unwrap();
@@ -563,7 +563,7 @@ fn the_log_is_emptied_when_it_can_be() {
 }
 
 #[test]
-fn no_statement_walks_a_table() {
+fn every_statement_uses_an_index() {
     let (_folder, file) = new_file();
     let owner = Sqlite::open(&file).unwrap();
     let connection = connect(&owner.file, Role::Read).unwrap();
@@ -625,10 +625,10 @@ fn no_statement_is_prepared_twice() {
 }
 
 #[test]
-fn the_tables_are_of_this_version() {
+fn a_changed_table_needs_a_new_version() {
     let (_folder, file) = new_file();
     Sqlite::open(&file).unwrap();
-    // A later version must read what this one wrote: to change a table is to raise the number.
+    // A later version must read existing files: a changed table needs a new version number.
     let hash = sha256(include_bytes!("../sqlite.sql"));
-    assert_eq!((VERSION, &hash[..16]), (1, "bb96a6ffd1e1dada"));
+    assert_eq!((VERSION, &hash[..16]), (1, "249807ca372c0f92"));
 }

@@ -172,6 +172,5 @@ fn a_restore_that_cannot_begin_leaves_nothing() {
         .ask("clinic", Command::Restore(vec![zero]))
         .unwrap_err();
     let refusal = emab_server::http::error::ApiError::from(refusal);
-    let refusal = emab_server::http::error::ApiError::from(refusal);
     assert_eq!(refusal.status, 409, "{refusal:?}");
 }

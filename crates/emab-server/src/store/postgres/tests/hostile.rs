@@ -1,4 +1,4 @@
-//! Servers that crash, networks that swallow, holders of locks that do not let go.
+//! Crashed servers, lost responses and held locks.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::*;
 
 #[test]
-fn after_a_crash_in_a_transaction_the_same_connection_goes_on() {
+fn a_connection_survives_a_crash_of_the_server() {
     let mut server = Server::start().unwrap();
     let url = server.database("crash").unwrap();
     let store = Postgres::open(&url).unwrap();
@@ -17,7 +17,7 @@ fn after_a_crash_in_a_transaction_the_same_connection_goes_on() {
     append(&mut *writer, "a");
     assert!(reader.head("a").unwrap().is_some());
 
-    // In the middle of a transaction; while the server is away; and before it is rolled back.
+    // In a transaction, while the server is down, and before the rollback.
     write_next(&mut *writer, "a").unwrap();
     server.stop_immediate().unwrap();
     let gone = |result: Result<(), StoreError>| {
@@ -35,7 +35,7 @@ fn after_a_crash_in_a_transaction_the_same_connection_goes_on() {
     append(&mut *writer, "a");
     assert_eq!(reader.events(head.key, 0, 9).unwrap().len(), 2);
 
-    // Back before anybody noticed: what was begun must not go on without its beginning.
+    // The server is back before the loss was noticed: the transaction must not continue.
     write_next(&mut *writer, "a").unwrap();
     server.stop_immediate().unwrap();
     server.start_again().unwrap();
@@ -45,7 +45,7 @@ fn after_a_crash_in_a_transaction_the_same_connection_goes_on() {
     writer.rollback();
     append(&mut *writer, "a");
 
-    // And whoever was resting meanwhile does not notice at all.
+    // An idle connection is not affected.
     server.stop_immediate().unwrap();
     server.start_again().unwrap();
     assert_eq!(reader.events(head.key, 0, 9).unwrap().len(), 3);
@@ -57,7 +57,7 @@ fn after_a_crash_in_a_transaction_the_same_connection_goes_on() {
 }
 
 #[test]
-fn whoever_holds_a_lock_and_does_nothing_loses_it() {
+fn an_idle_holder_loses_the_lock() {
     let server = server();
     let store = Postgres::open_with(&server.database("holder").unwrap(), SHORT).unwrap();
     let (mut holder, mut waiting) = (store.writer().unwrap(), store.writer().unwrap());
@@ -79,7 +79,7 @@ fn whoever_holds_a_lock_and_does_nothing_loses_it() {
 }
 
 #[test]
-fn a_dropped_connection_lets_go_at_once() {
+fn a_dropped_connection_releases_the_lock() {
     let server = server();
     let store = Postgres::open(&server.database("dropped").unwrap()).unwrap();
     let mut holder = store.writer().unwrap();
@@ -89,7 +89,7 @@ fn a_dropped_connection_lets_go_at_once() {
     append(&mut *store.writer().unwrap(), "a");
 }
 
-/// A way to a server, on which answers can be made to vanish.
+/// A proxy that can drop responses.
 struct Way {
     port: u16,
     deaf: Arc<AtomicBool>,
@@ -130,7 +130,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, swallow: &AtomicBool) {
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_found_under_the_lock() {
+fn a_commit_with_a_lost_response_is_found_under_the_lock() {
     let server = server();
     let way = Way::to(&server);
     let url = server.database("lost").unwrap();
@@ -163,7 +163,7 @@ fn a_commit_whose_answer_is_lost_is_found_under_the_lock() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_not_waited_for() {
+fn a_silent_server_times_out() {
     // The kernel accepts for it.
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! How fast: not a test, since a timing is none. `cargo test -p emab-server rates -- --ignored --nocapture`
+//! Measurements, not tests: `cargo test -p emab-server rates -- --ignored --nocapture`
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::episode::{EpisodeRecord, Outcome, Step};
 use crate::store::{GainSum, LearnedEpisode, StoredDecision};
 
-/// A group of requests on one study: as many told steps of as many episodes.
+/// A batch of requests on one study: one step of each of several episodes.
 fn group(head: &mut Head, size: u64) -> Changes {
     let mut changes = Changes::default();
     for position in 0..size {
@@ -49,7 +49,7 @@ fn group(head: &mut Head, size: u64) -> Changes {
             imported: false,
         });
     }
-    // Some episodes end in it.
+    // Some episodes end.
     for position in 0..size / 8 {
         changes.learned_episodes.push(LearnedEpisode {
             position: head.learned,

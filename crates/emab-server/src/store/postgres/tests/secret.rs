@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn no_error_tells_the_password() {
+fn no_error_contains_the_password() {
     let server = server();
     let url = server.database("told").unwrap();
     let wrong = url.replace(server.password(), "hunter2");
@@ -29,7 +29,7 @@ fn no_error_tells_the_password() {
 }
 
 #[test]
-fn tls_is_checked_and_never_left_out() {
+fn tls_verifies_the_certificate_and_the_name() {
     let Some(server) = Server::start_tls().unwrap() else {
         eprintln!("not tested: this PostgreSQL is built without TLS");
         return;
@@ -43,7 +43,7 @@ fn tls_is_checked_and_never_left_out() {
     create(&mut link, "a");
     append(&mut link, "a");
 
-    // By the other name in the certificate, and by one that is not in it.
+    // By another name in the certificate, and by a name that is not in it.
     let named = sure.replace("127.0.0.1", "localhost");
     Postgres::open(&named).unwrap();
     let other = format!(
@@ -53,7 +53,7 @@ fn tls_is_checked_and_never_left_out() {
     let why = Postgres::open(&other).unwrap_err().to_string();
     assert!(why.contains("not valid for name"), "{why}");
 
-    // Signed by somebody whom nobody here knows.
+    // Signed by an unknown authority.
     let folder = tempfile::tempdir().unwrap();
     let stranger = emab_testkit::certificate::make(folder.path(), &["DNS:localhost"]).unwrap();
     let unsure = format!(
@@ -66,7 +66,7 @@ fn tls_is_checked_and_never_left_out() {
         "{why}"
     );
 
-    // A server without TLS, or somebody between who says that it has none.
+    // A server without TLS, or an attacker who claims so.
     let plain = self::server();
     let url = plain.database("plain").unwrap();
     let why =
