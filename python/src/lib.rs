@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod array_pool;
 mod command;
 mod episode;
 mod errors;
