@@ -4,8 +4,8 @@
 
 The Python environment is a usual implementation: NumPy's generator, Gymnasium's API, the same spaces, the same contents
 of `info`, the same draws per step (feedback, noise of the cost, noise of the reward), and precomputed numbers of the
-problem. All three are stepped without wrappers, with precomputed actions; one in four is `stop`. All are single-threaded,
-and the processor time of that thread is measured. The rounds alternate, and the fastest of each is shown.
+problem. All three are stepped without wrappers, with precomputed actions; one in four is `stop`. All use one thread;
+its processor time is measured. The rounds alternate, and the fastest of each is shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Time of `emab.run` and of the command, and of a learner called from Python: `python python/bench/run.py PATH_TO_EMAB`.
+"""Time of `emab.run`, of the command, and of a learner in Python: `python python/bench/run.py PATH_TO_EMAB`.
 
-The command (the whole process) and Python (the whole call) alternate, so that other load slows both. Install the package
-first, with `pip install ./python`, and build the command with `cargo build --release`.
+The command (the whole process) and Python (the whole call) alternate, so that other load slows both. Install the
+package first, with `pip install ./python`, and build the command with `cargo build --release`.
 """
 
 import json

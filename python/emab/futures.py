@@ -99,9 +99,7 @@ class _Pool:
 
     def __init__(self, executor: ExecutorLike) -> None:
         if not isinstance(executor, Executor) and not callable(executor):
-            raise TypeError(
-                f"`executor` must be an Executor or a function that creates one, got {executor!r}"
-            )
+            raise TypeError(f"`executor` must be an Executor or a function that creates one, got {executor!r}")
         self._create = None if isinstance(executor, Executor) else executor
         self.executor = executor if isinstance(executor, Executor) else executor()
 

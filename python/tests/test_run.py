@@ -142,7 +142,7 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=60)
     assert child.returncode == 1
-    assert "go on with `emab run --resume" in errors
+    assert "continue with `emab run --resume" in errors
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,8 @@ class Slow:
 emab.run("resource", Slow, runs=100, episodes=100_000)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "begun\n"
+    # Several threads print at once.
+    assert child.stdout.readline().startswith("begun")
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=60)
     assert child.returncode != 0

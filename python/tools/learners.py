@@ -1,7 +1,7 @@
 """Writes `emab/learners.py`, a class for each registered learner: `python python/tools/learners.py`.
 
-It reads `emab learners --json` of the installed package or, with the argument `-`, from standard input. `--check` writes
-nothing and fails if the file differs.
+It reads `emab learners --json` of the installed package or, with the argument `-`, from standard input. `--check`
+writes nothing and fails if the file differs.
 """
 
 import json
