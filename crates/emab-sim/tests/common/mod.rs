@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use emab_problem::ProblemFile;
 use emab_sim::{Control, Experiment, ExperimentBuilder, Finish, SimError, State};
 
-/// An experiment without the scenario of the problem file.
+/// An experiment on a built-in problem.
 pub fn builder(
     problem: &str,
     learners: &[&str],
@@ -14,10 +14,20 @@ pub fn builder(
     at: &[u64],
 ) -> ExperimentBuilder {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
+    builder_of(&file, learners, runs, episodes, at)
+}
+
+/// The same on a problem file, with its scenario.
+pub fn builder_of(
+    file: &ProblemFile,
+    learners: &[&str],
+    runs: u64,
+    episodes: u64,
+    at: &[u64],
+) -> ExperimentBuilder {
     let mut at = at.to_vec();
     at.push(episodes);
-    Experiment::builder(&file)
-        .scenario(Default::default())
+    Experiment::builder(file)
         .learners(learners.iter().copied())
         .runs(runs)
         .episodes(episodes)

@@ -17,8 +17,8 @@ fn builder(
 ) -> ExperimentBuilder {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
     let conditions = file.conditions().with(conditions.iter().copied()).unwrap();
-    let scenario = file.with_conditions(&conditions).unwrap().scenario();
-    common::builder(problem, learners, runs, episodes, &[]).scenario(scenario)
+    let file = file.with_conditions(&conditions).unwrap();
+    common::builder_of(&file, learners, runs, episodes, &[])
 }
 
 fn under(
