@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
-use super::sweep;
 use crate::VERSION;
-use crate::experiment::folder::{Folder, FolderError, quoted};
+use crate::experiment::folder::{Folder, FolderError, SWEEP_MANIFEST, quoted};
 use crate::experiment::run_folder::contains_run;
 use crate::results::ArenaCellResult;
 
@@ -31,7 +30,7 @@ pub struct ArenaFolder {
 impl ArenaFolder {
     /// Reads the finished cells of a folder. Fails if it contains a run or a sweep, or if a cell is damaged.
     pub fn open(folder: Folder) -> Result<ArenaFolder, FolderError> {
-        if contains_run(&folder) || folder.has(sweep::MANIFEST) {
+        if contains_run(&folder) || folder.has(SWEEP_MANIFEST) {
             return Err(FolderError::Conflict(format!(
                 "{} contains results of `emab run` or `emab sweep`; choose another folder",
                 quoted(folder.path())

@@ -75,6 +75,9 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<(), FileError> {
     Folder::create(parent.unwrap_or(Path::new(".")))?.write(name, content)
 }
 
+/// The file that marks the folder of a sweep; a run must not overwrite it.
+pub(crate) const SWEEP_MANIFEST: &str = "sweep.json";
+
 /// A folder for results.
 #[derive(Clone, Debug)]
 pub struct Folder {

@@ -7,11 +7,10 @@ use emab_problem::{Format, ProblemFile};
 use serde::{Deserialize, Serialize};
 
 use super::builder::BuildError;
-use super::folder::{FileError, Folder, FolderError, quoted};
+use super::folder::{FileError, Folder, FolderError, SWEEP_MANIFEST, quoted};
 use super::run::Experiment;
 use super::state::State;
 use crate::VERSION;
-use crate::compare::sweep;
 use crate::results::RunResult;
 use crate::shard::Shard;
 
@@ -181,7 +180,7 @@ impl RunFolder {
                 "{path} contains an unfinished run; continue it with `emab run --resume {path}`, or remove its {CHECKPOINT}"
             ));
         }
-        for (other, what) in [(SHARD, "a finished shard"), (sweep::MANIFEST, "a sweep")] {
+        for (other, what) in [(SHARD, "a finished shard"), (SWEEP_MANIFEST, "a sweep")] {
             if folder.has(other) {
                 return conflict(format!(
                     "{path} contains {what}; choose another folder, or remove its {other}"

@@ -9,13 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Sweep, SweepCell, SweepCellResult};
 use super::file::{SweepError, SweepFile};
 use crate::VERSION;
-use crate::experiment::folder::{Folder, FolderError, quoted};
+use crate::experiment::folder::{Folder, FolderError, SWEEP_MANIFEST as MANIFEST, quoted};
 use crate::experiment::merge::{ShardFolder, check_shards};
 use crate::experiment::run_folder::contains_run;
 use crate::shard::Shard;
 
-/// The file that says which sweep a folder belongs to.
-pub const MANIFEST: &str = "sweep.json";
 const CELLS: &str = "cells.jsonl";
 /// The tables, and the plots that `emab plot` adds.
 const TABLES: [&str; 4] = ["sweep.csv", "sweep.parquet", "sweep.svg", "sweep.png"];
