@@ -225,7 +225,7 @@ fn notes_learners_whose_choices_depend_on_more_than_tables() {
         (
             "thompson",
             "draws",
-            "note: it draws random numbers: each choice here is one draw",
+            "note: it draws random numbers: each choice shown is one random draw",
         ),
         ("feedbal:ties=random", "draws", "note: it draws"),
         ("ucb1", "plan", "this is the plan for its next episode"),

@@ -97,7 +97,7 @@ fn extreme_bounds_are_explained() {
     rejects(
         &["bounds", "resource", "--delta", "1/n", "--episodes", "1"],
         2,
-        &["at n = 1", "at least 2 episodes"],
+        &["1/n is 1 for a single episode", "at least 2 episodes"],
     );
     rejects(
         &["bounds", "resource", "--delta", "1"],
