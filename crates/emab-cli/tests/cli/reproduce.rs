@@ -21,8 +21,9 @@ fn a_single_run_decides_nothing() {
     ]);
     for claim in document["claims"].as_array().unwrap() {
         let measured = claim["measured"].as_str().unwrap();
+        let mut words = measured.split(|c: char| !c.is_alphanumeric());
         assert!(
-            !measured.contains("NaN") && !measured.contains("inf"),
+            !words.any(|word| word == "NaN" || word == "inf"),
             "{measured}"
         );
         if claim["says"].as_str().unwrap().contains("Equation 2") {
