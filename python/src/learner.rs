@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emab::learners::{Access, LearnerConfig, LearnerDefaults, LearnerError, ParameterValue};
 use emab::{Action, Role, Stream};
-use emab_log::{SavedEntry, SavedLearner, validate_episode};
+use emab_episodes::{SavedEntry, SavedLearner, validate_episode};
 use emab_problem::ProblemFile;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};

@@ -4,9 +4,9 @@ use emab_sim::results::{
     ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, Measured, Ranking, Values,
 };
 
-use crate::regret::confidence;
-use crate::table::{number, table};
-use crate::table_file::table_csv;
+use crate::csv_parquet::table_csv;
+use crate::run_table::confidence;
+use crate::text_table::{number, table};
 
 /// Wider than any table.
 const MAX_WIDTH: usize = 1000;

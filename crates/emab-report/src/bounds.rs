@@ -2,7 +2,7 @@
 
 use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
 
-use crate::table::{number, table};
+use crate::text_table::{number, table};
 use emab_sim::soundness::coefficient_words;
 
 /// Number of triplets in the table: those that add the most to Theorem 1.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::document::{CLAIMS, claim_cells};
-use crate::table::table;
+use crate::text_table::table;
 
 /// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

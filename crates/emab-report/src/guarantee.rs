@@ -2,7 +2,7 @@
 
 use emab_sim::results::{Guarantee, GuaranteeVerdict};
 
-use crate::table::{number, table};
+use crate::text_table::{number, table};
 
 /// Guarantees as a table for a terminal, with a note if some are undecided.
 pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {

@@ -5,19 +5,20 @@
 mod arena;
 mod bounds;
 mod claim;
+mod csv_parquet;
 mod document;
 mod guarantee;
 mod mdp;
 mod npz;
 mod plot;
 mod policy;
-mod regret;
-mod table;
-mod table_file;
+mod run_table;
+mod text_table;
 
 pub use arena::{arena_csv, arena_text};
 pub use bounds::{bounds_notes, bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
+pub use csv_parquet::{table_csv, table_parquet};
 pub use document::{Block, Document};
 pub use guarantee::guarantees_table;
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
@@ -27,9 +28,8 @@ pub use plot::{
     regret_map_csv,
 };
 pub use policy::policy_table;
-pub use regret::{
+pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
     regret_table,
 };
-pub use table::{number, table};
-pub use table_file::{table_csv, table_parquet};
+pub use text_table::{number, table};

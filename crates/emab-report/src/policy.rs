@@ -3,7 +3,7 @@
 use emab::Spec;
 use emab::oracle::PolicyRow;
 
-use crate::table::{fits, table};
+use crate::text_table::{fits, table};
 
 /// Most lines of a table.
 const MAX_LINES: usize = 60;

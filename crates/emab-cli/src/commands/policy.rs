@@ -7,7 +7,7 @@ use std::io::BufReader;
 use emab::learners::{ChoiceBasis, LearnerConfig, nearest};
 use emab::reach::Reachable;
 use emab::{Action, Estimate, Learner, Names, Spec};
-use emab_log::{SavedLearner, SavedLearnerError};
+use emab_episodes::{SavedLearner, SavedLearnerError};
 use emab_problem::ReadError;
 use emab_report::{number, table};
 use emab_sim::soundness::assumed_words;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::common::{emab, json};
 use crate::test_dir::TestDir;
-use emab_server::app::executor::CommandExecutor;
+use emab_server::app::execute_command::CommandExecutor;
 use emab_server::domain::command::{Abandon, Command as Ask};
 use emab_server::domain::event::Record;
-use emab_server::domain::state::StudyState;
 use emab_server::domain::study::Study;
+use emab_server::domain::study_state::StudyState;
 use emab_server::store::Store;
 use emab_server::store::sqlite::Sqlite;
 

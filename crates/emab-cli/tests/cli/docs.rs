@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emab_log::SavedLearner;
+use emab_episodes::SavedLearner;
 use emab_problem::{Format, ProblemFile};
 use emab_sim::compare::sweep::{Sweep, SweepFile};
 

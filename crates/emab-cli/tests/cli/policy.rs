@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::common::{emab, json, rejects};
 use emab::learners::LearnerConfig;
 use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
-use emab_log::{SavedEntry, SavedLearner};
+use emab_episodes::{SavedEntry, SavedLearner};
 use emab_problem::ProblemFile;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 pub use self::arrays::{TooLarge, mdp_npz};
 use self::document::MdpDocument;
-use crate::table::{number, table};
+use crate::text_table::{number, table};
 
 /// The JSON document; name and hash are those of the problem file.
 ///

@@ -7,7 +7,7 @@ mod saved_learner;
 
 use std::sync::Arc;
 
-use emab_log::{SavedLearnerHeader, is_query};
+use emab_episodes::{SavedLearnerHeader, is_query};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::app::error::CommandError;
 use crate::domain::head::Head;
 use crate::domain::learned_episode::unpack;
-use crate::domain::learners::StudyLearners;
 use crate::domain::rejection::Rejection;
-use crate::domain::state::StudyState;
 use crate::domain::study::Study;
+use crate::domain::study_learners::StudyLearners;
+use crate::domain::study_state::StudyState;
 use crate::store::{Store, StoreError};
 
 /// The number of learned episodes in one read.

@@ -2,14 +2,14 @@
 //!
 //! - [`service`]: entry point of the layer; queues commands for the writer and runs reads on a pool of connections.
 //! - [`writer`]: the writer thread, with group commit. A full disk or a lost store is handled there.
-//! - [`executor`]: turns commands into events, inside a transaction.
+//! - [`execute_command`]: turns commands into events, inside a transaction.
 //! - [`load`]: loads the state of a study from the store.
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
 pub mod error;
-pub mod executor;
+pub mod execute_command;
 pub mod export;
 pub mod import;
 pub mod load;

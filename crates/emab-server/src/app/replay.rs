@@ -7,10 +7,10 @@ use crate::domain::decision::Decision;
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::event::{Event, EventKind, Opened, Record, Shadow, StepRecorded};
 use crate::domain::learned_episode::{pack, unpack};
-use crate::domain::learners::StudyLearners;
 use crate::domain::rejection::Rejection;
-use crate::domain::state::StudyState;
 use crate::domain::study::Study;
+use crate::domain::study_learners::StudyLearners;
+use crate::domain::study_state::StudyState;
 
 /// The error for an event whose hash does not match.
 pub const CHANGED: &str = "its hash does not match its line: one of them was changed";

@@ -16,8 +16,8 @@ use crate::domain::command::{Command, Reply};
 use crate::domain::decision::Decision;
 use crate::domain::head::Head;
 use crate::domain::rejection::Rejection;
-use crate::domain::state::StudyState;
 use crate::domain::study::Study;
+use crate::domain::study_state::StudyState;
 use crate::store::{Backend, Store, StoreError};
 
 /// The largest number of queued commands.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::app::replay::Replay;
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::head::Head;
-use crate::domain::learners::GainSum;
+use crate::domain::study_learners::GainSum;
 use crate::store::{Store, StoreError};
 
 /// The number of rows in one read.

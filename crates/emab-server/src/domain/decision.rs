@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::head::Head;
-use crate::domain::learners::{Candidate, StudyLearners};
 use crate::domain::study::Study;
+use crate::domain::study_learners::{Candidate, StudyLearners};
 
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-pub use emab_log::json::{LenientU64, Name, truncate as short};
+pub use emab_episodes::json::{LenientU64, Name, truncate as short};
 
 use crate::domain::rejection::Rejection;
 

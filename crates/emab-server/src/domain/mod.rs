@@ -1,7 +1,7 @@
 //! The domain: commands, events, and the state that events lead to. Pure: no store, no clock, no HTTP.
 //!
 //! - [`validate`]: every rule that a command or an event must satisfy, one function each.
-//! - [`state`]: [`state::StudyState::advance`] applies one event; live service, replay, import and audit all call it.
+//! - [`study_state`]: [`state::StudyState::advance`] applies one event; live service, replay, import and audit all call it.
 //! - [`decision`]: [`decision::Decision::make`] is where a recommendation and its certificate are computed.
 //! - [`command`] and [`event`]: what is asked for, and what is recorded.
 
@@ -9,11 +9,12 @@ pub mod command;
 pub mod decision;
 pub mod episode;
 pub mod event;
+pub mod hash_chain;
 pub mod head;
 pub mod json;
 pub mod learned_episode;
-pub mod learners;
 pub mod rejection;
-pub mod state;
 pub mod study;
+pub mod study_learners;
+pub mod study_state;
 pub mod validate;

@@ -1,7 +1,7 @@
 //! The rules of a study, one function each.
 //!
-//! [`crate::domain::state`] applies them to every event, whether a command has just produced it or a log, an import or an audit
-//! supplies it. [`crate::app::executor`] calls the same functions first where a command needs their result (the next state, the
+//! [`crate::domain::study_state`] applies them to every event, whether a command has just produced it or a log, an import or an audit
+//! supplies it. [`crate::app::execute_command`] calls the same functions first where a command needs their result (the next state, the
 //! resolved names) before there is an event.
 
 use emab::Action;

@@ -12,8 +12,8 @@ use crate::domain::decision::{Advice, Decision, StoredDecision};
 use crate::domain::episode::{EpisodeRecord, Outcome, Status};
 use crate::domain::head::Head;
 use crate::domain::rejection::Rejection;
-use crate::domain::state::StudyState;
 use crate::domain::study::Study;
+use crate::domain::study_state::StudyState;
 
 /// A study.
 #[derive(Debug, Serialize, ToSchema)]

@@ -15,7 +15,7 @@ pub use crate::domain::episode::EpisodeRecord;
 pub use crate::domain::event::Record;
 pub use crate::domain::head::Head;
 pub use crate::domain::learned_episode::LearnedEpisode;
-pub use crate::domain::learners::GainSum;
+pub use crate::domain::study_learners::GainSum;
 
 /// Why the store failed.
 #[derive(Debug, Error)]

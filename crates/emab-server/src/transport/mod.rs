@@ -5,9 +5,9 @@
 
 mod acceptor;
 mod address;
-mod body;
-mod limits;
+mod connection_limits;
 mod plain;
+mod timeout_body;
 mod timeout_io;
 mod tls;
 
@@ -35,14 +35,14 @@ use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanic;
 
 pub use address::check_address;
-pub use limits::Limits;
+pub use connection_limits::Limits;
 pub use tls::Tls;
 
 use crate::app::metrics::Metrics;
 use crate::http::Peer;
 use crate::http::error::ApiError;
 use acceptor::Acceptor;
-use body::TimeoutBody;
+use timeout_body::TimeoutBody;
 use timeout_io::{Phase, TimeoutIo};
 
 /// The smallest buffer that hyper accepts.

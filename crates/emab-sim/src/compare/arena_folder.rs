@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use crate::VERSION;
-use crate::experiment::folder::{Folder, FolderError, SWEEP_MANIFEST, quoted};
+use crate::experiment::result_folder::{Folder, FolderError, SWEEP_MANIFEST, quoted};
 use crate::experiment::run_folder::contains_run;
 use crate::results::ArenaCellResult;
 

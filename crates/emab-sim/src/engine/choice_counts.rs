@@ -8,8 +8,8 @@ use emab::oracle::{OracleError, Pair};
 use emab::{Action, ConditionedEnvironment, Environment};
 use serde::{Deserialize, Serialize};
 
+use crate::engine::simd::step_loop::{FastLearner, RunState};
 use crate::engine::tables::{Tables, WORDS};
-use crate::engine::vector::walk::{FastLearner, RunState};
 
 /// Counts by pair and action, `stop` last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

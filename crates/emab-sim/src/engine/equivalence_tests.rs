@@ -13,8 +13,8 @@ use emab::{Conditions, Delta, Environment, Model, Names, Noise, Problem, Scenari
 use emab_problem::{BUILTIN, ProblemFile};
 
 use crate::engine::Loop;
+use crate::engine::simd::{Fill, Level};
 use crate::engine::tables::Tables;
-use crate::engine::vector::{Fill, Level};
 use crate::{Control, Experiment, ExperimentBuilder, Finish, State};
 
 fn run(experiment: &Experiment, by: Loop) -> State {

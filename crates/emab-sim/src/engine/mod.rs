@@ -2,7 +2,7 @@
 //!
 //! [`reference`] plays one run after another with [`emab::ConditionedEnvironment::play`]. [`paired_runs`] is the fast
 //! engine: flat [`tables`], two runs side by side, learners as [`players`], and inner loops compiled for each
-//! instruction set ([`vector`]). Tests compare the fast engine with the reference bit by bit (`equivalence_tests`).
+//! instruction set ([`simd`]). Tests compare the fast engine with the reference bit by bit (`equivalence_tests`).
 
 pub(crate) mod choice_counts;
 #[cfg(test)]
@@ -12,11 +12,11 @@ pub(crate) mod paired_runs;
 pub(crate) mod players;
 pub(crate) mod pool;
 pub(crate) mod reference;
+pub(crate) mod simd;
 pub(crate) mod tables;
 pub(crate) mod tally;
-pub(crate) mod vector;
 
-use vector::Level;
+use simd::Level;
 
 /// The loop that plays the episodes.
 #[derive(Clone, Copy)]

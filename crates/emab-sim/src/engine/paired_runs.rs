@@ -15,11 +15,11 @@ use crate::engine::players::{
     PlayerState, PolicyPlayer, RandomPlayer, RecordingPlayer, SequenceUcbPlayer,
 };
 use crate::engine::pool::{Pool, Queue, Worker};
+use crate::engine::simd::feedbal::{FeedBalPlayer, Indices};
+use crate::engine::simd::step_loop::{FastLearner, RunState, walk};
+use crate::engine::simd::{Fill, Level};
 use crate::engine::tables::{Growing, NONE, START, Tables, WORDS};
 use crate::engine::tally::Run;
-use crate::engine::vector::feedbal::{FeedBalPlayer, Indices};
-use crate::engine::vector::walk::{FastLearner, RunState, walk};
-use crate::engine::vector::{Fill, Level};
 use crate::error::SimError;
 
 /// The player that plays a learner in the fast loop, chosen when the learner is first built.

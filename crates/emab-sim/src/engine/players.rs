@@ -7,9 +7,9 @@
 use emab::learners::{Random, Ucb1};
 use emab::{Action, Episode, Learner, PlayError, Stream};
 
+use crate::engine::simd::feedbal::FeedBalPlayer;
+use crate::engine::simd::step_loop::{FastLearner, LearnerCursor, Step};
 use crate::engine::tables::{NONE, START, Tables, WORDS};
-use crate::engine::vector::feedbal::FeedBalPlayer;
-use crate::engine::vector::walk::{FastLearner, LearnerCursor, Step};
 
 /// What a run slot needs of a player between two runs.
 pub(crate) trait PlayerState: FastLearner {

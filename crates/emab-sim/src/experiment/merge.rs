@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::folder::{Folder, FolderError, quoted};
+use super::result_folder::{Folder, FolderError, quoted};
 use super::run_folder::{PlannedRun, RunPlan, read_shard};
 use super::state::State;
 use crate::VERSION;

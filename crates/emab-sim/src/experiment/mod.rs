@@ -5,19 +5,19 @@
 
 mod builder;
 pub(crate) mod checkpoints;
-pub(crate) mod folder;
+pub(crate) mod checksum;
 pub(crate) mod merge;
+pub(crate) mod result_folder;
 mod run;
 pub(crate) mod run_folder;
-pub(crate) mod sealed;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use folder::{FileError, Folder, FolderError, quoted, write_file};
 pub use merge::merge_runs;
+pub use result_folder::{FileError, Folder, FolderError, quoted, write_file};
 pub use run::{Control, Experiment, Finish, Progress, ReferenceValues};
 pub use run_folder::{
     PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name,

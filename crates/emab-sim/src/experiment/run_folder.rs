@@ -7,7 +7,7 @@ use emab_problem::{Format, ProblemFile};
 use serde::{Deserialize, Serialize};
 
 use super::builder::BuildError;
-use super::folder::{FileError, Folder, FolderError, SWEEP_MANIFEST, quoted};
+use super::result_folder::{FileError, Folder, FolderError, SWEEP_MANIFEST, quoted};
 use super::run::Experiment;
 use super::state::State;
 use crate::VERSION;

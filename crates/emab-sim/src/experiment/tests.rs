@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{Control, Experiment, State};
 use crate::engine::Loop;
-use crate::engine::vector::Level;
+use crate::engine::simd::Level;
 use crate::results::Measured;
 
 fn experiment() -> Experiment {

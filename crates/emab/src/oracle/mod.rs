@@ -4,7 +4,7 @@
 //! on the reachable ones.
 
 mod benchmark;
-mod fixed;
+mod fixed_sequence;
 mod gaps;
 mod optimal;
 mod pairs;
@@ -15,7 +15,7 @@ mod value_iteration;
 mod variation;
 
 pub use benchmark::Benchmark;
-pub use fixed::{FixedSequence, best_fixed, best_repeated};
+pub use fixed_sequence::{FixedSequence, best_fixed, best_repeated};
 pub use gaps::{Gaps, Triplet};
 pub use optimal::Optimal;
 pub use pairs::{OracleError, Pair, Pairs};

@@ -7,7 +7,7 @@ use super::super::grid::text::{shorten, width, wrap};
 use super::super::grid::{Canvas, MARGIN, draw_legend, even_columns};
 use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
 use super::{MAX_PANELS, MAX_ROWS};
-use crate::table::number;
+use crate::text_table::number;
 
 const GAP: f64 = 18.0;
 /// Most panels per row.

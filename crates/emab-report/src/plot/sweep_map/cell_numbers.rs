@@ -4,7 +4,7 @@ use super::super::grid::Canvas;
 use super::super::grid::colour::{Rgb, text_colour_on};
 use super::super::grid::text::width;
 use super::{HeatCell, HeatMap};
-use crate::table::fixed;
+use crate::text_table::fixed;
 
 /// Font sizes, preferred ones first.
 const SIZES: [u32; 4] = [12, 11, 10, 9];

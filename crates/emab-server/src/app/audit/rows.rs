@@ -10,7 +10,7 @@ use super::{Findings, PAGE};
 use crate::app::replay::Replay;
 use crate::domain::episode::EpisodeRecord;
 use crate::domain::head::Head;
-use crate::domain::learners::GainSum;
+use crate::domain::study_learners::GainSum;
 use crate::store::{Store, StoreError};
 
 /// Compares all projections.

@@ -1,7 +1,7 @@
 //! The header of a saved learner: its problem must be the problem of the study. The lines after it are past episodes.
 
 use emab::reach::SpecComparison;
-use emab_log::{SavedLearnerError, SavedLearnerHeader};
+use emab_episodes::{SavedLearnerError, SavedLearnerHeader};
 use emab_problem::ProblemFile;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use emab::learners::LearnerConfig;
 use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
-use emab_log::{SavedEntry, SavedLearner};
+use emab_episodes::{SavedEntry, SavedLearner};
 use emab_problem::ProblemFile;
 use serde_json::{Value, json};
 

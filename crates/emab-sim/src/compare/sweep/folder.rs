@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Sweep, SweepCell, SweepCellResult};
 use super::file::{SweepError, SweepFile};
 use crate::VERSION;
-use crate::experiment::folder::{Folder, FolderError, SWEEP_MANIFEST as MANIFEST, quoted};
 use crate::experiment::merge::{ShardFolder, check_shards};
+use crate::experiment::result_folder::{Folder, FolderError, SWEEP_MANIFEST as MANIFEST, quoted};
 use crate::experiment::run_folder::contains_run;
 use crate::shard::Shard;
 

@@ -22,10 +22,10 @@ use crate::domain::event::{
 };
 use crate::domain::json::{LenientU64, short};
 use crate::domain::learned_episode::{LearnedEpisode, pack};
-use crate::domain::learners::TripletKey;
 use crate::domain::rejection::Rejection;
-use crate::domain::state::StudyState;
 use crate::domain::study::Study;
+use crate::domain::study_learners::TripletKey;
+use crate::domain::study_state::StudyState;
 use crate::domain::validate;
 use crate::store::{Changes, Store, StoreError};
 

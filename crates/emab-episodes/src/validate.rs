@@ -13,7 +13,7 @@ const LARGEST: f64 = 1e100;
 /// use emab::Episode;
 /// let file = emab_problem::ProblemFile::find("resource").unwrap();
 /// let given = Episode { actions: vec![0], feedbacks: vec![1], rewards: vec![0.5], ..Episode::default() };
-/// let episode = emab_log::validate_episode(file.spec(), given).unwrap();
+/// let episode = emab_episodes::validate_episode(file.spec(), given).unwrap();
 /// assert_eq!(episode.states, [0, 1]);
 /// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (Some(0.5), None));
 /// ```

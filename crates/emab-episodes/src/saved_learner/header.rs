@@ -52,7 +52,7 @@ impl SavedLearnerHeader {
     /// Whether a line is the first line of a saved learner, of any version and valid or not.
     ///
     /// ```
-    /// use emab_log::SavedLearnerHeader;
+    /// use emab_episodes::SavedLearnerHeader;
     /// assert!(SavedLearnerHeader::matches(r#"{"emab_learner": 7}"#));
     /// assert!(!SavedLearnerHeader::matches(r#"{"ask": [1, 0]}"#));
     /// ```

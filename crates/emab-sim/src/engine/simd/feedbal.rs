@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use emab::rng::Block;
 use emab::width::IndexTable;
 
-use super::walk::{FastLearner, LearnerCursor};
+use super::step_loop::{FastLearner, LearnerCursor};
 use crate::engine::tables::{NONE, START, Tables, WORDS};
 
 /// Index tables (reciprocal and width by count), long enough for the runs.

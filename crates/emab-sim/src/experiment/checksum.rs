@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::folder::{Folder, FolderError};
+use super::result_folder::{Folder, FolderError};
 
 #[derive(Serialize, Deserialize)]
 struct Sealed {

@@ -74,7 +74,7 @@ impl SavedLearner {
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults};
-    /// use emab_log::SavedLearner;
+    /// use emab_episodes::SavedLearner;
     /// let records = |text| SavedLearner::records_queries(&LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap());
     /// assert!(!records("feedbal") && records("thompson") && records("feedbal:ties=random"));
     /// ```
@@ -99,7 +99,7 @@ impl SavedLearner {
     ///
     /// ```
     /// use emab::Episode;
-    /// use emab_log::{SavedEntry, SavedLearner};
+    /// use emab_episodes::{SavedEntry, SavedLearner};
     /// use emab_problem::ProblemFile;
     /// let problem = ProblemFile::find("resource").unwrap();
     /// let episode = Episode {

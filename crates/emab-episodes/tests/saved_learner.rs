@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use emab::learners::{CATALOGUE, LearnerConfig};
 use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
-use emab_log::{SavedEntry, SavedLearner};
+use emab_episodes::{SavedEntry, SavedLearner};
 use emab_problem::ProblemFile;
 use proptest::prelude::*;
 use serde_json::Value;

@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod feedbal;
-pub(crate) mod walk;
+pub(crate) mod step_loop;
 
 use emab::rng::{Block, Draws};
 

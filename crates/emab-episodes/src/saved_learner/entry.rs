@@ -155,8 +155,8 @@ pub(super) fn read(
 /// Whether a line of a saved learner is a query, valid or not.
 ///
 /// ```
-/// assert!(emab_log::is_query(r#"{"ask": [1, 0]}"#));
-/// assert!(!emab_log::is_query(r#"{"id": "learned-1"}"#));
+/// assert!(emab_episodes::is_query(r#"{"ask": [1, 0]}"#));
+/// assert!(!emab_episodes::is_query(r#"{"id": "learned-1"}"#));
 /// ```
 pub fn is_query(line: &str) -> bool {
     #[derive(Deserialize)]

@@ -12,9 +12,9 @@ use crate::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use crate::domain::event::{Event, EventKind, Shadow};
 use crate::domain::head::Head;
 use crate::domain::json::Name;
-use crate::domain::learners::StudyLearners;
 use crate::domain::rejection::Rejection;
 use crate::domain::study::Study;
+use crate::domain::study_learners::StudyLearners;
 use crate::domain::validate;
 
 /// A study after some event of its log.

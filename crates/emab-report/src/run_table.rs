@@ -5,7 +5,7 @@ use emab::theory::Bounds;
 use emab_sim::results::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
-use crate::table::{fixed, number, table};
+use crate::text_table::{fixed, number, table};
 
 /// A mean with its 95 % interval, with as many digits as the interval supports.
 ///

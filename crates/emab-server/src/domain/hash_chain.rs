@@ -1,0 +1,80 @@
+//! The hash chain of a log.
+//!
+//! An event is one line of JSON. Its hash is the SHA-256 of that line, and the line contains the hash of the line before it,
+//! so that any change of an earlier byte is detected. In exports and responses the line ends with its own hash.
+
+pub use emab_problem::sha256_hex as sha256;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The `previous` hash of the first event.
+pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// An event as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The sequence number in the study, from 1, without gaps.
+    pub seq: u64,
+    /// The line, without its own hash.
+    pub text: String,
+    /// SHA-256 of the line, in hexadecimal.
+    pub hash: String,
+}
+
+/// A line that is not an event.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("not an event: {0}")]
+pub struct NotAnEvent(pub String);
+
+impl Record {
+    /// The event with this line.
+    pub fn new(seq: u64, text: String) -> Record {
+        let hash = sha256(text.as_bytes());
+        Record { seq, text, hash }
+    }
+
+    /// The line with its hash at the end, as in an export.
+    pub fn line(&self) -> String {
+        let open = self.text.strip_suffix('}').unwrap_or(&self.text);
+        format!("{open},\"hash\":\"{}\"}}", self.hash)
+    }
+
+    /// Reads an exported line without checking its hash; [`Record::is_intact`] does.
+    ///
+    /// ```
+    /// use emab_server::domain::hash_chain::Record;
+    /// let record = Record::new(1, r#"{"seq":1,"kind":"closed"}"#.into());
+    /// let back = Record::from_line(&record.line()).unwrap();
+    /// assert!(back == record && back.is_intact());
+    /// let planted = Record::from_line(&record.line().replace("closed", "cloned")).unwrap();
+    /// assert!(!planted.is_intact());
+    /// ```
+    pub fn from_line(line: &str) -> Result<Record, NotAnEvent> {
+        #[derive(Deserialize)]
+        struct Seq {
+            seq: u64,
+        }
+        // `,"hash":"` and 64 digits and `"}`
+        let cut = line.len().saturating_sub(9 + 64 + 2);
+        let (Some(open), Some(end)) = (line.get(..cut), line.get(cut..)) else {
+            return Err(NotAnEvent("it has no hash at its end".into()));
+        };
+        let hash = end
+            .strip_prefix(",\"hash\":\"")
+            .and_then(|rest| rest.strip_suffix("\"}"))
+            .ok_or_else(|| NotAnEvent("it has no hash at its end".into()))?;
+        let text = format!("{open}}}");
+        let Seq { seq } =
+            serde_json::from_str(&text).map_err(|error| NotAnEvent(error.to_string()))?;
+        Ok(Record {
+            seq,
+            text,
+            hash: hash.into(),
+        })
+    }
+
+    /// Whether the hash matches the line.
+    pub fn is_intact(&self) -> bool {
+        sha256(self.text.as_bytes()) == self.hash
+    }
+}
