@@ -7,6 +7,7 @@ mod clinic_guide;
 mod common;
 mod conditions;
 mod docs;
+mod earlier_files;
 mod invalid_arguments;
 mod mdp;
 mod policy;

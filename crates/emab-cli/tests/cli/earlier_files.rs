@@ -1,0 +1,157 @@
+//! Files in `tests/fixtures`, which an earlier build wrote: audited, resumed, merged and drawn with the same results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::common::{emab, json};
+use crate::test_dir::TestDir;
+
+fn fixture(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    folder.join(name)
+}
+
+fn read(name: &str) -> Value {
+    serde_json::from_slice(&fs::read(fixture(name)).unwrap()).unwrap()
+}
+
+/// A folder with copies of fixtures.
+fn copies(names: &[&str]) -> TestDir {
+    let dir = TestDir::new();
+    for name in names {
+        let from = fixture(name);
+        if from.is_file() {
+            fs::copy(from, dir.at(name)).unwrap();
+            continue;
+        }
+        fs::create_dir(dir.at(name)).unwrap();
+        for file in fs::read_dir(from).unwrap() {
+            let file = file.unwrap();
+            let to = Path::new(&dir.at(name)).join(file.file_name());
+            fs::copy(file.path(), to).unwrap();
+        }
+    }
+    dir
+}
+
+/// A result without the times that it took.
+fn timeless(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields
+                .into_iter()
+                .filter(|(name, _)| !["seconds", "nanoseconds"].contains(&&**name));
+            kept.map(|(name, value)| (name, timeless(value))).collect()
+        }
+        Value::Array(list) => list.into_iter().map(timeless).collect(),
+        other => other,
+    }
+}
+
+#[test]
+fn audits_report_the_same() {
+    for (file, expected) in [
+        ("studies.db", read("studies.audit.json")["studies"].clone()),
+        (
+            "clinic.ndjson",
+            read("studies.audit.json")["studies"].as_array().unwrap()[..1].into(),
+        ),
+    ] {
+        let report = json(&["audit", fixture(file).to_str().unwrap(), "--json"]);
+        assert_eq!(report["clean"], true);
+        assert_eq!(report["studies"], expected, "{file}");
+    }
+}
+
+#[test]
+fn a_finished_run_is_read_and_drawn() {
+    let dir = copies(&["run"]);
+    let result = dir.with("run --resume @/run --json", json);
+    assert_eq!(result, read("run/run.json"));
+    dir.emab("plot @/run");
+    for name in [
+        "regret.svg",
+        "regret.png",
+        "places-1-feedbal.svg",
+        "places-2-random.svg",
+    ] {
+        assert!(!dir.read(&format!("run/{name}")).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_resumed() {
+    let dir = copies(&["run-interrupted"]);
+    let result = dir.with("run --resume @/run-interrupted --threads 1 --json", json);
+    assert_eq!(timeless(result), read("run-interrupted.expected.json"));
+}
+
+#[test]
+fn shards_of_a_run_are_merged() {
+    let dir = copies(&["run-shard-1", "run-shard-2"]);
+    dir.emab("merge @/run-shard-1 @/run-shard-2 --out @/merged");
+    for name in ["curve.csv", "places.csv", "problem.json"] {
+        let merged = dir.read(&format!("merged/{name}"));
+        assert!(
+            merged == fs::read(fixture("run").join(name)).unwrap(),
+            "{name}"
+        );
+    }
+    let merged = serde_json::from_slice(&dir.read("merged/run.json")).unwrap();
+    assert_eq!(timeless(merged), timeless(read("run/run.json")));
+}
+
+#[test]
+fn an_interrupted_sweep_continues_and_shards_of_a_sweep_are_merged() {
+    let names = [
+        "sweep",
+        "sweep.toml",
+        "sweep-interrupted",
+        "sweep-shard-1",
+        "sweep-shard-2",
+    ];
+    let dir = copies(&names);
+    let before = fs::read_to_string(fixture("sweep-interrupted/cells.jsonl")).unwrap();
+    let (before, _) = before.rsplit_once('\n').unwrap();
+    dir.emab("sweep @/sweep.toml --out @/sweep-interrupted");
+    let after = String::from_utf8(dir.read("sweep-interrupted/cells.jsonl")).unwrap();
+    assert!(
+        after.starts_with(before),
+        "finished cells are computed again"
+    );
+    dir.assert_same_sweep("sweep", "sweep-interrupted");
+    dir.emab("merge @/sweep-shard-2 @/sweep-shard-1 --out @/merged");
+    dir.assert_same_sweep("sweep", "merged");
+    // All cells are finished: not even their times change.
+    let cells = dir.read("sweep/cells.jsonl");
+    dir.emab("sweep @/sweep.toml --out @/sweep");
+    assert_eq!(dir.read("sweep/cells.jsonl"), cells);
+    dir.emab("plot @/sweep");
+}
+
+#[test]
+fn an_arena_folder_is_not_computed_again() {
+    let dir = copies(&["arena"]);
+    let job = "arena parity --learner ucb1 --learner best-fixed --episodes 50 --runs 3";
+    dir.emab(&format!("{job} --out @/arena"));
+    for name in ["arena.jsonl", "arena.csv"] {
+        let now = String::from_utf8(dir.read(&format!("arena/{name}"))).unwrap();
+        let before = fs::read_to_string(fixture("arena").join(name)).unwrap();
+        assert_eq!(now, before, "{name}");
+    }
+}
+
+#[test]
+fn saved_learners_choose_the_same() {
+    for name in ["feedbal", "psrl"] {
+        let file = fixture(&format!("learner-{name}.jsonl"));
+        let policy = json(&["policy", file.to_str().unwrap(), "--json"]);
+        assert_eq!(policy, read(&format!("learner-{name}.policy.json")));
+        assert_eq!(
+            emab(&["policy", file.to_str().unwrap()]).status.code(),
+            Some(0)
+        );
+    }
+}

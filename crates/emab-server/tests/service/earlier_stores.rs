@@ -1,0 +1,117 @@
+//! Stores and exports in `tests/fixtures`, which an earlier build wrote: the service opens, serves and continues them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use emab_server::app::audit::audit_study;
+use emab_server::store::Store;
+use emab_server::store::postgres::Postgres;
+use emab_server::store::sqlite::Sqlite;
+use emab_testkit::postgres::Server;
+use serde_json::{Value, json};
+
+use crate::support::TestServer;
+
+fn fixture(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    folder.join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(fixture(name)).unwrap()
+}
+
+/// What the earlier build's audit reports of each study: name, hash of the head, hash of the state.
+fn audited(name: &str) -> Vec<(Value, Value, Value)> {
+    let document: Value = serde_json::from_str(&text(name)).unwrap();
+    let studies = document["studies"].as_array().unwrap().iter();
+    let hashes = |study: &Value| {
+        let field = |name: &str| study[name].clone();
+        (field("study"), field("head_hash"), field("state_hash"))
+    };
+    studies.map(hashes).collect()
+}
+
+/// The same of a store, audited now.
+fn audit(store: &mut dyn Store) -> Vec<(Value, Value, Value)> {
+    let heads = store.heads("", 10).unwrap().into_iter();
+    let reports = heads.map(|head| {
+        let report = audit_study(store, head).unwrap();
+        assert!(report.is_clean(), "{report:#?}");
+        assert_eq!(report.recomputed, report.events);
+        (
+            json!(report.study),
+            json!(report.head_hash),
+            json!(report.state_hash),
+        )
+    });
+    reports.collect()
+}
+
+/// A service on a copy of the SQLite store.
+fn served() -> TestServer {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("studies.db");
+    fs::copy(fixture("studies.db"), &file).unwrap();
+    TestServer::over(folder, Arc::new(Sqlite::open(&file).unwrap()))
+}
+
+#[test]
+fn a_sqlite_store_is_audited() {
+    let mut store = Sqlite::inspect(&fixture("studies.db")).unwrap();
+    assert_eq!(audit(&mut *store), audited("studies.audit.json"));
+}
+
+#[test]
+fn a_postgres_dump_is_audited() {
+    let server = Server::start().unwrap();
+    server.execute(&text("postgres.sql")).unwrap();
+    let mut store = Postgres::open(&server.url()).unwrap().reader().unwrap();
+    assert_eq!(audit(&mut *store), audited("postgres.audit.json"));
+}
+
+#[tokio::test]
+async fn a_sqlite_store_is_served_and_its_open_episode_continues() {
+    let server = served();
+    let client = server.study("clinic");
+    assert_eq!(client.export().await, text("clinic.ndjson"));
+    assert_eq!(client.estimates().await.text, text("clinic.estimates.json"));
+    let decision = client.ask("open").await.is(200);
+    assert_eq!(decision.text, text("clinic.decision.json"));
+    for (id, step) in [("open", 1), ("open", 2), ("p5", 1), ("p5", 3), ("gone", 1)] {
+        let path = format!("/episodes/{id}/decisions/{step}:replay");
+        let replay = client.get(&path).await.is(200);
+        assert_eq!(replay.at("/equal"), true, "{id} {step}");
+    }
+    let seq = client.seq().await;
+    client.tell("open", 2, "scan", "negative").await.is(200);
+    client.stop("open", 3).await.is(200);
+    let outcome = r#"{"costs": [0.05, 0.2], "rewards": [0, 0.5, 1]}"#;
+    client.outcome("open", outcome).await.is(200);
+    let amended = r#"{"rewards": [0.75], "reason": "mistyped"}"#;
+    client.amend("p0", amended).await.is(200);
+    client
+        .outcome("waiting", r#"{"costs": [0.05], "rewards": [0, 1]}"#)
+        .await
+        .is(200);
+    client.open("new").await.is(201);
+    assert_eq!(client.seq().await, seq + 6);
+    client.assert_consistent().await;
+    let closed = server.study("ward");
+    closed.open("new").await.is_error(409);
+    closed.assert_consistent().await;
+}
+
+#[tokio::test]
+async fn an_export_is_imported_and_gives_the_same_state() {
+    let server = TestServer::new();
+    let client = server.study("clinic");
+    let lines = text("clinic.ndjson");
+    let taken = client.import(&lines).await.is(200);
+    assert_eq!(taken.at("/taken"), lines.lines().count());
+    assert_eq!(client.estimates().await.text, text("clinic.estimates.json"));
+    let mut store = Sqlite::inspect(&server.file()).unwrap();
+    assert_eq!(audit(&mut *store), audited("studies.audit.json")[..1]);
+    client.assert_consistent().await;
+}
