@@ -1,13 +1,12 @@
-//! Our own OpenAPI document, read and tried by tools of others: the document is valid, and whatever it allows or forbids is
-//! answered as it says. Left out, with a word on why, where there is no python3 or nothing to install from.
+//! The OpenAPI document, checked by openapi-spec-validator, and the service, tried by Schemathesis. `./test --setup` installs both;
+//! without them these tests are skipped and say so.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../service/support/mod.rs"]
 mod support;
 
-mod venv;
-
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use emab_server::app::metrics::Metrics;
@@ -21,25 +20,30 @@ use support::socket::Running;
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 
-/// The tools, or none after a word on why.
-fn tools() -> Option<std::path::PathBuf> {
-    match venv::tools() {
-        Ok(bin) => Some(bin),
-        Err(why) => {
-            println!("left out: {why}");
-            None
-        }
+/// The folder of a tool that `./test --setup` installs.
+fn tool(name: &str) -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let tool = target.join("venv-schemathesis/bin").join(name);
+    if !tool.is_file() {
+        println!(
+            "skipped: {} is missing, `./test --setup` installs it",
+            tool.display()
+        );
+        return None;
     }
+    Some(tool)
 }
 
 #[test]
-fn the_document_is_valid() {
-    let Some(bin) = tools() else { return };
+fn openapi_tools_accept_the_document() {
+    let Some(validator) = tool("openapi-spec-validator") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("openapi.json");
     let document = document();
     fs::write(&file, document.to_string()).unwrap();
-    let output = Command::new(bin.join("openapi-spec-validator"))
+    let output = Command::new(validator)
         .args(["--schema", "3.1"])
         .arg(&file)
         .output()
@@ -48,13 +52,15 @@ fn the_document_is_valid() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_does_what_its_document_says() {
-    let Some(bin) = tools() else { return };
+async fn openapi_tools_find_no_undocumented_answer() {
+    let Some(schemathesis) = tool("schemathesis") else {
+        return;
+    };
     let server = TestServer::new();
     let study = &operation("PUT", "/v1/studies/clinic").unwrap()["requestBody"]["content"];
     let study = study["application/json"]["example"].to_string();
     let client = server.new_study("clinic", &study).await;
-    // Names that the examples in the document have, and some in every state.
+    // The names of the document's examples, in every state.
     for id in ["patient-1", "patient-2", "patient-3", "patient-4"] {
         client.open(id).await.is(201);
     }
@@ -67,7 +73,7 @@ async fn the_service_does_what_its_document_says() {
     client
         .full_episode("patient-5", &[("test", "positive")], &[0.1], &[0.0, 1.0])
         .await;
-    // Guesses without a token are part of it, and are not to be slowed down.
+    // Schemathesis calls without a token; those calls must not be slowed down.
     let rates = Rates {
         calls: RateLimiter::new(0, 0),
         failures: RateLimiter::new(0, 0),
@@ -76,7 +82,7 @@ async fn the_service_does_what_its_document_says() {
     let metrics = Metrics::new();
     let router = app(App::new(server.service.clone(), tokens, rates, metrics));
     let running = Running::start(router, Limits::default(), None).await;
-    let mut command = Command::new(bin.join("schemathesis"));
+    let mut command = Command::new(schemathesis);
     command
         .arg("--config-file")
         .arg(format!("{HERE}/schemathesis.toml"))
@@ -84,10 +90,10 @@ async fn the_service_does_what_its_document_says() {
         .arg(format!("http://{}/openapi.json", running.addr))
         .arg(format!("--header=Authorization: Bearer {}", server.admin))
         .env("SCHEMATHESIS_HOOKS", format!("{HERE}/hooks.py"))
-        // It leaves things behind.
+        // It writes files into the working directory.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .current_dir(server.folder.path());
-    // For a longer look: EMAB_SCHEMATHESIS="--seed 7 --max-examples 500".
+    // For a longer run: EMAB_SCHEMATHESIS="--seed 7 --max-examples 500".
     let more = std::env::var("EMAB_SCHEMATHESIS").unwrap_or_default();
     command.args(more.split_whitespace());
     let output = tokio::task::spawn_blocking(move || command.output());

@@ -1,4 +1,4 @@
-//! The OpenAPI document and its page: nothing in them that is not so.
+//! The OpenAPI document and its page.
 use std::collections::BTreeSet;
 
 use crate::support::TestServer;
@@ -17,7 +17,7 @@ fn calls() -> Vec<(String, String, &'static Value)> {
     calls.collect()
 }
 
-/// An address with names in it.
+/// A path with its parameters filled in.
 fn filled(path: &str) -> String {
     path.replace("{study}", "clinic")
         .replace("{episode}", "patient-1")
@@ -25,7 +25,7 @@ fn filled(path: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_calls_are_those_of_the_specification() {
+async fn the_paths_are_pinned() {
     let expected = [
         "GET /docs",
         "GET /livez",
@@ -65,7 +65,6 @@ async fn the_calls_are_those_of_the_specification() {
     }
 }
 
-/// Each of them is there, and asks for a token unless it says that it does not.
 #[tokio::test]
 async fn every_call_is_routed() {
     let server = TestServer::new();
@@ -77,9 +76,8 @@ async fn every_call_is_routed() {
     }
 }
 
-/// What it refers to is there, and what is there is referred to.
 #[test]
-fn references() {
+fn every_reference_resolves() {
     fn walk(value: &Value, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(map) => {
@@ -102,9 +100,8 @@ fn references() {
     assert_eq!(found, there);
 }
 
-/// The examples, sent to a new service in the order of an episode, are all taken.
 #[tokio::test]
-async fn the_examples_work() {
+async fn the_examples_are_accepted() {
     let server = TestServer::new();
     let call = async |id: &str, replace: &str| {
         let (method, path, call) = calls()
@@ -168,9 +165,8 @@ async fn both_are_served() {
     }
 }
 
-/// The page needs nothing from elsewhere: no script, no style, no image, no link that leads away.
 #[tokio::test]
-async fn the_page_is_alone() {
+async fn the_page_loads_nothing_from_elsewhere() {
     let server = TestServer::new();
     let page = server.get("/docs").await.is(200).text;
     for word in [

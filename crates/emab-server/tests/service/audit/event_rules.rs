@@ -1,4 +1,4 @@
-//! Events that this service would never have recorded, in a chain that is sound.
+//! Events that the service never records, in a valid chain.
 
 use emab_server::app::replay::Replay;
 use emab_server::domain::command::Command;
@@ -7,7 +7,7 @@ use emab_server::domain::event::{Closed, Event, EventKind, Record};
 use super::recorded::{Writer, study};
 use super::sqlite_rows::RECORDED;
 
-/// What a replay says about an event that was changed, after all that came before it.
+/// The replay's error for a changed event after all events before it.
 fn says(seq: u64, change: impl FnOnce(&mut Event)) -> String {
     let mut replay = Replay::default();
     let (before, from) = RECORDED.events.split_at(seq as usize - 1);
@@ -28,7 +28,7 @@ fn says(seq: u64, change: impl FnOnce(&mut Event)) -> String {
     replay.feed(&event.record().unwrap()).unwrap_err()
 }
 
-/// The number of the first event that this is true of.
+/// The number of the first event that matches.
 fn first(is: impl Fn(&EventKind) -> bool) -> u64 {
     let found = RECORDED
         .events
@@ -37,23 +37,27 @@ fn first(is: impl Fn(&EventKind) -> bool) -> u64 {
     found.unwrap().seq
 }
 
-fn told(event: &mut Event) -> &mut emab_server::domain::event::StepRecorded {
+fn recorded(event: &mut Event) -> &mut emab_server::domain::event::StepRecorded {
     match &mut event.kind {
-        EventKind::StepRecorded(told) => told,
+        EventKind::StepRecorded(recorded) => recorded,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn overrides() {
-    let followed = first(|what| matches!(what, EventKind::StepRecorded(told) if !told.overridden));
-    let overridden = first(|what| matches!(what, EventKind::StepRecorded(told) if told.overridden));
+fn rejects_wrong_override_flags_and_reasons() {
+    let followed =
+        first(|what| matches!(what, EventKind::StepRecorded(recorded) if !recorded.overridden));
+    let overridden =
+        first(|what| matches!(what, EventKind::StepRecorded(recorded) if recorded.overridden));
     let stopped = first(|what| matches!(what, EventKind::Stopped(_)));
-    assert!(says(followed, |event| told(event).overridden = true).contains("not overridden"));
-    assert!(says(overridden, |event| told(event).overridden = false).contains("was overridden"));
-    assert!(says(overridden, |event| told(event).reason = None).contains("needs a `reason`"));
+    assert!(says(followed, |event| recorded(event).overridden = true).contains("not overridden"));
     assert!(
-        says(overridden, |event| told(event).reason =
+        says(overridden, |event| recorded(event).overridden = false).contains("was overridden")
+    );
+    assert!(says(overridden, |event| recorded(event).reason = None).contains("needs a `reason`"));
+    assert!(
+        says(overridden, |event| recorded(event).reason =
             Some("x".repeat(2001)))
         .contains("2001")
     );
@@ -66,7 +70,7 @@ fn overrides() {
 }
 
 #[test]
-fn outcomes() {
+fn rejects_invalid_outcome_events() {
     let seq = first(|what| matches!(what, EventKind::OutcomeGiven(_)));
     let reward = |value: f64| {
         says(seq, |event| {
@@ -106,7 +110,7 @@ fn outcomes() {
 }
 
 #[test]
-fn episodes() {
+fn rejects_invalid_episode_events() {
     let end = RECORDED.events.len() as u64 + 1;
     let opened = first(|what| matches!(what, EventKind::Opened(_)));
     let imported = first(|what| matches!(what, EventKind::Imported(_)));
@@ -134,7 +138,7 @@ fn episodes() {
 }
 
 #[test]
-fn a_line_says_nothing_else() {
+fn rejects_unknown_fields_of_an_event() {
     let record = &RECORDED.events[5];
     let more = record
         .text
@@ -144,7 +148,7 @@ fn a_line_says_nothing_else() {
 }
 
 #[test]
-fn a_restore_that_cannot_begin_leaves_nothing() {
+fn a_failed_restore_leaves_no_study() {
     let folder = tempfile::tempdir().unwrap();
     let writer = Writer::open(&folder.path().join("a.db"));
     let mut records = RECORDED.events.clone();

@@ -1,4 +1,4 @@
-//! Exports: lines of text, which may be changed anywhere, cut off anywhere, or be something else.
+//! Exports that are changed, truncated or something else.
 
 use emab_server::audit::{Options, Report, audit_export, audit_export_with, audit_study};
 use emab_server::store::sqlite::Sqlite;
@@ -16,7 +16,7 @@ fn of_lines(lines: &[String]) -> Report {
 }
 
 #[test]
-fn an_export_says_what_the_store_says() {
+fn an_export_and_its_store_have_equal_reports() {
     let export = audit_export(&*RECORDED.export());
     let mut store = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = store.head("clinic").unwrap().unwrap();
@@ -25,7 +25,7 @@ fn an_export_says_what_the_store_says() {
 }
 
 #[test]
-fn lines_missing_swapped_or_twice() {
+fn finds_missing_swapped_and_repeated_lines() {
     let mut changed = lines();
     changed.remove(39);
     let report = of_lines(&changed);
@@ -36,7 +36,7 @@ fn lines_missing_swapped_or_twice() {
     assert_eq!(findings(&of_lines(&changed)), ["events 40 to 49"]);
     let mut changed = lines();
     changed.swap(39, 40);
-    // 41 stands where 40 should, and 40 comes late.
+    // Event 41 is in the place of 40, and 40 follows it.
     assert_eq!(findings(&of_lines(&changed)), ["event 40", "event 40"]);
     let mut changed = lines();
     changed.insert(39, changed[39].clone());
@@ -44,7 +44,7 @@ fn lines_missing_swapped_or_twice() {
     assert_eq!(findings(&report), ["event 40"]);
     assert_eq!(report.recomputed, RECORDED.events.len() as u64);
     let mut changed = lines();
-    // An empty line says nothing.
+    // Empty lines are ignored.
     changed.insert(39, String::new());
     let report = of_lines(&changed);
     assert!(report.is_clean(), "{report:#?}");
@@ -56,7 +56,7 @@ fn lines_missing_swapped_or_twice() {
 }
 
 #[test]
-fn an_export_that_is_cut_off() {
+fn finds_a_truncated_export() {
     let whole = RECORDED.export();
     let last = format!("line {}", RECORDED.events.len());
     let report = audit_export(&whole[..whole.len() - 1]);
@@ -66,7 +66,7 @@ fn an_export_that_is_cut_off() {
     assert_eq!(findings(&report), [&last]);
     assert!(report.findings[0].what.contains("cut off"), "{report:#?}");
     assert_eq!(report.recomputed, RECORDED.events.len() as u64 - 1);
-    // Cut between two lines, it is a sound export of an earlier day: a hash noted since then tells.
+    // Cut between two lines, it is a valid export of an earlier time; only a noted hash finds it.
     let end = whole[..whole.len() - 1]
         .iter()
         .rposition(|byte| *byte == b'\n')
@@ -90,7 +90,7 @@ fn an_export_that_is_cut_off() {
 }
 
 #[test]
-fn what_is_no_export() {
+fn rejects_files_that_are_not_exports() {
     for (bytes, place) in [
         (&b""[..], "line 1"),
         (b"\n", "line 1"),
@@ -102,7 +102,7 @@ fn what_is_no_export() {
         assert_eq!(findings(&report), [place], "{report:#?}");
         assert_eq!((report.study, report.state_hash), (None, None));
     }
-    // A line without end is not kept in memory.
+    // An endless line is not kept in memory.
     let endless = std::io::Read::take(std::io::repeat(b'x'), 200 << 20);
     let report = audit_export(std::io::BufReader::new(endless));
     assert_eq!(findings(&report), ["line 1"]);
@@ -113,10 +113,10 @@ fn what_is_no_export() {
 }
 
 #[test]
-fn every_bit_of_two_lines() {
+fn finds_every_flipped_bit_of_two_lines() {
     let whole = RECORDED.export();
     let ends: Vec<usize> = (0..whole.len()).filter(|&i| whole[i] == b'\n').collect();
-    // A short log, for speed: what comes before the change plays no part.
+    // A short log, for speed.
     let log = &whole[..=ends[5]];
     for at in ends[1]..=ends[3] {
         for bit in 0..8 {
@@ -132,21 +132,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_byte_changed_is_found(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
+    fn finds_any_changed_byte(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
         let mut export = RECORDED.export();
         let at = at.index(export.len());
         let line = export[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         export[at] ^= by;
         let report = audit_export(&*export);
         prop_assert!((1..=2).contains(&report.findings.len()), "{report:#?}");
-        // Named where it is: the line, or the event that was on it.
+        // The finding names the line or the event on it.
         let place = &report.findings[0].place;
         let near = [format!("line {line}"), format!("event {line}")];
         prop_assert!(near.contains(place), "byte {at} of line {line}: {report:#?}");
     }
 
     #[test]
-    fn any_byte_lost_is_found(at in any::<prop::sample::Index>()) {
+    fn finds_any_removed_byte(at in any::<prop::sample::Index>()) {
         let mut export = RECORDED.export();
         let at = at.index(export.len());
         export.remove(at);

@@ -1,4 +1,4 @@
-//! Bytes of the file itself, changed at random: what can be read of it afterwards is found, or is as it was.
+//! Random changes of the file's bytes: the content is unchanged, or the audit finds the change.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, types::Value};
 
 use super::sqlite_rows::RECORDED;
 
-/// Everything in the file, as any tool reads it; none where it cannot be read.
+/// All rows; `None` if the file cannot be read.
 fn dump(path: &Path) -> Option<Vec<Vec<Value>>> {
     let file = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
     let mut all = Vec::new();
@@ -33,7 +33,7 @@ fn dump(path: &Path) -> Option<Vec<Vec<Value>>> {
     Some(all)
 }
 
-/// Whether the audit finds nothing wrong.
+/// Whether the audit finds nothing.
 fn is_clean(path: &Path) -> bool {
     let Ok(mut store) = Sqlite::inspect(path) else {
         return false;
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_byte_of_the_file(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
+    fn finds_any_changed_byte_of_the_file_that_changes_its_content(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
         let (_folder, path) = RECORDED.copy();
         let before = dump(&path);
         prop_assert!(before.is_some());

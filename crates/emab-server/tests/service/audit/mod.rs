@@ -1,4 +1,4 @@
-//! Whatever is changed in a store or an export, by whoever, is found and named.
+//! The audit finds and names every change of a store or an export.
 
 mod event_rules;
 mod export;

@@ -1,4 +1,4 @@
-//! The same in a database.
+//! Changed rows in PostgreSQL.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn audit(address: &Address) -> Report {
 }
 
 #[test]
-fn a_database_is_audited_as_a_file_is() {
+fn finds_changed_rows_in_postgres() {
     let server = Server::shared().unwrap();
     let address: Address = server.url().parse().unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! Studies that the real writer wrote into a SQLite file: everything that can happen to an episode happens in them.
+//! A SQLite store with two studies that contain every kind of event, written by the service's writer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const STUDY: &str = r#"{"horizon": 4, "states": 5, "actions": ["test", "treat"],
     "transition": "x + f", "learning": {"sigma2": 0.2, "delta": 0.05, "feedback_spread": 1},
     "learner": "feedbal:width=sound", "shadow": ["feedbal:width=paper"]}"#;
 
-/// The one who writes, and how to ask.
+/// A writer thread and its queue.
 pub struct Writer {
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -86,7 +86,7 @@ impl Drop for Writer {
     }
 }
 
-/// Draws that are the same each time.
+/// A fixed sequence of random numbers.
 struct Lcg(u64);
 
 impl Lcg {
@@ -133,7 +133,7 @@ impl RecordedStore {
         self.folder.path().join("studies.db")
     }
 
-    /// A copy of the file, to be spoilt.
+    /// A copy of the file.
     pub fn copy(&self) -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("copy.db");
@@ -178,12 +178,12 @@ fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
         end(writer, study, &id, steps, lcg, i);
     }
     writer.must(study, Command::Close);
-    // What is open goes on.
+    // Open episodes continue.
     let reason = "moved away".to_string();
     writer.must(study, Command::Abandon("p5".into(), Abandon { reason }));
 }
 
-/// Opens an episode and goes on with it for a while; the step where it is then.
+/// Opens an episode and records some steps; returns the current step.
 fn play(writer: &Writer, study: &str, id: &str, lcg: &mut Lcg) -> usize {
     let mut recommended = Writer::decision(writer.must(study, Command::Open(Some(id.into()))));
     let mut step = 1;
@@ -232,7 +232,7 @@ fn end(writer: &Writer, study: &str, id: &str, steps: usize, lcg: &mut Lcg, i: u
     let costs: Vec<Option<f64>> = (1..steps).map(|_| lcg.value()).collect();
     let rewards: Vec<Option<f64>> = (0..steps).map(|_| lcg.value()).collect();
     if i % 3 == 1 {
-        // First a part; then, of some, no more.
+        // First a part; for some episodes it stays the only one.
         let mut part = rewards.clone();
         part[0] = None;
         let reveal = GiveOutcome {

@@ -1,4 +1,4 @@
-//! Forgers: whoever changes an event and then writes the hashes of all that follow anew.
+//! Changed events whose later hashes are recomputed.
 
 use emab_server::audit::{Options, Report, audit_study_with};
 use emab_server::domain::event::Record;
@@ -7,16 +7,16 @@ use rusqlite::{Connection, params};
 
 use super::sqlite_rows::{RECORDED, after, event_of, findings};
 
-/// How much a forger writes anew.
+/// How much is recomputed after a change.
 #[derive(Clone, Copy, PartialEq)]
 enum Care {
-    /// Of each event the hash that it names, and its own.
+    /// The hash of each event and its reference to the previous one.
     Chain,
-    /// Also the hashes that decisions name, in events and in what is kept to be answered.
+    /// Also the hashes inside decisions, in events and in the table of decisions.
     Decisions,
 }
 
-/// Puts a text in place of another in one event, and mends what follows.
+/// Replaces a text in one event and recomputes what follows.
 fn forge(file: &Connection, seq: u64, old: &str, new: &str, care: Care) {
     let mut hashes: Vec<(String, String)> = Vec::new();
     for event in &RECORDED.events[seq as usize - 1..] {
@@ -50,14 +50,14 @@ fn forge(file: &Connection, seq: u64, old: &str, new: &str, care: Care) {
     }
 }
 
-/// An event of some reason, its number and its episode.
+/// An event with a reason: its number and episode.
 fn reasoned() -> (u64, String) {
     let (seq, line) = event_of("abandoned", 20);
     (seq, line["data"]["episode"].as_str().unwrap().into())
 }
 
 #[test]
-fn a_chain_written_anew_does_not_fit_the_decisions() {
+fn a_rehashed_chain_contradicts_the_decisions() {
     let (seq, episode) = reasoned();
     let [clinic, other] = after(|file| {
         forge(
@@ -88,7 +88,7 @@ fn a_chain_written_anew_does_not_fit_the_decisions() {
 }
 
 #[test]
-fn an_outcome_changed_does_not_fit_what_was_learned() {
+fn a_changed_outcome_contradicts_the_estimates() {
     let found = RECORDED.events.iter().find_map(|event| {
         let line: serde_json::Value = serde_json::from_str(&event.text).unwrap();
         let reward = line["data"]["rewards"][0].as_f64()?;
@@ -115,7 +115,7 @@ fn an_outcome_changed_does_not_fit_what_was_learned() {
 }
 
 #[test]
-fn an_override_cannot_be_denied() {
+fn a_denied_override_is_found() {
     let overridden = RECORDED.events.iter().find(|event| {
         event.text.contains("\"kind\":\"told\"") && event.text.contains("\"override\":true")
     });
@@ -136,10 +136,9 @@ fn an_override_cannot_be_denied() {
     );
 }
 
-/// The limit of what a file can say about itself: a reason plays no part in any decision, and who can write everything
-/// can write it everywhere. The hash noted elsewhere is what is left.
+/// The limit of a hash chain: no decision depends on a reason, so a complete rewrite is consistent. A hash noted elsewhere finds it.
 #[test]
-fn a_log_written_anew_throughout_is_found_by_a_noted_hash() {
+fn a_completely_rewritten_log_is_found_by_a_noted_hash() {
     let (seq, episode) = reasoned();
     let (_folder, path) = RECORDED.copy();
     let file = Connection::open(&path).unwrap();
@@ -173,7 +172,7 @@ fn a_log_written_anew_throughout_is_found_by_a_noted_hash() {
         assert_eq!(findings(&report), ["head"]);
         assert_eq!(report.expected, None);
     }
-    // What was noted before the change is still there, and says so.
+    // A hash noted before the change is still found.
     let report = audit(Some(noted(seq - 1)));
     assert_eq!(report.expected, Some(seq - 1));
     assert!(report.is_clean());

@@ -11,7 +11,7 @@ use super::recorded::{RecordedStore, Writer, study};
 
 pub static RECORDED: LazyLock<RecordedStore> = LazyLock::new(|| RecordedStore::new(60));
 
-/// The reports of `clinic` and `other` after something was done to the file.
+/// The reports of `clinic` and `other` after a change of the file.
 pub fn after(change: impl FnOnce(&Connection)) -> [Report; 2] {
     let (_folder, path) = RECORDED.copy();
     let file = Connection::open(&path).unwrap();
@@ -28,7 +28,7 @@ pub fn findings(report: &Report) -> Vec<&str> {
     report.findings.iter().map(|found| &*found.place).collect()
 }
 
-/// The change is found at these places, and the other study is clean.
+/// Asserts that the change is found at these places and that the other study is clean.
 #[track_caller]
 fn found_at(sql: &str, expected: &[&str]) -> Report {
     let [clinic, other] = after(|file| {
@@ -40,7 +40,7 @@ fn found_at(sql: &str, expected: &[&str]) -> Report {
     clinic
 }
 
-/// The first event of this kind from some number on.
+/// The first event of this kind from a number on.
 pub fn event_of(kind: &str, from: u64) -> (u64, serde_json::Value) {
     let found = RECORDED.events.iter().find_map(|record| {
         let line: serde_json::Value = serde_json::from_str(&record.text).unwrap();
@@ -50,7 +50,7 @@ pub fn event_of(kind: &str, from: u64) -> (u64, serde_json::Value) {
 }
 
 #[test]
-fn what_was_written_is_clean() {
+fn an_unchanged_store_is_clean() {
     let [clinic, other] = after(|_| {});
     for report in [&clinic, &other] {
         assert!(report.is_clean(), "{report:#?}");
@@ -82,7 +82,7 @@ fn what_was_written_is_clean() {
 }
 
 #[test]
-fn a_state_has_one_hash_wherever_it_is() {
+fn the_state_hash_is_the_same_in_store_replay_and_restore() {
     let mut store = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = store.head("clinic").unwrap().unwrap();
     let stored = state_hash::of_store(&mut *store, &head).unwrap();
@@ -113,7 +113,7 @@ fn a_state_has_one_hash_wherever_it_is() {
 }
 
 #[test]
-fn events() {
+fn finds_changed_events() {
     let (seq, line) = event_of("told", 40);
     let event = format!("event {seq}");
     let named = found_at(
@@ -125,14 +125,14 @@ fn events() {
     assert_eq!(named.recomputed, seq);
     assert_eq!(named.events, RECORDED.events.len() as u64);
     assert_eq!(named.state_hash, None);
-    // A byte that is no text at all.
+    // A byte that is not UTF-8.
     found_at(
         &format!(
             "UPDATE events SET text = CAST(substr(CAST(text AS BLOB), 1, 50) || x'ff' || substr(CAST(text AS BLOB), 52) AS TEXT) WHERE study = 1 AND seq = {seq}"
         ),
         &[&event],
     );
-    // The same value, written otherwise.
+    // The same value with other whitespace.
     found_at(
         &format!(
             "UPDATE events SET text = replace(text, '\"by\":', '\"by\": ') WHERE study = 1 AND seq = {seq}"
@@ -162,7 +162,7 @@ fn events() {
 }
 
 #[test]
-fn the_last_event() {
+fn finds_changes_of_the_last_event() {
     let last = RECORDED.events.len();
     let place = format!("event {last}");
     for change in [
@@ -202,7 +202,7 @@ fn the_last_event() {
 }
 
 #[test]
-fn two_events_swapped() {
+fn finds_two_swapped_events() {
     let [clinic, other] = after(|file| {
         file.execute_batch(
             "UPDATE events SET seq = -1 WHERE study = 1 AND seq = 40;
@@ -216,7 +216,7 @@ fn two_events_swapped() {
 }
 
 #[test]
-fn counts_and_sums() {
+fn finds_changed_counts_and_sums() {
     for (change, word) in [
         ("sum = sum + 1", "sum"),
         ("sum = -9223372036854775807 - 1", "-0.0"),
@@ -247,7 +247,7 @@ fn counts_and_sums() {
 }
 
 #[test]
-fn decisions() {
+fn finds_changed_decisions() {
     let place = ["decision 1 of episode p7"];
     let one = "study = 1 AND episode = 'p7' AND step = 1";
     found_at(
@@ -274,7 +274,7 @@ fn decisions() {
 }
 
 #[test]
-fn episodes() {
+fn finds_changed_episodes() {
     let (_, amended) = event_of("amended", 0);
     let id = amended["data"]["episode"].as_str().unwrap().to_string();
     let place = format!("episode {id}");
@@ -329,7 +329,7 @@ fn episodes() {
         "INSERT INTO cases SELECT study, 'q', step, open, replace(body, '\"p7\"', '\"q\"') FROM cases WHERE study = 1 AND id = 'p7'",
         &["episode q"],
     );
-    // Under another name than its own.
+    // A row whose key differs from its content.
     let [clinic, _] = after(|file| {
         file.execute(
             "UPDATE cases SET id = 'q' WHERE study = 1 AND id = 'p7'",
@@ -341,7 +341,7 @@ fn episodes() {
 }
 
 #[test]
-fn learned_episodes() {
+fn finds_changed_learned_episodes() {
     let one = "study = 1 AND place = 4";
     let place = ["learned episode 4"];
     found_at(&format!("DELETE FROM lessons WHERE {one}"), &place);
@@ -366,7 +366,7 @@ fn learned_episodes() {
 }
 
 #[test]
-fn the_head() {
+fn finds_changes_of_the_study_head() {
     for field in ["episodes", "open", "learned", "missing", "relearned"] {
         let named = found_at(
             &format!("UPDATE studies SET {field} = {field} + 1 WHERE key = 1"),
@@ -397,7 +397,7 @@ fn the_head() {
         "UPDATE studies SET name = 'clinik' WHERE key = 1",
         &["head"],
     );
-    // One that never began.
+    // A study without its first event.
     let [clinic, _] = after(|file| {
         file.execute_batch(
             "DELETE FROM events WHERE study = 1; UPDATE studies SET seq = 0 WHERE key = 1",
@@ -408,7 +408,7 @@ fn the_head() {
 }
 
 #[test]
-fn what_is_not_readable_anywhere_is_named_everywhere() {
+fn names_every_unreadable_row() {
     let [clinic, other] = after(|file| {
         file.execute_batch(
             "UPDATE cases SET body = '' WHERE study = 1 AND id IN ('p7', 'p8');
@@ -432,7 +432,7 @@ fn what_is_not_readable_anywhere_is_named_everywhere() {
 }
 
 #[test]
-fn findings_are_counted_and_not_all_kept() {
+fn keeps_one_hundred_findings_and_counts_the_rest() {
     let [clinic, _] = after(|file| {
         file.execute("DELETE FROM answers WHERE study = 1", [])
             .unwrap();
@@ -444,7 +444,7 @@ fn findings_are_counted_and_not_all_kept() {
 }
 
 #[test]
-fn a_store_in_use_is_held_still() {
+fn an_audit_reads_a_snapshot_of_a_store_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let writer = Writer::open(&path);

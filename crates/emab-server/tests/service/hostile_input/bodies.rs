@@ -1,4 +1,4 @@
-//! Bodies that are not what a call takes, whatever it takes.
+//! Malformed bodies.
 
 use super::{CALLS, EMPTY, Fixture, JSON, LINES};
 
@@ -57,12 +57,12 @@ fn wrong() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn not_what_the_call_takes() {
+async fn rejects_malformed_json_and_wrong_shapes() {
     let fixture = Fixture::new().await;
     for (name, body) in wrong() {
-        for (i, (method, path, _)) in CALLS.into_iter().enumerate() {
+        for (i, (method, path, _)) in CALLS.iter().copied().enumerate() {
             let answer = fixture.json(method, path, body.clone()).await;
-            // What is JSON, and an object, is judged as a problem where a study is created.
+            // A JSON object is read as a study where one is created.
             let study = i == 0 && ["{\"surprise\": 1}", "{\"\": 1}"].contains(&name);
             let missing = answer.text.contains("`learner` is missing");
             assert!(!study || missing, "{name}: {}", answer.text);
@@ -78,13 +78,12 @@ async fn not_what_the_call_takes() {
     fixture.assert_unchanged().await;
 }
 
-/// The values of an object in their order are not the object.
 #[tokio::test]
-async fn a_list_of_the_right_values() {
+async fn rejects_a_list_in_place_of_an_object() {
     let fixture = Fixture::new().await;
     for i in JSON.chain([LINES]) {
         let (method, path, body) = CALLS[i];
-        // In the order of the text, which is that of the fields.
+        // In the order of the fields.
         let mut values = body.to_owned();
         let fields: serde_json::Value = serde_json::from_str(body).unwrap();
         for key in fields.as_object().unwrap().keys() {
@@ -99,14 +98,14 @@ async fn a_list_of_the_right_values() {
 }
 
 #[tokio::test]
-async fn nothing_at_all() {
+async fn rejects_empty_bodies_where_one_is_needed() {
     let fixture = Fixture::new().await;
     for i in JSON.chain([LINES]).filter(|i| *i != 1) {
         let (method, path, _) = CALLS[i];
         for body in ["", " ", "\n"] {
             let answer = fixture.json(method, path, body).await;
             if i == LINES && !body.is_empty() {
-                // Blank lines are no lines.
+                // Blank lines are ignored.
                 answer.is(200);
                 continue;
             }
@@ -119,7 +118,7 @@ async fn nothing_at_all() {
                 .is_error_at(400, "");
         }
     }
-    // These take nothing, and `null` and `{}` are nothing, too.
+    // Calls without a body accept `null` and `{}`.
     let (method, path, _) = CALLS[EMPTY.start];
     for body in ["", "null", "{}", " {} "] {
         fixture.json(method, path, body).await.is(200);
@@ -128,7 +127,7 @@ async fn nothing_at_all() {
 }
 
 #[tokio::test]
-async fn a_key_twice() {
+async fn rejects_duplicate_keys() {
     let fixture = Fixture::new().await;
     for i in JSON.chain([LINES]) {
         let (method, path, body) = CALLS[i];
@@ -147,7 +146,7 @@ async fn a_key_twice() {
             }
         }
     }
-    // Deep inside a study, too.
+    // Also inside a study.
     let twice = CALLS[0]
         .2
         .replace("\"delta\": 0.05", "\"delta\": 0.05, \"delta\": 0.5");
@@ -157,7 +156,7 @@ async fn a_key_twice() {
 }
 
 #[tokio::test]
-async fn said_to_be_something_else() {
+async fn rejects_other_content_types() {
     let fixture = Fixture::new().await;
     for i in JSON.chain([LINES]) {
         let (method, path, body) = CALLS[i];
@@ -190,7 +189,7 @@ async fn said_to_be_something_else() {
             .is_error(415);
     }
     fixture.assert_unchanged().await;
-    // Parameters, capitals and suffixes are fine.
+    // Parameters, capitals and suffixes are accepted.
     let (method, path, body) = CALLS[2];
     for kind in [
         "application/json; charset=utf-8",
@@ -202,9 +201,8 @@ async fn said_to_be_something_else() {
     }
 }
 
-/// Calls that take no body say so: what was sent along was meant for another one.
 #[tokio::test]
-async fn a_body_where_none_is_taken() {
+async fn rejects_a_body_where_none_is_taken() {
     let fixture = Fixture::new().await;
     for i in EMPTY {
         let (method, path, _) = CALLS[i];

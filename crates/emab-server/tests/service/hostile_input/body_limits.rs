@@ -1,4 +1,4 @@
-//! Bodies that are too long, said to be so or not.
+//! Bodies over the limits, with and without a Content-Length.
 
 use std::convert::Infallible;
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ fn most(i: usize) -> usize {
     }
 }
 
-/// A gigabyte of something, made as it is asked for, and how much was.
+/// A body of one gigabyte, generated on demand, and the number of bytes generated.
 fn gigabyte(byte: u8) -> (Body, Arc<AtomicUsize>) {
     let pulled = Arc::new(AtomicUsize::new(0));
     let count = pulled.clone();
@@ -36,7 +36,7 @@ fn gigabyte(byte: u8) -> (Body, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_byte_too_long() {
+async fn rejects_a_body_one_byte_over_the_limit() {
     let fixture = Fixture::new().await;
     for i in JSON.chain(EMPTY) {
         let (method, path, body) = CALLS[i];
@@ -45,7 +45,7 @@ async fn a_byte_too_long() {
         assert_eq!(answer.header("connection"), "close");
         if i == 4 {
             fixture.assert_unchanged().await;
-            // And one byte less is taken.
+            // One byte less is accepted.
             let fits = long[..most(i)].to_owned();
             fixture.json(method, path, fits).await.is(200);
             break;
@@ -54,7 +54,7 @@ async fn a_byte_too_long() {
 }
 
 #[tokio::test]
-async fn a_length_that_is_said() {
+async fn rejects_a_content_length_over_the_limit() {
     let fixture = Fixture::new().await;
     for i in JSON.chain(EMPTY) {
         let (method, path, body) = CALLS[i];
@@ -74,7 +74,7 @@ async fn a_length_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_gigabyte_that_is_not_said() {
+async fn stops_reading_a_chunked_body_at_the_limit() {
     let fixture = Fixture::new().await;
     for i in JSON.chain([LINES]).chain(EMPTY) {
         let (method, path, _) = CALLS[i];
@@ -88,13 +88,12 @@ async fn a_gigabyte_that_is_not_said() {
     fixture.assert_unchanged().await;
 }
 
-/// The same over sockets, by some who never stop sending: the answer comes meanwhile, and the connection ends.
 #[tokio::test]
-async fn on_a_socket() {
+async fn answers_413_on_a_socket_while_the_client_sends() {
     let fixture = Fixture::new().await;
     let running = Running::start(fixture.server.router.clone(), Limits::default(), None).await;
     let calls = [1, 2, 3, 4, 5, 6, LINES, EMPTY.start];
-    // On threads of their own and all at once, so that there is always something to be read.
+    // In parallel on separate threads, so that there is always something to read.
     let senders = calls.map(|i| {
         let (method, path, _) = CALLS[i];
         let head = format!(

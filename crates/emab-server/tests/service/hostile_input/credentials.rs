@@ -1,4 +1,4 @@
-//! Callers without a token, with a garbled one, with two.
+//! Missing, garbled and duplicate tokens.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -6,7 +6,7 @@ use axum::http::Request;
 use super::{CALLS, Fixture};
 
 #[tokio::test]
-async fn no_token_or_none_of_ours() {
+async fn rejects_missing_and_wrong_tokens() {
     let fixture = Fixture::new().await;
     let admin = &fixture.server.admin;
     let half = &admin[..admin.len() - 1];
@@ -57,9 +57,8 @@ async fn no_token_or_none_of_ours() {
     fixture.assert_unchanged().await;
 }
 
-/// What needs no token.
 #[tokio::test]
-async fn open_to_all() {
+async fn health_and_documentation_need_no_token() {
     let fixture = Fixture::new().await;
     for path in ["/livez", "/readyz", "/openapi.json", "/docs"] {
         let request = Request::get(path).body(Body::empty()).unwrap();
@@ -67,9 +66,8 @@ async fn open_to_all() {
     }
 }
 
-/// Whoever asks too often is told when to come again, by token.
 #[tokio::test]
-async fn too_often() {
+async fn limits_the_rate_of_each_token() {
     use emab_server::http::{App, Rates, app};
     use emab_server::tokens::Tokens;
     use tower::ServiceExt;

@@ -1,11 +1,11 @@
-//! Bodies of the right shape with wrong values, and the pointers to them.
+//! Well-formed bodies with wrong values, and the pointers to them.
 
 use serde_json::{Value, json};
 
 use super::{CALLS, Fixture, JSON, LINES};
 use crate::support::study_with;
 
-/// Values of every type, as they are written.
+/// Values of every JSON type.
 const VALUES: [&str; 16] = [
     "null",
     "true",
@@ -25,7 +25,7 @@ const VALUES: [&str; 16] = [
     "\"\\ud800\"",
 ];
 
-/// What is fine all the same: to leave out what may be left out, and any text for a reason or a name.
+/// Whether a value is accepted: optional fields may be null, reasons and names any text.
 fn fits(field: &str, value: &str) -> bool {
     match field {
         "costs" | "rewards" => value == "null",
@@ -39,14 +39,14 @@ fn fits(field: &str, value: &str) -> bool {
 }
 
 #[tokio::test]
-async fn each_field_with_a_value_of_each_type() {
+async fn names_the_field_with_a_value_of_the_wrong_type() {
     let fixture = Fixture::new().await;
     for i in JSON.skip(1).chain([LINES]) {
         let (method, path, body) = CALLS[i];
         let fields: Value = serde_json::from_str(body).unwrap();
         for field in fields.as_object().unwrap().keys() {
             for value in VALUES {
-                // It was recommended to stop, so that needs no reason.
+                // Stopping is recommended, so it needs no reason.
                 if (i, &**field, value) == (3, "reason", "null") {
                     continue;
                 }
@@ -65,7 +65,7 @@ async fn each_field_with_a_value_of_each_type() {
                 );
                 let answer = answer.is_error(status);
                 let pointer = answer.at("/pointer").as_str().unwrap_or("none").to_owned();
-                // The costs of an episode are as many as its actions, so those may be what is found wrong.
+                // The number of costs must be that of the actions, so the pointer may name the costs.
                 let related = i == LINES && ["actions", "feedbacks"].contains(&&**field);
                 assert!(
                     pointer.starts_with(&format!("/{field}")) || related,
@@ -79,31 +79,7 @@ async fn each_field_with_a_value_of_each_type() {
 }
 
 #[tokio::test]
-async fn fields_that_are_missing() {
-    let fixture = Fixture::new().await;
-    for i in JSON.skip(2).chain([LINES]) {
-        let (method, path, body) = CALLS[i];
-        let fields: Value = serde_json::from_str(body).unwrap();
-        for field in fields.as_object().unwrap().keys() {
-            let mut without = fields.clone();
-            without.as_object_mut().unwrap().remove(field);
-            let optional = ["costs", "rewards", "final"].contains(&&**field) && i != LINES;
-            // It was recommended to stop.
-            if optional || (i == 3 && field == "reason") {
-                continue;
-            }
-            let answer = fixture.json(method, path, without.to_string()).await;
-            // A reason is missed only where it is needed.
-            let status = answer.status.as_u16();
-            assert!(status == 400 || (status == 422 && field == "reason"));
-            let answer = answer.is_error(status);
-            assert!(answer.at("/detail").to_string().contains(&**field));
-        }
-    }
-}
-
-#[tokio::test]
-async fn steps() {
+async fn rejects_wrong_steps() {
     let fixture = Fixture::new().await;
     for (step, status) in [
         ("0", 409),
@@ -144,7 +120,7 @@ async fn steps() {
 }
 
 #[tokio::test]
-async fn actions_and_feedbacks() {
+async fn rejects_unknown_actions_and_feedbacks() {
     let fixture = Fixture::new().await;
     for (action, status) in [
         ("\"urine\"", 422),
@@ -173,7 +149,6 @@ async fn actions_and_feedbacks() {
             )
         };
         let answer = fixture.json("POST", CALLS[7].1, past(action, "0")).await;
-        // What came before a line that is wrong would stand; here it is the first.
         answer.is_error_at(status, "/actions/1");
         let answer = fixture.json("POST", CALLS[7].1, past("0", action)).await;
         answer.is_error_at(status, "/feedbacks/1");
@@ -183,13 +158,13 @@ async fn actions_and_feedbacks() {
         "x".repeat(100_000)
     );
     let answer = fixture.json("POST", CALLS[2].1, long).await;
-    // A refusal does not repeat a long text.
+    // The error does not repeat a long text.
     assert!(answer.is_error_at(422, "/action").text.len() < 1_000);
     fixture.assert_unchanged().await;
 }
 
 #[tokio::test]
-async fn outcomes() {
+async fn rejects_wrong_outcomes() {
     let fixture = Fixture::new().await;
     for (path, status) in [
         ("/v1/studies/clinic/episodes/open/outcome", 409),
@@ -232,7 +207,7 @@ async fn outcomes() {
 }
 
 #[tokio::test]
-async fn reasons() {
+async fn rejects_blank_and_long_reasons() {
     let fixture = Fixture::new().await;
     let (most, more) = ("é".repeat(2_000), "é".repeat(2_001));
     for (i, rest) in [(3, r#""step": 1, "#), (4, "")] {
@@ -248,7 +223,7 @@ async fn reasons() {
 }
 
 #[tokio::test]
-async fn studies() {
+async fn rejects_wrong_study_fields() {
     let fixture = Fixture::new().await;
     for (field, value, pointer) in [
         ("horizon", json!(0), "/horizon"),

@@ -1,4 +1,4 @@
-//! Logs that somebody changed and whose hashes they made to fit: taken or refused, but never a reason to fail, then or later.
+//! Changed logs with recomputed hashes: accepted or rejected, never a server error, then or later.
 
 use emab_server::domain::event::{Record, sha256};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::support::{STUDY, TestServer};
 
-/// What may stand in place of a number or a text.
+/// Replacements for a number or a string.
 const OTHERS: [&str; 18] = [
     "0",
     "1",
@@ -28,7 +28,7 @@ const OTHERS: [&str; 18] = [
     "{}",
 ];
 
-/// Where the numbers and texts of a line stand, but for its keys.
+/// The positions of numbers and strings of a line, keys excluded.
 fn values(line: &str) -> Vec<(usize, usize)> {
     let bytes = line.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -57,7 +57,7 @@ fn values(line: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// The log under another name, with one value changed, and every hash made to fit.
+/// The log under another name with one value changed and every hash recomputed.
 fn forge(lines: &[String], study: &str, at: usize, which: usize, other: &str) -> Vec<String> {
     let mut forged = Vec::new();
     let mut hashes: Vec<(String, String)> = Vec::new();
@@ -74,7 +74,7 @@ fn forge(lines: &[String], study: &str, at: usize, which: usize, other: &str) ->
         }
         if let Some((_, spec)) = text.split_once("\"spec\":")
             && let Some((spec, hash)) = spec.split_once(",\"spec_hash\":\"")
-            // It may be the one that was changed.
+            // It may be the changed one.
             && let Some(old) = hash.get(..64)
         {
             let (old, new) = (old.to_owned(), sha256(spec.as_bytes()));
@@ -89,7 +89,7 @@ fn forge(lines: &[String], study: &str, at: usize, which: usize, other: &str) ->
 }
 
 #[test]
-fn nothing_breaks_it() {
+fn a_forged_log_never_causes_a_server_error() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,4 +1,4 @@
-//! Studies that are as large as they can be, and larger: refused, or served in good time.
+//! Studies at and over the size limits: served in time, or rejected.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const LEARNERS: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn too_large() {
+async fn rejects_studies_over_the_limits() {
     let fixture = Fixture::new().await;
     let many: Vec<String> = (0..100_000).map(|i| format!("name{i}")).collect();
     for (name, fields) in [
@@ -51,9 +51,8 @@ async fn too_large() {
     fixture.assert_unchanged().await;
 }
 
-/// The largest of everything that is taken, through two episodes, by learners that plan.
 #[tokio::test]
-async fn as_large_as_can_be() {
+async fn serves_the_largest_accepted_studies_in_time() {
     let fixture = Fixture::new().await;
     let server = &fixture.server;
     for (name, fields) in [

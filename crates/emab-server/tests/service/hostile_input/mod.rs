@@ -1,5 +1,5 @@
-//! What strangers send: not JSON, not true, not short, not theirs. It is refused with the right status, the place of the fault
-//! and a stable type, never with 5xx, and nothing changes.
+//! Hostile input: rejected with the right status, a pointer to the error and a stable type, never with 5xx, and without a change.
+//! Schemathesis (tests/schemathesis) covers missing fields and unsupported methods.
 mod bodies;
 mod body_limits;
 mod credentials;
@@ -9,58 +9,38 @@ mod large_studies;
 mod paths;
 mod random;
 
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::http::Request;
 
-use crate::support::{Answer, STUDY, TestServer};
+use crate::support::{Answer, Call, STUDY, TestServer, requests};
 
-/// Every call that writes or takes a body: method, address, and a body that would be taken. The first ones take JSON, then
-/// comes the one that takes lines, then those that take nothing.
-pub const CALLS: [(&str, &str, &str); 10] = [
-    ("PUT", "/v1/studies/new", STUDY),
-    ("POST", "/v1/studies/clinic/episodes", r#"{"id": "new"}"#),
-    (
-        "POST",
-        "/v1/studies/clinic/episodes/open:tell",
-        r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "x"}"#,
-    ),
-    (
-        "POST",
-        "/v1/studies/clinic/episodes/open:stop",
-        r#"{"step": 1, "reason": "x"}"#,
-    ),
-    (
-        "POST",
-        "/v1/studies/clinic/episodes/open:abandon",
-        r#"{"reason": "x"}"#,
-    ),
-    (
-        "PUT",
-        "/v1/studies/clinic/episodes/stopped/outcome",
-        r#"{"costs": [0.5], "rewards": [0, 1], "final": false}"#,
-    ),
-    (
-        "POST",
-        "/v1/studies/clinic/episodes/known/outcome:amend",
-        r#"{"costs": [0.25], "rewards": [null, 0.5], "reason": "x"}"#,
-    ),
-    (
-        "POST",
-        "/v1/studies/clinic:import",
-        r#"{"id": "old", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.5], "rewards": [0, 1]}"#,
-    ),
-    ("POST", "/v1/studies/clinic/episodes/open:ask", ""),
-    ("POST", "/v1/studies/clinic:close", ""),
-];
+/// Every call that writes or takes a body, with a body that is accepted: seven that take JSON, one that takes lines, two that take
+/// no body.
+pub static CALLS: LazyLock<Vec<Call>> = LazyLock::new(|| requests(TEXT));
 
-/// Those that take JSON.
+const TEXT: &str = r#"
+PUT /v1/studies/new STUDY
+POST /v1/studies/clinic/episodes {"id": "new"}
+POST /v1/studies/clinic/episodes/open:tell {"step": 1, "action": "blood", "feedback": "positive", "reason": "x"}
+POST /v1/studies/clinic/episodes/open:stop {"step": 1, "reason": "x"}
+POST /v1/studies/clinic/episodes/open:abandon {"reason": "x"}
+PUT /v1/studies/clinic/episodes/stopped/outcome {"costs": [0.5], "rewards": [0, 1], "final": false}
+POST /v1/studies/clinic/episodes/known/outcome:amend {"costs": [0.25], "rewards": [null, 0.5], "reason": "x"}
+POST /v1/studies/clinic:import {"id": "old", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.5], "rewards": [0, 1]}
+POST /v1/studies/clinic/episodes/open:ask
+POST /v1/studies/clinic:close
+"#;
+
+/// The calls that take JSON.
 pub const JSON: std::ops::Range<usize> = 0..7;
-/// The one that takes lines.
+/// The call that takes lines.
 pub const LINES: usize = 7;
-/// Those that take nothing.
+/// The calls without a body.
 pub const EMPTY: std::ops::Range<usize> = 8..10;
 
-/// A service where each of these calls would be carried out.
+/// A service that accepts each of these calls.
 pub struct Fixture {
     /// The service.
     pub server: TestServer,
@@ -101,13 +81,13 @@ impl Fixture {
         self.server.send(request.body(body.into()).unwrap()).await
     }
 
-    /// A request whose body is said to be JSON.
+    /// A request with the content type JSON.
     pub async fn json(&self, method: &str, path: &str, body: impl Into<Body>) -> Answer {
         let headers = [("content-type", "application/json")];
         self.send(method, path, &headers, body).await
     }
 
-    /// All studies are as they were: their number, and the number and hash of their last events.
+    /// Asserts that no study has a new event.
     #[track_caller]
     pub fn assert_unchanged(&self) -> impl Future<Output = ()> + '_ {
         let fixture = std::panic::Location::caller();
@@ -118,10 +98,9 @@ impl Fixture {
     }
 }
 
-/// Each call is one that would be carried out; otherwise the other tests would show nothing.
 #[tokio::test]
-async fn the_good_calls_are_good() {
-    for (method, path, body) in CALLS {
+async fn every_call_of_the_table_is_accepted_as_it_stands() {
+    for &(method, path, body) in CALLS.iter() {
         let fixture = Fixture::new().await;
         let answer = fixture.json(method, path, body).await;
         assert!(answer.status.is_success(), "{path}: {}", answer.text);

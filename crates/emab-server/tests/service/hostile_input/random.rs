@@ -1,4 +1,4 @@
-//! Any sequence of any requests, most of them wrong: never 5xx, and the store still follows from its log.
+//! Random sequences of requests, most of them wrong: never 5xx, and the store stays consistent with its log.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -160,21 +160,21 @@ fn call() -> impl Strategy<Value = Call> {
         one_of(&["feedbal:width=sound", "feedbal", "random", ""]),
     )
         .prop_map(|(study, learner)| ("PUT", format!("/v1/studies/{study}"), study_of(learner)));
-    // Closing is for good, so it is rare, or nothing else would happen.
+    // Closing is final, so it is rare.
     let close = one_of(&["ward", "ward", "clinic", "none"]);
     let close =
         close.prop_map(|study| ("POST", format!("/v1/studies/{study}:close"), String::new()));
     prop_oneof![80 => act, 32 => open, 16 => read, 8 => ask, 8 => import, 4 => create, 1 => close]
 }
 
-/// A request, and perhaps a byte of its body that is another one.
+/// A request, sometimes with one byte of its body changed.
 fn damaged() -> impl Strategy<Value = (Call, Option<(usize, u8)>)> {
     let damage = proptest::option::weighted(0.05, (any::<usize>(), any::<u8>()));
     (call(), damage)
 }
 
 #[test]
-fn nothing_breaks_it() {
+fn random_requests_never_cause_a_server_error() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -225,7 +225,7 @@ fn nothing_breaks_it() {
         })
     });
     tried.unwrap();
-    // Most are wrong, but not all: otherwise nothing was tried.
+    // Both accepted and rejected requests occur.
     let counted = counted.into_inner();
     println!("{counted:?}");
     for status in [200, 201, 400, 404, 409, 422] {

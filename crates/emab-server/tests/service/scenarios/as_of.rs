@@ -1,15 +1,15 @@
-//! Time travel: what was known at any past event of the log.
+//! Estimates as of a past event.
 
 use crate::support::every_command::COMMANDS;
 use crate::support::{STUDY, TestServer, study_of};
 
 #[tokio::test]
-async fn every_moment_of_a_week() {
+async fn estimates_as_of_every_event_are_those_of_that_time() {
     for spec in [STUDY, &study_of("feedbal-model")] {
         let server = TestServer::new();
         let client = server.new_study("clinic", spec).await;
         let mut live = vec![client.estimates().await.text];
-        for request in COMMANDS {
+        for request in COMMANDS.iter() {
             let answer = client.send_command(*request).await;
             assert!(answer.status.is_success(), "{}", answer.text);
             assert_eq!(client.seq().await, live.len() as u64 + 1);
@@ -19,7 +19,7 @@ async fn every_moment_of_a_week() {
             let past = client.get(&format!("/estimates?as_of={}", i + 1)).await;
             assert_eq!(past.is(200).text, *live, "as of {}", i + 1);
         }
-        // After a restart, too.
+        // Also after a restart.
         let after = server.restarted();
         let client = after.study("clinic");
         assert_eq!(client.estimates().await.text, live[live.len() - 1]);
@@ -31,7 +31,7 @@ async fn every_moment_of_a_week() {
 }
 
 #[tokio::test]
-async fn neither_before_the_beginning_nor_after_the_end() {
+async fn rejects_events_out_of_range() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     for wrong in ["0", "-1", "1.5", "x", "", "99999999999999999999"] {

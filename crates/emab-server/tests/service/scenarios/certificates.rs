@@ -1,11 +1,11 @@
-//! Certificates: what they say where they can be given, and why they are withheld where not.
+//! Certificates and the reasons for withholding them.
 
 use serde_json::{Value, json};
 
 use crate::support::study::StudyClient;
 use crate::support::{Answer, TestServer, study_of, study_with};
 
-/// Every action of the first step observed, and of no other.
+/// Observes every action of the first step and of no other.
 async fn all_tried(client: &StudyClient<'_>) -> Answer {
     client
         .full_episode("a", &[("blood", "positive")], &[0.1], &[0.3, 0.7])
@@ -21,12 +21,12 @@ fn close(one: &Value, other: f64) -> bool {
 }
 
 #[tokio::test]
-async fn twice_the_width() {
+async fn the_certificate_is_twice_the_width() {
     let server = TestServer::new();
     let client = server
         .new_study("clinic", &study_of("feedbal:width=sound"))
         .await;
-    // Nothing was tried: nothing can be said.
+    // Without observations there is no certificate.
     let first = client.open("p0").await.is(201);
     assert_eq!(first.at("/certificate"), json!(null));
     let why = first.at("/withheld");
@@ -50,7 +50,7 @@ async fn twice_the_width() {
     let between = number("/estimate/upper") - number("/estimate/lower");
     assert!(close(&certificate, between), "{}", decision.text);
     assert!(close(&row["mean"], number("/estimate/mean")));
-    // The runner-up has limits of its own, and no larger an upper one.
+    // The runner-up's upper limit is not larger.
     assert_ne!(decision.at("/runner_up/action"), action);
     assert!(number("/runner_up/upper") <= number("/estimate/upper"));
     assert!(number("/runner_up/lower") < number("/runner_up/mean"));
@@ -58,7 +58,7 @@ async fn twice_the_width() {
 }
 
 #[tokio::test]
-async fn withheld_with_its_reason() {
+async fn a_withheld_certificate_states_its_reason() {
     let server = TestServer::new();
     let cases = [
         (json!({"learner": "feedbal:width=paper"}), "width=sound"),
@@ -76,14 +76,13 @@ async fn withheld_with_its_reason() {
         assert_eq!(decision.at("/certificate"), json!(null));
         let why = decision.at("/withheld");
         assert!(why.as_str().unwrap().contains(word), "{word}: {why}");
-        // The study says so beforehand.
+        // The study states it beforehand.
         assert!(client.view().await.at("/withheld").is_string());
     }
 }
 
-/// It explores where it recommends what is not the best by its mean, or what it never saw.
 #[tokio::test]
-async fn explored_says_so() {
+async fn explored_is_set_where_the_best_mean_is_not_recommended() {
     let server = TestServer::new();
     let client = server
         .new_study("clinic", &study_of("feedbal:width=sound"))

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent requests.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::support::study::tell;
 use crate::support::{STUDY, TestServer};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_different_tells_exactly_one_wins() {
+async fn of_two_concurrent_tells_one_is_recorded() {
     let server = std::sync::Arc::new(TestServer::new());
     let client = server.new_study("clinic", STUDY).await;
     for round in 0..20 {
@@ -29,7 +29,7 @@ async fn of_two_different_tells_exactly_one_wins() {
         let won = answers.iter().position(|a| a.status == 200).unwrap();
         let lost = answers[1 - won].clone().is_error(409);
         assert_eq!(lost.at("/current_step"), 2);
-        // Asked again, both hear the same as before.
+        // Resent, both get the same answers.
         let again = server.post(&path, &bodies[won]).await.is(200);
         assert_eq!(again.text, answers[won].text);
         server.post(&path, &bodies[1 - won]).await.is_error(409);
@@ -39,9 +39,8 @@ async fn of_two_different_tells_exactly_one_wins() {
     client.assert_consistent().await;
 }
 
-/// The same request from many at once: one of them is new, all hear the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_equal_requests_one_counts() {
+async fn concurrent_equal_requests_are_recorded_once() {
     let server = std::sync::Arc::new(TestServer::new());
     let client = server.new_study("clinic", STUDY).await;
     let requests = [
@@ -87,9 +86,8 @@ async fn of_many_equal_requests_one_counts() {
     client.assert_consistent().await;
 }
 
-/// Whole episodes side by side, and somebody who reads all the while.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_busy_hour() {
+async fn reads_are_consistent_while_clients_write() {
     const PEOPLE: usize = 8;
     const PATIENTS: usize = 12;
     let server = std::sync::Arc::new(TestServer::new());
@@ -134,7 +132,7 @@ async fn a_busy_hour() {
         person.await.unwrap();
     }
     let client = server.study("clinic");
-    // Whatever was read in passing was true at the event that it names.
+    // Every read equals the estimates as of its event.
     let seen = reader.await.unwrap();
     for answer in seen.iter().step_by(7) {
         let path = format!("/estimates?as_of={}", answer.at("/as_of"));

@@ -1,4 +1,4 @@
-//! Corrected outcomes: what is known afterwards is what would be known had they been right from the start.
+//! Corrected outcomes.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::learners::GOOD;
 use crate::support::study::StudyClient;
 use crate::support::{STUDY, TestServer, study_of};
 
-/// Three patients; the values of the second one are given.
+/// Three episodes; the second has the given values.
 async fn three(client: &StudyClient<'_>, cost: f64, reward: f64) {
     client
         .full_episode("a", &[("blood", "positive")], &[0.1], &[0.3, 0.7])
@@ -21,7 +21,7 @@ async fn three(client: &StudyClient<'_>, cost: f64, reward: f64) {
 }
 
 #[tokio::test]
-async fn as_if_told_right_from_the_start() {
+async fn a_correction_gives_the_estimates_of_correct_values_from_the_start() {
     let server = TestServer::new();
     for (i, learner) in GOOD.iter().enumerate() {
         let (wrong, right) = (format!("wrong{i}"), format!("right{i}"));
@@ -37,10 +37,10 @@ async fn as_if_told_right_from_the_start() {
 
         let after = wrong.estimates().await;
         assert_ne!(after.at("/estimates"), before.at("/estimates"), "{learner}");
-        // Bit for bit: floats are written so that they come back as they were.
+        // Bit for bit: JSON floats round-trip.
         let rows = |answer: &crate::support::Answer| answer.at("/estimates").to_string();
         assert_eq!(rows(&after), rows(&right.estimates().await), "{learner}");
-        // And so are the next decisions.
+        // The next decisions are equal, too.
         let (one, other) = (wrong.open("d").await, right.open("d").await);
         for pointer in ["/action", "/estimate", "/runner_up", "/certificate"] {
             assert_eq!(one.at(pointer), other.at(pointer), "{learner} {pointer}");
@@ -50,7 +50,7 @@ async fn as_if_told_right_from_the_start() {
 }
 
 #[tokio::test]
-async fn both_stay_in_the_log() {
+async fn the_log_keeps_the_outcome_and_its_correction() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client
@@ -68,15 +68,15 @@ async fn both_stay_in_the_log() {
         client.estimate(1, "unknown", "scan").await,
         Some((1, -0.25))
     );
-    let (told, amended) = (
+    let (recorded, amended) = (
         client.events("outcome").await,
         client.events("amended").await,
     );
-    assert_eq!(told[0]["data"]["rewards"], json!([0.0, 1.0]));
+    assert_eq!(recorded[0]["data"]["rewards"], json!([0.0, 1.0]));
     assert_eq!(amended[0]["data"]["rewards"], json!([null, 0.25]));
     assert_eq!(amended[0]["data"]["reason"], "mistyped");
-    assert_eq!(amended[0]["by"], told[0]["by"]);
-    // And it can be corrected again, to what it was.
+    assert_eq!(amended[0]["by"], recorded[0]["by"]);
+    // A second correction restores the first value.
     client
         .amend("p1", r#"{"rewards": [null, 1], "reason": "it was right"}"#)
         .await
@@ -87,7 +87,7 @@ async fn both_stay_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_correction_needs_a_reason_and_an_end() {
+async fn a_correction_needs_a_reason_and_an_ended_episode() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.open("p1").await.is(201);
@@ -113,9 +113,8 @@ async fn a_correction_needs_a_reason_and_an_end() {
     assert_eq!(client.seq().await, seq);
 }
 
-/// Decisions between the wrong value and its correction are still what they were when they are replayed.
 #[tokio::test]
-async fn what_was_decided_in_between_stays_explained() {
+async fn decisions_before_a_correction_replay_to_the_same_bytes() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client

@@ -1,16 +1,16 @@
-//! Episodes from the first decision to what is learned, as recommended and otherwise.
+//! Episodes from the first decision to the estimates, as recommended and overridden.
 
 use serde_json::json;
 
 use crate::support::{STUDY, TestServer, study_of};
 
 #[tokio::test]
-async fn an_ordinary_patient() {
+async fn an_episode_from_its_first_decision_to_its_estimates() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let first = client.open("p1").await.is(201);
     assert_eq!(first.header("location"), client.episode_path("p1", ""));
-    // Nothing is known: Algorithm 2 stops at a pair it has never seen.
+    // Algorithm 2 stops at a pair that it has not observed.
     assert_eq!(first.at("/action"), "stop");
     assert_eq!(first.at("/step"), 1);
     assert_eq!(first.at("/state"), "unknown");
@@ -19,12 +19,12 @@ async fn an_ordinary_patient() {
     let view = client.view().await;
     assert_eq!(first.at("/spec_hash"), view.at("/spec_hash"));
 
-    // The same question, the same bytes.
+    // Asking again gives the same bytes.
     let ask = client.ask("p1").await.is(200);
     assert_eq!(ask.text, first.text);
     assert_eq!(client.open("p1").await.is(200).text, first.text);
 
-    // The doctor tests all the same: an override, with its reason.
+    // Another action is an override and needs a reason.
     let path = client.episode_path("p1", ":tell");
     let tell = r#"{"step": 1, "action": "blood", "feedback": "positive"}"#;
     server.post(&path, tell).await.is_error_at(422, "/reason");
@@ -44,7 +44,7 @@ async fn an_ordinary_patient() {
     let outcome = r#"{"costs": [0.25], "rewards": [0, 1]}"#;
     let done = client.outcome("p1", outcome).await.is(200);
     assert_eq!(done.at("/status"), "learned");
-    // The learner learned from the action taken.
+    // The estimates are of the action taken.
     assert_eq!(
         client.estimate(1, "unknown", "blood").await,
         Some((1, 0.75))
@@ -55,7 +55,7 @@ async fn an_ordinary_patient() {
 }
 
 #[tokio::test]
-async fn the_whole_episode_can_be_read() {
+async fn an_episode_is_read_with_all_its_steps() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let first = client.open("p1").await.is(201);
@@ -89,7 +89,7 @@ async fn the_whole_episode_can_be_read() {
             "override": false, "reason": "enough"},
     ]);
     assert_eq!(read.at("/steps"), expected);
-    // And it is in the list, without its steps.
+    // The list contains it without its steps.
     let list = client.get("/episodes").await.is(200);
     assert_eq!(list.at("/episodes/0/episode"), "p1");
     assert_eq!(list.at("/episodes/0/steps"), json!(null));
@@ -104,15 +104,18 @@ async fn names_and_indices_mean_the_same() {
     client.open("p1").await.is(201);
     let path = client.episode_path("p1", ":tell");
     let by_name = r#"{"step": 1, "action": "scan", "feedback": "positive", "reason": "x"}"#;
-    let told = server.post(&path, by_name).await.is(200);
-    assert_eq!(told.at("/state"), "suspect");
-    // The same again, by index, and with floats that are whole.
+    let recorded = server.post(&path, by_name).await.is(200);
+    assert_eq!(recorded.at("/state"), "suspect");
+    // The same by index, and with integral floats.
     let by_index = r#"{"step": 1.0, "action": 1, "feedback": 1.0, "reason": "x"}"#;
-    assert_eq!(server.post(&path, by_index).await.is(200).text, told.text);
+    assert_eq!(
+        server.post(&path, by_index).await.is(200).text,
+        recorded.text
+    );
 }
 
 #[tokio::test]
-async fn an_episode_without_a_name_gets_one() {
+async fn an_episode_without_an_id_gets_one() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let path = client.path("/episodes");
@@ -127,9 +130,8 @@ async fn an_episode_without_a_name_gets_one() {
     assert_eq!(client.view().await.at("/open"), 4);
 }
 
-/// A study that recommends to go on, so that stopping is an override.
 #[tokio::test]
-async fn a_stop_against_the_recommendation() {
+async fn a_stop_against_the_recommendation_is_an_override() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client
@@ -159,7 +161,7 @@ async fn a_stop_against_the_recommendation() {
     assert_eq!(read.at("/steps/0/action"), "stop");
 
     client.outcome("p1", r#"{"rewards": [0.5]}"#).await.is(200);
-    // Two zeros before, and now a half: learned from what was done.
+    // Two zeros before, now 0.5.
     assert_eq!(
         client.estimate(1, "unknown", "stop").await,
         Some((3, 0.5 / 3.0))
@@ -168,7 +170,7 @@ async fn a_stop_against_the_recommendation() {
 }
 
 #[tokio::test]
-async fn an_override_of_an_action_teaches_the_action_taken() {
+async fn the_learner_learns_from_the_action_taken() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client
@@ -182,7 +184,7 @@ async fn an_override_of_an_action_teaches_the_action_taken() {
     let path = client.episode_path("p1", ":tell");
     let scan = r#"{"step": 1, "action": "scan", "feedback": "negative"}"#;
     server.post(&path, scan).await.is_error_at(422, "/reason");
-    // Blanks are no reason.
+    // A blank reason is not accepted.
     let blank = r#"{"step": 1, "action": "scan", "feedback": "negative", "reason": " "}"#;
     server.post(&path, blank).await.is_error_at(422, "/reason");
     client.tell("p1", 1, "scan", "negative").await.is(200);
@@ -193,11 +195,11 @@ async fn an_override_of_an_action_teaches_the_action_taken() {
         .is(200);
     assert_eq!(client.estimate(1, "unknown", "blood").await, Some((1, 1.0)));
     assert_eq!(client.estimate(1, "unknown", "scan").await, Some((2, 0.25)));
-    let told = client.events("told").await.pop().unwrap();
-    assert_eq!(told["data"]["override"], true);
-    assert_eq!(told["data"]["action"], "scan");
+    let recorded = client.events("told").await.pop().unwrap();
+    assert_eq!(recorded["data"]["override"], true);
+    assert_eq!(recorded["data"]["action"], "scan");
 
-    // Doing as recommended needs no reason.
+    // The recommended action needs no reason.
     let next = client.open("p2").await.is(201).at("/action");
     assert_eq!(next, "blood");
     let body = r#"{"step": 1, "action": "blood", "feedback": "negative"}"#;
@@ -205,8 +207,8 @@ async fn an_override_of_an_action_teaches_the_action_taken() {
         .post(&client.episode_path("p2", ":tell"), body)
         .await
         .is(200);
-    let told = client.events("told").await.pop().unwrap();
-    assert_eq!(told["data"]["override"], false);
+    let recorded = client.events("told").await.pop().unwrap();
+    assert_eq!(recorded["data"]["override"], false);
     client.assert_consistent().await;
 }
 
@@ -238,12 +240,12 @@ async fn outcomes_come_late_while_many_episodes_are_open() {
         (view.at("/open"), view.at("/learned")),
         (json!(0), json!(0))
     );
-    // Days later, and in another order.
+    // The outcomes come later and in another order.
     for i in (0..PATIENTS).rev() {
         let reward = [0.25, 0.75][i % 2];
         let body = format!(r#"{{"costs": [0.125], "rewards": [0.5, {reward}]}}"#);
-        let told = client.outcome(&id(i), &body).await.is(200);
-        assert_eq!(told.at("/learned"), PATIENTS - 1 - i);
+        let recorded = client.outcome(&id(i), &body).await.is(200);
+        assert_eq!(recorded.at("/learned"), PATIENTS - 1 - i);
     }
     assert_eq!(
         client.estimate(1, "unknown", "blood").await,
@@ -254,7 +256,7 @@ async fn outcomes_come_late_while_many_episodes_are_open() {
         Some((20, 0.625))
     );
     assert_eq!(client.estimate(1, "unknown", "stop").await, Some((40, 0.5)));
-    // What was said at first is still what was said.
+    // The first decision is unchanged.
     let path = client.episode_path(&id(7), "/decisions/1:replay");
     let replay = server.get(&path).await.is(200);
     assert_eq!(replay.at("/recorded"), first[7].json());
@@ -263,7 +265,7 @@ async fn outcomes_come_late_while_many_episodes_are_open() {
 }
 
 #[tokio::test]
-async fn abandoned_and_then_an_outcome_after_all() {
+async fn an_abandoned_episode_accepts_its_outcome_later() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.open("p1").await.is(201);
@@ -298,7 +300,7 @@ async fn abandoned_and_then_an_outcome_after_all() {
 }
 
 #[tokio::test]
-async fn a_closed_study_takes_outcomes_and_no_episodes() {
+async fn a_closed_study_accepts_outcomes_and_no_episodes() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let first = client.open("p1").await.is(201);
@@ -307,7 +309,7 @@ async fn a_closed_study_takes_outcomes_and_no_episodes() {
     client.open("p2").await.is_error(409);
     let past = r#"{"id": "old", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}"#;
     client.import(past).await.is_error(409);
-    // What is open goes on.
+    // Open episodes continue.
     assert_eq!(client.open("p1").await.is(200).text, first.text);
     assert_eq!(client.ask("p1").await.is(200).text, first.text);
     client.tell("p1", 1, "scan", "positive").await.is(200);
@@ -324,9 +326,8 @@ async fn a_closed_study_takes_outcomes_and_no_episodes() {
     client.assert_consistent().await;
 }
 
-/// A restart is not noticed: same bytes for what was asked, same decision for what is new.
 #[tokio::test]
-async fn a_restart_in_the_middle() {
+async fn a_restart_changes_no_answer() {
     let before = TestServer::new();
     let twin = TestServer::new();
     for server in [&before, &twin] {
@@ -350,9 +351,8 @@ async fn a_restart_in_the_middle() {
     client.assert_consistent().await;
 }
 
-/// What cannot be done in a place is refused there, and stopping is all there is at the last step.
 #[tokio::test]
-async fn masks_and_the_horizon() {
+async fn rejects_forbidden_actions_and_steps_past_the_horizon() {
     let server = TestServer::new();
     let spec = serde_json::json!({
         "horizon": 3, "states": ["unknown", "clear", "suspect"], "actions": ["blood", "scan"],
@@ -377,7 +377,7 @@ async fn masks_and_the_horizon() {
 }
 
 #[tokio::test]
-async fn many_studies_do_not_mix() {
+async fn studies_are_independent() {
     let server = TestServer::new();
     let (one, two) = (
         server.new_study("one", STUDY).await,

@@ -1,4 +1,4 @@
-//! A study taken out of one service and into another: the same log, the same knowledge, to the byte.
+//! Export from one service and import into another.
 
 use emab_server::domain::event::Record;
 use serde_json::json;
@@ -14,7 +14,7 @@ async fn exported() -> (TestServer, String) {
 }
 
 #[tokio::test]
-async fn out_and_in_again() {
+async fn an_imported_export_gives_the_same_bytes() {
     let (from, lines) = exported().await;
     let export = from.study("clinic").get(":export").await.is(200);
     assert_eq!(export.header("content-type"), "application/x-ndjson");
@@ -43,7 +43,7 @@ async fn out_and_in_again() {
     }
     client.assert_consistent().await;
 
-    // Once more, into the same and into where it came from.
+    // Again into the same service and into the original one.
     for server in [&to, &from] {
         let answer = server.study("clinic").import(&lines).await.is(200);
         assert_eq!(
@@ -55,7 +55,7 @@ async fn out_and_in_again() {
 }
 
 #[tokio::test]
-async fn in_two_parts() {
+async fn an_export_is_imported_in_two_parts() {
     let (_from, lines) = exported().await;
     let to = TestServer::new();
     let client = to.study("clinic");
@@ -72,9 +72,8 @@ async fn in_two_parts() {
     client.assert_consistent().await;
 }
 
-/// What is not the log of this study is refused, and where there was nothing there is nothing.
 #[tokio::test]
-async fn forged_or_foreign() {
+async fn rejects_changed_and_foreign_exports() {
     let (_from, lines) = exported().await;
     let all: Vec<&str> = lines.lines().collect();
     let changed = lines.replacen("\"override\":true", "\"override\":false", 1);
@@ -97,19 +96,19 @@ async fn forged_or_foreign() {
         let _: Answer = answer.is_error(status);
         if kept == 0 {
             client.get("").await.is_error(404);
-            // The name is not taken by it.
+            // The name is free.
             to.put("/v1/studies/clinic", STUDY).await.is(201);
         } else {
             assert_eq!(client.seq().await, kept, "{what}");
         }
         client.assert_consistent().await;
     }
-    // Into another study of the same name.
+    // A study of the same name with another specification.
     let to = TestServer::new();
     let client = to.new_study("clinic", &study_of("feedbal")).await;
     client.import(&lines).await.is_error(409);
     assert_eq!(client.seq().await, 1);
-    // And under another name.
+    // Another name.
     to.study("ward").import(&lines).await.is_error(422);
     to.get("/v1/studies/ward").await.is_error(404);
 }
@@ -126,7 +125,7 @@ async fn a_dry_run_of_a_study_writes_nothing() {
         json!({"taken": events, "repeated": 0, "dry_run": true, "mistakes": []})
     );
     to.get("/v1/studies/clinic").await.is_error(404);
-    // It says what would happen where the study is.
+    // In the service that has the study everything is repeated.
     let answer = from.post(path, &lines).await.is(200);
     assert_eq!(
         answer.json(),
@@ -140,9 +139,8 @@ async fn a_dry_run_of_a_study_writes_nothing() {
         .is_error(422);
 }
 
-/// A log whose hashes fit, and whose contents do not: whoever has a token and patience can make one.
 #[tokio::test]
-async fn forged_with_care() {
+async fn rejects_exports_with_consistent_hashes_and_invalid_events() {
     let (_from, lines) = exported().await;
     let all: Vec<&str> = lines.lines().collect();
     for (what, at, from, by) in [

@@ -1,4 +1,4 @@
-//! Past episodes, taken in whole: the learner starts with what they teach.
+//! Import of past episodes.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ async fn dry(client: &StudyClient<'_>, lines: &str) -> crate::support::Answer {
 }
 
 #[tokio::test]
-async fn they_warm_it_up() {
+async fn imported_episodes_are_learned_from() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let cold = client.open("p1").await.is(201);
@@ -52,7 +52,7 @@ async fn they_warm_it_up() {
         (json!(true), json!("learned"))
     );
     assert_eq!(old.at("/steps/0/decision"), json!(null));
-    // Nothing was ever recommended in it, so it can be neither asked, told, nor opened.
+    // An imported episode has no decisions: it cannot be asked, told or opened.
     client.ask("old3").await.is_error(409);
     client
         .tell("old3", 1, "scan", "positive")
@@ -64,7 +64,7 @@ async fn they_warm_it_up() {
         .is_error(409);
     client.open("old3").await.is_error(409);
     client.stop("old3", 2).await.is_error(409);
-    // But corrected.
+    // It can be corrected.
     client
         .amend("old3", r#"{"costs": [0.25], "reason": "x"}"#)
         .await
@@ -73,7 +73,7 @@ async fn they_warm_it_up() {
 }
 
 #[tokio::test]
-async fn a_dry_run_writes_nothing_and_names_all_mistakes() {
+async fn a_dry_run_writes_nothing_and_lists_all_errors() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let mut lines = ten();
@@ -114,9 +114,8 @@ async fn a_dry_run_writes_nothing_and_names_all_mistakes() {
         .is_error(404);
 }
 
-/// What a dry run says is what happens.
 #[tokio::test]
-async fn a_dry_run_foresees_what_is_there_twice() {
+async fn a_dry_run_predicts_repeated_and_conflicting_lines() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let one = past("a", "blood", 0.1, [0.2, 0.3]);
@@ -155,7 +154,7 @@ async fn a_dry_run_foresees_what_is_there_twice() {
 }
 
 #[tokio::test]
-async fn a_mistake_in_line_seven() {
+async fn an_error_names_its_line_and_keeps_earlier_lines() {
     for wrong in [
         "{\"id\": ",
         r#"{"id": "x", "actions": ["urine"], "feedbacks": ["positive"], "costs": [0], "rewards": [0, 1]}"#,
@@ -177,7 +176,7 @@ async fn a_mistake_in_line_seven() {
         let detail = answer.is_error(status).at("/detail");
         let detail = detail.as_str().unwrap();
         assert!(detail.starts_with("line 7: "), "{wrong}: {detail}");
-        // What came before it stands; all of it again is harmless.
+        // Earlier lines are imported; all lines again are accepted.
         assert_eq!(client.view().await.at("/learned"), 6);
         let answer = client.import(&ten().join("\n")).await.is(200);
         assert_eq!(
@@ -189,7 +188,7 @@ async fn a_mistake_in_line_seven() {
 }
 
 #[tokio::test]
-async fn more_than_one_batch() {
+async fn an_import_may_span_several_batches() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let lines: Vec<String> = (0..1203)
@@ -214,7 +213,7 @@ async fn more_than_one_batch() {
 }
 
 #[tokio::test]
-async fn past_outcomes_may_have_holes() {
+async fn imported_outcomes_may_have_missing_values() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let line =

@@ -1,4 +1,4 @@
-//! Who can recommend: learners that choose from what they learned alone.
+//! Learners that a study accepts: those that choose from their tables alone.
 
 use emab::learners::{CATALOGUE, LearnerConfig, LearnerDefaults};
 
@@ -6,7 +6,7 @@ use emab_server::domain::study::Study;
 
 use crate::support::{STUDY, TestServer, study_of};
 
-/// Every learner that can be a study's, and settings that make another one of it.
+/// Every accepted learner, and settings that change how it works.
 pub const GOOD: &[&str] = &[
     "feedbal",
     "feedbal:width=paper",
@@ -22,7 +22,7 @@ pub const GOOD: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn each_of_them_through_a_week() {
+async fn every_accepted_learner_serves_every_command() {
     let server = TestServer::new();
     for (i, learner) in GOOD.iter().enumerate() {
         let name = format!("study{i}");
@@ -38,9 +38,8 @@ async fn each_of_them_through_a_week() {
     }
 }
 
-/// The list above is that of the catalogue; all others are refused, with the place and a word on who could.
 #[tokio::test]
-async fn all_others_are_refused() {
+async fn rejects_learners_that_do_not_choose_from_tables() {
     let server = TestServer::new();
     let refused = |learner: String| {
         let server = &server;
@@ -54,7 +53,7 @@ async fn all_others_are_refused() {
     let study = Study::read("clinic", STUDY.as_bytes()).unwrap();
     for entry in CATALOGUE {
         let config = LearnerConfig::parse(entry.name, &LearnerDefaults::default()).unwrap();
-        // Some choose from tables that only the truth could fill.
+        // Some learners need the true model.
         let fits = config.chooses_from_tables().is_ok() && config.build(&study.spec, None).is_ok();
         assert_eq!(GOOD.contains(&entry.name), fits, "{}", entry.name);
         if !fits {

@@ -1,4 +1,5 @@
-//! Stories of people in the loop, each from its first request to the estimates.
+//! Whole requests against a service with a SQLite store, from creating a study to its estimates.
+
 mod as_of;
 mod certificates;
 mod concurrency;
@@ -8,8 +9,8 @@ mod export;
 mod import;
 mod learners;
 mod outcomes;
+mod postgres_replicas;
 mod replay;
-mod replicas;
 mod resent_requests;
 mod roles;
 mod saved_learner;

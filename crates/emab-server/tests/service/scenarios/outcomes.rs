@@ -1,4 +1,4 @@
-//! Outcomes in parts, and outcomes that stay away.
+//! Outcomes in parts and missing outcomes.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn stopped(client: &StudyClient<'_>, id: &str) {
 }
 
 #[tokio::test]
-async fn three_parts_and_learned_when_whole() {
+async fn an_outcome_in_parts_is_learned_from_once_complete() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     stopped(&client, "p1").await;
@@ -22,15 +22,15 @@ async fn three_parts_and_learned_when_whole() {
     let two = r#"{"rewards": [0, 0.5, null]}"#;
     let three = r#"{"costs": [null, 0.125], "rewards": [null, null, 1]}"#;
     for part in [one, two] {
-        let told = client.outcome("p1", part).await.is(200);
-        assert_eq!(told.at("/status"), "stopped");
+        let recorded = client.outcome("p1", part).await.is(200);
+        assert_eq!(recorded.at("/status"), "stopped");
         assert_eq!(client.view().await.at("/learned"), 0);
         assert_eq!(client.estimates().await.at("/estimates"), json!([]));
     }
-    let told = client.outcome("p1", three).await.is(200);
-    assert_eq!(told.at("/status"), "learned");
+    let recorded = client.outcome("p1", three).await.is(200);
+    assert_eq!(recorded.at("/status"), "learned");
     assert_eq!(
-        told.at("/outcome"),
+        recorded.at("/outcome"),
         json!({"costs": [0.25, 0.125], "rewards": [0.0, 0.5, 1.0], "final": false})
     );
     assert_eq!(
@@ -42,24 +42,24 @@ async fn three_parts_and_learned_when_whole() {
         Some((1, 0.875))
     );
     assert_eq!(client.estimate(3, "clear", "stop").await, Some((1, 1.0)));
-    // Each part again, in any order: nothing happens.
+    // Each part again, in any order, changes nothing.
     let seq = client.seq().await;
     for part in [two, three, one] {
-        assert_eq!(client.outcome("p1", part).await.is(200).text, told.text);
+        assert_eq!(client.outcome("p1", part).await.is(200).text, recorded.text);
     }
     assert_eq!(client.seq().await, seq);
     client.assert_consistent().await;
 }
 
 #[tokio::test]
-async fn final_with_what_is_not_known() {
+async fn a_final_outcome_with_missing_values_counts_what_is_known() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     stopped(&client, "p1").await;
-    // The second reward is lost: neither it nor what is computed from it is counted.
+    // The second reward is missing: neither it nor the gain that needs it is counted.
     let body = r#"{"costs": [0.25, 0.125], "rewards": [0.5, null, 1], "final": true}"#;
-    let told = client.outcome("p1", body).await.is(200);
-    assert_eq!(told.at("/status"), "learned");
+    let recorded = client.outcome("p1", body).await.is(200);
+    assert_eq!(recorded.at("/status"), "learned");
     let view = client.view().await;
     assert_eq!(
         (view.at("/learned"), view.at("/missing")),
@@ -72,7 +72,7 @@ async fn final_with_what_is_not_known() {
         client.estimate(2, "suspect", "scan").await,
         Some((1, 0.875))
     );
-    // What comes after the end of it is a correction.
+    // A value after a final outcome is a correction.
     let late = r#"{"rewards": [null, 0.75, null]}"#;
     let refused = client
         .outcome("p1", late)
@@ -92,23 +92,22 @@ async fn final_with_what_is_not_known() {
 }
 
 #[tokio::test]
-async fn final_with_nothing_at_all() {
+async fn a_final_outcome_without_values_counts_as_missing() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     stopped(&client, "p1").await;
     client.outcome("p1", "{}").await.is(200);
     assert_eq!(client.view().await.at("/learned"), 0);
-    let told = client.outcome("p1", r#"{"final": true}"#).await.is(200);
-    assert_eq!(told.at("/status"), "learned");
-    assert_eq!(told.at("/outcome/final"), true);
+    let recorded = client.outcome("p1", r#"{"final": true}"#).await.is(200);
+    assert_eq!(recorded.at("/status"), "learned");
+    assert_eq!(recorded.at("/outcome/final"), true);
     assert_eq!(client.estimates().await.at("/estimates"), json!([]));
     assert_eq!(client.view().await.at("/missing"), 1);
     client.assert_consistent().await;
 }
 
-/// What a certificate says of outcomes that are missing, with and without the word that they are so by chance.
 #[tokio::test]
-async fn missing_outcomes_and_the_certificate() {
+async fn missing_outcomes_withhold_the_certificate_unless_missing_at_random() {
     for at_random in [false, true] {
         let server = TestServer::new();
         let spec = study_with(json!({ "missing_at_random": at_random }));
@@ -136,14 +135,14 @@ async fn missing_outcomes_and_the_certificate() {
             assert!(reason.starts_with("1 of 3 episodes"), "{reason}");
             assert!(reason.contains("`missing_at_random`"), "{reason}");
         }
-        // In part is missing, too.
+        // A partial outcome counts as missing.
         client.stop("p2", 1).await.is(200);
         client.outcome("p2", r#"{"final": true}"#).await.is(200);
         let reason = certified(client.open("p3").await.is(201).json());
         assert_eq!(reason.is_none(), at_random);
         assert_eq!(client.view().await.at("/missing"), 2);
 
-        // Once they are found nothing is withheld any more.
+        // With complete outcomes nothing is withheld.
         client.outcome("p1", r#"{"rewards": [0.5]}"#).await.is(200);
         client
             .amend("p2", r#"{"rewards": [0.5], "reason": "found"}"#)
@@ -156,16 +155,20 @@ async fn missing_outcomes_and_the_certificate() {
 }
 
 #[tokio::test]
-async fn there_is_one_zero_and_nothing_is_too_large() {
+async fn negative_zero_is_zero_and_values_are_bounded() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.open("p1").await.is(201);
     client.stop("p1", 1).await.is(200);
-    let told = client
+    let recorded = client
         .outcome("p1", r#"{"rewards": [-0.0], "final": true}"#)
         .await
         .is(200);
-    assert!(told.text.contains(r#""rewards":[0.0]"#), "{}", told.text);
+    assert!(
+        recorded.text.contains(r#""rewards":[0.0]"#),
+        "{}",
+        recorded.text
+    );
     client.outcome("p1", r#"{"rewards": [0]}"#).await.is(200);
     client.open("p2").await.is(201);
     client.stop("p2", 1).await.is(200);

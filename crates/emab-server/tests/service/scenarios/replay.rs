@@ -1,4 +1,4 @@
-//! Decisions recomputed from the log, and changes that somebody planted in the file.
+//! Decisions recomputed from the log, also after changes of the file.
 
 use rusqlite::{Connection, params};
 use serde_json::json;
@@ -24,14 +24,14 @@ async fn replayed(client: &StudyClient<'_>, id: &str, step: u64) -> crate::suppo
     client.get(&path).await
 }
 
-/// Runs a statement on the store's file, behind the back of the service.
+/// Changes one row of the store's file while the service runs.
 fn plant(server: &TestServer, sql: &str, values: impl rusqlite::Params) {
     let file = Connection::open(server.file()).unwrap();
     assert_eq!(file.execute(sql, values).unwrap(), 1);
 }
 
 #[tokio::test]
-async fn every_decision_comes_out_again() {
+async fn every_decision_replays_to_the_same_bytes() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.send_all().await;
@@ -57,7 +57,7 @@ async fn every_decision_comes_out_again() {
 }
 
 #[tokio::test]
-async fn a_changed_answer_is_found() {
+async fn replay_finds_a_changed_decision() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.send_all().await;
@@ -82,7 +82,7 @@ async fn a_changed_answer_is_found() {
     assert_eq!(answer.at("/recorded/action"), other);
     assert_eq!(answer.at("/recomputed/action"), was.at("/action"));
 
-    // A number deep inside.
+    // A nested number.
     let count = r#""count":"#;
     let deep = text.replacen(count, r#""count":1"#, 1);
     plant(
@@ -92,13 +92,13 @@ async fn a_changed_answer_is_found() {
     );
     let answer = replayed(&client, "p5", 2).await.is(200);
     assert_eq!(answer.at("/differs"), json!(["/estimate/count"]));
-    // The others are as they were.
+    // Other decisions are unchanged.
     let answer = replayed(&client, "p5", 1).await.is(200);
     assert_eq!(answer.at("/equal"), true);
 }
 
 #[tokio::test]
-async fn a_changed_event_is_found() {
+async fn replay_finds_a_changed_event() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.send_all().await;
@@ -112,7 +112,7 @@ async fn a_changed_event_is_found() {
     let planted = text.replace("0.9", "0.8");
     let sql = "UPDATE events SET text = ?1 WHERE seq = 11";
     plant(&server, sql, params![planted]);
-    // Before it nothing has changed; after it nothing can be told.
+    // Decisions before the change replay; later ones cannot.
     let answer = replayed(&client, "p3", 1).await.is(200);
     assert_eq!(answer.at("/equal"), true);
     let refused = replayed(&client, "p5", 1).await.is_error(503);
@@ -121,12 +121,12 @@ async fn a_changed_event_is_found() {
     client.get("/estimates?as_of=12").await.is_error(503);
     client.get("/estimates?as_of=10").await.is(200);
 
-    // With the hash made to fit, the next event does not.
+    // With its hash recomputed, the next event does not match.
     let hash = emab_server::domain::event::sha256(planted.as_bytes());
     let sql = "UPDATE events SET hash = ?1 WHERE seq = 11";
     plant(&server, sql, params![hash]);
     replayed(&client, "p5", 1).await.is_error(503);
-    // Nor does it help to take one out.
+    // The same without the event.
     plant(&server, "DELETE FROM events WHERE seq = 11", []);
     replayed(&client, "p5", 1).await.is_error(503);
 }

@@ -1,17 +1,17 @@
-//! Every request may be sent again: the same bytes, and nothing changes.
+//! Resent requests get the same bytes and change nothing.
 
 use serde_json::json;
 
 use crate::support::every_command::COMMANDS;
 use crate::support::{STUDY, TestServer, study_of};
 
-/// Every request of a week, sent twice and thrice as it happens, and once more when all is over.
+/// Every command three times in a row, and again at the end.
 #[tokio::test]
-async fn everything_twice() {
+async fn resent_commands_change_nothing_and_get_the_same_answer() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let mut answers = Vec::new();
-    for request in COMMANDS {
+    for request in COMMANDS.iter() {
         let first = client.send_command(*request).await;
         assert!(first.status.is_success(), "{request:?} {}", first.text);
         let head = client.view().await.text;
@@ -32,7 +32,7 @@ async fn everything_twice() {
         let again = client.send_command(*request).await;
         assert_eq!(client.view().await.text, head, "{request:?}");
         let again = again.is(200);
-        // Decisions are the same for ever; episodes and studies are told as they now are.
+        // Decisions never change; episodes and studies are shown as they are now.
         if request.1.ends_with(":tell") || request.1 == "/episodes" {
             assert_eq!(again.text, first, "{request:?}");
         }
@@ -46,7 +46,7 @@ async fn a_study_is_created_once() {
     let first = server.put("/v1/studies/clinic", STUDY).await.is(201);
     let again = server.put("/v1/studies/clinic", STUDY).await.is(200);
     assert_eq!(again.text, first.text);
-    // The same in another order, with other blanks, is the same.
+    // Order and whitespace do not matter.
     let reworded = r#"{"learner": "feedbal:width=sound", "learning": {"reward_range": [0,1], "delta": 0.05,
         "sigma2": 0.25}, "transition": "1 + f", "feedbacks": ["negative", "positive"], "actions": ["blood", "scan"],
         "states": ["unknown", "clear", "suspect"], "horizon": 3}"#;
@@ -72,11 +72,11 @@ async fn changed_values_are_conflicts() {
     client.open("p1").await.is(201);
     client.tell("p1", 1, "blood", "positive").await.is(200);
     let seq = client.seq().await;
-    let told = client
+    let recorded = client
         .tell("p1", 1, "blood", "negative")
         .await
         .is_error(409);
-    assert_eq!(told.at("/current_step"), 2);
+    assert_eq!(recorded.at("/current_step"), 2);
     let ahead = client.tell("p1", 3, "blood", "negative").await;
     let ahead = ahead.is_error_at(409, "/step");
     assert_eq!(
@@ -88,7 +88,7 @@ async fn changed_values_are_conflicts() {
         .post(&client.episode_path("p1", ":tell"), reason)
         .await
         .is_error(409);
-    // Left out, it is not another one.
+    // Without a reason it is the same request.
     let without = r#"{"step": 1, "action": "blood", "feedback": "positive"}"#;
     server
         .post(&client.episode_path("p1", ":tell"), without)
@@ -114,7 +114,7 @@ async fn changed_values_are_conflicts() {
         .tell("p1", 2, "blood", "positive")
         .await
         .is_error(409);
-    // A step told before is answered as it was, after the end, too.
+    // A recorded step gets the same answer after the end.
     client.tell("p1", 1, "blood", "positive").await.is(200);
 
     client.open("p2").await.is(201);
@@ -130,7 +130,7 @@ async fn changed_values_are_conflicts() {
     let changed = client.outcome("p1", r#"{"costs": [0.5], "rewards": [1, 1]}"#);
     let changed = changed.await.is_error_at(409, "/costs/0");
     assert!(changed.at("/detail").as_str().unwrap().contains(":amend"));
-    // Refused whole: the other value of it was not taken.
+    // The whole outcome is rejected.
     let read = client.get("/episodes/p1").await.is(200);
     assert_eq!(read.at("/outcome/rewards"), json!([null, 1.0]));
     client.assert_consistent().await;
@@ -139,7 +139,7 @@ async fn changed_values_are_conflicts() {
 const RIGHT: &str = r#"{"rewards": [null, 0.5], "reason": "second opinion"}"#;
 
 #[tokio::test]
-async fn a_late_copy_of_a_correction_does_not_undo_the_next_one() {
+async fn a_resent_correction_does_not_undo_a_later_one() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.open("p1").await.is(201);
@@ -160,13 +160,13 @@ async fn a_late_copy_of_a_correction_does_not_undo_the_next_one() {
         client.estimate(1, "unknown", "blood").await,
     );
     assert_eq!(estimate, Some((1, 0.5)));
-    // The network delivers the first correction, and the outcome itself, once more.
+    // The first correction and the outcome arrive again.
     let answer = client.amend("p1", RIGHT).await.is(200);
     assert_eq!(answer.at("/outcome/rewards/1"), 0.75);
     client.outcome("p1", first).await.is(200);
     assert_eq!(client.seq().await, seq);
     assert_eq!(client.estimate(1, "unknown", "blood").await, estimate);
-    // For another reason it is another correction.
+    // With another reason it is another correction.
     client
         .amend(
             "p1",

@@ -1,41 +1,36 @@
-//! Tokens: who may do what, and who sees what.
+//! Roles: permissions and visible fields.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::Request;
 
 use crate::support::every_command::COMMANDS;
-use crate::support::{Answer, STUDY, TestServer};
+use crate::support::{Answer, Call, STUDY, TestServer, requests};
 
-/// Every call of the service under a study: method, rest of the address, body.
-const CALLS: &[(&str, &str, &str)] = &[
-    ("PUT", "", STUDY),
-    ("GET", "", ""),
-    ("POST", ":close", ""),
-    ("GET", "/estimates", ""),
-    ("POST", "/episodes", r#"{"id": "p1"}"#),
-    ("GET", "/episodes", ""),
-    ("GET", "/episodes/p1", ""),
-    ("POST", "/episodes/p1:ask", ""),
-    (
-        "POST",
-        "/episodes/p1:tell",
-        r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "a"}"#,
-    ),
-    ("POST", "/episodes/p1:stop", r#"{"step": 2, "reason": "b"}"#),
-    ("POST", "/episodes/p1:abandon", r#"{"reason": "c"}"#),
-    ("PUT", "/episodes/p1/outcome", "{}"),
-    ("POST", "/episodes/p1/outcome:amend", r#"{"reason": "d"}"#),
-    ("GET", "/episodes/p1/decisions/1:replay", ""),
-    ("GET", "/events", ""),
-    ("GET", ":export", ""),
-    (
-        "POST",
-        ":import",
-        r#"{"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}"#,
-    ),
-];
+/// Every operation of a study.
+static CALLS: LazyLock<Vec<Call>> = LazyLock::new(|| requests(TEXT));
+
+const TEXT: &str = r#"
+PUT - STUDY
+GET -
+POST :close
+GET /estimates
+POST /episodes {"id": "p1"}
+GET /episodes
+GET /episodes/p1
+POST /episodes/p1:ask
+POST /episodes/p1:tell {"step": 1, "action": "blood", "feedback": "positive", "reason": "a"}
+POST /episodes/p1:stop {"step": 2, "reason": "b"}
+POST /episodes/p1:abandon {"reason": "c"}
+PUT /episodes/p1/outcome {}
+POST /episodes/p1/outcome:amend {"reason": "d"}
+GET /episodes/p1/decisions/1:replay
+GET /events
+GET :export
+POST :import {"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}
+"#;
 
 async fn call(
     server: &TestServer,
@@ -47,9 +42,9 @@ async fn call(
     server.call_as(token, method, &path, body).await
 }
 
-/// An `R` may read, an `A` may act, an `L` may read the log: the rest is 403.
+/// `R`: read, `A`: act, `M`: amend, `L`: read the log; without a letter: admins only.
 #[tokio::test]
-async fn each_role_does_its_own() {
+async fn each_role_has_its_permissions() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.open("p1").await.is(201);
@@ -70,7 +65,7 @@ async fn each_role_does_its_own() {
             }
         }
     }
-    // The metrics are for those who operate the service.
+    // Metrics.
     for (token, status) in [
         (&server.admin, 200),
         (&server.viewer, 200),
@@ -96,7 +91,7 @@ async fn a_viewer_changes_nothing() {
     assert_eq!(client.seq().await, seq);
 }
 
-/// Words by which actions could be compared.
+/// Fields that compare actions.
 const COMPARES: [&str; 8] = [
     "estimate",
     "runner_up",
@@ -109,7 +104,7 @@ const COMPARES: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn whoever_is_blinded_sees_the_action_only() {
+async fn a_blinded_token_sees_the_recommended_action_only() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client
@@ -152,7 +147,7 @@ async fn whoever_is_blinded_sees_the_action_only() {
     blind(call(&server, &server.blinded, CALLS[5]).await);
     blind(call(&server, &server.blinded, CALLS[9]).await);
     blind(call(&server, &server.blinded, CALLS[11]).await);
-    // A refusal says nothing more.
+    // Errors contain nothing more.
     let refused = call(
         &server,
         &server.blinded,
@@ -177,7 +172,7 @@ async fn whoever_is_blinded_sees_the_action_only() {
             .await
             .is_error(403);
     }
-    // Nor does it help to ask for a stream.
+    // The same for a stream.
     let request = Request::get("/v1/studies/clinic/events")
         .header("authorization", format!("Bearer {}", server.blinded))
         .header("accept", "text/event-stream");
@@ -188,17 +183,17 @@ async fn whoever_is_blinded_sees_the_action_only() {
 }
 
 #[tokio::test]
-async fn a_token_of_another_study() {
+async fn a_token_of_another_study_is_forbidden() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.send_all().await;
     server.new_study("zebra", STUDY).await;
     let head = client.view().await.text;
-    for each in CALLS {
+    for each in CALLS.iter() {
         call(&server, &server.elsewhere, *each).await.is_error(403);
     }
     assert_eq!(client.view().await.text, head);
-    // Whether others are there is not told either.
+    // The existence of other studies is not disclosed.
     let path = "/v1/studies/no-such-study";
     let unknown = server.call_as(&server.elsewhere, "GET", path, None).await;
     unknown.is_error(403);
@@ -217,7 +212,7 @@ async fn a_token_of_another_study() {
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_out_within_two_seconds() {
+async fn a_revoked_token_is_rejected_within_two_seconds() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     call(&server, &server.operator, COMMANDS[0]).await.is(201);
@@ -234,7 +229,7 @@ async fn a_revoked_token_is_out_within_two_seconds() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(client.seq().await, 2);
-    // Others stay.
+    // Other tokens stay valid.
     call(&server, &server.blinded, COMMANDS[0]).await.is(200);
 }
 
@@ -254,7 +249,7 @@ async fn no_secret_in_the_log() {
     }
 }
 
-/// Estimates could be computed from outcomes: whoever must not compare sees none, not even in a refusal.
+/// Estimates could be computed from outcomes, so a blinded token sees none, not even in an error.
 #[tokio::test]
 async fn a_blinded_token_sees_no_outcome() {
     let server = TestServer::new();

@@ -1,4 +1,4 @@
-//! A learner that was saved elsewhere, taken into a study: the study knows what it knew.
+//! Import of a saved learner into a study.
 
 use emab::learners::LearnerConfig;
 use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::study::StudyClient;
 use crate::support::{STUDY, TestServer};
 
-/// A learner that notes what it learns from.
+/// A learner that records what it learns from.
 struct Noted {
     learner: Box<dyn Learner + Send>,
     past: Vec<SavedEntry>,
@@ -30,12 +30,12 @@ impl Learner for Noted {
 
 fn screening() -> ProblemFile {
     let file = ProblemFile::builtin("screening").unwrap().unwrap();
-    // People who leave, too: nothing is known of what became of them.
+    // Includes episodes that drop out.
     let conditions = file.conditions().with(["dropout=0.1"]).unwrap();
     file.with_conditions(&conditions).unwrap()
 }
 
-/// FeedBAL after so many simulated patients, and its file.
+/// FeedBAL after this many simulated episodes, and its file.
 fn trained(episodes: u64) -> (Box<dyn Learner + Send>, String) {
     let file = screening();
     let problem = file.problem().unwrap();
@@ -78,7 +78,7 @@ async fn dry(client: &StudyClient<'_>, lines: &str) -> Value {
 }
 
 #[tokio::test]
-async fn it_goes_on_where_the_learner_was() {
+async fn the_study_has_the_estimates_of_the_saved_learner() {
     let (mut learner, file) = trained(200);
     let spec = screening().spec().clone();
     let server = TestServer::new();
@@ -115,7 +115,7 @@ async fn it_goes_on_where_the_learner_was() {
     assert_ne!(chosen, Action::Stop);
     assert_eq!(next.at("/action"), *spec.action_name(chosen));
 
-    // Again, in part or as a whole, it is there already.
+    // The same file again changes nothing.
     let again = client.import(&file).await.is(200);
     assert_eq!(
         (again.at("/taken"), again.at("/repeated")),
@@ -126,9 +126,8 @@ async fn it_goes_on_where_the_learner_was() {
     client.assert_consistent().await;
 }
 
-/// Which learner it was, what its problem is called and how it is written make no difference: what can happen does.
 #[tokio::test]
-async fn another_learner_in_other_words() {
+async fn the_problem_may_be_written_differently() {
     let (_, file) = trained(20);
     let file = file.replace(
         "\"learner\":\"feedbal:width=sound\"",
@@ -152,7 +151,7 @@ async fn another_learner_in_other_words() {
 }
 
 #[tokio::test]
-async fn a_learner_of_another_problem_is_refused() {
+async fn rejects_a_learner_of_another_problem() {
     let (_, file) = trained(3);
     let server = TestServer::new();
     for (i, (fields, pointer, words)) in [
@@ -199,7 +198,7 @@ async fn a_learner_of_another_problem_is_refused() {
             "{detail}"
         );
         assert_eq!(client.seq().await, 1);
-        // A dry run says the same, and goes on.
+        // A dry run reports the same error.
         let foreseen = dry(&client, &file).await;
         assert_eq!(foreseen["mistakes"][0], detail);
     }
@@ -210,7 +209,7 @@ async fn a_learner_of_another_problem_is_refused() {
 }
 
 #[tokio::test]
-async fn damaged_files() {
+async fn rejects_damaged_files() {
     let (_, file) = trained(3);
     let (head, rest) = file.split_once('\n').unwrap();
     let server = TestServer::new();
@@ -241,7 +240,7 @@ async fn damaged_files() {
         assert!(detail.contains(words), "{detail}");
         assert_eq!(client.seq().await, 1);
     }
-    // A file is one learner's: a second one that follows is not taken for more of it, and no event of a log is.
+    // A second learner, or an event of a log, in the same file is an error.
     let two = client.import(&format!("{file}{file}")).await.is_error(400);
     let detail = two.at("/detail").as_str().unwrap().to_owned();
     assert!(
@@ -254,7 +253,7 @@ async fn damaged_files() {
         .import(&format!("{head}\n{export}"))
         .await
         .is_error(400);
-    // A question is one to a learner that was saved.
+    // Questions are allowed in the file of a saved learner only.
     let other = server.new_study("other", STUDY).await;
     let answer = other.import("{\"ask\": [1, 0]}").await.is_error(400);
     assert!(
@@ -262,7 +261,7 @@ async fn damaged_files() {
         "{}",
         answer.text
     );
-    // Only of the problem is it said that it must be the study's.
+    // A file without episodes is accepted.
     assert_eq!(client.import(head).await.is(200).at("/taken"), 0);
     client.assert_consistent().await;
 }

@@ -1,4 +1,4 @@
-//! Shadow learners: asked and logged, and never shown or listened to.
+//! Shadow learners: their decisions are logged and not shown.
 
 use serde_json::json;
 
@@ -6,19 +6,19 @@ use crate::support::every_command::COMMANDS;
 use crate::support::{STUDY, TestServer, study_with};
 
 #[tokio::test]
-async fn in_the_log_and_nowhere_else() {
+async fn shadow_decisions_are_only_in_the_log() {
     let server = TestServer::new();
     let shadow = json!({"shadow": ["q-learning", "feedbal:width=paper"]});
     let watched = server.new_study("watched", &study_with(shadow)).await;
     let plain = server.new_study("plain", STUDY).await;
-    for request in COMMANDS {
+    for request in COMMANDS.iter() {
         let (one, other) = (
             watched.send_command(*request).await,
             plain.send_command(*request).await,
         );
         assert!(one.status.is_success(), "{}", one.text);
         assert!(!one.text.contains("q-learning") || request.1 == ":close");
-        // The learner does not know that others are asked.
+        // Shadow learners do not change the decision.
         for pointer in [
             "/action",
             "/estimate",
@@ -50,7 +50,7 @@ async fn in_the_log_and_nowhere_else() {
     assert!(!episode.text.contains("q-learning"), "{}", episode.text);
     watched.assert_consistent().await;
 
-    // Whoever may read the log may know of them; who acts may not.
+    // Roles that read the log see the shadow learners, operators do not.
     let path = watched.path("");
     for (token, sees) in [
         (&server.admin, true),

@@ -1,4 +1,4 @@
-//! The log in pages, and as it grows.
+//! The log in pages and as a stream.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::{STUDY, TestServer};
 const LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn in_pages() {
+async fn the_log_is_read_in_pages() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     client.send_all().await;
@@ -65,7 +65,7 @@ impl Stream {
             if let Some((block, rest)) = self.1.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
                 self.1 = rest;
-                // A comment says that somebody is there.
+                // A comment keeps the connection open.
                 if block.starts_with(':') {
                     continue;
                 }
@@ -81,7 +81,7 @@ impl Stream {
 }
 
 #[tokio::test]
-async fn as_it_grows() {
+async fn a_stream_follows_the_log() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let path = client.path("/events");
@@ -94,20 +94,20 @@ async fn as_it_grows() {
     client.stop("p1", 2).await.is(200);
     assert_eq!(stream.next().await.0, 3);
     drop(stream);
-    // Whoever comes back says where they were.
+    // A reconnecting client states its last event.
     let mut stream = Stream::open(&server, &path, Some("3")).await;
     let (id, _) = stream.next().await;
     assert_eq!(id, 4);
     let mut stream = Stream::open(&server, &format!("{path}?after=1"), None).await;
     assert_eq!(stream.next().await, (2, data.clone()));
     assert_eq!(client.export().await.lines().nth(1), Some(&*data));
-    // The header counts more: a browser sends both when it comes back.
+    // The header has precedence: a reconnecting browser sends both.
     let mut stream = Stream::open(&server, &format!("{path}?after=1"), Some("2")).await;
     assert_eq!(stream.next().await.0, 3);
 }
 
 #[tokio::test]
-async fn on_a_socket() {
+async fn a_stream_resumes_on_a_socket() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let running = Running::start(
@@ -138,9 +138,8 @@ async fn on_a_socket() {
     assert!(!text.contains("id: 2\n"), "{text}");
 }
 
-/// A stream ends with the token that opened it.
 #[tokio::test]
-async fn not_for_a_token_that_was_revoked() {
+async fn a_stream_ends_when_its_token_is_revoked() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let mut stream = Stream::open(&server, &client.path("/events"), None).await;
@@ -152,9 +151,8 @@ async fn not_for_a_token_that_was_revoked() {
         .expect("it goes on for ever");
 }
 
-/// Nor does it keep the service from stopping.
 #[tokio::test]
-async fn not_after_the_service_stops() {
+async fn streams_end_when_the_service_stops() {
     let server = TestServer::new();
     let client = server.new_study("clinic", STUDY).await;
     let mut stream = Stream::open(&server, &client.path("/events"), None).await;
@@ -167,6 +165,6 @@ async fn not_after_the_service_stops() {
         .header("accept", "text/event-stream");
     let request = request.body(Body::empty()).unwrap();
     server.send(request).await.is_error(503);
-    // The log can still be read.
+    // The log is still readable.
     client.get("/events").await.is(200);
 }

@@ -1,4 +1,4 @@
-//! Whether an answer is one that the OpenAPI document tells of.
+//! Checks answers against the OpenAPI document.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The document.
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(emab_server::http::document);
 
-/// The operation of a request, if it is one.
+/// The operation of a request; `None` if there is none.
 pub fn operation(method: &str, path: &str) -> Option<&'static Value> {
     let path = path.split('?').next().unwrap();
     let paths = DOCUMENT["paths"].as_object().unwrap();
@@ -15,7 +15,7 @@ pub fn operation(method: &str, path: &str) -> Option<&'static Value> {
     item.get(method.to_lowercase())
 }
 
-/// Holds an answer against the document: its status and its type.
+/// Asserts that the document contains the status and content type of an answer.
 #[track_caller]
 pub fn check(method: &str, path: &str, status: u16, kind: &str) {
     let Some(operation) = operation(method, path) else {

@@ -1,102 +1,45 @@
-//! A week in the clinic: every kind of event, with episodes that overlap and outcomes that come late, in parts, corrected
-//! and not at all.
+//! Commands of every kind, with episodes that overlap and outcomes that come late, in parts, corrected and not at all.
 
-use super::Answer;
+use std::sync::LazyLock;
+
 use super::study::StudyClient;
+use super::{Answer, Call, requests};
 
-/// Method, rest of the address, and body, in order. Each of them changes something.
-pub const COMMANDS: &[(&str, &str, &str)] = &[
-    ("POST", "/episodes", r#"{"id": "p1"}"#),
-    ("POST", "/episodes", r#"{"id": "p2"}"#),
-    (
-        "POST",
-        "/episodes/p1:tell",
-        r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "a"}"#,
-    ),
-    (
-        "POST",
-        "/episodes/p2:tell",
-        r#"{"step": 1, "action": "scan", "feedback": "negative", "reason": "b"}"#,
-    ),
-    (
-        "POST",
-        "/episodes/p1:tell",
-        r#"{"step": 2, "action": "scan", "feedback": "negative", "reason": "c"}"#,
-    ),
-    ("POST", "/episodes/p1:stop", r#"{"step": 3, "reason": "d"}"#),
-    (
-        "PUT",
-        "/episodes/p1/outcome",
-        r#"{"costs": [0.1, null], "rewards": [0.2, null, null]}"#,
-    ),
-    ("POST", "/episodes", r#"{"id": "p3"}"#),
-    ("POST", "/episodes/p2:stop", r#"{"step": 2, "reason": "e"}"#),
-    (
-        "PUT",
-        "/episodes/p2/outcome",
-        r#"{"costs": [0.3], "rewards": [0.1, 0.9]}"#,
-    ),
-    (
-        "PUT",
-        "/episodes/p1/outcome",
-        r#"{"costs": [null, 0.2], "rewards": [null, 0.4, 0.7]}"#,
-    ),
-    (
-        "POST",
-        "/episodes/p3:tell",
-        r#"{"step": 1, "action": "scan", "feedback": "positive", "reason": "f"}"#,
-    ),
-    ("POST", "/episodes", r#"{"id": "p4"}"#),
-    (
-        "POST",
-        "/episodes/p4:abandon",
-        r#"{"reason": "moved away"}"#,
-    ),
-    (
-        "POST",
-        "/episodes/p2/outcome:amend",
-        r#"{"rewards": [null, 0.35], "reason": "mistyped"}"#,
-    ),
-    (
-        "POST",
-        "/episodes/p3:tell",
-        r#"{"step": 2, "action": "blood", "feedback": "negative", "reason": "g"}"#,
-    ),
-    ("POST", "/episodes/p3:stop", r#"{"step": 3, "reason": "h"}"#),
-    (
-        "PUT",
-        "/episodes/p3/outcome",
-        r#"{"costs": [0.1, 0.1], "rewards": [0, 0.5, null], "final": true}"#,
-    ),
-    (
-        "POST",
-        ":import",
-        r#"{"id": "old", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.7], "rewards": [0.15, 0.6]}"#,
-    ),
-    ("PUT", "/episodes/p4/outcome", r#"{"rewards": [0.3]}"#),
-    (
-        "POST",
-        "/episodes/p1/outcome:amend",
-        r#"{"costs": [0.15, null], "rewards": [null, null, 0.65], "reason": "the other lab"}"#,
-    ),
-    ("POST", "/episodes", r#"{"id": "p5"}"#),
-    ("POST", ":close", ""),
-    (
-        "POST",
-        "/episodes/p5:tell",
-        r#"{"step": 1, "action": "blood", "feedback": "negative", "reason": "i"}"#,
-    ),
-    ("POST", "/episodes/p5:stop", r#"{"step": 2, "reason": "j"}"#),
-    (
-        "PUT",
-        "/episodes/p5/outcome",
-        r#"{"costs": [0.05], "rewards": [0.45, 0.55]}"#,
-    ),
-];
+/// In order; each of them changes something.
+pub static COMMANDS: LazyLock<Vec<Call>> = LazyLock::new(|| requests(TEXT));
+
+const TEXT: &str = r#"
+POST /episodes {"id": "p1"}
+POST /episodes {"id": "p2"}
+POST /episodes/p1:tell {"step": 1, "action": "blood", "feedback": "positive", "reason": "a"}
+POST /episodes/p2:tell {"step": 1, "action": "scan", "feedback": "negative", "reason": "b"}
+POST /episodes/p1:tell {"step": 2, "action": "scan", "feedback": "negative", "reason": "c"}
+POST /episodes/p1:stop {"step": 3, "reason": "d"}
+PUT /episodes/p1/outcome {"costs": [0.1, null], "rewards": [0.2, null, null]}
+POST /episodes {"id": "p3"}
+POST /episodes/p2:stop {"step": 2, "reason": "e"}
+PUT /episodes/p2/outcome {"costs": [0.3], "rewards": [0.1, 0.9]}
+PUT /episodes/p1/outcome {"costs": [null, 0.2], "rewards": [null, 0.4, 0.7]}
+POST /episodes/p3:tell {"step": 1, "action": "scan", "feedback": "positive", "reason": "f"}
+POST /episodes {"id": "p4"}
+POST /episodes/p4:abandon {"reason": "moved away"}
+POST /episodes/p2/outcome:amend {"rewards": [null, 0.35], "reason": "mistyped"}
+POST /episodes/p3:tell {"step": 2, "action": "blood", "feedback": "negative", "reason": "g"}
+POST /episodes/p3:stop {"step": 3, "reason": "h"}
+PUT /episodes/p3/outcome {"costs": [0.1, 0.1], "rewards": [0, 0.5, null], "final": true}
+POST :import {"id": "old", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.7], "rewards": [0.15, 0.6]}
+PUT /episodes/p4/outcome {"rewards": [0.3]}
+POST /episodes/p1/outcome:amend {"costs": [0.15, null], "rewards": [null, null, 0.65], "reason": "the other lab"}
+POST /episodes {"id": "p5"}
+POST :close
+POST /episodes/p5:tell {"step": 1, "action": "blood", "feedback": "negative", "reason": "i"}
+POST /episodes/p5:stop {"step": 2, "reason": "j"}
+PUT /episodes/p5/outcome {"costs": [0.05], "rewards": [0.45, 0.55]}
+"#;
 
 impl StudyClient<'_> {
-    /// One request of the week.
-    pub async fn send_command(&self, (method, rest, body): (&str, &str, &str)) -> Answer {
+    /// Sends one of them.
+    pub async fn send_command(&self, (method, rest, body): Call) -> Answer {
         let body = Some(body).filter(|body| !body.is_empty());
         let path = self.path(rest);
         self.server
@@ -104,9 +47,9 @@ impl StudyClient<'_> {
             .await
     }
 
-    /// All of it.
+    /// Sends all of them.
     pub async fn send_all(&self) {
-        for request in COMMANDS {
+        for request in COMMANDS.iter() {
             let answer = self.send_command(*request).await;
             assert!(answer.status.is_success(), "{request:?}: {}", answer.text);
         }

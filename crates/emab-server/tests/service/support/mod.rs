@@ -1,4 +1,4 @@
-//! A service on a store of its own, called without a socket.
+//! A service with a SQLite store, called without a socket.
 #![allow(dead_code)] // each test file uses what it needs
 
 pub mod documented;
@@ -23,7 +23,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-/// A clinic: at most two tests, then the decision.
+/// A study with two tests and horizon 3.
 pub const STUDY: &str = r#"{
     "horizon": 3,
     "states": ["unknown", "clear", "suspect"],
@@ -34,7 +34,7 @@ pub const STUDY: &str = r#"{
     "learner": "feedbal:width=sound"
 }"#;
 
-/// The clinic with some fields set.
+/// The study with some fields set.
 pub fn study_with(fields: Value) -> String {
     let mut spec: Value = serde_json::from_str(STUDY).unwrap();
     for (name, value) in fields.as_object().unwrap() {
@@ -43,12 +43,27 @@ pub fn study_with(fields: Value) -> String {
     spec.to_string()
 }
 
-/// The clinic under another learner.
+/// The study with another learner.
 pub fn study_of(learner: &str) -> String {
     study_with(serde_json::json!({ "learner": learner }))
 }
 
-/// A service and who may call it.
+/// Method, path and body of a request.
+pub type Call = (&'static str, &'static str, &'static str);
+
+/// Requests, one a line; `-` is an empty path and `STUDY` stands for [`STUDY`].
+pub fn requests(text: &'static str) -> Vec<Call> {
+    let request = |line: &'static str| {
+        let mut parts = line.splitn(3, ' ');
+        let mut next = || parts.next().unwrap_or("");
+        let (method, path, body) = (next(), next(), next());
+        let body = if body == "STUDY" { STUDY } else { body };
+        (method, if path == "-" { "" } else { path }, body)
+    };
+    text.trim().lines().map(request).collect()
+}
+
+/// A service and one token of each role.
 pub struct TestServer {
     pub folder: TempDir,
     pub service: Arc<Service>,
@@ -59,7 +74,7 @@ pub struct TestServer {
     pub operator: String,
     pub viewer: String,
     pub blinded: String,
-    /// An admin of the study `elsewhere` alone.
+    /// An admin of the study `elsewhere` only.
     pub elsewhere: String,
 }
 
@@ -92,7 +107,7 @@ impl Answer {
         self
     }
 
-    /// A refusal of this status, as all of them are: problem details with a stable type.
+    /// Asserts an error of this status: problem details with a stable type.
     #[track_caller]
     pub fn is_error(self, status: u16) -> Answer {
         let answer = self.is(status);
@@ -112,7 +127,7 @@ impl Answer {
         answer
     }
 
-    /// A refusal that names the place of the fault.
+    /// Asserts an error with this pointer.
     #[track_caller]
     pub fn is_error_at(self, status: u16, pointer: &str) -> Answer {
         let answer = self.is_error(status);
@@ -122,7 +137,7 @@ impl Answer {
 }
 
 impl TestServer {
-    /// With a SQLite store in a folder of its own.
+    /// With a SQLite store in a temporary folder.
     pub fn new() -> TestServer {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
@@ -131,7 +146,7 @@ impl TestServer {
 
     pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> TestServer {
         let tokens = TokenFile::at(folder.path().join("tokens.json"));
-        // Those of an earlier start are gone with their secrets.
+        // Secrets of an earlier start are not kept.
         let _ = std::fs::remove_file(tokens.path());
         let new = |name: &str, role, studies| {
             let (_, secret) = tokens.new_token(name, role, studies).unwrap();
@@ -162,7 +177,7 @@ impl TestServer {
         }
     }
 
-    /// The same store under a new process, as far as one process can be two.
+    /// The same store opened again by a new service.
     pub fn restarted(self) -> TestServer {
         self.service.finish();
         let TestServer {
@@ -201,7 +216,7 @@ impl TestServer {
         self.send(request.body(body).unwrap()).await
     }
 
-    /// Any request. Whatever is answered must be documented.
+    /// Sends any request and asserts that its answer is documented.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().to_string(), request.uri().to_string());
         let response = self.router.clone().oneshot(request).await.unwrap();

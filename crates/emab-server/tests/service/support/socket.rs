@@ -1,4 +1,4 @@
-//! A service on a real socket, and a client that speaks byte by byte.
+//! A service on a real socket, and a raw client.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// What never takes that long when all is well.
+/// A timeout that no passing test reaches.
 pub const LONG: Duration = Duration::from_secs(20);
 
 pub const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -83,7 +83,7 @@ impl Running {
     }
 }
 
-/// Everything until the other side closes; a reset is an end, too.
+/// Reads until the connection is closed or reset.
 pub async fn rest(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut bytes = Vec::new();
     let _ = timeout(LONG, stream.read_to_end(&mut bytes))
@@ -92,7 +92,7 @@ pub async fn rest(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Everything until this many answers with these last words have come.
+/// Reads until this text has come this many times.
 pub async fn until(stream: &mut (impl AsyncRead + Unpin), words: &str, times: usize) -> String {
     let mut text = String::new();
     let wait = async {

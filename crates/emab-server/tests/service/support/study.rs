@@ -1,4 +1,4 @@
-//! One study of a service, and what people do in it.
+//! A client of one study.
 
 use emab_server::app::replay::Replay;
 use emab_server::audit::audit_study;
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use super::{Answer, TestServer};
 
-/// A study.
+/// A client of one study.
 pub struct StudyClient<'a> {
     pub server: &'a TestServer,
     pub study: &'a str,
 }
 
 impl TestServer {
-    /// A new study.
+    /// Creates a study.
     pub async fn new_study<'a>(&'a self, study: &'a str, spec: &str) -> StudyClient<'a> {
         let client = self.study(study);
         self.put(&client.path(""), spec).await.is(201);
         client
     }
 
-    /// A study, there or not.
+    /// A study that need not exist.
     pub fn study<'a>(&'a self, study: &'a str) -> StudyClient<'a> {
         StudyClient {
             server: self,
@@ -33,12 +33,12 @@ impl TestServer {
 }
 
 impl StudyClient<'_> {
-    /// An address in the study.
+    /// A path of the study.
     pub fn path(&self, rest: &str) -> String {
         format!("/v1/studies/{}{rest}", self.study)
     }
 
-    /// An address in an episode.
+    /// A path of an episode.
     pub fn episode_path(&self, id: &str, rest: &str) -> String {
         self.path(&format!("/episodes/{id}{rest}"))
     }
@@ -56,7 +56,7 @@ impl StudyClient<'_> {
         self.server.post(&self.episode_path(id, ":ask"), "").await
     }
 
-    /// With a reason, which never hurts.
+    /// With a reason.
     pub async fn tell(&self, id: &str, step: u64, action: &str, feedback: &str) -> Answer {
         let body = tell(step, action, feedback);
         self.server
@@ -64,7 +64,7 @@ impl StudyClient<'_> {
             .await
     }
 
-    /// With a reason, which never hurts.
+    /// With a reason.
     pub async fn stop(&self, id: &str, step: u64) -> Answer {
         let body = format!(r#"{{"step": {step}, "reason": "enough"}}"#);
         self.server
@@ -112,7 +112,7 @@ impl StudyClient<'_> {
         self.outcome(id, &body).await.is(200)
     }
 
-    /// The study as an admin sees it.
+    /// The study, read as an admin.
     pub async fn view(&self) -> Answer {
         self.get("").await.is(200)
     }
@@ -142,7 +142,7 @@ impl StudyClient<'_> {
             .collect()
     }
 
-    /// What is known of an action: (count, mean).
+    /// The count and mean of an action.
     pub async fn estimate(&self, step: u64, state: &str, action: &str) -> Option<(u64, f64)> {
         let rows = self.estimates().await.at("/estimates");
         let row =
@@ -155,7 +155,7 @@ impl StudyClient<'_> {
         ))
     }
 
-    /// Holds everything that is stored, and what is told of it, against the log.
+    /// Asserts that the store, the export and the estimates follow from the log.
     pub async fn assert_consistent(&self) {
         let mut store = Sqlite::inspect(&self.server.file()).unwrap();
         store.begin_snapshot().unwrap();
@@ -179,7 +179,7 @@ impl StudyClient<'_> {
     }
 }
 
-/// What was done and seen, with a reason.
+/// The body of a tell, with a reason.
 pub fn tell(step: u64, action: &str, feedback: &str) -> String {
     format!(
         r#"{{"step": {step}, "action": "{action}", "feedback": "{feedback}", "reason": "as I see it"}}"#

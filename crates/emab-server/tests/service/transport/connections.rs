@@ -1,4 +1,4 @@
-//! The edge under clients that are slow, silent, many or rude, on real sockets.
+//! Slow, silent and too many clients.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ fn hello() -> Router {
 }
 
 #[tokio::test]
-async fn requests_are_answered_and_know_their_peer() {
+async fn handlers_get_the_address_of_the_peer() {
     let app = Router::new().route(
         "/",
         get(|Extension(Peer(peer)): Extension<Peer>| async move { format!("you are {peer}") }),
@@ -53,7 +53,7 @@ async fn a_slow_head_is_cut_off() {
         async { rest(&mut running.connect().await).await },
         async { rest(&mut drip(running.connect().await).await).await },
         async {
-            // The second head on a connection is as slow.
+            // The limit also applies to the second request of a connection.
             let mut stream = running.connect().await;
             stream.write_all(GET).await.unwrap();
             until(&mut stream, "hello", 1).await;
@@ -66,7 +66,7 @@ async fn a_slow_head_is_cut_off() {
     assert!(ask(running.addr, GET_AND_CLOSE).await.ends_with("hello"));
 }
 
-/// Sends a head byte by byte, and never all of it.
+/// Sends a part of a head, byte by byte.
 async fn drip(mut stream: TcpStream) -> TcpStream {
     for byte in GET.iter().cycle().take(24) {
         sleep(ms(50)).await;
@@ -78,7 +78,7 @@ async fn drip(mut stream: TcpStream) -> TcpStream {
 }
 
 #[tokio::test]
-async fn idle_connections_rest_longer_than_a_head_may_take_and_not_for_ever() {
+async fn idle_connections_have_their_own_timeout() {
     let limits = Limits {
         head: ms(100),
         idle: ms(800),
@@ -96,7 +96,7 @@ async fn idle_connections_rest_longer_than_a_head_may_take_and_not_for_ever() {
 }
 
 #[tokio::test]
-async fn a_long_answer_is_not_taken_for_an_idle_connection() {
+async fn a_slow_response_is_not_an_idle_connection() {
     let limits = Limits {
         head: ms(50),
         idle: ms(50),
@@ -140,7 +140,7 @@ const POST: &[u8] =
     b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 100\r\n\r\n";
 
 #[tokio::test]
-async fn a_trickle_of_a_body_ends_and_a_steady_one_does_not() {
+async fn a_body_below_the_minimum_rate_is_cut_off() {
     let limits = |rate| Limits {
         body: ms(400),
         body_rate: rate,
@@ -165,7 +165,7 @@ async fn a_trickle_of_a_body_ends_and_a_steady_one_does_not() {
 }
 
 #[tokio::test]
-async fn an_answer_before_the_end_of_the_body_arrives() {
+async fn a_response_before_the_end_of_the_body_arrives() {
     let app = Router::new().route("/", post(|| async { "too much" }));
     let running = Running::start(app, Limits::default(), None).await;
     let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n";
@@ -177,12 +177,12 @@ async fn an_answer_before_the_end_of_the_body_arrives() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_an_error_and_not_a_short_body() {
-    let (told, mut tell) = tokio::sync::mpsc::channel(1);
+async fn a_truncated_body_is_an_error() {
+    let (sent, mut received) = tokio::sync::mpsc::channel(1);
     let app = Router::new().route(
         "/",
         post(|body: Body| async move {
-            told.send(body.collect().await.is_err()).await.unwrap();
+            sent.send(body.collect().await.is_err()).await.unwrap();
         }),
     );
     let running = Running::start(app, Limits::default(), None).await;
@@ -190,12 +190,12 @@ async fn a_body_that_breaks_off_is_an_error_and_not_a_short_body() {
     stream.write_all(POST).await.unwrap();
     stream.write_all(b"some of it").await.unwrap();
     drop(stream);
-    // The handler hears of it or is dropped; it never sees a body that ended.
-    assert_ne!(timeout(LONG, tell.recv()).await.unwrap(), Some(false));
+    // The handler gets an error or is dropped; it never sees a complete body.
+    assert_ne!(timeout(LONG, received.recv()).await.unwrap(), Some(false));
 }
 
 #[tokio::test]
-async fn a_large_head_is_refused() {
+async fn rejects_a_large_head() {
     let running = Running::start(hello(), Limits::default(), None).await;
     let long = format!(
         "GET / HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n",
@@ -218,7 +218,7 @@ async fn a_large_head_is_refused() {
 }
 
 #[tokio::test]
-async fn beyond_the_cap_connections_wait() {
+async fn connections_over_the_limit_wait() {
     let limits = Limits {
         connections: 2,
         ..Limits::default()
@@ -238,7 +238,7 @@ async fn beyond_the_cap_connections_wait() {
 }
 
 #[tokio::test]
-async fn whoever_takes_nothing_of_the_answer_is_cut_off() {
+async fn a_client_that_does_not_read_is_cut_off() {
     let limits = Limits {
         stalled: ms(300),
         ..Limits::default()
@@ -255,7 +255,7 @@ async fn whoever_takes_nothing_of_the_answer_is_cut_off() {
     running.open(0).await;
 }
 
-/// A handler that begins, waits to be let on, and answers.
+/// A handler that signals its start and waits before it answers.
 fn slow(begun: &Arc<Notify>, on: &Arc<Notify>) -> Router {
     let (begun, on) = (Arc::clone(begun), Arc::clone(on));
     let handler = move || async move {
@@ -269,7 +269,7 @@ fn slow(begun: &Arc<Notify>, on: &Arc<Notify>) -> Router {
 const GET_SLOW: &[u8] = b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n";
 
 #[tokio::test]
-async fn a_request_in_course_finishes_on_shutdown() {
+async fn shutdown_waits_for_running_requests() {
     let (begun, on) = (Arc::default(), Arc::default());
     let mut running = Running::start(slow(&begun, &on), Limits::default(), None).await;
     let mut idle = running.connect().await;
@@ -282,7 +282,7 @@ async fn a_request_in_course_finishes_on_shutdown() {
     running.open(3).await;
 
     running.stop();
-    // Whoever asks for nothing is let go at once, and nobody new comes in.
+    // Idle connections are closed at once and new ones are not accepted.
     assert_eq!(rest(&mut idle).await, "");
     assert_eq!(rest(&mut silent).await, "");
     let late = TcpStream::connect(running.addr).await;
@@ -297,7 +297,7 @@ async fn a_request_in_course_finishes_on_shutdown() {
 }
 
 #[tokio::test]
-async fn after_the_grace_period_the_rest_is_dropped() {
+async fn shutdown_drops_requests_after_the_grace_period() {
     let (begun, on) = (Arc::default(), Arc::default());
     let limits = Limits {
         grace: ms(200),
@@ -314,7 +314,7 @@ async fn after_the_grace_period_the_rest_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_answers_500_and_the_connection_lives() {
+async fn a_panic_in_a_handler_answers_500() {
     let app = hello().route("/bug", get(|| async { panic!("planted") as &'static str }));
     let running = Running::start(app, Limits::default(), None).await;
     let mut stream = running.connect().await;

@@ -1,4 +1,4 @@
-//! A process that has run out of files goes on once it has some again.
+//! The service accepts connections again after it ran out of file descriptors.
 
 use std::process::Command;
 
@@ -11,16 +11,16 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 const CHILD: &str = "EMAB_TEST_FEW_FILES";
-const NAME: &str = "transport::file_descriptors::running_out_of_files_is_survived";
+const NAME: &str = "transport::file_descriptors::the_service_recovers_from_running_out_of_files";
 
 #[test]
-fn running_out_of_files_is_survived() {
+fn the_service_recovers_from_running_out_of_files() {
     if std::env::var_os(CHILD).is_some() {
         return tokio::runtime::Runtime::new()
             .unwrap()
             .block_on(with_few_files());
     }
-    // The limit is of a process, so it takes one of its own.
+    // The limit applies to a process, so this runs in a child.
     let output = Command::new("sh")
         .args([
             "-c",
@@ -42,7 +42,7 @@ fn running_out_of_files_is_survived() {
 async fn with_few_files() {
     let app = Router::new().route("/", get(|| async { "hello" }));
     let running = Running::start(app, Limits::default(), None).await;
-    // Clients and service share the limit, so both run into it.
+    // Clients and service share the limit.
     let mut clients = Vec::new();
     let error = loop {
         match TcpStream::connect(running.addr).await {

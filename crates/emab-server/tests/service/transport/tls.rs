@@ -1,4 +1,4 @@
-//! TLS on real sockets: those who speak it, those who do not, and a certificate that is replaced.
+//! TLS: clients with and without it, and a replaced certificate.
 
 use std::fs;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn tls() -> Option<Tls> {
 }
 
 #[tokio::test]
-async fn who_speaks_tls_is_answered_in_it() {
+async fn serves_tls() {
     let running = Running::start(hello(), Limits::default(), tls()).await;
     let mut stream = connect_tls(running.addr, &data("localhost.crt"))
         .await
@@ -29,14 +29,14 @@ async fn who_speaks_tls_is_answered_in_it() {
 }
 
 #[tokio::test]
-async fn plain_http_is_told_so_and_rubbish_does_not_hang() {
+async fn answers_plain_http_with_an_error_and_closes_on_garbage() {
     let running = Running::start(hello(), Limits::default(), tls()).await;
     let text = ask(running.addr, GET_AND_CLOSE).await;
     assert!(
         text.starts_with("HTTP/1.1 400") && text.contains("https://"),
         "{text}"
     );
-    // It begins as a handshake does.
+    // The first bytes are those of a handshake.
     ask(
         running.addr,
         b"\x16\x03\x01\x00\x05rubbish and more rubbish",
@@ -46,7 +46,7 @@ async fn plain_http_is_told_so_and_rubbish_does_not_hang() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_end_is_cut_off() {
+async fn handshakes_time_out() {
     let limits = Limits {
         handshake: ms(300),
         ..Limits::default()
@@ -58,7 +58,7 @@ async fn a_handshake_that_does_not_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_service_does_not_wait_for_handshakes() {
+async fn shutdown_does_not_wait_for_handshakes() {
     let mut running = Running::start(hello(), Limits::default(), tls()).await;
     let mut silent = running.connect().await;
     running.open(1).await;
@@ -68,7 +68,7 @@ async fn the_end_of_the_service_does_not_wait_for_handshakes() {
 }
 
 #[tokio::test]
-async fn sighup_has_the_certificate_read_again() {
+async fn sighup_reloads_the_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let (cert, key) = (folder.path().join("it.crt"), folder.path().join("it.key"));
     fs::copy(data("localhost.crt"), &cert).unwrap();

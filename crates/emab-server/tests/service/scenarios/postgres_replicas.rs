@@ -1,4 +1,4 @@
-//! Two copies of the service on one PostgreSQL database: any of them answers any request.
+//! Two replicas of the service on one PostgreSQL database.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ fn copy(url: &str) -> TestServer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_copies_are_one_service() {
-    // PostgreSQL's client drives a runtime of its own.
+async fn two_replicas_on_postgres_behave_as_one_service() {
+    // PostgreSQL's client blocks on its own runtime.
     let made = tokio::task::spawn_blocking(|| {
         let server = Server::shared().unwrap();
         let url = server.database("two_copies").unwrap();
@@ -28,7 +28,7 @@ async fn two_copies_are_one_service() {
     let client = one.new_study("clinic", STUDY).await;
     let there = two.study("clinic");
     for round in 0..10 {
-        // Opened here, told there: two different tells at the same instant, of which one wins.
+        // Two different tells at the same time, one on each replica: one is recorded.
         let id = format!("p{round}");
         client.open(&id).await.is(201);
         let path = client.episode_path(&id, ":tell");
@@ -54,7 +54,7 @@ async fn two_copies_are_one_service() {
             .await
             .is(200);
         if round == 5 {
-            // What one copy corrects, the other has to learn anew.
+            // After a correction on one replica the other rebuilds its learner.
             client
                 .amend("p2", r#"{"rewards": [1, null], "reason": "mistyped"}"#)
                 .await
