@@ -99,7 +99,7 @@ async fn a_sqlite_store_is_served_and_its_open_episode_continues() {
     assert_eq!(client.seq().await, seq + 6);
     client.assert_consistent().await;
     let closed = server.study("ward");
-    closed.open("new").await.is_error(409);
+    closed.open("new").await.expect_error(409);
     closed.assert_consistent().await;
 }
 

@@ -32,7 +32,7 @@ pub(crate) enum PlayerKind {
     /// [`RandomPlayer`].
     Random(Random),
     /// [`SequenceUcbPlayer`].
-    SequenceUcb(Ucb1),
+    SequenceUcb(Box<Ucb1>),
     /// [`RecordingPlayer`]: every other learner.
     Recording,
 }
@@ -52,7 +52,7 @@ impl PlayerKind {
             }
             BuiltLearner::Policy(_) => PlayerKind::Policy,
             BuiltLearner::Random(learner) => PlayerKind::Random(learner),
-            BuiltLearner::Ucb1(learner) => PlayerKind::SequenceUcb(*learner),
+            BuiltLearner::Ucb1(learner) => PlayerKind::SequenceUcb(learner),
             BuiltLearner::FeedBal(_) | BuiltLearner::Other(_) => PlayerKind::Recording,
         })
     }
@@ -95,7 +95,7 @@ pub(crate) fn play_paired(
         }
         PlayerKind::Policy => play!(PolicyPlayer::new(build()?)),
         PlayerKind::Random(learner) => play!(RandomPlayer::new(learner.clone())),
-        PlayerKind::SequenceUcb(learner) => play!(SequenceUcbPlayer::new(learner.clone())),
+        PlayerKind::SequenceUcb(learner) => play!(SequenceUcbPlayer::new((**learner).clone())),
         PlayerKind::Recording => play!(RecordingPlayer::new(build()?)),
     }
 }

@@ -119,7 +119,7 @@ pub enum Resumed {
     /// An unfinished run, and its state.
     Unfinished(Box<PlannedRun>, State),
     /// A finished run.
-    Finished(RunResult),
+    Finished(Box<RunResult>),
 }
 
 /// The result folder of a run.
@@ -148,7 +148,7 @@ impl RunFolder {
         if !folder.has(CHECKPOINT) {
             if folder.has(RESULT) {
                 let result = read_result(&folder)?;
-                return Ok((RunFolder { folder }, Resumed::Finished(result)));
+                return Ok((RunFolder { folder }, Resumed::Finished(Box::new(result))));
             }
             return conflict(match folder.has(SHARD) {
                 true => format!(

@@ -66,7 +66,7 @@ async fn rejects_malformed_json_and_wrong_shapes() {
             let study = i == 0 && ["{\"surprise\": 1}", "{\"\": 1}"].contains(&name);
             let missing = answer.text.contains("`learner` is missing");
             assert!(!study || missing, "{name}: {}", answer.text);
-            let answer = answer.is_error(400);
+            let answer = answer.expect_error(400);
             let pointed = answer.at("/pointer").is_string();
             assert!(pointed, "{name} to {path}: {}", answer.text);
             if i == LINES {
@@ -91,7 +91,10 @@ async fn rejects_a_list_in_place_of_an_object() {
         }
         let inside = values.trim().trim_start_matches('{').trim_end_matches('}');
         for list in [format!("[{inside}]").replace('\n', " "), "[]".into()] {
-            fixture.json(method, path, list).await.is_error_at(400, "");
+            fixture
+                .json(method, path, list)
+                .await
+                .expect_error_at(400, "");
         }
     }
     fixture.assert_unchanged().await;
@@ -109,13 +112,13 @@ async fn rejects_empty_bodies_where_one_is_needed() {
                 answer.is(200);
                 continue;
             }
-            answer.is_error(400);
+            answer.expect_error(400);
         }
         if i != LINES {
             fixture
                 .json(method, path, "null")
                 .await
-                .is_error_at(400, "");
+                .expect_error_at(400, "");
         }
     }
     // Calls without a body accept `null` and `{}`.
@@ -137,7 +140,7 @@ async fn rejects_duplicate_keys() {
             for value in [value.to_string(), "null".into()] {
                 let twice = format!("{}, \"{key}\": {value}}}", &body[..end]);
                 let answer = fixture.json(method, path, twice.replace('\n', " ")).await;
-                let answer = answer.is_error(400);
+                let answer = answer.expect_error(400);
                 let detail = answer.at("/detail").to_string();
                 assert!(
                     detail.contains("duplicate field") || detail.contains("given twice"),
@@ -151,7 +154,7 @@ async fn rejects_duplicate_keys() {
         .2
         .replace("\"delta\": 0.05", "\"delta\": 0.05, \"delta\": 0.5");
     let answer = fixture.json("PUT", CALLS[0].1, twice).await;
-    answer.is_error_at(400, "/learning");
+    answer.expect_error_at(400, "/learning");
     fixture.assert_unchanged().await;
 }
 
@@ -176,9 +179,12 @@ async fn rejects_other_content_types() {
             fixture
                 .send(method, path, &headers, body)
                 .await
-                .is_error(415);
+                .expect_error(415);
         }
-        fixture.send(method, path, &[], body).await.is_error(415);
+        fixture
+            .send(method, path, &[], body)
+            .await
+            .expect_error(415);
     }
     for i in EMPTY {
         let (method, path, _) = CALLS[i];
@@ -186,7 +192,7 @@ async fn rejects_other_content_types() {
         fixture
             .send(method, path, &headers, "{}")
             .await
-            .is_error(415);
+            .expect_error(415);
     }
     fixture.assert_unchanged().await;
     // Parameters, capitals and suffixes are accepted.
@@ -207,7 +213,7 @@ async fn rejects_a_body_where_none_is_taken() {
     for i in EMPTY {
         let (method, path, _) = CALLS[i];
         for body in ["[]", "7", "\"x\"", "{\"step\": 1}", "{", "[null]"] {
-            fixture.json(method, path, body).await.is_error(400);
+            fixture.json(method, path, body).await.expect_error(400);
         }
     }
     fixture.assert_unchanged().await;

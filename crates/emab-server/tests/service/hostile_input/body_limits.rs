@@ -41,7 +41,10 @@ async fn rejects_a_body_one_byte_over_the_limit() {
     for i in JSON.chain(EMPTY) {
         let (method, path, body) = CALLS[i];
         let long = format!("{body}{}", " ".repeat(most(i) + 1 - body.len()));
-        let answer = fixture.json(method, path, long.clone()).await.is_error(413);
+        let answer = fixture
+            .json(method, path, long.clone())
+            .await
+            .expect_error(413);
         assert_eq!(answer.header("connection"), "close");
         if i == 4 {
             fixture.assert_unchanged().await;
@@ -67,7 +70,7 @@ async fn rejects_a_content_length_over_the_limit() {
             fixture
                 .send(method, path, &headers, body)
                 .await
-                .is_error(413);
+                .expect_error(413);
         }
     }
     fixture.assert_unchanged().await;
@@ -80,7 +83,7 @@ async fn stops_reading_a_chunked_body_at_the_limit() {
         let (method, path, _) = CALLS[i];
         for byte in [0, b' ', b'['] {
             let (body, pulled) = gigabyte(byte);
-            fixture.json(method, path, body).await.is_error(413);
+            fixture.json(method, path, body).await.expect_error(413);
             let pulled = pulled.load(Ordering::Relaxed);
             assert!(pulled <= most(i) + 2 * CHUNK, "{pulled} to {path}");
         }

@@ -49,7 +49,7 @@ async fn rejects_missing_and_wrong_tokens() {
                 request = request.header("authorization", value.as_slice());
             }
             let request = request.body(Body::from(*body)).unwrap();
-            let answer = fixture.server.send(request).await.is_error(401);
+            let answer = fixture.server.send(request).await.expect_error(401);
             assert_eq!(answer.header("www-authenticate"), "Bearer");
             assert!(!answer.text.contains(&admin[5..20]));
         }

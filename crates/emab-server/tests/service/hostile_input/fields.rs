@@ -63,7 +63,7 @@ async fn names_the_field_with_a_value_of_the_wrong_type() {
                     "{field} {value} to {path}: {}",
                     answer.text
                 );
-                let answer = answer.is_error(status);
+                let answer = answer.expect_error(status);
                 let pointer = answer.at("/pointer").as_str().unwrap_or("none").to_owned();
                 // The number of costs must be that of the actions, so the pointer may name the costs.
                 let related = i == LINES && ["actions", "feedbacks"].contains(&&**field);
@@ -109,7 +109,7 @@ async fn rejects_wrong_steps() {
         ] {
             let body = format!(r#"{{"step": {step}, {rest}}}"#);
             let answer = fixture.json("POST", CALLS[i].1, body).await;
-            let answer = answer.is_error_at(status, "/step");
+            let answer = answer.expect_error_at(status, "/step");
             if status == 409 {
                 assert_eq!(answer.at("/type"), "urn:emab:wrong-step");
                 assert_eq!(answer.at("/current_step"), 1);
@@ -140,18 +140,18 @@ async fn rejects_unknown_actions_and_feedbacks() {
             format!(r#"{{"step": 1, "action": {action}, "feedback": {feedback}, "reason": "x"}}"#)
         };
         let answer = fixture.json("POST", CALLS[2].1, tell(action, "0")).await;
-        answer.is_error_at(status, "/action");
+        answer.expect_error_at(status, "/action");
         let answer = fixture.json("POST", CALLS[2].1, tell("0", action)).await;
-        answer.is_error_at(status, "/feedback");
+        answer.expect_error_at(status, "/feedback");
         let past = |action: &str, feedback: &str| {
             format!(
                 r#"{{"id": "old", "actions": [0, {action}], "feedbacks": [0, {feedback}], "costs": [0, 0], "rewards": [0, 0, 0]}}"#
             )
         };
         let answer = fixture.json("POST", CALLS[7].1, past(action, "0")).await;
-        answer.is_error_at(status, "/actions/1");
+        answer.expect_error_at(status, "/actions/1");
         let answer = fixture.json("POST", CALLS[7].1, past("0", action)).await;
-        answer.is_error_at(status, "/feedbacks/1");
+        answer.expect_error_at(status, "/feedbacks/1");
     }
     let long = format!(
         r#"{{"step": 1, "action": "{}", "feedback": 0}}"#,
@@ -159,7 +159,7 @@ async fn rejects_unknown_actions_and_feedbacks() {
     );
     let answer = fixture.json("POST", CALLS[2].1, long).await;
     // The error does not repeat a long text.
-    assert!(answer.is_error_at(422, "/action").text.len() < 1_000);
+    assert!(answer.expect_error_at(422, "/action").text.len() < 1_000);
     fixture.assert_unchanged().await;
 }
 
@@ -172,10 +172,10 @@ async fn rejects_wrong_outcomes() {
         ("/v1/studies/none/episodes/open/outcome", 404),
     ] {
         let answer = fixture.json("PUT", path, r#"{"rewards": [1]}"#).await;
-        answer.is_error(status);
+        answer.expect_error(status);
         let path = format!("{path}:amend");
         let body = r#"{"rewards": [1], "reason": "x"}"#;
-        fixture.json("POST", &path, body).await.is_error(status);
+        fixture.json("POST", &path, body).await.expect_error(status);
     }
     for (field, value, status, pointer) in [
         ("costs", "[]", 422, "/costs"),
@@ -196,11 +196,11 @@ async fn rejects_wrong_outcomes() {
     ] {
         let body = format!(r#"{{"{field}": {value}}}"#);
         let answer = fixture.json("PUT", CALLS[5].1, body).await;
-        answer.is_error_at(status, pointer);
+        answer.expect_error_at(status, pointer);
         if field != "final" {
             let body = format!(r#"{{"{field}": {value}, "reason": "x"}}"#);
             let answer = fixture.json("POST", CALLS[6].1, body).await;
-            answer.is_error_at(status, pointer);
+            answer.expect_error_at(status, pointer);
         }
     }
     fixture.assert_unchanged().await;
@@ -214,7 +214,7 @@ async fn rejects_blank_and_long_reasons() {
         for wrong in ["", " ", "\\n\\t", &more] {
             let body = format!(r#"{{{rest}"reason": "{wrong}"}}"#);
             let answer = fixture.json("POST", CALLS[i].1, body).await;
-            answer.is_error_at(422, "/reason");
+            answer.expect_error_at(422, "/reason");
         }
     }
     fixture.assert_unchanged().await;
@@ -264,7 +264,7 @@ async fn rejects_wrong_study_fields() {
         } else {
             422
         };
-        let answer = answer.is_error(status);
+        let answer = answer.expect_error(status);
         let found = answer.at("/pointer");
         let found = found.as_str().unwrap();
         assert!(
@@ -289,7 +289,7 @@ async fn rejects_wrong_study_fields() {
             panic!("`{field}` may be left out");
         }
         assert!([400, 422].contains(&status));
-        answer.is_error(status);
+        answer.expect_error(status);
     }
     fixture.assert_unchanged().await;
 }

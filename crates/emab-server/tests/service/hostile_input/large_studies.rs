@@ -44,7 +44,7 @@ async fn rejects_studies_over_the_limits() {
     ] {
         let start = Instant::now();
         let answer = fixture.json("PUT", "/v1/studies/new", study_with(fields));
-        let answer = answer.await.is_error(422);
+        let answer = answer.await.expect_error(422);
         assert!(answer.text.len() < 2_000, "{name}: {}", answer.text.len());
         assert!(start.elapsed() < Duration::from_secs(5), "{name}");
     }

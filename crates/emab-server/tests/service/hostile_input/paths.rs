@@ -39,12 +39,12 @@ async fn rejects_invalid_names() {
     let fixture = Fixture::new().await;
     for (path, name) in names() {
         let study = format!("/v1/studies/{path}");
-        fixture.send("GET", &study, &[], "").await.is_error(404);
+        fixture.send("GET", &study, &[], "").await.expect_error(404);
         let put = fixture.json("PUT", &study, STUDY).await;
         let status = put.status.as_u16();
         // A colon makes it another operation.
         assert!([404, 405, 422].contains(&status), "{path}: {}", put.text);
-        put.is_error(status);
+        put.expect_error(status);
         for (method, rest, body) in [
             ("GET", "/episodes", ""),
             ("POST", "/episodes", "{}"),
@@ -56,7 +56,7 @@ async fn rejects_invalid_names() {
             ("POST", ":import", "{}"),
         ] {
             let path = format!("{study}{rest}");
-            fixture.json(method, &path, body).await.is_error(404);
+            fixture.json(method, &path, body).await.expect_error(404);
         }
         let episode = format!("/v1/studies/clinic/episodes/{path}");
         for (method, rest, body) in [
@@ -74,14 +74,14 @@ async fn rejects_invalid_names() {
             ("GET", "/decisions/1:replay", ""),
         ] {
             let path = format!("{episode}{rest}");
-            fixture.json(method, &path, body).await.is_error(404);
+            fixture.json(method, &path, body).await.expect_error(404);
         }
         let body = serde_json::json!({ "id": name }).to_string();
         let open = fixture.json("POST", CALLS[1].1, body).await;
-        assert!(open.is_error_at(422, "/id").text.len() < 1_000);
+        assert!(open.expect_error_at(422, "/id").text.len() < 1_000);
         let past = serde_json::json!({"id": name, "actions": [], "feedbacks": [], "costs": [], "rewards": [1]});
         let import = fixture.json("POST", CALLS[7].1, past.to_string()).await;
-        import.is_error_at(422, "/id");
+        import.expect_error_at(422, "/id");
     }
     fixture.assert_unchanged().await;
 }
@@ -99,18 +99,18 @@ async fn unknown_paths_are_not_found() {
         let answer = fixture.send("GET", path, &[], "").await;
         let status = answer.status.as_u16();
         assert!([404, 405].contains(&status), "{path}: {}", answer.text);
-        answer.is_error(status);
+        answer.expect_error(status);
     }
     // Not UTF-8, and not a valid escape.
     for path in ["/v1/studies/%FF", "/v1/studies/clinic/episodes/%C3"] {
-        fixture.send("GET", path, &[], "").await.is_error(400);
+        fixture.send("GET", path, &[], "").await.expect_error(400);
     }
     for path in [
         "/v1/studies/%",
         "/v1/studies/%zz",
         "/v1/studies/clinic/episodes/%2",
     ] {
-        fixture.send("GET", path, &[], "").await.is_error(404);
+        fixture.send("GET", path, &[], "").await.expect_error(404);
     }
     fixture.assert_unchanged().await;
 }
@@ -120,13 +120,13 @@ async fn missing_studies_and_episodes_are_not_found() {
     let fixture = Fixture::new().await;
     for (method, path, body) in CALLS.iter().skip(1) {
         let path = path.replace("clinic", "none");
-        fixture.json(method, &path, *body).await.is_error(404);
+        fixture.json(method, &path, *body).await.expect_error(404);
         if path.contains("/episodes/") {
             let path = path.replace("none", "clinic");
             let path = ["open", "stopped", "known"]
                 .iter()
                 .fold(path, |path, id| path.replace(&format!("/{id}"), "/none"));
-            fixture.json(method, &path, *body).await.is_error(404);
+            fixture.json(method, &path, *body).await.expect_error(404);
         }
     }
     for path in [
@@ -139,15 +139,18 @@ async fn missing_studies_and_episodes_are_not_found() {
         "/episodes/open/decisions/1:replay",
     ] {
         let path = format!("/v1/studies/none{path}");
-        fixture.send("GET", &path, &[], "").await.is_error(404);
+        fixture.send("GET", &path, &[], "").await.expect_error(404);
     }
     for path in ["none", "none/decisions/1:replay", "open/decisions/2:replay"] {
         let path = format!("/v1/studies/clinic/episodes/{path}");
-        fixture.send("GET", &path, &[], "").await.is_error(404);
+        fixture.send("GET", &path, &[], "").await.expect_error(404);
     }
     let stream = [("accept", "text/event-stream")];
     let path = "/v1/studies/none/events";
-    fixture.send("GET", path, &stream, "").await.is_error(404);
+    fixture
+        .send("GET", path, &stream, "")
+        .await
+        .expect_error(404);
     fixture.assert_unchanged().await;
 }
 
@@ -203,17 +206,20 @@ async fn rejects_wrong_query_parameters() {
             let answer = fixture
                 .send("GET", &format!("{path}?{query}"), &[], "")
                 .await;
-            answer.is_error(400);
+            answer.expect_error(400);
         }
     }
     for how in ["dry_run=yes", "dry_run=1", "dry_run", "dryrun=true", "x=1"] {
         let path = format!("{}?{how}", CALLS[7].1);
-        fixture.json("POST", &path, CALLS[7].2).await.is_error(400);
+        fixture
+            .json("POST", &path, CALLS[7].2)
+            .await
+            .expect_error(400);
     }
     // An unknown parameter is an error on every path.
     for &(method, path, body) in CALLS.iter() {
         let path = format!("{path}?x=1");
-        fixture.json(method, &path, body).await.is_error(400);
+        fixture.json(method, &path, body).await.expect_error(400);
     }
     for path in [
         "",
@@ -222,7 +228,7 @@ async fn rejects_wrong_query_parameters() {
         ":export",
     ] {
         let path = format!("/v1/studies/clinic{path}?x=1");
-        fixture.send("GET", &path, &[], "").await.is_error(400);
+        fixture.send("GET", &path, &[], "").await.expect_error(400);
     }
     fixture.assert_unchanged().await;
     for path in [

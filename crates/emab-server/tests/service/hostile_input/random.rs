@@ -212,7 +212,7 @@ fn random_requests_never_cause_a_server_error() {
                 *counted.borrow_mut().entry(status).or_insert(0) += 1;
                 prop_assert!(status < 500, "{method} {path} {body}: {}", answer.text);
                 if status >= 400 {
-                    answer.is_error(status);
+                    answer.expect_error(status);
                 }
             }
             for study in ["clinic", "ward"] {

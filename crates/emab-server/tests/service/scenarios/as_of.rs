@@ -36,11 +36,11 @@ async fn rejects_events_out_of_range() {
     let client = server.new_study("clinic", STUDY).await;
     for wrong in ["0", "-1", "1.5", "x", "", "99999999999999999999"] {
         let answer = client.get(&format!("/estimates?as_of={wrong}")).await;
-        answer.is_error(400);
+        answer.expect_error(400);
     }
     for beyond in ["2", "9007199254740991"] {
         let answer = client.get(&format!("/estimates?as_of={beyond}")).await;
-        answer.is_error(422);
+        answer.expect_error(422);
     }
     client.get("/estimates?as_of=1").await.is(200);
     client.get("/estimates?as_of=1.0").await.is(200);

@@ -27,12 +27,12 @@ async fn of_two_concurrent_tells_one_is_recorded() {
             answers.push(task.await.unwrap());
         }
         let won = answers.iter().position(|a| a.status == 200).unwrap();
-        let lost = answers[1 - won].clone().is_error(409);
+        let lost = answers[1 - won].clone().expect_error(409);
         assert_eq!(lost.at("/current_step"), 2);
         // Resent, both get the same answers.
         let again = server.post(&path, &bodies[won]).await.is(200);
         assert_eq!(again.text, answers[won].text);
-        server.post(&path, &bodies[1 - won]).await.is_error(409);
+        server.post(&path, &bodies[1 - won]).await.expect_error(409);
         assert_eq!(client.ask(&id).await.is(200).text, again.text);
     }
     assert_eq!(client.seq().await, 1 + 2 * 20);

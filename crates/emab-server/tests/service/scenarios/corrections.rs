@@ -57,7 +57,7 @@ async fn the_log_keeps_the_outcome_and_its_correction() {
         .full_episode("p1", &[("scan", "positive")], &[0.5], &[0.0, 1.0])
         .await;
     let changed = client.outcome("p1", r#"{"rewards": [0, 0.25]}"#).await;
-    let refused = changed.is_error_at(409, "/rewards/1");
+    let refused = changed.expect_error_at(409, "/rewards/1");
     let detail = refused.at("/detail");
     assert!(detail.as_str().unwrap().contains("/outcome:amend"));
     client
@@ -94,22 +94,22 @@ async fn a_correction_needs_a_reason_and_an_ended_episode() {
     client
         .amend("p1", r#"{"rewards": [1], "reason": "x"}"#)
         .await
-        .is_error(409);
+        .expect_error(409);
     client.stop("p1", 1).await.is(200);
     client.outcome("p1", r#"{"rewards": [1]}"#).await.is(200);
     let seq = client.seq().await;
     client
         .amend("p1", r#"{"rewards": [0]}"#)
         .await
-        .is_error_at(400, "");
+        .expect_error_at(400, "");
     client
         .amend("p1", r#"{"rewards": [0], "reason": ""}"#)
         .await
-        .is_error_at(422, "/reason");
+        .expect_error_at(422, "/reason");
     client
         .amend("p1", r#"{"rewards": [0, 1], "reason": "x"}"#)
         .await
-        .is_error_at(422, "/rewards");
+        .expect_error_at(422, "/rewards");
     assert_eq!(client.seq().await, seq);
 }
 

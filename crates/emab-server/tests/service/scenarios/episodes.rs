@@ -27,7 +27,10 @@ async fn an_episode_from_its_first_decision_to_its_estimates() {
     // Another action is an override and needs a reason.
     let path = client.episode_path("p1", ":tell");
     let tell = r#"{"step": 1, "action": "blood", "feedback": "positive"}"#;
-    server.post(&path, tell).await.is_error_at(422, "/reason");
+    server
+        .post(&path, tell)
+        .await
+        .expect_error_at(422, "/reason");
     let tell =
         r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "family history"}"#;
     let second = server.post(&path, tell).await.is(200);
@@ -35,7 +38,7 @@ async fn an_episode_from_its_first_decision_to_its_estimates() {
     assert_eq!(second.at("/state"), "suspect");
     assert_eq!(server.post(&path, tell).await.is(200).text, second.text);
     let other = r#"{"step": 1, "action": "scan", "feedback": "positive", "reason": "x"}"#;
-    let conflict = server.post(&path, other).await.is_error(409);
+    let conflict = server.post(&path, other).await.expect_error(409);
     assert_eq!(conflict.at("/current_step"), 2);
 
     let stop = client.episode_path("p1", ":stop");
@@ -147,7 +150,7 @@ async fn a_stop_against_the_recommendation_is_an_override() {
     server
         .post(&stop, r#"{"step": 1}"#)
         .await
-        .is_error_at(422, "/reason");
+        .expect_error_at(422, "/reason");
     let stopped = server
         .post(&stop, r#"{"step": 1, "reason": "refused the needle"}"#)
         .await
@@ -183,10 +186,16 @@ async fn the_learner_learns_from_the_action_taken() {
     assert_eq!(next.at("/action"), "blood");
     let path = client.episode_path("p1", ":tell");
     let scan = r#"{"step": 1, "action": "scan", "feedback": "negative"}"#;
-    server.post(&path, scan).await.is_error_at(422, "/reason");
+    server
+        .post(&path, scan)
+        .await
+        .expect_error_at(422, "/reason");
     // A blank reason is not accepted.
     let blank = r#"{"step": 1, "action": "scan", "feedback": "negative", "reason": " "}"#;
-    server.post(&path, blank).await.is_error_at(422, "/reason");
+    server
+        .post(&path, blank)
+        .await
+        .expect_error_at(422, "/reason");
     client.tell("p1", 1, "scan", "negative").await.is(200);
     client.stop("p1", 2).await.is(200);
     client
@@ -272,8 +281,11 @@ async fn an_abandoned_episode_accepts_its_outcome_later() {
     client.tell("p1", 1, "scan", "positive").await.is(200);
     let gone = client.abandon("p1", "moved away").await.is(200);
     assert_eq!(gone.at("/status"), "abandoned");
-    client.tell("p1", 2, "scan", "positive").await.is_error(409);
-    client.stop("p1", 2).await.is_error(409);
+    client
+        .tell("p1", 2, "scan", "positive")
+        .await
+        .expect_error(409);
+    client.stop("p1", 2).await.expect_error(409);
     let view = client.view().await;
     assert_eq!(
         (view.at("/open"), view.at("/missing")),
@@ -306,9 +318,9 @@ async fn a_closed_study_accepts_outcomes_and_no_episodes() {
     let first = client.open("p1").await.is(201);
     let closed = server.post(&client.path(":close"), "").await.is(200);
     assert_eq!(closed.at("/closed"), true);
-    client.open("p2").await.is_error(409);
+    client.open("p2").await.expect_error(409);
     let past = r#"{"id": "old", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}"#;
-    client.import(past).await.is_error(409);
+    client.import(past).await.expect_error(409);
     // Open episodes continue.
     assert_eq!(client.open("p1").await.is(200).text, first.text);
     assert_eq!(client.ask("p1").await.is(200).text, first.text);
@@ -362,7 +374,7 @@ async fn rejects_forbidden_actions_and_steps_past_the_horizon() {
     let client = server.new_study("clinic", &spec.to_string()).await;
     client.open("p1").await.is(201);
     let refused = client.tell("p1", 1, "scan", "positive").await;
-    let refused = refused.is_error_at(422, "/action");
+    let refused = refused.expect_error_at(422, "/action");
     assert!(refused.at("/detail").as_str().unwrap().contains("`scan`"));
     client.tell("p1", 1, "blood", "positive").await.is(200);
     let last = client.tell("p1", 2, "scan", "positive").await.is(200);
@@ -371,7 +383,7 @@ async fn rejects_forbidden_actions_and_steps_past_the_horizon() {
     client
         .tell("p1", 3, "scan", "positive")
         .await
-        .is_error_at(422, "/step");
+        .expect_error_at(422, "/step");
     client.stop("p1", 3).await.is(200);
     client.assert_consistent().await;
 }
@@ -386,7 +398,7 @@ async fn studies_are_independent() {
     one.full_episode("p1", &[("blood", "positive")], &[0.25], &[0.0, 1.0])
         .await;
     assert_eq!(two.seq().await, 1);
-    two.ask("p1").await.is_error(404);
+    two.ask("p1").await.expect_error(404);
     two.open("p1").await.is(201);
     assert_eq!(one.estimate(1, "unknown", "blood").await, Some((1, 0.75)));
     assert_eq!(two.estimate(1, "unknown", "blood").await, None);

@@ -93,9 +93,9 @@ async fn rejects_changed_and_foreign_exports() {
         let answer = client.import(body).await;
         let status = answer.status.as_u16();
         assert!([404, 409, 422].contains(&status), "{what}: {}", answer.text);
-        let _: Answer = answer.is_error(status);
+        let _: Answer = answer.expect_error(status);
         if kept == 0 {
-            client.get("").await.is_error(404);
+            client.get("").await.expect_error(404);
             // The name is free.
             to.put("/v1/studies/clinic", STUDY).await.is(201);
         } else {
@@ -106,11 +106,11 @@ async fn rejects_changed_and_foreign_exports() {
     // A study of the same name with another specification.
     let to = TestServer::new();
     let client = to.new_study("clinic", &study_of("feedbal")).await;
-    client.import(&lines).await.is_error(409);
+    client.import(&lines).await.expect_error(409);
     assert_eq!(client.seq().await, 1);
     // Another name.
-    to.study("ward").import(&lines).await.is_error(422);
-    to.get("/v1/studies/ward").await.is_error(404);
+    to.study("ward").import(&lines).await.expect_error(422);
+    to.get("/v1/studies/ward").await.expect_error(404);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_dry_run_of_a_study_writes_nothing() {
         answer.json(),
         json!({"taken": events, "repeated": 0, "dry_run": true, "mistakes": []})
     );
-    to.get("/v1/studies/clinic").await.is_error(404);
+    to.get("/v1/studies/clinic").await.expect_error(404);
     // In the service that has the study everything is repeated.
     let answer = from.post(path, &lines).await.is(200);
     assert_eq!(
@@ -132,11 +132,11 @@ async fn a_dry_run_of_a_study_writes_nothing() {
         json!({"taken": 0, "repeated": events, "dry_run": true, "mistakes": []})
     );
     let other = to.new_study("clinic", &study_of("feedbal")).await;
-    to.post(path, &lines).await.is_error(409);
+    to.post(path, &lines).await.expect_error(409);
     assert_eq!(other.seq().await, 1);
     to.post("/v1/studies/ward:import?dry_run=true", &lines)
         .await
-        .is_error(422);
+        .expect_error(422);
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn rejects_exports_with_consistent_hashes_and_invalid_events() {
                 continue;
             }
             assert!([409, 422].contains(&status), "{what}: {}", answer.text);
-            answer.is_error(status);
+            answer.expect_error(status);
             if client.get("").await.status == 200 {
                 client.assert_consistent().await;
             }

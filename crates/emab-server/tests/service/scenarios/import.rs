@@ -53,17 +53,17 @@ async fn imported_episodes_are_learned_from() {
     );
     assert_eq!(old.at("/steps/0/decision"), json!(null));
     // An imported episode has no decisions: it cannot be asked, told or opened.
-    client.ask("old3").await.is_error(409);
+    client.ask("old3").await.expect_error(409);
     client
         .tell("old3", 1, "scan", "positive")
         .await
-        .is_error(409);
+        .expect_error(409);
     client
         .tell("old3", 2, "scan", "positive")
         .await
-        .is_error(409);
-    client.open("old3").await.is_error(409);
-    client.stop("old3", 2).await.is_error(409);
+        .expect_error(409);
+    client.open("old3").await.expect_error(409);
+    client.stop("old3", 2).await.expect_error(409);
     // It can be corrected.
     client
         .amend("old3", r#"{"costs": [0.25], "reason": "x"}"#)
@@ -111,7 +111,7 @@ async fn a_dry_run_writes_nothing_and_lists_all_errors() {
     server
         .post("/v1/studies/none:import?dry_run=true", &lines[0])
         .await
-        .is_error(404);
+        .expect_error(404);
 }
 
 #[tokio::test]
@@ -141,14 +141,14 @@ async fn a_dry_run_predicts_repeated_and_conflicting_lines() {
         (foreseen.at("/taken"), foreseen.at("/repeated")),
         (json!(0), json!(2))
     );
-    let conflict = client.import(&other).await.is_error(409);
+    let conflict = client.import(&other).await.expect_error(409);
     assert!(conflict.at("/detail").as_str().unwrap().contains("line 1"));
 
     server.post(&client.path(":close"), "").await.is(200);
     let new = past("b", "scan", 0.1, [0.2, 0.3]);
     let foreseen = dry(&client, &new).await.is(200);
     assert_eq!(foreseen.at("/taken"), 0, "{}", foreseen.text);
-    client.import(&new).await.is_error(409);
+    client.import(&new).await.expect_error(409);
     client.import(&one).await.is(200);
     client.assert_consistent().await;
 }
@@ -173,7 +173,7 @@ async fn an_error_names_its_line_and_keeps_earlier_lines() {
         let answer = client.import(&lines.join("\r\n")).await;
         let status = answer.status.as_u16();
         assert!([400, 422].contains(&status), "{wrong}: {}", answer.text);
-        let detail = answer.is_error(status).at("/detail");
+        let detail = answer.expect_error(status).at("/detail");
         let detail = detail.as_str().unwrap();
         assert!(detail.starts_with("line 7: "), "{wrong}: {detail}");
         // Earlier lines are imported; all lines again are accepted.

@@ -45,8 +45,8 @@ async fn rejects_learners_that_do_not_choose_from_tables() {
         let server = &server;
         async move {
             let answer = server.put("/v1/studies/clinic", &study_of(&learner)).await;
-            let answer = answer.is_error_at(422, "/learner");
-            server.get("/v1/studies/clinic").await.is_error(404);
+            let answer = answer.expect_error_at(422, "/learner");
+            server.get("/v1/studies/clinic").await.expect_error(404);
             answer.at("/detail").to_string()
         }
     };
@@ -78,5 +78,5 @@ async fn rejects_learners_that_do_not_choose_from_tables() {
     server
         .put("/v1/studies/clinic", &spec)
         .await
-        .is_error_at(422, "/shadow/1");
+        .expect_error_at(422, "/shadow/1");
 }

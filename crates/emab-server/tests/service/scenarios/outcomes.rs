@@ -77,7 +77,7 @@ async fn a_final_outcome_with_missing_values_counts_what_is_known() {
     let refused = client
         .outcome("p1", late)
         .await
-        .is_error_at(409, "/rewards/1");
+        .expect_error_at(409, "/rewards/1");
     assert!(refused.at("/detail").as_str().unwrap().contains(":amend"));
     client
         .amend(
@@ -178,7 +178,7 @@ async fn negative_zero_is_zero_and_values_are_bounded() {
         if status == 200 {
             answer.is(200);
         } else {
-            answer.is_error_at(status, "/rewards/0");
+            answer.expect_error_at(status, "/rewards/0");
         }
     }
     client.assert_consistent().await;

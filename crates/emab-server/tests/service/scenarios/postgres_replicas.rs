@@ -45,7 +45,7 @@ async fn two_replicas_on_postgres_behave_as_one_service() {
             answers.push(task.await.unwrap());
         }
         let won = answers.iter().position(|a| a.status == 200).unwrap();
-        answers[1 - won].clone().is_error(409);
+        answers[1 - won].clone().expect_error(409);
         assert_eq!(client.ask(&id).await.is(200).text, answers[won].text);
         assert_eq!(there.ask(&id).await.is(200).text, answers[won].text);
         there.stop(&id, 2).await.is(200);

@@ -52,7 +52,7 @@ async fn every_decision_replays_to_the_same_bytes() {
         ("old", "1"),
     ] {
         let path = format!("/episodes/{id}/decisions/{step}:replay");
-        client.get(&path).await.is_error(404);
+        client.get(&path).await.expect_error(404);
     }
 }
 
@@ -115,18 +115,18 @@ async fn replay_finds_a_changed_event() {
     // Decisions before the change replay; later ones cannot.
     let answer = replayed(&client, "p3", 1).await.is(200);
     assert_eq!(answer.at("/equal"), true);
-    let refused = replayed(&client, "p5", 1).await.is_error(503);
+    let refused = replayed(&client, "p5", 1).await.expect_error(503);
     assert!(refused.at("/detail").as_str().unwrap().contains("damaged"));
     assert!(!refused.header("retry-after").is_empty());
-    client.get("/estimates?as_of=12").await.is_error(503);
+    client.get("/estimates?as_of=12").await.expect_error(503);
     client.get("/estimates?as_of=10").await.is(200);
 
     // With its hash recomputed, the next event does not match.
     let hash = emab_server::domain::event::sha256(planted.as_bytes());
     let sql = "UPDATE events SET hash = ?1 WHERE seq = 11";
     plant(&server, sql, params![hash]);
-    replayed(&client, "p5", 1).await.is_error(503);
+    replayed(&client, "p5", 1).await.expect_error(503);
     // The same without the event.
     plant(&server, "DELETE FROM events WHERE seq = 11", []);
-    replayed(&client, "p5", 1).await.is_error(503);
+    replayed(&client, "p5", 1).await.expect_error(503);
 }

@@ -53,7 +53,10 @@ async fn a_study_is_created_once() {
     let reworded = server.put("/v1/studies/clinic", reworded).await.is(200);
     assert_eq!(reworded.text, first.text);
     let other = study_of("feedbal:width=paper");
-    let refused = server.put("/v1/studies/clinic", &other).await.is_error(409);
+    let refused = server
+        .put("/v1/studies/clinic", &other)
+        .await
+        .expect_error(409);
     assert!(
         refused
             .at("/detail")
@@ -75,10 +78,10 @@ async fn changed_values_are_conflicts() {
     let recorded = client
         .tell("p1", 1, "blood", "negative")
         .await
-        .is_error(409);
+        .expect_error(409);
     assert_eq!(recorded.at("/current_step"), 2);
     let ahead = client.tell("p1", 3, "blood", "negative").await;
-    let ahead = ahead.is_error_at(409, "/step");
+    let ahead = ahead.expect_error_at(409, "/step");
     assert_eq!(
         (ahead.at("/current_step"), ahead.at("/type")),
         (json!(2), json!("urn:emab:wrong-step"))
@@ -87,40 +90,40 @@ async fn changed_values_are_conflicts() {
     server
         .post(&client.episode_path("p1", ":tell"), reason)
         .await
-        .is_error(409);
+        .expect_error(409);
     // Without a reason it is the same request.
     let without = r#"{"step": 1, "action": "blood", "feedback": "positive"}"#;
     server
         .post(&client.episode_path("p1", ":tell"), without)
         .await
         .is(200);
-    client.stop("p1", 1).await.is_error_at(409, "/step");
+    client.stop("p1", 1).await.expect_error_at(409, "/step");
     assert_eq!(client.seq().await, seq);
 
     client.stop("p1", 2).await.is(200);
     let seq = client.seq().await;
-    client.stop("p1", 1).await.is_error(409);
+    client.stop("p1", 1).await.expect_error(409);
     let other = r#"{"step": 2, "reason": "another"}"#;
     server
         .post(&client.episode_path("p1", ":stop"), other)
         .await
-        .is_error(409);
+        .expect_error(409);
     server
         .post(&client.episode_path("p1", ":stop"), r#"{"step": 2}"#)
         .await
         .is(200);
-    client.abandon("p1", "x").await.is_error(409);
+    client.abandon("p1", "x").await.expect_error(409);
     client
         .tell("p1", 2, "blood", "positive")
         .await
-        .is_error(409);
+        .expect_error(409);
     // A recorded step gets the same answer after the end.
     client.tell("p1", 1, "blood", "positive").await.is(200);
 
     client.open("p2").await.is(201);
     client.abandon("p2", "x").await.is(200);
-    client.abandon("p2", "y").await.is_error(409);
-    client.stop("p2", 1).await.is_error(409);
+    client.abandon("p2", "y").await.expect_error(409);
+    client.stop("p2", 1).await.expect_error(409);
     assert_eq!(client.seq().await, seq + 2);
 
     client
@@ -128,7 +131,7 @@ async fn changed_values_are_conflicts() {
         .await
         .is(200);
     let changed = client.outcome("p1", r#"{"costs": [0.5], "rewards": [1, 1]}"#);
-    let changed = changed.await.is_error_at(409, "/costs/0");
+    let changed = changed.await.expect_error_at(409, "/costs/0");
     assert!(changed.at("/detail").as_str().unwrap().contains(":amend"));
     // The whole outcome is rejected.
     let read = client.get("/episodes/p1").await.is(200);

@@ -61,7 +61,7 @@ async fn each_role_has_its_permissions() {
             if !need.is_empty() && may.contains(need) {
                 assert_ne!(answer.status.as_u16(), 403, "{call_:?}");
             } else {
-                answer.is_error(403);
+                answer.expect_error(403);
             }
         }
     }
@@ -86,7 +86,9 @@ async fn a_viewer_changes_nothing() {
     client.open("p1").await.is(201);
     let seq = client.seq().await;
     for write in CALLS.iter().filter(|(method, _, _)| *method != "GET") {
-        call(&server, &server.viewer, *write).await.is_error(403);
+        call(&server, &server.viewer, *write)
+            .await
+            .expect_error(403);
     }
     assert_eq!(client.seq().await, seq);
 }
@@ -157,7 +159,7 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
             r#"{"step": 9, "action": 0, "feedback": 0}"#,
         ),
     );
-    let refused = refused.await.is_error(409);
+    let refused = refused.await.expect_error(409);
     for word in COMPARES {
         assert!(!refused.text.contains(word), "{}", refused.text);
     }
@@ -170,7 +172,7 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
     ] {
         call(&server, &server.blinded, ("GET", rest, ""))
             .await
-            .is_error(403);
+            .expect_error(403);
     }
     // The same for a stream.
     let request = Request::get("/v1/studies/clinic/events")
@@ -179,7 +181,7 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
     server
         .send(request.body(Body::empty()).unwrap())
         .await
-        .is_error(403);
+        .expect_error(403);
 }
 
 #[tokio::test]
@@ -190,13 +192,15 @@ async fn a_token_of_another_study_is_forbidden() {
     server.new_study("zebra", STUDY).await;
     let head = client.view().await.text;
     for each in CALLS.iter() {
-        call(&server, &server.elsewhere, *each).await.is_error(403);
+        call(&server, &server.elsewhere, *each)
+            .await
+            .expect_error(403);
     }
     assert_eq!(client.view().await.text, head);
     // The existence of other studies is not disclosed.
     let path = "/v1/studies/no-such-study";
     let unknown = server.call_as(&server.elsewhere, "GET", path, None).await;
-    unknown.is_error(403);
+    unknown.expect_error(403);
     let list = server.call_as(&server.elsewhere, "GET", "/v1/studies", None);
     assert_eq!(list.await.is(200).at("/studies"), serde_json::json!([]));
     let path = "/v1/studies/elsewhere";
@@ -221,7 +225,7 @@ async fn a_revoked_token_is_rejected_within_two_seconds() {
     loop {
         let answer = call(&server, &server.operator, COMMANDS[0]).await;
         if answer.status.as_u16() == 401 {
-            let answer = answer.is_error(401);
+            let answer = answer.expect_error(401);
             assert_eq!(answer.header("www-authenticate"), "Bearer");
             break;
         }

@@ -186,7 +186,7 @@ async fn rejects_a_learner_of_another_problem() {
     {
         let name = format!("study{i}");
         let client = server.new_study(&name, &study(fields)).await;
-        let refused = client.import(&file).await.is_error_at(422, pointer);
+        let refused = client.import(&file).await.expect_error_at(422, pointer);
         let detail = refused.at("/detail").as_str().unwrap().to_owned();
         assert!(
             detail.starts_with("line 1: this learner learned on another problem: "),
@@ -205,7 +205,7 @@ async fn rejects_a_learner_of_another_problem() {
     server
         .post("/v1/studies/none:import", &file)
         .await
-        .is_error(404);
+        .expect_error(404);
 }
 
 #[tokio::test]
@@ -235,13 +235,16 @@ async fn rejects_damaged_files() {
         let answer = client
             .import(&format!("{wrong}\n{rest}"))
             .await
-            .is_error(status);
+            .expect_error(status);
         let detail = answer.at("/detail").as_str().unwrap().to_owned();
         assert!(detail.contains(words), "{detail}");
         assert_eq!(client.seq().await, 1);
     }
     // A second learner, or an event of a log, in the same file is an error.
-    let two = client.import(&format!("{file}{file}")).await.is_error(400);
+    let two = client
+        .import(&format!("{file}{file}"))
+        .await
+        .expect_error(400);
     let detail = two.at("/detail").as_str().unwrap().to_owned();
     assert!(
         detail.starts_with("line 5: ") && detail.contains("first line"),
@@ -252,10 +255,10 @@ async fn rejects_damaged_files() {
     client
         .import(&format!("{head}\n{export}"))
         .await
-        .is_error(400);
+        .expect_error(400);
     // Questions are allowed in the file of a saved learner only.
     let other = server.new_study("other", STUDY).await;
-    let answer = other.import("{\"ask\": [1, 0]}").await.is_error(400);
+    let answer = other.import("{\"ask\": [1, 0]}").await.expect_error(400);
     assert!(
         answer.text.contains("unknown field `ask`"),
         "{}",

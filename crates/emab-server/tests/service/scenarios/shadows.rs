@@ -74,11 +74,11 @@ async fn not_too_many_of_them() {
         server
             .put("/v1/studies/clinic", &spec)
             .await
-            .is_error_at(400, "/shadow");
+            .expect_error_at(400, "/shadow");
     }
     let spec = study_with(json!({"shadow": [7]}));
     server
         .put("/v1/studies/clinic", &spec)
         .await
-        .is_error_at(400, "/shadow/0");
+        .expect_error_at(400, "/shadow/0");
 }

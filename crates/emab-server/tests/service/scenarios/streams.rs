@@ -164,7 +164,7 @@ async fn streams_end_when_the_service_stops() {
         .header("authorization", format!("Bearer {}", server.viewer))
         .header("accept", "text/event-stream");
     let request = request.body(Body::empty()).unwrap();
-    server.send(request).await.is_error(503);
+    server.send(request).await.expect_error(503);
     // The log is still readable.
     client.get("/events").await.is(200);
 }

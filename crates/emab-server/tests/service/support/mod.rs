@@ -109,7 +109,7 @@ impl Answer {
 
     /// Asserts an error of this status: problem details with a stable type.
     #[track_caller]
-    pub fn is_error(self, status: u16) -> Answer {
+    pub fn expect_error(self, status: u16) -> Answer {
         let answer = self.is(status);
         assert_eq!(
             answer.header("content-type"),
@@ -129,8 +129,8 @@ impl Answer {
 
     /// Asserts an error with this pointer.
     #[track_caller]
-    pub fn is_error_at(self, status: u16, pointer: &str) -> Answer {
-        let answer = self.is_error(status);
+    pub fn expect_error_at(self, status: u16, pointer: &str) -> Answer {
+        let answer = self.expect_error(status);
         assert_eq!(answer.at("/pointer"), pointer, "{}", answer.text);
         answer
     }

@@ -5,6 +5,9 @@ use emab::RegretBreakdown;
 use super::cell::{SweepCellResult, Value};
 use crate::results::{Column, CurvePoint, Values};
 
+type PointValue = fn(&CurvePoint) -> Option<f64>;
+type CauseValue = fn(&RegretBreakdown) -> f64;
+
 /// The columns of the table, ordered by cell and then by episode. `varied` lists the varied parameters.
 ///
 /// It has no times, because they differ between runs of the same sweep.
@@ -53,7 +56,7 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
         "episode",
         counts(&|cell, i| Some(cell.result.curve[i].episode)),
     );
-    let curve: [(&str, fn(&CurvePoint) -> Option<f64>); 5] = [
+    let curve: [(&str, PointValue); 5] = [
         ("regret", |point| Some(point.regret)),
         ("stderr", |point| Some(point.stderr)),
         ("gain", |point| Some(point.gain)),
@@ -64,7 +67,7 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
         add(name, numbers(&|cell, i| of(&cell.result.curve[i])));
     }
     // Causes are known only at the last checkpoint.
-    let causes: [(&str, fn(&RegretBreakdown) -> f64); 3] = [
+    let causes: [(&str, CauseValue); 3] = [
         ("early_stop", |causes| causes.early_stop),
         ("late_stop", |causes| causes.late_stop),
         ("wrong_action", |causes| causes.wrong_action),
