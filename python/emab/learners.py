@@ -12,18 +12,18 @@ class FeedBAL(Learner):
     Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2.
 
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - delta: chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run
-        (default: 0.01)
-    - width: confidence width: `paper` (Equations 3 and 4 as printed), `sound` (covers the feedback too) or `bernstein`
-        (adapts to its observed variance) (default: paper)
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
+    - width: confidence width: `paper` (Equations 3 and 4 as printed), `sound` (also covers the randomness of the
+        feedback) or `bernstein` (adapts to its observed variance) (default: paper)
     - sigma2_cost: variance proxy of the noise on costs alone (default: sigma2)
     - sigma2_reward: variance proxy of the noise on rewards alone (default: sigma2)
     - feedback_spread: for width=sound and bernstein: how far one feedback can move the next expected reward (default:
         [learning])
     - stop_bias: added to the index of `stop` (the epsilon of Section 4), a finite number (default: 0)
-    - ties: who wins a tie among continuation actions: `lowest` or `random` (default: lowest)
-    - window: for laws that drift: only the last so many episodes count, at least 1 (default: all)
-    - gamma: for laws that drift: how much an episode counts against the one after it, in (0, 1) (default: 1)
+    - ties: which continuation action wins a tie: `lowest` or `random` (default: lowest)
+    - window: for drift: the number of most recent episodes used, at least 1 (default: all)
+    - gamma: for drift: the discount of an episode for every later one, in (0, 1) (default: 1)
     """
 
     def __new__(
@@ -61,25 +61,25 @@ class FeedBAL(Learner):
 
 
 class FeedBALModel(Learner):
-    """FeedBAL with the gain through the estimated law and rewards pooled over all that reached a pair.
+    """FeedBAL with gains estimated through the feedback distribution and rewards pooled over all visits of a pair.
 
     Emab, docs/theory.md; after Tekin, van der Schaar.
 
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - delta: chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run
-        (default: 0.01)
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
     - width: confidence width: `joint` (one bound for feedback, cost and rewards) or `bernstein` (adapts to the variance
         of the feedback) (default: joint)
     - sigma2_cost: variance proxy of the noise on costs alone (default: sigma2)
     - sigma2_reward: variance proxy of the noise on rewards alone (default: sigma2)
-    - feedback_spread: how far one feedback can move the next expected reward at most; where it was seen to move less,
-        that counts (default: 1)
-    - rule: `trust`: the action of the largest modest index where its estimate can be trusted; `boldest`: that of the
-        largest upper bound, always (default: trust)
-    - trust: the action of the largest modest index is played if its mean plus so many widths reaches the largest upper
-        bound, at least 1 (default: 3)
-    - explore: the modest index is the mean plus so many standard errors, at least 0 (default: 1)
-    - rho: the number of observations near which widths are made tight, from 0.001 to 1e6 (default: 3)
+    - feedback_spread: upper limit on how far one feedback can move the next expected reward; a smaller spread that the
+        data supports replaces it (default: 1)
+    - rule: `trust`: the action with the largest moderate index where its estimate is precise enough; `boldest`: always
+        the largest upper bound (default: trust)
+    - trust: number of widths by which the mean of the action with the largest moderate index must reach the largest
+        upper bound, at least 1 (default: 3)
+    - explore: standard errors added to the mean in the moderate index, at least 0 (default: 1)
+    - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
     """
 
     def __new__(
@@ -117,25 +117,25 @@ class FeedBALModel(Learner):
 
 
 class FeedBALLookahead(Learner):
-    """FeedBAL on the gain of the best several steps ahead; with depth = horizon it competes with the optimal policy.
+    """FeedBAL with several steps of lookahead; with depth = horizon it targets the optimal policy.
 
     Emab, docs/theory.md; after Tekin, van der Schaar.
 
-    - depth: steps ahead: a whole number of at least 1 (1 competes with the benchmark), or `horizon` (default: horizon)
+    - depth: steps of lookahead: a whole number of at least 1 (1 targets the benchmark), or `horizon` (default: horizon)
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - delta: chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run
-        (default: 0.01)
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
     - sigma2_cost: variance proxy of the noise on costs alone (default: sigma2)
     - sigma2_reward: variance proxy of the noise on rewards alone (default: sigma2)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - rule: `trust`: the action of the largest modest index where its estimate can be trusted; `boldest`: that of the
-        largest upper bound, always (default: trust)
-    - trust: the action of the largest modest index is played if its mean plus so many widths reaches the largest upper
-        bound, at least 1 (default: 3)
-    - explore: the modest index is the mean plus so many standard errors, at least 0 (default: 1)
-    - rho: the number of observations near which widths are made tight, from 0.001 to 1e6 (default: 3)
+    - rule: `trust`: the action with the largest moderate index where its estimate is precise enough; `boldest`: always
+        the largest upper bound (default: trust)
+    - trust: number of widths by which the mean of the action with the largest moderate index must reach the largest
+        upper bound, at least 1 (default: 3)
+    - explore: standard errors added to the mean in the moderate index, at least 0 (default: 1)
+    - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
     """
 
     def __new__(
@@ -175,7 +175,7 @@ class FeedBALLookahead(Learner):
 
 
 class UCB1(Learner):
-    """One arm for each sequence of actions; updates the arm it played.
+    """UCB1 with one arm per sequence of actions; updates the played arm.
 
     Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper.
     """
@@ -193,7 +193,7 @@ class UCB1(Learner):
 
 
 class UCB1V(Learner):
-    """UCB1 that updates every prefix of the sequence it played.
+    """UCB1 that also updates every prefix of the played sequence.
 
     Tekin, van der Schaar, Section 5.
     """
@@ -211,21 +211,21 @@ class UCB1V(Learner):
 
 
 class UCBVI(Learner):
-    """Optimistic backward induction on the estimated process, before every episode.
+    """Optimistic backward induction on the estimated decision process before every episode.
 
     Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning.
 
     - bonus: the bonus: `hoeffding` (Algorithm 3) or `bernstein` (Algorithm 4) (default: bernstein)
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - delta: chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run
-        (default: 0.01)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - scale: multiplies the published bonus, at least 0; below 1 the proof no longer holds and the regret is often
+    - scale: factor of the published bonus, at least 0; below 1 the proof does not apply, and the regret is often
         smaller (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -257,22 +257,22 @@ class UCBVI(Learner):
 
 
 class UCRL2(Learner):
-    """The best policy of the best plausible process, until some count has doubled.
+    """Optimal policy of the most optimistic plausible process, recomputed when a count has doubled.
 
     Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning.
 
-    - outcomes: what S counts in the bound on the law: `arrows`, what may follow the action, or `pairs`, all, as
-        published (default: arrows)
+    - outcomes: S in the bound on transition probabilities: `arrows` (pairs that can follow the action) or `pairs` (all,
+        as published) (default: arrows)
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - delta: chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run
-        (default: 0.01)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - scale: multiplies the published bonus, at least 0; below 1 the proof no longer holds and the regret is often
+    - scale: factor of the published bonus, at least 0; below 1 the proof does not apply, and the regret is often
         smaller (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -304,18 +304,18 @@ class UCRL2(Learner):
 
 
 class OLP(Learner):
-    """Values of the estimated process, and at each step the action that could best lead on to them.
+    """Values of the estimated process; at each step the action with the largest optimistic value.
 
     Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs.
 
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - scale: multiplies the published bonus, at least 0; below 1 the proof no longer holds and the regret is often
+    - scale: factor of the published bonus, at least 0; below 1 the proof does not apply, and the regret is often
         smaller (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -343,18 +343,18 @@ class OLP(Learner):
 
 
 class OREPS(Learner):
-    """Knows the law: after every episode the nearest policy, by relative entropy, that loses less.
+    """Mirror descent on occupancy measures, with the feedback distribution known.
 
     Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search.
 
     It reads the model, and so needs the problem, not only its spec.
 
-    - eta: the learning rate, above 0; `doubling` for the published one with the doubling trick (default: doubling)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - eta: learning rate, above 0; `doubling` for the published rate with the doubling trick (default: doubling)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -380,13 +380,13 @@ class OREPS(Learner):
 
 
 class OASM(Learner):
-    """For items that work or fail and a known reward: greedy with optimistic chances, pooled over all steps.
+    """For items that work or fail and known rewards: greedy with optimistic success probabilities pooled over steps.
 
     Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting.
 
     It reads the model, and so needs the problem, not only its spec.
 
-    - scale: multiplies the published bonus, at least 0; below 1 the proof no longer holds and the regret is often
+    - scale: factor of the published bonus, at least 0; below 1 the proof does not apply, and the regret is often
         smaller (default: 1)
     """
 
@@ -407,19 +407,20 @@ class OASM(Learner):
 
 
 class PSRL(Learner):
-    """Draws a process from the posterior before every episode and plays its optimal policy.
+    """Samples a decision process from the posterior before every episode and plays its optimal policy.
 
     Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling.
 
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - prior: weight of each possible next pair in the Dirichlet prior of a law, more than 0 (default: 1)
-    - prior_sd: standard deviation of the normal prior of every mean, in lengths of [reward_least, reward_most]; more
-        than 0 (default: 0.5)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - prior: weight of each possible next pair in the Dirichlet prior of the transition probabilities, more than 0
+        (default: 1)
+    - prior_sd: standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least,
+        reward_most]; more than 0 (default: 0.5)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -449,24 +450,25 @@ class PSRL(Learner):
 
 
 class OPSRL(Learner):
-    """The best of several draws from the posterior of each action, anew when some count has doubled.
+    """Best of several posterior samples per action, drawn again when a count has doubled.
 
     Agrawal, Jia 2017, Optimistic posterior sampling for reinforcement learning: worst-case regret bounds.
 
-    - samples: psi: draws for each action, of which the best counts; published is O(S log(S A / rho)) (default: 10)
-    - eta: visits from which on draws come from the posterior, at least 0; published is sqrt(T S / A) + 12 omega S^4
-        (default: 5)
-    - omega: weight of each possible next pair in the Dirichlet prior, more than 0; published is O(log(T / rho))
-        (default: 1)
-    - kappa: divides the weights of the posterior, more than 0; published is O(log(T / rho)) (default: 1)
+    - samples: psi: posterior samples per action, of which the best is used; published: O(S log(S A / rho)) (default:
+        10)
+    - eta: number of visits from which samples come from the posterior, at least 0; published: sqrt(T S / A) + 12 omega
+        S^4 (default: 5)
+    - omega: weight of each possible next pair in the Dirichlet prior, more than 0; published: O(log(T / rho)) (default:
+        1)
+    - kappa: divisor of the posterior weights, more than 0; published: O(log(T / rho)) (default: 1)
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - prior_sd: standard deviation of the normal prior of every mean, in lengths of [reward_least, reward_most]; more
-        than 0 (default: 0.5)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - prior_sd: standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least,
+        reward_most]; more than 0 (default: 0.5)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -502,27 +504,27 @@ class OPSRL(Learner):
 
 
 class QLearning(Learner):
-    """Values of actions learned from steps, without a model.
+    """Action values learned from steps, without a model.
 
     Watkins 1989, Learning from Delayed Rewards; Jin, Allen-Zhu, Bubeck, Jordan 2018, Is Q-learning Provably Efficient?.
 
-    - explore: `ucb` (a bonus, Jin et al.) or `epsilon` (any choice with a small chance, Watkins) (default: ucb)
-    - c: for explore=ucb: multiplies the bonus, at least 0; published is some absolute constant (default: 0.1)
-    - epsilon: chance to explore at the first visit to a step-state pair, from 0 to 1 (default: 1)
-    - epsilon_decay: the chance to explore at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1
+    - explore: `ucb` (bonus, Jin et al.) or `epsilon` (random choice with small probability, Watkins) (default: ucb)
+    - c: for explore=ucb: factor of the bonus, at least 0; published: an unspecified constant (default: 0.1)
+    - epsilon: probability of exploring at the first visit to a step-state pair, from 0 to 1 (default: 1)
+    - epsilon_decay: the probability of exploring at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1
         (default: 0.5)
-    - alpha: first step size of an action in a pair, more than 0 and at most 1 (default: 1)
+    - alpha: initial step size of an action in a pair, more than 0 and at most 1 (default: 1)
     - alpha_decay: the n-th step size is alpha / n^alpha_decay; from 0 (constant) to 1, above 0.5 for convergence
         (default: 0.8)
-    - initial: for explore=epsilon: what values begin at, a finite number (default: 0)
+    - initial: for explore=epsilon: initial action value, a finite number (default: 0)
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
-    - delta: chance that some confidence bound may fail with, in (0, 1); `1/n` for one over the episodes of the run
-        (default: 0.01)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -564,20 +566,20 @@ class QLearning(Learner):
 
 
 class TDLambda(Learner):
-    """Temporal differences with traces: values of actions learned from all that follows them.
+    """Sarsa(lambda): action values learned from temporal differences with eligibility traces.
 
     Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5.
 
-    - lambda_: how far differences reach back, from 0 (one step) to 1 (all) (default: 0.9)
-    - epsilon: chance to explore at the first visit to a step-state pair, from 0 to 1 (default: 1)
-    - epsilon_decay: the chance to explore at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1
+    - lambda_: trace decay, from 0 (one step) to 1 (all steps) (default: 0.9)
+    - epsilon: probability of exploring at the first visit to a step-state pair, from 0 to 1 (default: 1)
+    - epsilon_decay: the probability of exploring at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1
         (default: 0.5)
-    - alpha: first step size of an action in a pair, more than 0 and at most 1 (default: 1)
+    - alpha: initial step size of an action in a pair, more than 0 and at most 1 (default: 1)
     - alpha_decay: the n-th step size is alpha / n^alpha_decay; from 0 (constant) to 1, above 0.5 for convergence
         (default: 0.8)
-    - initial: what values begin at, a finite number (default: 0)
-    - reveal: `true` to see the terminal reward of every step that was passed, as eMAB reveals it; `false` for only what
-        it earned (default: false)
+    - initial: initial action value, a finite number (default: 0)
+    - reveal: `true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned
+        reward only (default: false)
     """
 
     def __new__(
@@ -609,16 +611,16 @@ class TDLambda(Learner):
 
 
 class Thompson(Learner):
-    """Draws the gain of each action from its posterior, by step and state, and takes the largest.
+    """Samples the gain of each action from its posterior, by step and state, and takes the largest.
 
     Agrawal, Goyal 2013, Further Optimal Regret Bounds for Thompson Sampling.
 
     - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
     - feedback_spread: how far one feedback can move the next expected reward (default: 0)
-    - prior_sd: standard deviation of the normal prior of every mean, in lengths of [reward_least, reward_most]; more
-        than 0 (default: 0.5)
-    - reward_least: the least that an expected terminal reward can be (default: 0)
-    - reward_most: the most that an expected terminal reward can be; no policy can be worth more while costs are not
+    - prior_sd: standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least,
+        reward_most]; more than 0 (default: 0.5)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
     """
 
@@ -647,15 +649,15 @@ class Thompson(Learner):
 
 
 class EpsilonGreedy(Learner):
-    """The largest mean gain by step and state, and with a small chance any action.
+    """Largest mean gain by step and state, and a random action with probability epsilon.
 
     Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3.
 
-    - schedule: the chance to explore: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`
+    - schedule: probability of exploring: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`
         (default: decay)
-    - c: for schedule=decay: more than 0; the proof asks for more than 5 (default: 0.1)
-    - d: for schedule=decay: from 0 to 1 and not 0; the proof asks for at most the least gap (default: 0.2)
-    - epsilon: for schedule=constant: the chance, from 0 to 1 (default: 0.1)
+    - c: for schedule=decay: more than 0; the proof requires more than 5 (default: 0.1)
+    - d: for schedule=decay: more than 0 and at most 1; the proof requires at most the smallest gap (default: 0.2)
+    - epsilon: for schedule=constant: the probability, from 0 to 1 (default: 0.1)
     """
 
     def __new__(
@@ -681,11 +683,11 @@ class EpsilonGreedy(Learner):
 
 
 class ExploreThenCommit(Learner):
-    """Every action a number of times by step and state, then for ever that of the largest mean gain.
+    """Tries every action m times by step and state, then keeps the one with the largest mean gain.
 
     Lattimore, Szepesvári 2020, Bandit Algorithms, Chapter 6.
 
-    - m: how often each action is tried in each pair, a whole number of at least 1 (default: 10)
+    - m: number of trials of each action in each pair, a whole number of at least 1 (default: 10)
     """
 
     def __new__(
@@ -705,7 +707,7 @@ class ExploreThenCommit(Learner):
 
 
 class Benchmark(Learner):
-    """Always takes the best next step.
+    """Algorithm 1: takes the action with the best next step.
 
     Tekin, van der Schaar, Algorithm 1.
 
@@ -725,7 +727,7 @@ class Benchmark(Learner):
 
 
 class Optimal(Learner):
-    """Plays the optimal policy.
+    """Plays the optimal policy, found by backward induction.
 
     Backward induction.
 
@@ -745,7 +747,7 @@ class Optimal(Learner):
 
 
 class BestFixed(Learner):
-    """Plays the best sequence that looks at no feedback.
+    """Plays the best sequence of actions that ignores feedback.
 
     Tekin, van der Schaar, Section 2.
 
@@ -765,7 +767,7 @@ class BestFixed(Learner):
 
 
 class Random(Learner):
-    """Any allowed action or stop, each with the same chance.
+    """An allowed action or `stop`, uniformly at random.
 
     None.
     """
