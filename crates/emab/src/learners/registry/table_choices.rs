@@ -76,7 +76,8 @@ mod tests {
         ] {
             assert_eq!(rejection(text), None);
         }
-        let others = "`feedbal`, `feedbal-model`, `feedbal-lookahead`, `olp` and `q-learning` do";
+        let others = format!("{} do", names());
+        assert!(others.starts_with("`feedbal`, ") && !others.contains("psrl"));
         for (text, why) in [
             ("psrl", "it draws random numbers; "),
             ("ucb1", "it plans a whole episode at the first step; "),
