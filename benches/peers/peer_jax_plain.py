@@ -40,7 +40,7 @@ def step(state: tuple[Cells, *tuple[Array, ...]], drawn: tuple[Array, Array, Arr
     cells = observe((count, mean), (t, x, 0), reward, alive)
     regret = regret + jnp.where(alive, GAP[t, x, goes.astype(int)], 0)
     y = x + (uniform < CHANCE[t])
-    # At the last step this reads the last row once more, as JAX cuts off an index that is too large; nobody goes on.
+    # At the last step this reads the last row once more, as JAX cuts off an index that is too large; no run continues.
     reward = REWARD[t + 1, y] + reward_noise
     cells = observe(cells, (t, x, 1), reward - cost_noise, goes)
     return (cells, regret, steps + alive, y, reward, goes), None

@@ -48,7 +48,7 @@ def play(runs: int, episodes: int, rng: np.random.Generator) -> tuple[job.Floats
             goes = go.index.take(cell) > stop.index.take(cell)
             stop.observe(cell, reward)
             if t == job.HORIZON - 1:
-                break  # whoever is left must stop, and nothing is lost by it
+                break  # the remaining runs must stop, without loss
             regret[alive] += gap[t].take(2 * x + goes)
             on = np.flatnonzero(goes)
             if len(on) == 0:

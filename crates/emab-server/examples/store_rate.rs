@@ -146,7 +146,7 @@ fn both(
     })
 }
 
-/// What is written: episodes in turns that nobody can foresee.
+/// What is written: episodes in an unpredictable order.
 struct Load {
     head: Head,
     open: Vec<EpisodeRecord>,

@@ -290,7 +290,7 @@ mod tests {
         assert!((index - by_hand).abs() < 1e-12, "{index} is not {by_hand}");
         let stop = confidence.index_stop(1, log);
         assert!((stop - (0.25 + (0.02 * log / 3.0).sqrt())).abs() < 1e-12);
-        assert_eq!(confidence.stop(0), 1.0, "nobody has stopped there");
+        assert_eq!(confidence.stop(0), 1.0, "no episode stopped there");
         assert_eq!(confidence.index_stop(0, log), 1.0);
         let untried = confidence.graph.edges(1).start;
         let value = [0.0, 0.0, 0.0, 0.3, 0.6];

@@ -357,7 +357,7 @@ mod tests {
             }
         }
         assert_eq!(ended, [1, 2, 4, 8, 16, 32]);
-        // An outcome that nobody knows ends none.
+        // An unknown outcome ends no phase.
         learner.learn(&after(&[], &[], &[]));
         assert!(!learner.over);
     }

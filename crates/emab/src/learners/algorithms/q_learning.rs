@@ -284,7 +284,7 @@ mod tests {
         near(q(&mut learner, 1, 0, 0), second);
         near(q(&mut learner, 2, 1, 0), 1.0 - 0.6 + bonus(1.1, 2.0, 1.0));
         near(q(&mut learner, 3, 0, 1), -0.4 + bonus(0.1, 2.0, 1.0));
-        // Nobody knows what came of it.
+        // The outcome is unknown.
         learner.learn(&after(&[(0, 1), (0, 0)], &[], &[]));
         near(q(&mut learner, 1, 0, 0), second);
     }

@@ -263,7 +263,7 @@ mod tests {
             assert!((go - by_hand).abs() < 1e-12, "{go} is not {by_hand}");
             let stop = confidence.stop(1, radii);
             assert!((stop - (0.25 + reward / 3.0_f64.sqrt())).abs() < 1e-12);
-            assert_eq!(confidence.stop(0, radii), 1.0, "nobody has stopped there");
+            assert_eq!(confidence.stop(0, radii), 1.0, "no episode stopped there");
             let untried = confidence.graph.edges(1).start;
             let value = [0.0, 0.0, 0.0, 0.3, 0.6];
             assert_eq!(confidence.go(untried, radii, &value, &mut Vec::new()), 0.6);
