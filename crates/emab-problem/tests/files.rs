@@ -463,7 +463,7 @@ fn evaluation_errors_name_the_point() {
                 "reward = \"x\"\nreward_noise = { kind = \"bernoulli\" }",
             ),
             "mine.toml:12:10",
-            vec!["x = 2", "got 2", "chance from 0 to 1"],
+            vec!["x = 2", "got 2", "probability from 0 to 1"],
         ),
         (
             with("cost = 0.1", "cost = \"ln(1 - x)\""),

@@ -16,9 +16,9 @@ const MAX_WIDTH: usize = 1000;
 /// Cells are not wrapped, so that rows can be compared.
 ///
 /// ```
-/// # use emab_sim::results::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
-/// let left = LeftOut { label: "ucb1".into(), why: "too many sequences".into() };
-/// let problem = ArenaProblem::judge(ArenaGround::default(), 10, &[], vec![left]);
+/// # use emab_sim::results::{ArenaSetting, ArenaProblem, ArenaResult, ExcludedLearner};
+/// let left = ExcludedLearner { label: "ucb1".into(), why: "too many sequences".into() };
+/// let problem = ArenaProblem::judge(ArenaSetting::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
 /// assert!(emab_report::arena_text(&result).ends_with("Left out: ucb1: too many sequences\n"));
 /// ```

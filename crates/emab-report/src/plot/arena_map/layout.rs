@@ -67,7 +67,7 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
     let full = full.max(640.0);
     let mut canvas = Canvas::new(full.ceil());
 
-    let title = "What each learner lost, as a multiple of what FeedBAL lost";
+    let title = "Regret of each learner relative to FeedBAL's";
     let mut top = canvas.title(title, 2, 0.0);
     for line in wrap(
         &caption(result, problems.len()),
@@ -124,14 +124,14 @@ fn caption(result: &ArenaResult, drawn: usize) -> String {
 fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
     let entries = [
         (Some(Mark::Better), "better than FeedBAL"),
-        (Some(Mark::Same), "no difference that these runs can tell"),
+        (Some(Mark::Same), "not distinguishable with these runs"),
         (Some(Mark::Worse), "worse than FeedBAL"),
         (
             Some(Mark::Best),
-            "least regret of those that see episodes alone",
+            "lowest regret among learners that see episodes only",
         ),
-        (Some(Mark::Informed), "knows more than episodes"),
-        (Some(Mark::Arrow), "off the axis, or lost nothing"),
+        (Some(Mark::Informed), "has access to more than episodes"),
+        (Some(Mark::Arrow), "off the axis, or zero regret"),
     ];
     draw_legend(
         canvas,

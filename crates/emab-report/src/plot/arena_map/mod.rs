@@ -20,9 +20,9 @@ const MAX_ROWS: usize = 80;
 /// colour shows whether the paired difference to FeedBAL is significant.
 ///
 /// ```
-/// # use emab_sim::results::{ArenaGround, ArenaProblem, ArenaResult, LeftOut};
-/// let left = LeftOut { label: "ucb1".into(), why: "too many sequences".into() };
-/// let problem = ArenaProblem::judge(ArenaGround::default(), 10, &[], vec![left]);
+/// # use emab_sim::results::{ArenaSetting, ArenaProblem, ArenaResult, ExcludedLearner};
+/// let left = ExcludedLearner { label: "ucb1".into(), why: "too many sequences".into() };
+/// let problem = ArenaProblem::judge(ArenaSetting::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
 /// let picture = emab_report::draw_arena(&result).unwrap();
 /// assert!(picture.svg.contains(">does not apply</text>"));

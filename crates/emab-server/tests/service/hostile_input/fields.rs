@@ -79,6 +79,30 @@ async fn names_the_field_with_a_value_of_the_wrong_type() {
 }
 
 #[tokio::test]
+async fn names_a_missing_field() {
+    let fixture = Fixture::new().await;
+    for i in JSON.skip(2).chain([LINES]) {
+        let (method, path, body) = CALLS[i];
+        let fields: Value = serde_json::from_str(body).unwrap();
+        for field in fields.as_object().unwrap().keys() {
+            let mut without = fields.clone();
+            without.as_object_mut().unwrap().remove(field);
+            let optional = ["costs", "rewards", "final"].contains(&&**field) && i != LINES;
+            // Stopping is recommended, so it needs no reason.
+            if optional || (i == 3 && field == "reason") {
+                continue;
+            }
+            let answer = fixture.json(method, path, without.to_string()).await;
+            // A reason is required only for an override.
+            let status = answer.status.as_u16();
+            assert!(status == 400 || (status == 422 && field == "reason"));
+            let answer = answer.expect_error(status);
+            assert!(answer.at("/detail").to_string().contains(&**field));
+        }
+    }
+}
+
+#[tokio::test]
 async fn rejects_wrong_steps() {
     let fixture = Fixture::new().await;
     for (step, status) in [

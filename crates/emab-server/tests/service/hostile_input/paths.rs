@@ -240,3 +240,33 @@ async fn rejects_wrong_query_parameters() {
         fixture.send("GET", path, &[], "").await.is(200);
     }
 }
+
+#[tokio::test]
+async fn unsupported_methods_get_405_with_allow() {
+    let fixture = Fixture::new().await;
+    let document = emab_server::http::document();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let known = item.as_object().unwrap();
+        let path = path
+            .replace("{study}", "clinic")
+            .replace("{episode}", "open")
+            .replace("{step}", "1");
+        for method in [
+            "GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW",
+        ] {
+            if known.contains_key(&method.to_lowercase()) {
+                continue;
+            }
+            let answer = fixture.json(method, &path, "{}").await.expect_error(405);
+            let allowed = answer.header("allow").to_lowercase();
+            for method in known.keys() {
+                assert!(allowed.contains(method), "{path}: {allowed}");
+            }
+            assert!(
+                !allowed.contains(&method.to_lowercase()),
+                "{path}: {allowed}"
+            );
+        }
+    }
+    fixture.assert_unchanged().await;
+}
