@@ -31,7 +31,7 @@ class Refused(EmabError):
     ...     episode.tell("blood", "positive")
     ... except Refused as refused:
     ...     print(refused.status, refused.pointer, refused.detail)
-    422 /reason `stop` was recommended and `blood` was done: an override needs a `reason`
+    422 /reason `stop` was recommended and `blood` was taken: an override needs a `reason`
     """
 
     def __init__(self, status: int, request: str, raw: Mapping[str, Any]) -> None:
@@ -99,7 +99,7 @@ class Invalid(Refused, ValueError):
 
     >>> client.study("clinic").open("p1").tell("surgery", "positive")
     Traceback (most recent call last):
-    emab.client.Invalid: there is no action `surgery` in this study; it has `blood`, `scan` (at /action of ...
+    emab.client.Invalid: this study has no action `surgery`; it has `blood`, `scan` (at /action of ...
     """
 
 

@@ -256,13 +256,13 @@ def test_error_of_a_long_import_that_is_rejected_early(study: Study) -> None:
     """The service rejects the import before it has read the body; both clients raise the error."""
     line = '{"id":"x","actions":["biopsy"],"feedbacks":[1],"costs":[0.1],"rewards":[0,1]}'
     lines = [line] * 200_000
-    with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
+    with pytest.raises(Invalid, match=r"line 1: this study has no action `biopsy`"):
         study.import_lines(lines)
 
     async def awaited() -> None:
         settings = study._client._settings
         async with AsyncClient(settings.url, settings.headers["Authorization"].removeprefix("Bearer ")) as client:
-            with pytest.raises(Invalid, match=r"line 1: there is no action `biopsy`"):
+            with pytest.raises(Invalid, match=r"line 1: this study has no action `biopsy`"):
                 await client.study("clinic").import_lines(lines)
 
     asyncio.run(awaited())

@@ -38,7 +38,7 @@ def test_rejects_an_override_without_a_reason(study: Study) -> None:
     assert isinstance(error, EmabError)
     assert (error.status, error.kind, error.pointer) == (422, "urn:emab:not-possible", "/reason")
     assert str(error) == (
-        "`stop` was recommended and `blood` was done: an override needs a `reason` "
+        "`stop` was recommended and `blood` was taken: an override needs a `reason` "
         "(at /reason of POST /v1/studies/clinic/episodes/p1:tell)"
     )
     assert episode.decision is not None
