@@ -54,6 +54,9 @@ mod _emab {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let before_exit = wrap_pyfunction!(super::progress::before_exit, module)?;
+        let atexit = module.py().import("atexit")?;
+        atexit.call_method1("register", (before_exit,))?;
         module.add("NORMAL_975", emab::stats::NORMAL_975)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

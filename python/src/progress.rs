@@ -3,8 +3,25 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
 
 use pyo3::prelude::*;
+
+/// Whether the interpreter is about to exit: engine threads must not call Python any more.
+static EXITING: AtomicBool = AtomicBool::new(false);
+/// Whether an engine thread has called Python.
+static CALLED: AtomicBool = AtomicBool::new(false);
+
+/// Called before the interpreter is finalized, when a thread inside a call of Python would abort the process.
+#[pyfunction]
+pub fn before_exit(py: Python<'_>) {
+    EXITING.store(true, Ordering::SeqCst);
+    if CALLED.load(Ordering::SeqCst) {
+        // Calls that have begun end meanwhile.
+        py.detach(|| sleep(Duration::from_millis(100)));
+    }
+}
 
 /// A stop flag for all threads, and the first exception that set it.
 #[derive(Default)]
@@ -14,6 +31,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// Whether an engine thread may call Python: the work goes on, and the interpreter is not about to exit.
+    pub fn may_call(&self) -> bool {
+        CALLED.store(true, Ordering::Relaxed);
+        !self.stop.load(Ordering::Relaxed) && !EXITING.load(Ordering::Relaxed)
+    }
+
     /// Stop the work because of an exception. Only the first one is kept.
     pub fn raise(&self, error: PyErr) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,6 +63,9 @@ pub struct Progress {
 
 impl Progress {
     pub fn report(&self, done: u64, total: u64) {
+        if EXITING.load(Ordering::Relaxed) {
+            return;
+        }
         let reported = Python::attach(|py| {
             py.check_signals()?;
             match &self.callback {

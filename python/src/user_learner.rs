@@ -4,7 +4,6 @@
 //! `stop` until the engine sees the stop flag, and the caller then receives the exception.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use emab::learners::LearnerConfig;
 use emab::{Action, Learner, Spec, Stream};
@@ -57,7 +56,7 @@ impl UserLearner {
         function: impl FnOnce(Python<'_>, &Py<PyAny>, &Spec) -> PyResult<T>,
     ) -> Option<T> {
         // A slow learner must not delay an interrupt.
-        if self.interrupt.stop.load(Ordering::Relaxed) {
+        if !self.interrupt.may_call() {
             return None;
         }
         let learner = self.learner.as_ref()?;
@@ -102,7 +101,7 @@ impl Learner for UserLearner {
     }
 
     fn reset(&mut self, mut stream: Stream) {
-        if self.interrupt.stop.load(Ordering::Relaxed) {
+        if !self.interrupt.may_call() {
             self.learner = None;
             return;
         }
