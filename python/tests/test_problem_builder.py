@@ -223,7 +223,7 @@ def test_spec_evaluates_every_feedback():
         ({"reward": np.full((10, 10), np.nan)}, r"`reward\[0\]\[0\]` is nan: expected finite numbers"),
         ({"reward": [[0.0, float("inf")]]}, r"`reward\[0\]\[1\]` is inf: expected finite numbers"),
         ({"reward": [1, 2, 3]}, r"`reward` has 3 entries here(?s:.*)expected 10 or 1, one for each of the states"),
-        ({"reward": lambda x: 2 * x, "reward_noise": "bernoulli"}, r"`reward` is wrong(?s:.*)a probability from 0 to 1"),
+        ({"reward": lambda x: 2 * x, "reward_noise": "bernoulli"}, r"`reward` is wrong(?s:.*)probability from 0 to 1"),
         ({"allowed": lambda a: float("nan")}, r"`allowed` is wrong at t = 1, x = 0, a = 0: got nan"),
         ({"horizon": 0}, r"`horizon` must be from 1 to 1000000, got 0"),
         ({"actions": ["stop"]}, r"`stop` always exists and is never listed"),
