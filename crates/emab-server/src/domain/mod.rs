@@ -1,7 +1,7 @@
 //! The domain: commands, events, and the state that events lead to. Pure: no store, no clock, no HTTP.
 //!
 //! - [`validate`]: every rule that a command or an event must satisfy, one function each.
-//! - [`study_state`]: [`state::StudyState::advance`] applies one event; live service, replay, import and audit all call it.
+//! - [`study_state`]: [`study_state::StudyState::advance`] applies one event; live service, replay, import and audit all call it.
 //! - [`decision`]: [`decision::Decision::make`] is where a recommendation and its certificate are computed.
 //! - [`command`] and [`event`]: what is asked for, and what is recorded.
 

@@ -47,7 +47,7 @@ pub struct Conditions {
     )]
     pub overrides: Probability,
     /// Parameters of the problem that change over the episodes, in the order of their changes. The problem file turns them
-    /// into [`crate::ModelPhase`]s.
+    /// into [`crate::environment::ModelPhase`]s.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<Drift>,
 }

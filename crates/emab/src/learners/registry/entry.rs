@@ -105,7 +105,7 @@ pub struct LearnerEntry {
     /// violations.
     pub has_guarantee: bool,
     /// What its choices depend on with default parameters, see
-    /// [`LearnerConfig::chooses_from_tables`](super::LearnerConfig::chooses_from_tables).
+    /// [`LearnerConfig::chooses_from_tables`](crate::learners::LearnerConfig::chooses_from_tables).
     pub choice_basis: ChoiceBasis,
     /// Its parameters.
     pub parameters: &'static [Parameter],
