@@ -49,7 +49,7 @@ pub fn oracle(file: &ProblemFile, error: OracleError) -> PyErr {
 
 pub fn learner(file: &ProblemFile, error: emab::learners::LearnerError) -> PyErr {
     match error {
-        emab::learners::LearnerError::Oracle { error, .. } => oracle(file, error),
+        emab::learners::LearnerError::Oracle(_, error) => oracle(file, error),
         other => invalid(other),
     }
 }

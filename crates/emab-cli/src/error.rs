@@ -51,7 +51,7 @@ impl CommandError {
 
     pub fn learner(file: &ProblemFile, error: LearnerError) -> CommandError {
         match error {
-            LearnerError::Oracle { error, .. } => CommandError::oracle(file, error),
+            LearnerError::Oracle(_, error) => CommandError::oracle(file, error),
             other => CommandError::Input(other.to_string()),
         }
     }

@@ -23,12 +23,8 @@ impl WorstCasePath {
         let (sigma2, delta, gap) = (0.053125, 0.01, 0.5);
         let names = |n| Names::Count(n, "");
         let spec = Arc::new(Spec::new(2, names(1), names(1), names(1))?);
-        let parameters = FeedBalParameters::new(sigma2, delta).map_err(|error| {
-            emab::learners::LearnerError::Parameter {
-                learner: "feedbal",
-                error,
-            }
-        })?;
+        let parameters = FeedBalParameters::new(sigma2, delta)
+            .map_err(|error| emab::learners::LearnerError::Parameter("feedbal", error))?;
         let w = parameters.coefficients().action;
         let width = Width::new(w, spec.k(), parameters.delta);
         let mut learner = FeedBal::new(spec.clone(), parameters);

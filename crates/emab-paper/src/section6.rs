@@ -112,7 +112,7 @@ fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
         let file = builtin(problem.name)?;
         match learner_of(&file, "oasm")?.build(file.spec(), Some(&file.problem()?)) {
             Ok(_) => applies.push(problem.name),
-            Err(LearnerError::DoesNotApply { .. }) => {}
+            Err(LearnerError::DoesNotApply(..)) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -717,7 +717,7 @@ fn forgetting_is_set_by_parameters() {
     let config = LearnerConfig::parse("feedbal:window=100", &learning).unwrap();
     assert_eq!(
         config.feedbal_parameters(),
-        Err(LearnerError::Forgets { learner: "feedbal" })
+        Err(LearnerError::Forgets("feedbal"))
     );
     // Without forgetting the parameters are absent.
     let config = LearnerConfig::parse("feedbal", &learning).unwrap();

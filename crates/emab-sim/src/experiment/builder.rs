@@ -204,10 +204,7 @@ impl ExperimentBuilder {
         let located = |error: SimError| match (error, &self.source) {
             (SimError::Oracle(OracleError::Point(point)), ProblemSource::File(file))
             | (
-                SimError::Learner(LearnerError::Oracle {
-                    error: OracleError::Point(point),
-                    ..
-                }),
+                SimError::Learner(LearnerError::Oracle(_, OracleError::Point(point))),
                 ProblemSource::File(file),
             ) => BuildError::from(file.locate(&point)),
             (SimError::Learner(error), _) => BuildError::Learner(error),

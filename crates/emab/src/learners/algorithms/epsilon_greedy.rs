@@ -25,26 +25,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
-        Parameter::new(
-            "schedule",
-            "decay",
-            "probability of exploring: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`",
-        ),
-        Parameter::new(
-            "c",
-            "0.1",
-            "for schedule=decay: more than 0; the proof requires more than 5",
-        ),
-        Parameter::new(
-            "d",
-            "0.2",
-            "for schedule=decay: more than 0 and at most 1; the proof requires at most the smallest gap",
-        ),
-        Parameter::new(
-            "epsilon",
-            "0.1",
-            "for schedule=constant: the probability, from 0 to 1",
-        ),
+        Parameter::new("schedule", "decay")
+            .about("probability of exploring: `decay`, min(1, c K / (d^2 n)) at the n-th visit with K choices, or `constant`"),
+        Parameter::new("c", "0.1")
+            .about("for schedule=decay: more than 0; the proof requires more than 5"),
+        Parameter::new("d", "0.2")
+            .about("for schedule=decay: more than 0 and at most 1; the proof requires at most the smallest gap"),
+        Parameter::new("epsilon", "0.1")
+            .about("for schedule=constant: the probability, from 0 to 1"),
     ],
     build: |with| {
         let (c, d) = (with.positive("c")?, with.positive("d")?);
@@ -57,10 +45,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             with.reject_unused(&ENTRY, &["c", "d"], "with schedule=constant")?;
             Schedule::Constant(epsilon)
         };
-        Ok(BuiltLearner::other(EpsilonGreedy::new(
-            with.spec.clone(),
-            schedule,
-        )))
+        BuiltLearner::other(EpsilonGreedy::new(with.spec.clone(), schedule))
     },
 };
 

@@ -24,17 +24,11 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     access: Access::Spec,
     has_guarantee: false,
     choice_basis: ChoiceBasis::Asked,
-    parameters: &[Parameter::new(
-        "m",
-        "10",
-        "number of trials of each action in each pair, a whole number of at least 1",
-    )],
+    parameters: &[Parameter::new("m", "10")
+        .about("number of trials of each action in each pair, a whole number of at least 1")],
     build: |with| {
         let m = with.count("m", 1)?;
-        Ok(BuiltLearner::other(ExploreThenCommit::new(
-            with.spec.clone(),
-            m,
-        )))
+        BuiltLearner::other(ExploreThenCommit::new(with.spec.clone(), m))
     },
 };
 

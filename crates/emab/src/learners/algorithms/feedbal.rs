@@ -11,8 +11,10 @@
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
 //!   `stop` and a continuation action are equally good.
 
+use super::feedbal_model::{SIGMA2_COST, SIGMA2_REWARD};
 use super::prelude::*;
 use crate::learners::support::forgetting::Forgetting;
+use crate::learners::support::tabular::DELTA;
 use crate::slots::Slots;
 use crate::width::{Coefficients, IndexTable, Width, WidthKind};
 
@@ -25,78 +27,40 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: true,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
-        Parameter::new(
-            "sigma2",
-            "0.25",
-            "variance proxy of the noise on costs and rewards, at least 0",
-        )
-        .stated(|learning| learning.sigma2.map(Sigma2::get)),
-        Parameter::new(
-            "delta",
-            "0.01",
-            "probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the run",
-        )
-        .stated(|learning| learning.delta.map(Delta::get)),
-        Parameter::new(
-            "width",
-            "paper",
-            "confidence width: `paper` (Equations 3 and 4 as printed), `sound` (also covers the randomness of the feedback) or `bernstein` (adapts to its observed variance)",
-        ),
-        Parameter::new(
-            "sigma2_cost",
-            "sigma2",
-            "variance proxy of the noise on costs alone",
-        )
-        .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
-        .part_of("sigma2"),
-        Parameter::new(
-            "sigma2_reward",
-            "sigma2",
-            "variance proxy of the noise on rewards alone",
-        )
-        .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
-        .part_of("sigma2"),
-        Parameter::new(
-            "feedback_spread",
-            "[learning]",
-            "for width=sound and bernstein: how far one feedback can move the next expected reward",
-        )
-        .stated(|learning| learning.spread().map(FeedbackSpread::get))
-        .only_with("width", &["sound", "bernstein"]),
-        Parameter::new(
-            "stop_bias",
-            "0",
-            "added to the index of `stop` (the epsilon of Section 4), a finite number",
-        ),
-        Parameter::new(
-            "ties",
-            "lowest",
-            "which continuation action wins a tie: `lowest` or `random`",
-        )
-        .draws_with("random"),
-        Parameter::new(
-            "window",
-            "all",
-            "for drift: the number of most recent episodes used, at least 1",
-        )
-        .optional(),
-        Parameter::new(
-            "gamma",
-            "1",
-            "for drift: the discount of an episode for every later one, in (0, 1)",
-        )
-        .optional(),
+        Parameter::new("sigma2", "0.25")
+            .about("variance proxy of the noise on costs and rewards, at least 0")
+            .stated(|learning| learning.sigma2.map(Sigma2::get)),
+        DELTA,
+        Parameter::new("width", "paper")
+            .about("confidence width: `paper` (Equations 3 and 4 as printed), `sound` (also covers the randomness of the feedback) or `bernstein` (adapts to its observed variance)"),
+        SIGMA2_COST,
+        SIGMA2_REWARD,
+        Parameter::new("feedback_spread", "[learning]")
+            .about("for width=sound and bernstein: how far one feedback can move the next expected reward")
+            .stated(|learning| learning.spread().map(FeedbackSpread::get))
+            .only_with("width", &["sound", "bernstein"]),
+        Parameter::new("stop_bias", "0")
+            .about("added to the index of `stop` (the epsilon of Section 4), a finite number"),
+        Parameter::new("ties", "lowest")
+            .about("which continuation action wins a tie: `lowest` or `random`")
+            .draws_with("random"),
+        Parameter::new("window", "all")
+            .about("for drift: the number of most recent episodes used, at least 1")
+            .optional(),
+        Parameter::new("gamma", "1")
+            .about("for drift: the discount of an episode for every later one, in (0, 1)")
+            .optional(),
     ],
     build: |with| {
         if with.is_word("width", "bernstein") {
             with.reject_unused(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
-            return Ok(BuiltLearner::other(super::feedbal_model::unpooled(with)?));
+            return BuiltLearner::other(super::feedbal_model::unpooled(with)?);
         }
         let (spec, parameters) = (with.spec.clone(), with.feedbal_parameters()?);
-        Ok(match with.memory()? {
+        match with.memory()? {
             Some(memory) => BuiltLearner::other(Forgetting::new(spec, parameters, memory)),
-            None => BuiltLearner::FeedBal(FeedBal::new(spec, parameters)),
-        })
+            None => Ok(BuiltLearner::FeedBal(FeedBal::new(spec, parameters))),
+        }
     },
 };
 

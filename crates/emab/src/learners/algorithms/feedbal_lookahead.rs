@@ -29,11 +29,8 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
-        Parameter::new(
-            "depth",
-            "horizon",
-            "steps of lookahead: a whole number of at least 1 (1 targets the benchmark), or `horizon`",
-        ),
+        Parameter::new("depth", "horizon")
+            .about("steps of lookahead: a whole number of at least 1 (1 targets the benchmark), or `horizon`"),
         SIGMA2,
         DELTA,
         SIGMA2_COST,
@@ -45,7 +42,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         EXPLORE,
         RHO,
     ],
-    build: |with| Ok(BuiltLearner::other(new(with)?)),
+    build: |with| BuiltLearner::other(new(with)?),
 };
 
 fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {

@@ -42,19 +42,13 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     parameters: &[
         SIGMA2,
         DELTA,
-        Parameter::new(
-            "width",
-            "joint",
-            "confidence width: `joint` (one bound for feedback, cost and rewards) or `bernstein` (adapts to the variance of the feedback)",
-        ),
+        Parameter::new("width", "joint")
+            .about("confidence width: `joint` (one bound for feedback, cost and rewards) or `bernstein` (adapts to the variance of the feedback)"),
         SIGMA2_COST,
         SIGMA2_REWARD,
-        Parameter::new(
-            "feedback_spread",
-            "1",
-            "upper limit on how far one feedback can move the next expected reward; a smaller spread that the data supports replaces it",
-        )
-        .stated(|learning| learning.spread().map(FeedbackSpread::get)),
+        Parameter::new("feedback_spread", "1")
+            .about("upper limit on how far one feedback can move the next expected reward; a smaller spread that the data supports replaces it")
+            .stated(|learning| learning.spread().map(FeedbackSpread::get)),
         RULE,
         TRUST,
         EXPLORE,
@@ -65,59 +59,41 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             "width",
             &[("joint", FeedbackBound::Joint), ("bernstein", FeedbackBound::Bernstein)],
         )?;
-        Ok(BuiltLearner::other(FeedBalModel {
+        BuiltLearner::other(FeedBalModel {
             estimator: GainEstimator::new(with, feedback_bound, true, feedback_bound.bounds(), with.spread()?.get())?,
             rule: rule(with)?,
             estimates: Vec::new(),
-        }))
+        })
     },
 };
 
 /// Variance proxy of the noise on costs.
-pub(crate) const SIGMA2_COST: Parameter = Parameter::new(
-    "sigma2_cost",
-    "sigma2",
-    "variance proxy of the noise on costs alone",
-)
-.stated(|learning| learning.sigma2_cost.map(Sigma2::get))
-.part_of("sigma2");
+pub(crate) const SIGMA2_COST: Parameter = Parameter::new("sigma2_cost", "sigma2")
+    .about("variance proxy of the noise on costs alone")
+    .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
+    .part_of("sigma2");
 
 /// Variance proxy of the noise on rewards.
-pub(crate) const SIGMA2_REWARD: Parameter = Parameter::new(
-    "sigma2_reward",
-    "sigma2",
-    "variance proxy of the noise on rewards alone",
-)
-.stated(|learning| learning.sigma2_reward.map(Sigma2::get))
-.part_of("sigma2");
+pub(crate) const SIGMA2_REWARD: Parameter = Parameter::new("sigma2_reward", "sigma2")
+    .about("variance proxy of the noise on rewards alone")
+    .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
+    .part_of("sigma2");
 
 /// The rule of the choice.
-pub(crate) const RULE: Parameter = Parameter::new(
-    "rule",
-    "trust",
-    "`trust`: the action with the largest moderate index where its estimate is precise enough; `boldest`: always the largest upper bound",
-);
+pub(crate) const RULE: Parameter = Parameter::new("rule", "trust")
+    .about("`trust`: the action with the largest moderate index where its estimate is precise enough; `boldest`: always the largest upper bound");
 
 /// A parameter of the rule.
-pub(crate) const TRUST: Parameter = Parameter::new(
-    "trust",
-    "3",
-    "number of widths by which the mean of the action with the largest moderate index must reach the largest upper bound, at least 1",
-);
+pub(crate) const TRUST: Parameter = Parameter::new("trust", "3")
+    .about("number of widths by which the mean of the action with the largest moderate index must reach the largest upper bound, at least 1");
 
 /// A parameter of the rule.
-pub(crate) const EXPLORE: Parameter = Parameter::new(
-    "explore",
-    "1",
-    "standard errors added to the mean in the moderate index, at least 0",
-);
+pub(crate) const EXPLORE: Parameter = Parameter::new("explore", "1")
+    .about("standard errors added to the mean in the moderate index, at least 0");
 
 /// A parameter of the widths.
-pub(crate) const RHO: Parameter = Parameter::new(
-    "rho",
-    "3",
-    "number of observations near which widths are tight, from 0.001 to 1e6",
-);
+pub(crate) const RHO: Parameter = Parameter::new("rho", "3")
+    .about("number of observations near which widths are tight, from 0.001 to 1e6");
 
 /// The rule as it is set.
 pub(crate) fn rule(with: &Build<'_>) -> Result<Rule, LearnerError> {

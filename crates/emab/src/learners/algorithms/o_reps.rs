@@ -43,9 +43,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
-        Parameter::new(
-            "eta",
-            "doubling",
+        Parameter::new("eta", "doubling").about(
             "learning rate, above 0; `doubling` for the published rate with the doubling trick",
         ),
         LEAST,
@@ -58,21 +56,15 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let occupancy =
             OccupancyGraph::new(&graph, &problem).map_err(|error| with.oracle(error))?;
         if occupancy.choice_count() > MAX_CHOICES {
-            return Err(LearnerError::DoesNotApply {
-                learner: with.learner,
-                why: format!(
-                    "it solves a problem in all actions of all step-state pairs after every episode, and there are {}, \
-                     more than {MAX_CHOICES}; a coarser state, fewer actions or a shorter horizon helps",
-                    occupancy.choice_count()
-                ),
-            });
+            let why = format!(
+                "it solves a problem in all actions of all step-state pairs after every episode, and there are {}, \
+                 more than {MAX_CHOICES}; a coarser state, fewer actions or a shorter horizon helps",
+                occupancy.choice_count()
+            );
+            return Err(LearnerError::DoesNotApply(with.learner, why));
         }
-        Ok(BuiltLearner::other(OReps::new(
-            graph,
-            occupancy,
-            TabularParameters::new(with)?,
-            eta(with)?,
-        )))
+        let parameters = TabularParameters::new(with)?;
+        BuiltLearner::other(OReps::new(graph, occupancy, parameters, eta(with)?))
     },
 };
 

@@ -43,21 +43,20 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let problem = with.problem()?;
         let graph = TransitionGraph::new(with.learner, with.spec)?;
         let gain = gains(&graph, &problem)?;
-        Ok(BuiltLearner::other(Oasm::new(
-            graph,
-            gain,
-            TabularParameters::new(with)?.scale,
-        )))
+        let scale = TabularParameters::new(with)?.scale;
+        BuiltLearner::other(Oasm::new(graph, gain, scale))
     },
 };
 
 const FAILS: usize = 0;
 const WORKS: usize = 1;
 
+fn inapplicable(why: String) -> LearnerError {
+    LearnerError::DoesNotApply(ENTRY.name, why)
+}
+
 /// `ḡ` by edge; fails where the problem does not have the required form.
 fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, LearnerError> {
-    let learner = ENTRY.name;
-    let inapplicable = |why: String| LearnerError::DoesNotApply { learner, why };
     let spec = problem.spec();
     if spec.feedbacks().len() != 2 {
         let feedbacks = spec.feedbacks().len();
@@ -68,10 +67,8 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
     let taken = items(graph, problem)?;
     let reward = (0..graph.pairs()).map(|pair| {
         let (t, x) = graph.step_state(pair);
-        problem.reward(t, x).map_err(|error| LearnerError::Oracle {
-            learner,
-            error: OracleError::from(error),
-        })
+        let reward = problem.reward(t, x).map_err(OracleError::from);
+        reward.map_err(|error| LearnerError::Oracle(ENTRY.name, error))
     });
     let reward: Vec<f64> = reward.collect::<Result<_, _>>()?;
     let same =
@@ -165,7 +162,6 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
 
 /// By pair: the items taken before it with their states, in order; the state must tell them, and none comes twice.
 fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, LearnerError> {
-    let learner = ENTRY.name;
     let mut taken: Vec<Option<Vec<usize>>> = vec![None; graph.pairs()];
     taken[0] = Some(Vec::new());
     for pair in 0..graph.pairs() {
@@ -176,13 +172,10 @@ fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, 
             let item = graph.action(edge);
             if known.iter().any(|taken| taken / 2 == item) {
                 let name = problem.spec().actions().name(item);
-                return Err(LearnerError::DoesNotApply {
-                    learner,
-                    why: format!(
-                        "an item is taken once at most, and `{name}` may be taken again at t = {t}, x = {x} (a mask \
-                         `allowed` can forbid it)"
-                    ),
-                });
+                return Err(inapplicable(format!(
+                    "an item is taken once at most, and `{name}` may be taken again at t = {t}, x = {x} (a mask \
+                     `allowed` can forbid it)"
+                )));
             }
             for f in [FAILS, WORKS] {
                 let Some(transition) = graph.transition(edge, f) else {
@@ -197,13 +190,10 @@ fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, 
                     Some(other) if *other == after => {}
                     Some(_) => {
                         let (t, x) = graph.step_state(next);
-                        return Err(LearnerError::DoesNotApply {
-                            learner,
-                            why: format!(
-                                "the state must tell which items were taken and which of them work, and t = {t}, \
-                                 x = {x} can be reached with different ones"
-                            ),
-                        });
+                        return Err(inapplicable(format!(
+                            "the state must tell which items were taken and which of them work, and t = {t}, \
+                             x = {x} can be reached with different ones"
+                        )));
                     }
                 }
             }

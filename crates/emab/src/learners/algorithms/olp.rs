@@ -29,8 +29,7 @@
 
 use super::prelude::*;
 use crate::learners::support::tabular::{
-    Counts, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, TabularParameters, TransitionGraph,
-    max_over_l1_ball,
+    LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Sums, Tabular, max_over_l1_ball,
 };
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -43,21 +42,10 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     choice_basis: ChoiceBasis::Tables,
     parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
     build: |with| {
-        let graph = TransitionGraph::new(with.learner, with.spec)?;
-        Ok(BuiltLearner::other(Olp::new(
-            graph,
-            TabularParameters::new(with)?,
-        )))
+        let tabular = Tabular::build(with)?;
+        BuiltLearner::other(Olp::new(tabular))
     },
 };
-
-/// The observations and the process estimated from them.
-#[derive(Clone, Debug)]
-struct Confidence {
-    graph: TransitionGraph,
-    parameters: TabularParameters,
-    counts: Counts,
-}
 
 /// `ln^2 n`, and 0 of 0.
 fn log_squared(n: u64) -> f64 {
@@ -65,7 +53,7 @@ fn log_squared(n: u64) -> f64 {
     log * log
 }
 
-impl Confidence {
+impl Tabular {
     /// `p̂` of the transitions of an edge.
     fn distribution(&self, edge: usize) -> impl Fn(usize) -> f64 {
         let transitions = self.graph.transitions(edge).len() as u64;
@@ -154,7 +142,7 @@ impl Confidence {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Olp {
-    confidence: Confidence,
+    process: Tabular,
     /// `h`, and of each pair one action of `O`: the first.
     plan: Plan,
     /// Steps of the episodes taken in.
@@ -164,28 +152,22 @@ struct Olp {
 }
 
 impl Olp {
-    fn new(graph: TransitionGraph, parameters: TabularParameters) -> Olp {
+    fn new(process: Tabular) -> Olp {
         Olp {
-            plan: Plan::new(&graph, parameters.most),
+            plan: Plan::new(&process.graph, process.parameters.most),
             steps: 0,
             stale: true,
             outcomes: Vec::new(),
-            confidence: Confidence {
-                counts: Counts::new(&graph, parameters.reveal),
-                graph,
-                parameters,
-            },
+            process,
         }
     }
 
     /// The optimality equations of the estimated process with `D` alone.
     fn replan(&mut self) {
-        let Olp {
-            confidence, plan, ..
-        } = self;
-        for pair in (0..confidence.graph.pairs()).rev() {
+        let Olp { process, plan, .. } = self;
+        for pair in (0..process.graph.pairs()).rev() {
             let mut best = (Action::Stop, f64::NEG_INFINITY);
-            confidence.tried(pair, &plan.value, |action, _, worth| {
+            process.tried(pair, &plan.value, |action, _, worth| {
                 if worth > best.1 {
                     best = (action, worth);
                 }
@@ -196,10 +178,10 @@ impl Olp {
 
     /// Whether all of `O` is about to leave `D`.
     fn leaves(&self, pair: usize) -> bool {
-        let confidence = &self.confidence;
-        let soon = log_squared(confidence.counts.visits(&confidence.graph, pair) + 1);
+        let process = &self.process;
+        let soon = log_squared(process.counts.visits(&process.graph, pair) + 1);
         let mut all = true;
-        confidence.tried(pair, &self.plan.value, |_, n, worth| {
+        process.tried(pair, &self.plan.value, |_, n, worth| {
             if worth == self.plan.value[pair] {
                 all &= (n as f64) < soon;
             }
@@ -210,16 +192,16 @@ impl Olp {
     /// The action of the largest index at a time with this logarithm; `stop` wins ties, then the lowest.
     fn optimistic(&mut self, pair: usize, log: f64) -> Action {
         let Olp {
-            confidence,
+            process,
             plan,
             outcomes,
             ..
         } = self;
-        let mut best = (Action::Stop, confidence.index_stop(pair, log));
-        for edge in confidence.graph.edges(pair) {
-            let index = confidence.index(edge, log, &plan.value, outcomes);
+        let mut best = (Action::Stop, process.index_stop(pair, log));
+        for edge in process.graph.edges(pair) {
+            let index = process.index(edge, log, &plan.value, outcomes);
             if index > best.1 {
-                best = (Action::Continue(confidence.graph.action(edge)), index);
+                best = (Action::Continue(process.graph.action(edge)), index);
             }
         }
         best.0
@@ -231,7 +213,7 @@ impl Learner for Olp {
         if std::mem::take(&mut self.stale) {
             self.replan();
         }
-        let Some(pair) = self.confidence.graph.find(t, x) else {
+        let Some(pair) = self.process.graph.find(t, x) else {
             return Action::Stop;
         };
         if self.leaves(pair) {
@@ -241,15 +223,13 @@ impl Learner for Olp {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.confidence
-            .counts
-            .learn(&self.confidence.graph, episode);
+        self.process.learn(episode);
         self.steps += episode.steps() as u64;
         self.stale = true;
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.confidence.counts.clear();
+        self.process.counts.clear();
         self.steps = 0;
         self.stale = true;
     }
@@ -258,18 +238,10 @@ impl Learner for Olp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
 
     fn learner(scale: f64, reveal: bool) -> Olp {
-        let parameters = TabularParameters {
-            scale,
-            reveal,
-            ..parameters()
-        };
-        Olp::new(
-            TransitionGraph::new("olp", patience().spec()).unwrap(),
-            parameters,
-        )
+        Olp::new(tabular(scale, reveal))
     }
 
     #[test]
@@ -279,22 +251,22 @@ mod tests {
         for feedback in [0, 1, 0, 0] {
             learner.learn(&after(&[(0, feedback)], &[0.1], &[0.5, 0.25]));
         }
-        let confidence = &learner.confidence;
+        let process = &learner.process;
         let (value, log) = ([0.0, 0.2, 0.8, 0.0, 0.0], 1.5_f64.ln());
-        assert!((confidence.distribution(0)(0) - 4.0 / 6.0).abs() < 1e-15);
+        assert!((process.distribution(0)(0) - 4.0 / 6.0).abs() < 1e-15);
         let estimate = 0.2 * 4.0 / 6.0 + 0.8 * 2.0 / 6.0 - 0.1;
-        assert!((confidence.go(0, &value) - estimate).abs() < 1e-15);
+        assert!((process.go(0, &value) - estimate).abs() < 1e-15);
         let (ball, noise) = ((2.0 * log / 4.0).sqrt(), (0.02 * log / 4.0).sqrt());
         let by_hand = estimate + 0.6 * ball / 2.0 + noise;
-        let index = confidence.index(0, log, &value, &mut Vec::new());
+        let index = process.index(0, log, &value, &mut Vec::new());
         assert!((index - by_hand).abs() < 1e-12, "{index} is not {by_hand}");
-        let stop = confidence.index_stop(1, log);
+        let stop = process.index_stop(1, log);
         assert!((stop - (0.25 + (0.02 * log / 3.0).sqrt())).abs() < 1e-12);
-        assert_eq!(confidence.stop(0), 1.0, "no episode stopped there");
-        assert_eq!(confidence.index_stop(0, log), 1.0);
-        let untried = confidence.graph.edges(1).start;
+        assert_eq!(process.stop(0), 1.0, "no episode stopped there");
+        assert_eq!(process.index_stop(0, log), 1.0);
+        let untried = process.graph.edges(1).start;
         let value = [0.0, 0.0, 0.0, 0.3, 0.6];
-        assert_eq!(confidence.index(untried, log, &value, &mut Vec::new()), 0.6);
+        assert_eq!(process.index(untried, log, &value, &mut Vec::new()), 0.6);
     }
 
     #[test]
@@ -306,16 +278,13 @@ mod tests {
         for (visits, kept) in [(2, true), (3, false)] {
             learner.learn(&after(&[(0, 0)], &[0.0], &[0.9, 0.1]));
             assert_eq!(
-                learner
-                    .confidence
-                    .counts
-                    .visits(&learner.confidence.graph, 0),
+                learner.process.counts.visits(&learner.process.graph, 0),
                 visits
             );
             let mut actions = Vec::new();
             let value = [0.0, 0.1, 0.1, 0.0, 0.0];
             learner
-                .confidence
+                .process
                 .tried(0, &value, |action, _, _| actions.push(action));
             assert_eq!(actions.contains(&Action::Stop), kept);
             assert!(actions.contains(&Action::Continue(0)));

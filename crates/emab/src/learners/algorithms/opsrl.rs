@@ -26,8 +26,7 @@
 
 use super::prelude::*;
 use crate::learners::support::tabular::{
-    Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
-    TransitionGraph, dirichlet, prior_sd,
+    LEAST, MOST, PRIOR_SD, Plan, Priors, REVEAL, SIGMA2, Tabular, dirichlet, prior_sd,
 };
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -39,26 +38,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
-        Parameter::new(
-            "samples",
-            "10",
-            "psi: posterior samples per action, of which the best is used; published: O(S log(S A / rho))",
-        ),
-        Parameter::new(
-            "eta",
-            "5",
-            "number of visits from which samples come from the posterior, at least 0; published: sqrt(T S / A) + 12 omega S^4",
-        ),
-        Parameter::new(
-            "omega",
-            "1",
-            "weight of each possible next pair in the Dirichlet prior, more than 0; published: O(log(T / rho))",
-        ),
-        Parameter::new(
-            "kappa",
-            "1",
-            "divisor of the posterior weights, more than 0; published: O(log(T / rho))",
-        ),
+        Parameter::new("samples", "10")
+            .about("psi: posterior samples per action, of which the best is used; published: O(S log(S A / rho))"),
+        Parameter::new("eta", "5")
+            .about("number of visits from which samples come from the posterior, at least 0; published: sqrt(T S / A) + 12 omega S^4"),
+        Parameter::new("omega", "1")
+            .about("weight of each possible next pair in the Dirichlet prior, more than 0; published: O(log(T / rho))"),
+        Parameter::new("kappa", "1")
+            .about("divisor of the posterior weights, more than 0; published: O(log(T / rho))"),
         SIGMA2,
         PRIOR_SD,
         LEAST,
@@ -66,7 +53,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        let tabular = Tabular::build(with)?;
         // More draws are hardly better, and slow.
         let psi = with.number("samples")?;
         if !(1.0..=10_000.0).contains(&psi) || psi.fract() != 0.0 {
@@ -79,13 +66,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             omega: with.positive("omega")?,
             kappa: with.positive("kappa")?,
         };
-        let parameters = TabularParameters::new(with)?;
-        Ok(BuiltLearner::other(Opsrl::new(
-            graph,
-            parameters,
-            sampling,
-            prior_sd(with)?,
-        )))
+        BuiltLearner::other(Opsrl::new(tabular, sampling, prior_sd(with)?))
     },
 };
 
@@ -101,12 +82,9 @@ struct Sampling {
 /// The learner.
 #[derive(Clone, Debug)]
 struct Opsrl {
-    graph: TransitionGraph,
+    tabular: Tabular,
     sampling: Sampling,
-    sigma2: f64,
-    reward_prior: Normal,
-    cost_prior: Normal,
-    counts: Counts,
+    priors: Priors,
     plan: Plan,
     /// By edge, then by pair for `stop`: how often it had been taken when the epoch began.
     before: Vec<u64>,
@@ -115,71 +93,53 @@ struct Opsrl {
 }
 
 impl Opsrl {
-    fn new(
-        graph: TransitionGraph,
-        parameters: TabularParameters,
-        sampling: Sampling,
-        prior_sd: f64,
-    ) -> Opsrl {
-        let reward_prior = Normal::of_rewards(&parameters, prior_sd);
+    fn new(tabular: Tabular, sampling: Sampling, prior_sd: f64) -> Opsrl {
+        let (graph, parameters) = (&tabular.graph, &tabular.parameters);
         Opsrl {
             sampling,
-            sigma2: parameters.sigma2,
-            cost_prior: Normal {
-                mean: 0.0,
-                ..reward_prior
-            },
-            reward_prior,
-            counts: Counts::new(&graph, parameters.reveal),
-            plan: Plan::new(&graph, parameters.most),
+            priors: Priors::new(parameters, prior_sd),
+            plan: Plan::new(graph, parameters.most),
             before: vec![0; graph.edge_count() + graph.pairs()],
             over: true,
             stream: Stream::new(0, 0, Role::Learner),
-            graph,
+            tabular,
         }
     }
 
     /// How often each action was taken, in the order of `before`.
-    fn counts<'a>(
-        graph: &'a TransitionGraph,
-        counts: &'a Counts,
-    ) -> impl Iterator<Item = u64> + 'a {
-        let edges = (0..graph.edge_count()).map(|edge| counts.count(edge));
-        edges.chain(counts.reward.iter().map(|reward| reward.count))
+    fn counts(tabular: &Tabular) -> impl Iterator<Item = u64> {
+        let counts = &tabular.counts;
+        counts
+            .cost
+            .iter()
+            .chain(&counts.reward)
+            .map(|sums| sums.count)
     }
 
     fn begin_epoch(&mut self) {
-        let (graph, counts, stream) = (&self.graph, &self.counts, &mut self.stream);
-        let (sampling, sigma2) = (self.sampling, self.sigma2);
-        let rewards: Vec<f64> = counts
-            .reward
-            .iter()
-            .map(|seen| {
-                let reward = self.reward_prior.given(seen, sigma2);
-                sampling.best(|| reward.draw(stream))
-            })
-            .collect();
+        let Tabular { graph, counts, .. } = &self.tabular;
+        let (sampling, priors, stream) = (self.sampling, self.priors, &mut self.stream);
+        let best = |seen| {
+            let reward = priors.reward(seen);
+            sampling.best(|| reward.draw(stream))
+        };
+        let rewards: Vec<f64> = counts.reward.iter().map(best).collect();
         let mut law = Vec::new();
         self.plan.solve(
             graph,
             |pair| rewards[pair],
             |edge, value| {
-                let cost = self.cost_prior.given(&counts.cost[edge], sigma2);
+                let cost = priors.cost(&counts.cost[edge]);
                 let transitions = graph.transitions(edge);
                 sampling.best(|| {
                     sampling.draw(&counts.followed[transitions.clone()], stream, &mut law);
-                    let ahead: f64 = law
-                        .iter()
-                        .zip(transitions.clone())
-                        .map(|(p, transition)| p * value[graph.next(transition)])
-                        .sum();
-                    ahead - cost.draw(stream)
+                    let next = law.iter().zip(transitions.clone());
+                    let next = next.map(|(p, transition)| p * value[graph.next(transition)]);
+                    next.sum::<f64>() - cost.draw(stream)
                 })
             },
         );
-        for (before, now) in self.before.iter_mut().zip(Self::counts(graph, counts)) {
-            *before = now;
-        }
+        self.before = Self::counts(&self.tabular).collect();
     }
 }
 
@@ -223,18 +183,18 @@ impl Learner for Opsrl {
         if std::mem::take(&mut self.over) {
             self.begin_epoch();
         }
-        self.plan.at(&self.graph, t, x)
+        self.plan.at(&self.tabular.graph, t, x)
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.counts.learn(&self.graph, episode);
-        self.over |= Self::counts(&self.graph, &self.counts)
+        self.tabular.learn(episode);
+        self.over |= Self::counts(&self.tabular)
             .zip(&self.before)
             .any(|(now, &before)| now > before && now >= 2 * before);
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.counts.clear();
+        self.tabular.counts.clear();
         self.before.fill(0);
         self.over = true;
         self.stream = stream;
@@ -244,7 +204,7 @@ impl Learner for Opsrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
 
     const SAMPLING: Sampling = Sampling {
         psi: 10,
@@ -254,16 +214,7 @@ mod tests {
     };
 
     fn learner(sampling: Sampling, reveal: bool) -> Opsrl {
-        let graph = TransitionGraph::new("opsrl", patience().spec()).unwrap();
-        Opsrl::new(
-            graph,
-            TabularParameters {
-                reveal,
-                ..parameters()
-            },
-            sampling,
-            0.5,
-        )
+        Opsrl::new(tabular(1.0, reveal), sampling, 0.5)
     }
 
     #[test]
@@ -326,7 +277,7 @@ mod tests {
             ..SAMPLING
         };
         let mut learner = learner(sampling, true);
-        learner.sigma2 = 0.0;
+        learner.priors.sigma2 = 0.0;
         for (f, g) in [(0, 0), (0, 1), (1, 0), (1, 0)] {
             let pay = [0.4, 2.0][g];
             let costs = [0.1, [0.2, 0.3][f]];

@@ -52,14 +52,10 @@ pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
     build: |with| {
         let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
         let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
-        let best =
-            best_fixed(&pairs, &optimal, MAX_FIXED_OUTCOMES).ok_or(LearnerError::Sequences {
-                learner: with.learner,
-            })?;
-        Ok(BuiltLearner::Policy(Policy::fixed(
-            with.spec.clone(),
-            &best,
-        )))
+        let best = best_fixed(&pairs, &optimal, MAX_FIXED_OUTCOMES)
+            .ok_or(LearnerError::Sequences(with.learner))?;
+        let policy = Policy::fixed(with.spec.clone(), &best);
+        Ok(BuiltLearner::Policy(policy))
     },
 };
 

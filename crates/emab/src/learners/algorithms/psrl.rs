@@ -19,8 +19,7 @@
 
 use super::prelude::*;
 use crate::learners::support::tabular::{
-    Counts, LEAST, MOST, Normal, PRIOR_SD, Plan, REVEAL, SIGMA2, TabularParameters,
-    TransitionGraph, dirichlet, prior_sd,
+    LEAST, MOST, PRIOR_SD, Plan, Priors, REVEAL, SIGMA2, Tabular, dirichlet, prior_sd,
 };
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -33,36 +32,27 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         SIGMA2,
-        Parameter::new(
-            "prior",
-            "1",
-            "weight of each possible next pair in the Dirichlet prior of the transition probabilities, more than 0",
-        ),
+        Parameter::new("prior", "1")
+            .about("weight of each possible next pair in the Dirichlet prior of the transition probabilities, more than 0"),
         PRIOR_SD,
         LEAST,
         MOST,
         REVEAL,
     ],
     build: |with| {
-        let graph = TransitionGraph::new(with.learner, with.spec)?;
-        let parameters = TabularParameters::new(with)?;
+        let tabular = Tabular::build(with)?;
         let (weight, sd) = (with.positive("prior")?, prior_sd(with)?);
-        Ok(BuiltLearner::other(Psrl::new(
-            graph, parameters, weight, sd,
-        )))
+        BuiltLearner::other(Psrl::new(tabular, weight, sd))
     },
 };
 
 /// The learner.
 #[derive(Clone, Debug)]
 struct Psrl {
-    graph: TransitionGraph,
-    sigma2: f64,
+    tabular: Tabular,
     /// The prior weight of a transition.
     weight: f64,
-    reward_prior: Normal,
-    cost_prior: Normal,
-    counts: Counts,
+    priors: Priors,
     process: Process,
     plan: Plan,
     /// Whether a process was drawn since the reset.
@@ -82,67 +72,50 @@ struct Process {
 }
 
 impl Psrl {
-    fn new(
-        graph: TransitionGraph,
-        parameters: TabularParameters,
-        weight: f64,
-        prior_sd: f64,
-    ) -> Psrl {
-        let reward_prior = Normal::of_rewards(&parameters, prior_sd);
+    fn new(tabular: Tabular, weight: f64, prior_sd: f64) -> Psrl {
+        let (graph, parameters) = (&tabular.graph, &tabular.parameters);
         Psrl {
-            sigma2: parameters.sigma2,
             weight,
-            cost_prior: Normal {
-                mean: 0.0,
-                ..reward_prior
-            },
-            reward_prior,
-            counts: Counts::new(&graph, parameters.reveal),
+            priors: Priors::new(parameters, prior_sd),
             process: Process {
                 probabilities: vec![0.0; graph.transition_count()],
                 cost: vec![0.0; graph.edge_count()],
                 reward: vec![0.0; graph.pairs()],
             },
-            plan: Plan::new(&graph, parameters.most),
+            plan: Plan::new(graph, parameters.most),
             drawn: false,
             stream: Stream::new(0, 0, Role::Learner),
-            graph,
+            tabular,
         }
     }
 
     fn draw(&mut self) {
-        let (seen, process, stream) = (&self.counts, &mut self.process, &mut self.stream);
-        for (reward, sums) in process.reward.iter_mut().zip(&seen.reward) {
-            *reward = self.reward_prior.given(sums, self.sigma2).draw(stream);
+        let Tabular { graph, counts, .. } = &self.tabular;
+        let (process, stream) = (&mut self.process, &mut self.stream);
+        for (reward, sums) in process.reward.iter_mut().zip(&counts.reward) {
+            *reward = self.priors.reward(sums).draw(stream);
         }
         let mut probabilities = Vec::new();
-        for edge in 0..self.graph.edge_count() {
-            let cost = self.cost_prior.given(&seen.cost[edge], self.sigma2);
-            process.cost[edge] = cost.draw(stream);
-            let transitions = self.graph.transitions(edge);
-            let followed = seen.followed[transitions.clone()].iter();
-            dirichlet(
-                stream,
-                followed.map(|&n| self.weight + n as f64),
-                &mut probabilities,
-            );
+        for edge in 0..graph.edge_count() {
+            process.cost[edge] = self.priors.cost(&counts.cost[edge]).draw(stream);
+            let transitions = graph.transitions(edge);
+            let followed = counts.followed[transitions.clone()].iter();
+            let weights = followed.map(|&n| self.weight + n as f64);
+            dirichlet(stream, weights, &mut probabilities);
             process.probabilities[transitions].copy_from_slice(&probabilities);
         }
     }
 
     fn solve(&mut self) {
-        let (graph, process) = (&self.graph, &self.process);
+        let (graph, process) = (&self.tabular.graph, &self.process);
         self.plan.solve(
             graph,
             |pair| process.reward[pair],
             |edge, value| {
-                let ahead: f64 = graph
-                    .transitions(edge)
-                    .map(|transition| {
-                        process.probabilities[transition] * value[graph.next(transition)]
-                    })
-                    .sum();
-                ahead - process.cost[edge]
+                let next = |transition: usize| {
+                    process.probabilities[transition] * value[graph.next(transition)]
+                };
+                graph.transitions(edge).map(next).sum::<f64>() - process.cost[edge]
             },
         );
     }
@@ -155,15 +128,15 @@ impl Learner for Psrl {
             self.solve();
             self.drawn = true;
         }
-        self.plan.at(&self.graph, t, x)
+        self.plan.at(&self.tabular.graph, t, x)
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.counts.learn(&self.graph, episode);
+        self.tabular.learn(episode);
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.counts.clear();
+        self.tabular.counts.clear();
         self.drawn = false;
         self.stream = stream;
     }
@@ -172,19 +145,10 @@ impl Learner for Psrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
 
     fn learner(reveal: bool) -> Psrl {
-        let parameters = TabularParameters {
-            reveal,
-            ..parameters()
-        };
-        Psrl::new(
-            TransitionGraph::new("psrl", patience().spec()).unwrap(),
-            parameters,
-            1.0,
-            0.5,
-        )
+        Psrl::new(tabular(1.0, reveal), 1.0, 0.5)
     }
 
     #[test]
@@ -254,15 +218,18 @@ mod tests {
         for (value, by_hand) in learner.plan.value.iter().zip(by_hand) {
             assert!((value - by_hand).abs() < 1e-12, "{value} is not {by_hand}");
         }
-        assert_eq!(learner.plan.at(&learner.graph, 1, 0), Action::Continue(0));
-        assert_eq!(learner.plan.at(&learner.graph, 2, 1), Action::Stop);
+        assert_eq!(
+            learner.plan.at(&learner.tabular.graph, 1, 0),
+            Action::Continue(0)
+        );
+        assert_eq!(learner.plan.at(&learner.tabular.graph, 2, 1), Action::Stop);
     }
 
     #[test]
     fn reveal_uses_every_revealed_reward() {
         let mut learner = learner(true);
         learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 0.25]));
-        assert_eq!(learner.counts.reward[0].count, 1);
+        assert_eq!(learner.tabular.counts.reward[0].count, 1);
     }
 
     #[test]

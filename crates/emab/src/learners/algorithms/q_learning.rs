@@ -39,26 +39,17 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
-        Parameter::new(
-            "explore",
-            "ucb",
-            "`ucb` (bonus, Jin et al.) or `epsilon` (random choice with small probability, Watkins)",
-        )
-        .draws_with("epsilon"),
-        Parameter::new(
-            "c",
-            "0.1",
-            "for explore=ucb: factor of the bonus, at least 0; published: an unspecified constant",
-        ),
+        Parameter::new("explore", "ucb")
+            .about("`ucb` (bonus, Jin et al.) or `epsilon` (random choice with small probability, Watkins)")
+            .draws_with("epsilon"),
+        Parameter::new("c", "0.1")
+            .about("for explore=ucb: factor of the bonus, at least 0; published: an unspecified constant"),
         EPSILON,
         EPSILON_DECAY,
         ALPHA,
         ALPHA_DECAY,
-        Parameter::new(
-            "initial",
-            "0",
-            "for explore=epsilon: initial action value, a finite number",
-        ),
+        Parameter::new("initial", "0")
+            .about("for explore=epsilon: initial action value, a finite number"),
         SIGMA2,
         DELTA,
         LEAST,
@@ -88,11 +79,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
                 initial,
             }
         };
-        Ok(BuiltLearner::other(QLearning::new(
-            with.spec.clone(),
-            parameters,
-            explore,
-        )))
+        BuiltLearner::other(QLearning::new(with.spec.clone(), parameters, explore))
     },
 };
 

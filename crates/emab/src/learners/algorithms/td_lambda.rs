@@ -31,29 +31,23 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
-        Parameter::new(
-            "lambda",
-            "0.9",
-            "trace decay, from 0 (one step) to 1 (all steps)",
-        ),
+        Parameter::new("lambda", "0.9").about("trace decay, from 0 (one step) to 1 (all steps)"),
         EPSILON,
         EPSILON_DECAY,
         ALPHA,
         ALPHA_DECAY,
-        Parameter::new("initial", "0", "initial action value, a finite number"),
+        Parameter::new("initial", "0").about("initial action value, a finite number"),
         REVEAL,
     ],
     build: |with| {
-        Ok(BuiltLearner::other(TdLambda::new(
-            with.spec.clone(),
-            SarsaParameters {
-                lambda: with.within("lambda", 0.0, 1.0)?,
-                epsilon: Decay::epsilon(with)?,
-                alpha: Decay::alpha(with)?,
-                reveal: with.flag("reveal")?,
-            },
-            with.finite("initial")?,
-        )))
+        let parameters = SarsaParameters {
+            lambda: with.within("lambda", 0.0, 1.0)?,
+            epsilon: Decay::epsilon(with)?,
+            alpha: Decay::alpha(with)?,
+            reveal: with.flag("reveal")?,
+        };
+        let initial = with.finite("initial")?;
+        BuiltLearner::other(TdLambda::new(with.spec.clone(), parameters, initial))
     },
 };
 

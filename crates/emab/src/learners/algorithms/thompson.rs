@@ -31,12 +31,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         SIGMA2,
-        Parameter::new(
-            "feedback_spread",
-            "0",
-            "how far one feedback can move the next expected reward",
-        )
-        .stated(|learning| learning.spread().map(FeedbackSpread::get)),
+        Parameter::new("feedback_spread", "0")
+            .about("how far one feedback can move the next expected reward")
+            .stated(|learning| learning.spread().map(FeedbackSpread::get)),
         PRIOR_SD,
         LEAST,
         MOST,
@@ -47,7 +44,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let (parameters, sd) = (TabularParameters::new(with)?, prior_sd(with)?);
         let prior = Normal::of_rewards(&parameters, sd);
         let learner = Thompson::new(with.spec.clone(), prior, parameters.sigma2, spread.get());
-        Ok(BuiltLearner::other(learner))
+        BuiltLearner::other(learner)
     },
 };
 

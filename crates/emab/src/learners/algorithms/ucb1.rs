@@ -45,11 +45,8 @@ pub(crate) static UCB1V: LearnerEntry = LearnerEntry {
 };
 
 fn build(with: &Build<'_>, virtual_updates: bool) -> Result<BuiltLearner, LearnerError> {
-    let learner =
-        Ucb1::new(with.spec.clone(), virtual_updates).map_err(|error| LearnerError::Arms {
-            learner: with.learner,
-            error,
-        })?;
+    let learner = Ucb1::new(with.spec.clone(), virtual_updates);
+    let learner = learner.map_err(|error| LearnerError::Arms(with.learner, error))?;
     Ok(BuiltLearner::Ucb1(Box::new(learner)))
 }
 

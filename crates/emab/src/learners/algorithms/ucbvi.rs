@@ -20,7 +20,7 @@
 
 use super::prelude::*;
 use crate::learners::support::tabular::{
-    Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
+    DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Tabular, TabularParameters,
 };
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -32,11 +32,8 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Asked,
     parameters: &[
-        Parameter::new(
-            "bonus",
-            "bernstein",
-            "the bonus: `hoeffding` (Algorithm 3) or `bernstein` (Algorithm 4)",
-        ),
+        Parameter::new("bonus", "bernstein")
+            .about("the bonus: `hoeffding` (Algorithm 3) or `bernstein` (Algorithm 4)"),
         SIGMA2,
         DELTA,
         LEAST,
@@ -45,24 +42,18 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        let tabular = Tabular::build(with)?;
         let bernstein = with.word("bonus", &[("hoeffding", false), ("bernstein", true)])?;
-        Ok(BuiltLearner::other(Ucbvi::new(
-            graph,
-            TabularParameters::new(with)?,
-            bernstein,
-        )))
+        BuiltLearner::other(Ucbvi::new(tabular, bernstein))
     },
 };
 
 /// The learner.
 #[derive(Clone, Debug)]
 struct Ucbvi {
-    graph: TransitionGraph,
-    parameters: TabularParameters,
+    tabular: Tabular,
     bernstein: bool,
     horizon: f64,
-    counts: Counts,
     plan: Plan,
     /// By edge: `Q` of the previous plan, an upper limit for the next one.
     q: Vec<f64>,
@@ -72,47 +63,45 @@ struct Ucbvi {
 }
 
 impl Ucbvi {
-    fn new(graph: TransitionGraph, parameters: TabularParameters, bernstein: bool) -> Ucbvi {
-        let last = graph.pairs() - 1;
+    fn new(tabular: Tabular, bernstein: bool) -> Ucbvi {
+        let (graph, most) = (&tabular.graph, tabular.parameters.most);
         Ucbvi {
-            horizon: graph.step_state(last).0 as f64,
-            counts: Counts::new(&graph, parameters.reveal),
-            plan: Plan::new(&graph, parameters.most),
-            q: vec![parameters.most; graph.edge_count()],
-            q_stop: vec![parameters.most; graph.pairs()],
+            horizon: graph.step_state(graph.pairs() - 1).0 as f64,
+            plan: Plan::new(graph, most),
+            q: vec![most; graph.edge_count()],
+            q_stop: vec![most; graph.pairs()],
             stale: true,
-            graph,
-            parameters,
+            tabular,
             bernstein,
         }
     }
 
     /// `L`.
     fn log(&self) -> f64 {
-        let graph = &self.graph;
-        let (s, a) = (graph.pairs() as f64, (graph.actions() + 1) as f64);
-        let t = self.horizon * self.counts.episodes.max(1) as f64;
-        libm::log(5.0 * s * a * t / self.parameters.delta)
+        let (s, a) = self.tabular.sizes();
+        let t = self.horizon * self.tabular.counts.episodes.max(1) as f64;
+        libm::log(5.0 * s * a * t / self.tabular.parameters.delta)
     }
 
     /// `b_h(x,a)` of an edge that was followed `n` times.
     fn bonus(&self, edge: usize, n: f64, log: f64, value: &[f64]) -> f64 {
-        let (graph, h) = (&self.graph, self.parameters.span());
+        let Tabular { graph, counts, .. } = &self.tabular;
+        let h = self.tabular.parameters.span();
         if !self.bernstein {
             return 7.0 * h * log * (1.0 / n).sqrt();
         }
         let (mut mean, mut square, mut unsure) = (0.0, 0.0, 0.0);
-        let (s, a) = (graph.pairs() as f64, (graph.actions() + 1) as f64);
+        let (s, a) = self.tabular.sizes();
         let large = 1e4 * self.horizon * h * h * s * s * a * log * log;
         for transition in graph.transitions(edge) {
-            let followed = self.counts.followed[transition] as f64;
+            let followed = counts.followed[transition] as f64;
             if followed == 0.0 {
                 continue;
             }
             let (p, next) = (followed / n, graph.next(transition));
             mean += p * value[next];
             square += p * value[next] * value[next];
-            let visits = self.counts.visits(graph, next).max(1) as f64;
+            let visits = counts.visits(graph, next).max(1) as f64;
             unsure += p * (large / visits).min(h * h);
         }
         let variance = (square - mean * mean).max(0.0);
@@ -121,28 +110,21 @@ impl Ucbvi {
 
     fn replan(&mut self) {
         let log = self.log();
-        let mut plan = std::mem::replace(
-            &mut self.plan,
-            Plan {
-                value: Vec::new(),
-                choice: Vec::new(),
-            },
-        );
-        let (mut q, mut q_stop) = (
-            std::mem::take(&mut self.q),
-            std::mem::take(&mut self.q_stop),
-        );
+        let mut plan = std::mem::take(&mut self.plan);
+        let mut q = std::mem::take(&mut self.q);
+        let mut q_stop = std::mem::take(&mut self.q_stop);
+        let Tabular { graph, counts, .. } = &self.tabular;
         let TabularParameters {
             most,
             scale,
             sigma2,
             ..
-        } = self.parameters;
+        } = self.tabular.parameters;
         let noise = |n: f64| scale * (2.0 * sigma2 * log / n).sqrt();
         plan.solve(
-            &self.graph,
+            graph,
             |pair| {
-                let reward = &self.counts.reward[pair];
+                let reward = &counts.reward[pair];
                 let q = &mut q_stop[pair];
                 if reward.count > 0 {
                     *q = q.min(reward.mean() + noise(reward.count as f64));
@@ -150,18 +132,14 @@ impl Ucbvi {
                 *q
             },
             |edge, value| {
-                let n = self.counts.count(edge) as f64;
+                let n = counts.count(edge) as f64;
                 if n > 0.0 {
-                    let ahead: f64 = self
-                        .graph
-                        .transitions(edge)
-                        .map(|transition| {
-                            self.counts.followed[transition] as f64 / n
-                                * value[self.graph.next(transition)]
-                        })
-                        .sum();
+                    let next = |transition| {
+                        counts.followed[transition] as f64 / n * value[graph.next(transition)]
+                    };
+                    let ahead: f64 = graph.transitions(edge).map(next).sum();
                     let bonus = scale * self.bonus(edge, n, log, value);
-                    let worth = ahead - self.counts.cost[edge].mean() + noise(n) + bonus;
+                    let worth = ahead - counts.cost[edge].mean() + noise(n) + bonus;
                     q[edge] = q[edge].min(worth).min(most);
                 }
                 q[edge]
@@ -176,19 +154,20 @@ impl Learner for Ucbvi {
         if std::mem::take(&mut self.stale) {
             self.replan();
         }
-        self.plan.at(&self.graph, t, x)
+        self.plan.at(&self.tabular.graph, t, x)
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.counts.learn(&self.graph, episode);
+        self.tabular.learn(episode);
         self.stale = true;
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.counts.clear();
-        self.q.fill(self.parameters.most);
-        self.q_stop.fill(self.parameters.most);
-        self.plan = Plan::new(&self.graph, self.parameters.most);
+        let most = self.tabular.parameters.most;
+        self.tabular.counts.clear();
+        self.q.fill(most);
+        self.q_stop.fill(most);
+        self.plan = Plan::new(&self.tabular.graph, most);
         self.stale = true;
     }
 }
@@ -196,20 +175,10 @@ impl Learner for Ucbvi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
 
     fn learner(bernstein: bool, scale: f64, reveal: bool) -> Ucbvi {
-        let problem = patience();
-        let parameters = TabularParameters {
-            scale,
-            reveal,
-            ..parameters()
-        };
-        Ucbvi::new(
-            TransitionGraph::new("ucbvi", problem.spec()).unwrap(),
-            parameters,
-            bernstein,
-        )
+        Ucbvi::new(tabular(scale, reveal), bernstein)
     }
 
     #[test]

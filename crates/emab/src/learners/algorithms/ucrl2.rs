@@ -26,8 +26,7 @@
 
 use super::prelude::*;
 use crate::learners::support::tabular::{
-    Counts, DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, TabularParameters, TransitionGraph,
-    max_over_l1_ball,
+    DELTA, LEAST, MOST, Plan, REVEAL, SCALE, SIGMA2, Tabular, TabularParameters, max_over_l1_ball,
 };
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -39,11 +38,8 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     has_guarantee: false,
     choice_basis: ChoiceBasis::Asked,
     parameters: &[
-        Parameter::new(
-            "outcomes",
-            "arrows",
-            "S in the bound on transition probabilities: `arrows` (pairs that can follow the action) or `pairs` (all, as published)",
-        ),
+        Parameter::new("outcomes", "arrows")
+            .about("S in the bound on transition probabilities: `arrows` (pairs that can follow the action) or `pairs` (all, as published)"),
         SIGMA2,
         DELTA,
         LEAST,
@@ -52,23 +48,17 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         REVEAL,
     ],
     build: |with| {
-        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        let tabular = Tabular::build(with)?;
         let published = with.word("outcomes", &[("arrows", false), ("pairs", true)])?;
-        Ok(BuiltLearner::other(Ucrl2::new(
-            graph,
-            TabularParameters::new(with)?,
-            published,
-        )))
+        BuiltLearner::other(Ucrl2::new(tabular, published))
     },
 };
 
 /// The observations and the plausible set that they define.
 #[derive(Clone, Debug)]
 struct Confidence {
-    graph: TransitionGraph,
-    parameters: TabularParameters,
+    tabular: Tabular,
     published: bool,
-    counts: Counts,
 }
 
 /// The radii of the plausible set at some step, for a single observation.
@@ -86,9 +76,8 @@ impl Confidence {
             delta,
             scale,
             ..
-        } = self.parameters;
-        let (s, a) = (self.graph.pairs() as f64, (self.graph.actions() + 1) as f64);
-        let time = time as f64;
+        } = self.tabular.parameters;
+        let ((s, a), time) = (self.tabular.sizes(), time as f64);
         Radii {
             reward: scale * (14.0 * sigma2 * libm::log(2.0 * s * a * time / delta)).sqrt(),
             law: scale * (14.0 * libm::log(2.0 * a * time / delta)).sqrt(),
@@ -97,28 +86,29 @@ impl Confidence {
 
     /// How often an action was taken in a pair, as far as it was seen what came of it.
     fn count(&self, pair: usize, action: Action) -> u64 {
+        let Tabular { graph, counts, .. } = &self.tabular;
         match action {
-            Action::Stop => self.counts.reward[pair].count,
-            Action::Continue(a) => self
-                .graph
-                .edge(pair, a)
-                .map_or(0, |edge| self.counts.count(edge)),
+            Action::Stop => counts.reward[pair].count,
+            Action::Continue(a) => graph.edge(pair, a).map_or(0, |edge| counts.count(edge)),
         }
     }
 
     /// The most that stopping in a pair can plausibly be worth.
     fn stop(&self, pair: usize, radii: Radii) -> f64 {
-        let reward = &self.counts.reward[pair];
+        let (reward, most) = (
+            &self.tabular.counts.reward[pair],
+            self.tabular.parameters.most,
+        );
         if reward.count == 0 {
-            return self.parameters.most;
+            return most;
         }
         let radius = radii.reward / (reward.count as f64).sqrt();
-        (reward.mean() + radius).min(self.parameters.most)
+        (reward.mean() + radius).min(most)
     }
 
     /// The same of an edge, when what may follow it has these values.
     fn go(&self, edge: usize, radii: Radii, value: &[f64], outcomes: &mut Vec<(f64, f64)>) -> f64 {
-        let (graph, counts) = (&self.graph, &self.counts);
+        let Tabular { graph, counts, .. } = &self.tabular;
         let n = counts.count(edge) as f64;
         outcomes.clear();
         outcomes.extend(graph.transitions(edge).map(|transition| {
@@ -140,7 +130,7 @@ impl Confidence {
             0 => 0.0,
             seen => cost.mean() - radii.reward / (seen as f64).sqrt(),
         };
-        (max_over_l1_ball(outcomes, radius) - paid).min(self.parameters.most)
+        (max_over_l1_ball(outcomes, radius) - paid).min(self.tabular.parameters.most)
     }
 }
 
@@ -157,18 +147,13 @@ struct Ucrl2 {
 }
 
 impl Ucrl2 {
-    fn new(graph: TransitionGraph, parameters: TabularParameters, published: bool) -> Ucrl2 {
+    fn new(tabular: Tabular, published: bool) -> Ucrl2 {
         Ucrl2 {
-            plan: Plan::new(&graph, parameters.most),
+            plan: Plan::new(&tabular.graph, tabular.parameters.most),
             steps: 0,
             before: Vec::new(),
             outcomes: Vec::new(),
-            confidence: Confidence {
-                counts: Counts::new(&graph, parameters.reveal),
-                graph,
-                parameters,
-                published,
-            },
+            confidence: Confidence { tabular, published },
         }
     }
 
@@ -191,20 +176,20 @@ impl Ucrl2 {
             ..
         } = self;
         plan.solve(
-            &confidence.graph,
+            &confidence.tabular.graph,
             |pair| confidence.stop(pair, radii),
             |edge, value| confidence.go(edge, radii, value, outcomes),
         );
-        before.clear();
-        before.extend(
-            (0..confidence.graph.pairs()).map(|pair| confidence.count(pair, plan.choice[pair])),
-        );
+        let counts = plan.choice.iter().enumerate();
+        *before = counts
+            .map(|(pair, choice)| confidence.count(pair, *choice))
+            .collect();
     }
 }
 
 impl Learner for Ucrl2 {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        let Some(pair) = self.confidence.graph.find(t, x) else {
+        let Some(pair) = self.confidence.tabular.graph.find(t, x) else {
             return Action::Stop;
         };
         if self.doubled(pair) {
@@ -214,14 +199,12 @@ impl Learner for Ucrl2 {
     }
 
     fn learn(&mut self, episode: &Episode) {
-        self.confidence
-            .counts
-            .learn(&self.confidence.graph, episode);
+        self.confidence.tabular.learn(episode);
         self.steps += episode.steps() as u64;
     }
 
     fn reset(&mut self, _stream: Stream) {
-        self.confidence.counts.clear();
+        self.confidence.tabular.counts.clear();
         self.steps = 0;
         self.before.clear();
     }
@@ -230,16 +213,10 @@ impl Learner for Ucrl2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
 
     fn learner(published: bool, scale: f64, reveal: bool) -> Ucrl2 {
-        let parameters = TabularParameters {
-            scale,
-            reveal,
-            ..parameters()
-        };
-        let graph = TransitionGraph::new("ucrl2", patience().spec()).unwrap();
-        Ucrl2::new(graph, parameters, published)
+        Ucrl2::new(tabular(scale, reveal), published)
     }
 
     #[test]
@@ -264,7 +241,7 @@ mod tests {
             let stop = confidence.stop(1, radii);
             assert!((stop - (0.25 + reward / 3.0_f64.sqrt())).abs() < 1e-12);
             assert_eq!(confidence.stop(0, radii), 1.0, "no episode stopped there");
-            let untried = confidence.graph.edges(1).start;
+            let untried = confidence.tabular.graph.edges(1).start;
             let value = [0.0, 0.0, 0.0, 0.3, 0.6];
             assert_eq!(confidence.go(untried, radii, &value, &mut Vec::new()), 0.6);
         }
@@ -273,7 +250,7 @@ mod tests {
     #[test]
     fn the_published_reward_bound_has_proxy_one_quarter() {
         let mut learner = learner(false, 1.0, false);
-        learner.confidence.parameters.sigma2 = 0.25;
+        learner.confidence.tabular.parameters.sigma2 = 0.25;
         let published = (7.0 * (2.0 * 5.0 * 2.0 * 50.0 / 0.1_f64).ln() / 2.0).sqrt();
         assert!((learner.confidence.radii(50).reward - published).abs() < 1e-12);
     }

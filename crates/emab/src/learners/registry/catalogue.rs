@@ -27,10 +27,8 @@ static USER_DEFINED: LearnerEntry = LearnerEntry {
     choice_basis: ChoiceBasis::Asked,
     parameters: &[],
     build: |build| {
-        Err(LearnerError::UserDefined {
-            learner: build.learner.into(),
-            what: "it has no build function".into(),
-        })
+        let reason = "it has no build function".into();
+        Err(LearnerError::UserDefined(build.learner.into(), reason))
     },
 };
 
@@ -165,10 +163,9 @@ impl LearnerConfig {
             })?;
         let mut given: Vec<(&str, &str)> = Vec::new();
         for part in settings.split(',').filter(|part| !part.trim().is_empty()) {
-            let (key, value) = part.split_once('=').ok_or_else(|| LearnerError::Form {
-                text: text.into(),
-                part: part.into(),
-            })?;
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| LearnerError::Form(text.into(), part.into()))?;
             let (key, value) = (key.trim(), value.trim());
             if !entry.parameters.iter().any(|p| p.name == key) {
                 return Err(LearnerError::UnknownParameter {
@@ -178,10 +175,7 @@ impl LearnerConfig {
                 });
             }
             if given.iter().any(|(k, _)| *k == key) {
-                return Err(LearnerError::Twice {
-                    learner: entry.name,
-                    name: key.into(),
-                });
+                return Err(LearnerError::Twice(entry.name, key.into()));
             }
             given.push((key, value));
         }
@@ -255,10 +249,8 @@ impl LearnerConfig {
             if episodes < 2 {
                 let rule =
                     "lie in (0, 1), and 1/n is 1 for a single episode (set at least 2 episodes)";
-                return Err(LearnerError::Parameter {
-                    learner: self.entry.name,
-                    error: ParameterError::new("delta", rule, "1/n = 1"),
-                });
+                let error = ParameterError::new("delta", rule, "1/n = 1");
+                return Err(LearnerError::Parameter(self.entry.name, error));
             }
             *value = ParameterValue::Number(1.0 / episodes as f64);
         }
@@ -269,10 +261,10 @@ impl LearnerConfig {
     pub fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
         let (learner, settings) = (self.entry.name, self.settings());
         if learner != "feedbal" {
-            return Err(LearnerError::NoBounds { learner });
+            return Err(LearnerError::NoBounds(learner));
         }
         if settings.memory()?.is_some() {
-            return Err(LearnerError::Forgets { learner });
+            return Err(LearnerError::Forgets(learner));
         }
         settings.feedbal_parameters()
     }
@@ -281,10 +273,10 @@ impl LearnerConfig {
     pub fn guaranteed_delta(&self) -> Result<Delta, LearnerError> {
         let (learner, settings) = (self.entry.name, self.settings());
         if !self.entry.has_guarantee {
-            return Err(LearnerError::NoGuarantee { learner });
+            return Err(LearnerError::NoGuarantee(learner));
         }
         if settings.memory()?.is_some() {
-            return Err(LearnerError::Forgets { learner });
+            return Err(LearnerError::Forgets(learner));
         }
         Delta::new(settings.number("delta")?).map_err(|error| settings.wrong(error))
     }

@@ -133,8 +133,10 @@ pub enum BuiltLearner {
 }
 
 impl BuiltLearner {
-    pub(crate) fn other(learner: impl Learner + Send + 'static) -> BuiltLearner {
-        BuiltLearner::Other(Box::new(learner))
+    pub(crate) fn other(
+        learner: impl Learner + Send + 'static,
+    ) -> Result<BuiltLearner, LearnerError> {
+        Ok(BuiltLearner::Other(Box::new(learner)))
     }
 
     /// The learner as a trait object.
@@ -167,16 +169,12 @@ impl<'a> std::ops::Deref for Build<'a> {
 impl Build<'_> {
     /// The error that the problem cannot be solved.
     pub(crate) fn oracle(&self, error: OracleError) -> LearnerError {
-        LearnerError::Oracle {
-            learner: self.learner,
-            error,
-        }
+        LearnerError::Oracle(self.learner, error)
     }
 
     /// The problem with its model; an error where there is no model.
     pub(crate) fn problem(&self) -> Result<Arc<Problem>, LearnerError> {
-        self.problem.cloned().ok_or(LearnerError::NeedsModel {
-            learner: self.learner,
-        })
+        let needed = LearnerError::NeedsModel(self.learner);
+        self.problem.cloned().ok_or(needed)
     }
 }

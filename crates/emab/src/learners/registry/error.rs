@@ -6,7 +6,7 @@ use crate::learners::TooManyArms;
 use crate::oracle::OracleError;
 use crate::parameter::ParameterError;
 
-/// Why a learner cannot be built, or lacks a property.
+/// Why a learner cannot be built, or lacks a property. A first text is the name of the learner.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LearnerError {
     /// Unknown learner.
@@ -20,22 +20,12 @@ pub enum LearnerError {
         /// The closest known name.
         near: Option<&'static str>,
     },
-    /// A user-defined learner that cannot be built.
-    #[error("learner `{learner}`: {what}")]
-    UserDefined {
-        /// Its label.
-        learner: String,
-        /// The reason.
-        what: String,
-    },
-    /// Not `name:key=value,key=value`.
-    #[error("learner `{text}`: `{part}` is not of the form key=value")]
-    Form {
-        /// The whole text.
-        text: String,
-        /// The invalid part.
-        part: String,
-    },
+    /// A user-defined learner that cannot be built, and the reason.
+    #[error("learner `{0}`: {1}")]
+    UserDefined(String, String),
+    /// A learner whose parameter, the second text, is not key=value.
+    #[error("learner `{0}`: `{1}` is not of the form key=value")]
+    Form(String, String),
     /// Unknown parameter.
     #[error("learner `{learner}` has no parameter `{name}`; {}", it_has(known))]
     UnknownParameter {
@@ -47,68 +37,35 @@ pub enum LearnerError {
         known: Vec<&'static str>,
     },
     /// A parameter set twice.
-    #[error("learner `{learner}`: `{name}` is given twice")]
-    Twice {
-        /// The learner.
-        learner: &'static str,
-        /// The parameter.
-        name: String,
-    },
+    #[error("learner `{0}`: `{1}` is given twice")]
+    Twice(&'static str, String),
     /// A parameter outside its range.
-    #[error("learner `{learner}`: {error}")]
-    Parameter {
-        /// The learner.
-        learner: &'static str,
-        /// The error.
-        error: ParameterError,
-    },
+    #[error("learner `{0}`: {1}")]
+    Parameter(&'static str, ParameterError),
     /// Too many sequences of actions.
-    #[error("learner `{learner}`: {error}")]
-    Arms {
-        /// The learner.
-        learner: &'static str,
-        /// The error.
-        error: TooManyArms,
-    },
+    #[error("learner `{0}`: {1}")]
+    Arms(&'static str, TooManyArms),
     /// The problem cannot be solved.
-    #[error("learner `{learner}`: {error}")]
-    Oracle {
-        /// The learner.
-        learner: &'static str,
-        /// The error.
-        error: OracleError,
-    },
+    #[error("learner `{0}`: {1}")]
+    Oracle(&'static str, OracleError),
     /// The learner needs the model, and the problem has none.
-    #[error("learner `{learner}` needs the model of the problem, and this problem has no `model`")]
-    NeedsModel {
-        /// The learner.
-        learner: &'static str,
-    },
+    #[error("learner `{0}` needs the model of the problem, and this problem has no `model`")]
+    NeedsModel(&'static str),
     /// The paper's theorems do not cover it.
     #[error(
-        "the paper's bounds do not cover learner `{learner}` with these parameters; they cover `feedbal` with width=paper or \
-         sound"
+        "the paper's bounds do not cover learner `{0}` with these parameters; they cover `feedbal` with width=paper or sound"
     )]
-    NoBounds {
-        /// The learner.
-        learner: &'static str,
-    },
+    NoBounds(&'static str),
     /// It has no guaranteed confidence bounds. Logs record this text, so it does not change.
     #[error(
-        "learner `{learner}` promises nothing that could be checked; `feedbal` and `feedbal-model` do"
+        "learner `{0}` promises nothing that could be checked; `feedbal` and `feedbal-model` do"
     )]
-    NoGuarantee {
-        /// The learner.
-        learner: &'static str,
-    },
+    NoGuarantee(&'static str),
     /// It forgets, and the guarantee is about sample means of all episodes. Logs record this text, so it does not change.
     #[error(
-        "learner `{learner}` promises nothing that could be checked once it forgets; leave `window` and `gamma` out"
+        "learner `{0}` promises nothing that could be checked once it forgets; leave `window` and `gamma` out"
     )]
-    Forgets {
-        /// The learner.
-        learner: &'static str,
-    },
+    Forgets(&'static str),
     /// Its choices depend on more than the learned episodes.
     #[error("learner `{learner}` does not choose from its tables alone: {why}; {remedy}")]
     NotFromTables {
@@ -119,20 +76,12 @@ pub enum LearnerError {
         /// The remedy.
         remedy: String,
     },
-    /// The problem does not have the form that the learner requires.
-    #[error("learner `{learner}` does not apply: {why}")]
-    DoesNotApply {
-        /// The learner.
-        learner: &'static str,
-        /// The reason.
-        why: String,
-    },
+    /// The problem does not have the form that the learner requires, for this reason.
+    #[error("learner `{0}` does not apply: {1}")]
+    DoesNotApply(&'static str, String),
     /// Too many fixed sequences to search.
-    #[error("learner `{learner}`: there are too many fixed sequences to find the best of them")]
-    Sequences {
-        /// The learner.
-        learner: &'static str,
-    },
+    #[error("learner `{0}`: there are too many fixed sequences to find the best of them")]
+    Sequences(&'static str),
 }
 
 impl LearnerError {
@@ -147,10 +96,10 @@ impl LearnerError {
     /// ```
     pub fn reason(&self) -> String {
         match self {
-            LearnerError::Parameter { error, .. } => error.to_string(),
-            LearnerError::Arms { error, .. } => error.to_string(),
-            LearnerError::Oracle { error, .. } => error.to_string(),
-            LearnerError::DoesNotApply { why, .. } => why.clone(),
+            LearnerError::Parameter(_, error) => error.to_string(),
+            LearnerError::Arms(_, error) => error.to_string(),
+            LearnerError::Oracle(_, error) => error.to_string(),
+            LearnerError::DoesNotApply(_, why) => why.clone(),
             other => other.to_string(),
         }
     }
@@ -159,11 +108,11 @@ impl LearnerError {
     pub fn does_not_apply(&self) -> bool {
         matches!(
             self,
-            LearnerError::Arms { .. }
-                | LearnerError::Oracle { .. }
-                | LearnerError::NeedsModel { .. }
-                | LearnerError::DoesNotApply { .. }
-                | LearnerError::Sequences { .. }
+            LearnerError::Arms(..)
+                | LearnerError::Oracle(..)
+                | LearnerError::NeedsModel(..)
+                | LearnerError::DoesNotApply(..)
+                | LearnerError::Sequences(..)
         )
     }
 }

@@ -37,19 +37,20 @@ enum Kind {
 }
 
 impl Parameter {
-    pub(crate) const fn new(
-        name: &'static str,
-        default: &'static str,
-        about: &'static str,
-    ) -> Parameter {
+    pub(crate) const fn new(name: &'static str, default: &'static str) -> Parameter {
         Parameter {
             name,
             default,
-            about,
+            about: "",
             stated: None,
             kind: Kind::Whole,
             draws: None,
         }
+    }
+
+    pub(crate) const fn about(mut self, about: &'static str) -> Parameter {
+        self.about = about;
+        self
     }
 
     pub(crate) const fn stated(mut self, by: fn(&LearnerDefaults) -> Option<f64>) -> Parameter {

@@ -29,9 +29,8 @@ impl Settings<'_> {
             ("sound", Some(true)),
             ("bernstein", None),
         ];
-        let learner = self.learner;
         let sound = self.word("width", &words)?;
-        let sound = sound.ok_or(LearnerError::NoBounds { learner })?;
+        let sound = sound.ok_or(LearnerError::NoBounds(self.learner))?;
         // A given value is checked even where it is not used.
         let spread = self.value("feedback_spread").map(|_| self.spread());
         let width = if sound {
@@ -87,10 +86,7 @@ impl Settings<'_> {
     }
 
     pub(crate) fn wrong(&self, error: ParameterError) -> LearnerError {
-        LearnerError::Parameter {
-            learner: self.learner,
-            error,
-        }
+        LearnerError::Parameter(self.learner, error)
     }
 
     pub(crate) fn value(&self, name: &str) -> Option<&ParameterValue> {

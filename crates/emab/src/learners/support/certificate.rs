@@ -117,7 +117,7 @@ impl LearnerConfig {
         let parameters = match self.feedbal_parameters() {
             Ok(parameters) => parameters,
             // Widths of another form cover the feedback if its spread is set.
-            Err(LearnerError::NoBounds { .. }) => {
+            Err(LearnerError::NoBounds(_)) => {
                 settings.spread()?;
                 return Ok(delta);
             }

@@ -1,7 +1,9 @@
 //! Observations of a decision process.
 
-use super::TransitionGraph;
+use super::{TabularParameters, TransitionGraph};
 use crate::episode::Episode;
+use crate::learners::LearnerError;
+use crate::learners::registry::entry::Build;
 
 /// Observations of one quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,6 +28,41 @@ impl Sums {
         } else {
             self.sum / self.count as f64
         }
+    }
+}
+
+/// A process, the parameters of a learner, and what it has observed.
+#[derive(Clone, Debug)]
+pub(crate) struct Tabular {
+    pub(crate) graph: TransitionGraph,
+    pub(crate) parameters: TabularParameters,
+    pub(crate) counts: Counts,
+}
+
+impl Tabular {
+    /// The process and the parameters of a learner; fails where there are too many pairs or a parameter is out of range.
+    pub(crate) fn build(with: &Build<'_>) -> Result<Tabular, LearnerError> {
+        let graph = TransitionGraph::new(with.learner, with.spec)?;
+        Ok(Tabular::new(graph, TabularParameters::new(with)?))
+    }
+
+    /// Without observations.
+    pub(crate) fn new(graph: TransitionGraph, parameters: TabularParameters) -> Tabular {
+        Tabular {
+            counts: Counts::new(&graph, parameters.reveal),
+            graph,
+            parameters,
+        }
+    }
+
+    /// Learns the known values of an episode.
+    pub(crate) fn learn(&mut self, episode: &Episode) {
+        self.counts.learn(&self.graph, episode);
+    }
+
+    /// `S`, the number of pairs, and `A`, the number of actions with `stop`.
+    pub(crate) fn sizes(&self) -> (f64, f64) {
+        (self.graph.pairs() as f64, (self.graph.actions() + 1) as f64)
     }
 }
 

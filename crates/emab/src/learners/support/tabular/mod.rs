@@ -15,10 +15,10 @@ mod posterior;
 pub(crate) mod testing;
 mod transition_graph;
 
-pub(crate) use counts::{Counts, Sums};
+pub(crate) use counts::{Counts, Sums, Tabular};
 pub(crate) use l1_ball::max_over_l1_ball;
 pub(crate) use occupancy::OccupancyGraph;
 pub(crate) use parameters::{DELTA, LEAST, MOST, REVEAL, SCALE, SIGMA2, TabularParameters};
 pub(crate) use plan::Plan;
-pub(crate) use posterior::{Normal, PRIOR_SD, dirichlet, prior_sd};
+pub(crate) use posterior::{Normal, PRIOR_SD, Priors, dirichlet, prior_sd};
 pub(crate) use transition_graph::TransitionGraph;

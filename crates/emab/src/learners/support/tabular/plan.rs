@@ -4,7 +4,7 @@ use super::TransitionGraph;
 use crate::spec::Action;
 
 /// A value and an action for every pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) value: Vec<f64>,
     pub(crate) choice: Vec<Action>,

@@ -10,11 +10,8 @@ use crate::parameter::ParameterError;
 use crate::rng::Stream;
 
 /// The standard deviation of the prior of a mean.
-pub(crate) const PRIOR_SD: Parameter = Parameter::new(
-    "prior_sd",
-    "0.5",
-    "standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least, reward_most]; more than 0",
-);
+pub(crate) const PRIOR_SD: Parameter = Parameter::new("prior_sd", "0.5")
+    .about("standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least, reward_most]; more than 0");
 
 /// The value of [`PRIOR_SD`].
 pub(crate) fn prior_sd(settings: &Settings<'_>) -> Result<f64, LearnerError> {
@@ -60,13 +57,40 @@ impl Normal {
         }
     }
 
-    /// The same for [`Sums`].
-    pub(crate) fn given(&self, seen: &Sums, noise: f64) -> Normal {
-        self.after(seen.count, seen.sum, noise)
-    }
-
     pub(crate) fn draw(&self, stream: &mut Stream) -> f64 {
         self.mean + self.variance.sqrt() * stream.normal()
+    }
+}
+
+/// The priors of rewards, centred on their range, and of costs, centred on 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Priors {
+    reward: Normal,
+    cost: Normal,
+    pub(crate) sigma2: f64,
+}
+
+impl Priors {
+    pub(crate) fn new(parameters: &TabularParameters, prior_sd: f64) -> Priors {
+        let reward = Normal::of_rewards(parameters, prior_sd);
+        Priors {
+            reward,
+            cost: Normal {
+                mean: 0.0,
+                ..reward
+            },
+            sigma2: parameters.sigma2,
+        }
+    }
+
+    /// The posterior of a reward.
+    pub(crate) fn reward(&self, seen: &Sums) -> Normal {
+        self.reward.after(seen.count, seen.sum, self.sigma2)
+    }
+
+    /// The posterior of a cost.
+    pub(crate) fn cost(&self, seen: &Sums) -> Normal {
+        self.cost.after(seen.count, seen.sum, self.sigma2)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::TabularParameters;
+use super::{Tabular, TabularParameters, TransitionGraph};
 use crate::environment::Environment;
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -26,6 +26,17 @@ pub(crate) fn patience() -> Arc<Problem> {
         .cost(|_t, _x, _a, _f| 0.01)
         .noise(noise, noise);
     Arc::new(Problem::new("patience", spec, model))
+}
+
+/// That problem with these parameters, for a learner.
+pub(crate) fn tabular(scale: f64, reveal: bool) -> Tabular {
+    let parameters = TabularParameters {
+        scale,
+        reveal,
+        ..parameters()
+    };
+    let graph = TransitionGraph::new("test", patience().spec()).unwrap();
+    Tabular::new(graph, parameters)
 }
 
 /// Parameters for that problem.

@@ -43,15 +43,6 @@ impl TransitionGraph {
     /// The graph of a specification; fails above the limit.
     pub(crate) fn new(learner: &'static str, spec: &Spec) -> Result<TransitionGraph, LearnerError> {
         let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
-        let too_large = || LearnerError::DoesNotApply {
-            learner,
-            why: format!(
-                "it keeps a table of every step-state pair that may be reached, and there are more than {} of them or {} \
-                 outcomes (pair, action, feedback); a coarser state, fewer actions or a shorter horizon helps",
-                Self::LIMIT,
-                10 * Self::LIMIT
-            ),
-        };
         let mut graph = TransitionGraph {
             pairs: Vec::new(),
             edges: Vec::new(),
@@ -68,7 +59,13 @@ impl TransitionGraph {
             let (t, x) = graph.step_state(pair);
             let outcomes = graph.by_feedback.len() + actions * feedbacks;
             if graph.pairs.len() > Self::LIMIT || outcomes > 10 * Self::LIMIT {
-                return Err(too_large());
+                let why = format!(
+                    "it keeps a table of every step-state pair that may be reached, and there are more than {} of them or {} \
+                     outcomes (pair, action, feedback); a coarser state, fewer actions or a shorter horizon helps",
+                    Self::LIMIT,
+                    10 * Self::LIMIT
+                );
+                return Err(LearnerError::DoesNotApply(learner, why));
             }
             let first = graph.edges.len() as u32;
             for a in (0..actions).filter(|&a| spec.is_allowed(t, x, a)) {
