@@ -64,15 +64,16 @@ async fn openapi_tools_find_no_undocumented_answer() {
     for id in ["patient-1", "patient-2", "patient-3", "patient-4"] {
         client.open(id).await.is(201);
     }
-    client
-        .tell("patient-2", 1, "test", "negative")
-        .await
-        .is(200);
-    client.stop("patient-2", 2).await.is(200);
-    client.abandon("patient-3", "moved away").await.is(200);
-    client
-        .full_episode("patient-5", &[("test", "positive")], &[0.1], &[0.0, 1.0])
-        .await;
+    let script = r#"
+        tell patient-2 1 test negative
+        stop patient-2 2
+        abandon patient-3 moved away
+        open patient-5
+        tell patient-5 1 test positive
+        stop patient-5 2
+        outcome patient-5 {"costs": [0.1], "rewards": [0, 1]}
+    "#;
+    client.run(script).await;
     // Schemathesis calls without a token; those calls must not be slowed down.
     let rates = Rates {
         calls: RateLimiter::new(0, 0),

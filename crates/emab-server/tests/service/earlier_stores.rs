@@ -50,7 +50,7 @@ fn audit(store: &mut dyn Store) -> Vec<(Value, Value, Value)> {
 }
 
 /// A service on a copy of the SQLite store.
-fn served() -> TestServer {
+fn served() -> Arc<TestServer> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("studies.db");
     fs::copy(fixture("studies.db"), &file).unwrap();
@@ -80,22 +80,19 @@ async fn a_sqlite_store_is_served_and_its_open_episode_continues() {
     let decision = client.ask("open").await.is(200);
     assert_eq!(decision.text, text("clinic.decision.json"));
     for (id, step) in [("open", 1), ("open", 2), ("p5", 1), ("p5", 3), ("gone", 1)] {
-        let path = format!("/episodes/{id}/decisions/{step}:replay");
-        let replay = client.get(&path).await.is(200);
+        let replay = client.replay(id, step).await.is(200);
         assert_eq!(replay.at("/equal"), true, "{id} {step}");
     }
     let seq = client.seq().await;
-    client.tell("open", 2, "scan", "negative").await.is(200);
-    client.stop("open", 3).await.is(200);
-    let outcome = r#"{"costs": [0.05, 0.2], "rewards": [0, 0.5, 1]}"#;
-    client.outcome("open", outcome).await.is(200);
-    let amended = r#"{"rewards": [0.75], "reason": "mistyped"}"#;
-    client.amend("p0", amended).await.is(200);
-    client
-        .outcome("waiting", r#"{"costs": [0.05], "rewards": [0, 1]}"#)
-        .await
-        .is(200);
-    client.open("new").await.is(201);
+    let script = r#"
+        tell open 2 scan negative
+        stop open 3
+        outcome open {"costs": [0.05, 0.2], "rewards": [0, 0.5, 1]}
+        amend p0 {"rewards": [0.75], "reason": "mistyped"}
+        outcome waiting {"costs": [0.05], "rewards": [0, 1]}
+        open new
+    "#;
+    client.run(script).await;
     assert_eq!(client.seq().await, seq + 6);
     client.assert_consistent().await;
     let closed = server.study("ward");

@@ -9,12 +9,13 @@ mod large_studies;
 mod paths;
 mod random;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::http::Request;
 
-use crate::support::{Answer, Call, STUDY, TestServer, requests};
+use crate::support::study::clinic;
+use crate::support::{Answer, Call, TestServer, requests};
 
 /// Every call that writes or takes a body, with a body that is accepted: seven that take JSON, one that takes lines, two that take
 /// no body.
@@ -43,22 +44,26 @@ pub const EMPTY: std::ops::Range<usize> = 8..10;
 /// A service that accepts each of these calls.
 pub struct Fixture {
     /// The service.
-    pub server: TestServer,
+    pub server: Arc<TestServer>,
     before: String,
 }
 
 impl Fixture {
     /// A new one.
     pub async fn new() -> Fixture {
-        let server = TestServer::new();
-        let client = server.new_study("clinic", STUDY).await;
-        client.open("open").await.is(201);
-        client.open("stopped").await.is(201);
-        client.tell("stopped", 1, "blood", "positive").await.is(200);
-        client.stop("stopped", 2).await.is(200);
-        client
-            .full_episode("known", &[("blood", "positive")], &[0.5], &[0.0, 1.0])
-            .await;
+        let client = clinic().await;
+        let script = r#"
+            open open
+            open stopped
+            tell stopped 1 blood positive
+            stop stopped 2
+            open known
+            tell known 1 blood positive
+            stop known 2
+            outcome known {"costs": [0.5], "rewards": [0, 1]}
+        "#;
+        client.run(script).await;
+        let server = client.server;
         let before = server.get("/v1/studies").await.is(200).text;
         Fixture { server, before }
     }

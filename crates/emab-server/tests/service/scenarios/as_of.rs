@@ -1,6 +1,7 @@
 //! Estimates as of a past event.
 
 use crate::support::every_command::COMMANDS;
+use crate::support::study::clinic;
 use crate::support::{STUDY, TestServer, study_of};
 
 #[tokio::test]
@@ -20,8 +21,8 @@ async fn estimates_as_of_every_event_are_those_of_that_time() {
             assert_eq!(past.is(200).text, *live, "as of {}", i + 1);
         }
         // Also after a restart.
-        let after = server.restarted();
-        let client = after.study("clinic");
+        drop(client);
+        let client = server.restarted().study("clinic");
         assert_eq!(client.estimates().await.text, live[live.len() - 1]);
         for seq in [1, 12, 16, 20] {
             let past = client.get(&format!("/estimates?as_of={seq}")).await;
@@ -32,16 +33,18 @@ async fn estimates_as_of_every_event_are_those_of_that_time() {
 
 #[tokio::test]
 async fn rejects_events_out_of_range() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    for wrong in ["0", "-1", "1.5", "x", "", "99999999999999999999"] {
-        let answer = client.get(&format!("/estimates?as_of={wrong}")).await;
-        answer.expect_error(400);
+    let client = clinic().await;
+    for (status, values) in [
+        (
+            400,
+            &["0", "-1", "1.5", "x", "", "99999999999999999999"][..],
+        ),
+        (422, &["2", "9007199254740991"]),
+        (200, &["1", "1.0"]),
+    ] {
+        for value in values {
+            let script = format!("GET /estimates?as_of={value} -> {status}");
+            client.run(&script).await;
+        }
     }
-    for beyond in ["2", "9007199254740991"] {
-        let answer = client.get(&format!("/estimates?as_of={beyond}")).await;
-        answer.expect_error(422);
-    }
-    client.get("/estimates?as_of=1").await.is(200);
-    client.get("/estimates?as_of=1.0").await.is(200);
 }

@@ -2,24 +2,22 @@
 
 use serde_json::json;
 
-use crate::support::study::tell;
-use crate::support::{STUDY, TestServer};
+use crate::support::study::{clinic, tell};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_two_concurrent_tells_one_is_recorded() {
-    let server = std::sync::Arc::new(TestServer::new());
-    let client = server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
     for round in 0..20 {
         let id = format!("p{round}");
         client.open(&id).await.is(201);
-        let path = client.episode_path(&id, ":tell");
+        let path = format!("/episodes/{id}:tell");
         let bodies = [tell(1, "blood", "positive"), tell(1, "scan", "negative")];
         let start = std::sync::Arc::new(tokio::sync::Barrier::new(2));
         let tasks = bodies.clone().map(|body| {
-            let (server, path, start) = (server.clone(), path.clone(), start.clone());
+            let (client, path, start) = (client.clone(), path.clone(), start.clone());
             tokio::spawn(async move {
                 start.wait().await;
-                server.post(&path, &body).await
+                client.post(&path, &body).await
             })
         });
         let mut answers = Vec::new();
@@ -30,9 +28,9 @@ async fn of_two_concurrent_tells_one_is_recorded() {
         let lost = answers[1 - won].clone().expect_error(409);
         assert_eq!(lost.at("/current_step"), 2);
         // Resent, both get the same answers.
-        let again = server.post(&path, &bodies[won]).await.is(200);
+        let again = client.post(&path, &bodies[won]).await.is(200);
         assert_eq!(again.text, answers[won].text);
-        server.post(&path, &bodies[1 - won]).await.expect_error(409);
+        client.post(&path, &bodies[1 - won]).await.expect_error(409);
         assert_eq!(client.ask(&id).await.is(200).text, again.text);
     }
     assert_eq!(client.seq().await, 1 + 2 * 20);
@@ -41,38 +39,18 @@ async fn of_two_concurrent_tells_one_is_recorded() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_equal_requests_are_recorded_once() {
-    let server = std::sync::Arc::new(TestServer::new());
-    let client = server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
     let requests = [
-        (
-            "POST",
-            client.path("/episodes"),
-            r#"{"id": "p1"}"#.to_owned(),
-        ),
-        (
-            "POST",
-            client.episode_path("p1", ":tell"),
-            tell(1, "scan", "positive"),
-        ),
-        (
-            "POST",
-            client.episode_path("p1", ":stop"),
-            r#"{"step": 2, "reason": "x"}"#.into(),
-        ),
-        (
-            "PUT",
-            client.episode_path("p1", "/outcome"),
-            r#"{"costs": [0.5], "rewards": [0, 1]}"#.into(),
-        ),
+        "open p1",
+        "tell p1 1 scan positive",
+        "stop p1 2",
+        r#"outcome p1 {"costs": [0.5], "rewards": [0, 1]}"#,
     ];
-    for (i, (method, path, body)) in requests.into_iter().enumerate() {
+    for (i, request) in requests.into_iter().enumerate() {
         let tasks: Vec<_> = (0..16)
             .map(|_| {
-                let (server, path, body) = (server.clone(), path.clone(), body.clone());
-                tokio::spawn(async move {
-                    let token = server.admin.clone();
-                    server.call_as(&token, method, &path, Some(&body)).await
-                })
+                let client = client.clone();
+                tokio::spawn(async move { client.request(request).await })
             })
             .collect();
         let mut answers = Vec::new();
@@ -90,24 +68,19 @@ async fn concurrent_equal_requests_are_recorded_once() {
 async fn reads_are_consistent_while_clients_write() {
     const PEOPLE: usize = 8;
     const PATIENTS: usize = 12;
-    let server = std::sync::Arc::new(TestServer::new());
-    server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
     let people: Vec<_> = (0..PEOPLE)
         .map(|person| {
-            let server = server.clone();
+            let client = client.clone();
             tokio::spawn(async move {
-                let client = server.study("clinic");
                 for i in 0..PATIENTS {
                     let id = format!("p{person}-{i}");
-                    let steps = [("blood", "positive"), ("scan", "negative")];
-                    client
-                        .full_episode(
-                            &id,
-                            &steps[..1 + i % 2],
-                            &[0.1, 0.2][..1 + i % 2],
-                            &[0.3, 0.6, 0.9][..2 + i % 2],
-                        )
-                        .await;
+                    let steps = [
+                        "blood positive 0.1",
+                        "blood positive 0.1, scan negative 0.2",
+                    ];
+                    let rewards = &[0.3, 0.6, 0.9][..2 + i % 2];
+                    client.episode(&id, steps[i % 2], rewards).await;
                     if i % 3 == 0 {
                         let costs = if i % 2 == 0 { "[0.15]" } else { "[0.15, null]" };
                         let body = format!(r#"{{"costs": {costs}, "reason": "x"}}"#);
@@ -118,9 +91,8 @@ async fn reads_are_consistent_while_clients_write() {
         })
         .collect();
     let reader = tokio::spawn({
-        let server = server.clone();
+        let client = client.clone();
         async move {
-            let client = server.study("clinic");
             let mut seen = Vec::new();
             for _ in 0..400 {
                 seen.push(client.estimates().await);
@@ -131,15 +103,13 @@ async fn reads_are_consistent_while_clients_write() {
     for person in people {
         person.await.unwrap();
     }
-    let client = server.study("clinic");
     // Every read equals the estimates as of its event.
     let seen = reader.await.unwrap();
     for answer in seen.iter().step_by(7) {
         let path = format!("/estimates?as_of={}", answer.at("/as_of"));
         assert_eq!(client.get(&path).await.is(200).text, answer.text);
     }
-    let view = client.view().await;
-    assert_eq!(view.at("/learned"), json!(PEOPLE * PATIENTS));
-    assert_eq!(view.at("/open"), json!(0));
+    let all = json!({"learned": PEOPLE * PATIENTS, "open": 0});
+    client.view().await.has(all);
     client.assert_consistent().await;
 }

@@ -3,21 +3,15 @@
 use serde_json::json;
 
 use super::learners::GOOD;
-use crate::support::study::StudyClient;
-use crate::support::{STUDY, TestServer, study_of};
+use crate::support::study::{StudyClient, clinic};
+use crate::support::{Answer, TestServer, study_of};
 
 /// Three episodes; the second has the given values.
-async fn three(client: &StudyClient<'_>, cost: f64, reward: f64) {
-    client
-        .full_episode("a", &[("blood", "positive")], &[0.1], &[0.3, 0.7])
-        .await;
-    let steps = [("scan", "negative"), ("blood", "positive")];
-    client
-        .full_episode("b", &steps, &[0.2, cost], &[0.1, 0.6, reward])
-        .await;
-    client
-        .full_episode("c", &[("scan", "positive")], &[0.3], &[0.2, 0.9])
-        .await;
+async fn three(client: &StudyClient, cost: f64, reward: f64) {
+    client.episode("a", "blood positive 0.1", &[0.3, 0.7]).await;
+    let steps = format!("scan negative 0.2, blood positive {cost}");
+    client.episode("b", &steps, &[0.1, 0.6, reward]).await;
+    client.episode("c", "scan positive 0.3", &[0.2, 0.9]).await;
 }
 
 #[tokio::test]
@@ -38,7 +32,7 @@ async fn a_correction_gives_the_estimates_of_correct_values_from_the_start() {
         let after = wrong.estimates().await;
         assert_ne!(after.at("/estimates"), before.at("/estimates"), "{learner}");
         // Bit for bit: JSON floats round-trip.
-        let rows = |answer: &crate::support::Answer| answer.at("/estimates").to_string();
+        let rows = |answer: &Answer| answer.at("/estimates").to_string();
         assert_eq!(rows(&after), rows(&right.estimates().await), "{learner}");
         // The next decisions are equal, too.
         let (one, other) = (wrong.open("d").await, right.open("d").await);
@@ -51,87 +45,57 @@ async fn a_correction_gives_the_estimates_of_correct_values_from_the_start() {
 
 #[tokio::test]
 async fn the_log_keeps_the_outcome_and_its_correction() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client
-        .full_episode("p1", &[("scan", "positive")], &[0.5], &[0.0, 1.0])
-        .await;
-    let changed = client.outcome("p1", r#"{"rewards": [0, 0.25]}"#).await;
-    let refused = changed.expect_error_at(409, "/rewards/1");
-    let detail = refused.at("/detail");
-    assert!(detail.as_str().unwrap().contains("/outcome:amend"));
-    client
-        .amend("p1", r#"{"rewards": [null, 0.25], "reason": "mistyped"}"#)
-        .await
-        .is(200);
-    assert_eq!(
-        client.estimate(1, "unknown", "scan").await,
-        Some((1, -0.25))
-    );
-    let (recorded, amended) = (
-        client.events("outcome").await,
-        client.events("amended").await,
-    );
+    let client = clinic().await;
+    client.episode("p1", "scan positive 0.5", &[0.0, 1.0]).await;
+    // A second correction restores the first value.
+    let script = r#"
+        outcome p1 {"rewards": [0, 0.25]} -> 409 /rewards/1 ~ /outcome:amend
+        amend p1 {"rewards": [null, 0.25], "reason": "mistyped"}
+        estimate 1 unknown scan -> 1 -0.25
+        amend p1 {"rewards": [null, 1], "reason": "it was right"}
+        estimate 1 unknown scan -> 1 0.5
+    "#;
+    client.run(script).await;
+    let recorded = client.events("outcome").await;
+    let amended = client.events("amended").await;
     assert_eq!(recorded[0]["data"]["rewards"], json!([0.0, 1.0]));
     assert_eq!(amended[0]["data"]["rewards"], json!([null, 0.25]));
     assert_eq!(amended[0]["data"]["reason"], "mistyped");
     assert_eq!(amended[0]["by"], recorded[0]["by"]);
-    // A second correction restores the first value.
-    client
-        .amend("p1", r#"{"rewards": [null, 1], "reason": "it was right"}"#)
-        .await
-        .is(200);
-    assert_eq!(client.estimate(1, "unknown", "scan").await, Some((1, 0.5)));
-    assert_eq!(client.events("amended").await.len(), 2);
+    assert_eq!(amended.len(), 2);
     client.assert_consistent().await;
 }
 
 #[tokio::test]
 async fn a_correction_needs_a_reason_and_an_ended_episode() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client.open("p1").await.is(201);
-    client
-        .amend("p1", r#"{"rewards": [1], "reason": "x"}"#)
-        .await
-        .expect_error(409);
-    client.stop("p1", 1).await.is(200);
-    client.outcome("p1", r#"{"rewards": [1]}"#).await.is(200);
-    let seq = client.seq().await;
-    client
-        .amend("p1", r#"{"rewards": [0]}"#)
-        .await
-        .expect_error_at(400, "");
-    client
-        .amend("p1", r#"{"rewards": [0], "reason": ""}"#)
-        .await
-        .expect_error_at(422, "/reason");
-    client
-        .amend("p1", r#"{"rewards": [0, 1], "reason": "x"}"#)
-        .await
-        .expect_error_at(422, "/rewards");
-    assert_eq!(client.seq().await, seq);
+    let client = clinic().await;
+    let script = r#"
+        open p1
+        amend p1 {"rewards": [1], "reason": "x"} -> 409
+        stop p1 1
+        outcome p1 {"rewards": [1]}
+        view -> {"seq": 4}
+        amend p1 {"rewards": [0]} -> 400 {"pointer": ""}
+        amend p1 {"rewards": [0], "reason": ""} -> 422 /reason
+        amend p1 {"rewards": [0, 1], "reason": "x"} -> 422 /rewards
+        view -> {"seq": 4}
+    "#;
+    client.run(script).await;
 }
 
 #[tokio::test]
 async fn decisions_before_a_correction_replay_to_the_same_bytes() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client
-        .full_episode("a", &[("blood", "positive")], &[0.0], &[0.0, 1.0])
-        .await;
-    client
-        .full_episode("b", &[("scan", "positive")], &[0.0], &[0.0, 0.9])
-        .await;
-    let between = client.open("p1").await.is(201);
-    assert_eq!(between.at("/action"), "blood");
-    client
-        .amend("a", r#"{"rewards": [null, 0.1], "reason": "x"}"#)
-        .await
-        .is(200);
-    assert_eq!(client.ask("p1").await.is(200).text, between.text);
-    assert_eq!(client.open("p2").await.is(201).at("/action"), "scan");
-    let replay = client.get("/episodes/p1/decisions/1:replay").await.is(200);
-    assert_eq!(replay.at("/equal"), true, "{}", replay.text);
+    let client = clinic().await;
+    client.episode("a", "blood positive 0", &[0.0, 1.0]).await;
+    client.episode("b", "scan positive 0", &[0.0, 0.9]).await;
+    let script = r#"
+        open p1 -> {"action": "blood"}
+        amend a {"rewards": [null, 0.1], "reason": "x"}
+        ask p1
+        open p2 -> {"action": "scan"}
+        GET /episodes/p1/decisions/1:replay -> {"equal": true}
+    "#;
+    let answers = client.run(script).await;
+    assert_eq!(answers[2].text, answers[0].text);
     client.assert_consistent().await;
 }

@@ -3,71 +3,64 @@
 use emab_server::domain::event::Record;
 use serde_json::json;
 
-use crate::support::{Answer, STUDY, TestServer, study_of};
+use super::import::taken;
+use crate::support::study::{StudyClient, clinic};
+use crate::support::{STUDY, TestServer, study_of};
 
-async fn exported() -> (TestServer, String) {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
+async fn exported() -> (StudyClient, String) {
+    let client = clinic().await;
     client.send_all().await;
     let lines = client.export().await;
-    (server, lines)
+    (client, lines)
+}
+
+/// A study that does not exist, of a new service.
+fn elsewhere() -> StudyClient {
+    TestServer::new().study("clinic")
 }
 
 #[tokio::test]
 async fn an_imported_export_gives_the_same_bytes() {
     let (from, lines) = exported().await;
-    let export = from.study("clinic").get(":export").await.is(200);
+    let export = from.get(":export").await.is(200);
     assert_eq!(export.header("content-type"), "application/x-ndjson");
     let events = lines.lines().count();
     assert_eq!(export.header("emab-seq"), events.to_string());
 
-    let to = TestServer::new();
-    let client = to.study("clinic");
-    let answer = client.import(&lines).await.is(200);
-    assert_eq!(
-        answer.json(),
-        json!({"taken": events, "repeated": 0, "dry_run": false, "mistakes": []})
-    );
-    assert_eq!(
-        client.view().await.text,
-        from.study("clinic").view().await.text
-    );
-    assert_eq!(
-        client.estimates().await.text,
-        from.study("clinic").estimates().await.text
-    );
-    assert_eq!(client.export().await, lines);
-    for path in ["/episodes", "/episodes/p1", "/episodes/old"] {
-        let (one, other) = (client.get(path).await, from.study("clinic").get(path).await);
+    let to = elsewhere();
+    let answer = to.import(&lines).await.is(200);
+    assert_eq!(answer.json(), taken(events, 0, false));
+    assert_eq!(to.export().await, lines);
+    for path in [
+        "",
+        "/estimates",
+        "/episodes",
+        "/episodes/p1",
+        "/episodes/old",
+    ] {
+        let (one, other) = (to.get(path).await, from.get(path).await);
         assert_eq!(one.is(200).text, other.text);
     }
-    client.assert_consistent().await;
+    to.assert_consistent().await;
 
     // Again into the same service and into the original one.
-    for server in [&to, &from] {
-        let answer = server.study("clinic").import(&lines).await.is(200);
-        assert_eq!(
-            answer.json(),
-            json!({"taken": 0, "repeated": events, "dry_run": false, "mistakes": []})
-        );
-        assert_eq!(server.study("clinic").export().await, lines);
+    for client in [&to, &from] {
+        let answer = client.import(&lines).await.is(200);
+        assert_eq!(answer.json(), taken(0, events, false));
+        assert_eq!(client.export().await, lines);
     }
 }
 
 #[tokio::test]
 async fn an_export_is_imported_in_two_parts() {
     let (_from, lines) = exported().await;
-    let to = TestServer::new();
-    let client = to.study("clinic");
+    let client = elsewhere();
     let all: Vec<&str> = lines.lines().collect();
     client.import(&all[..10].join("\n")).await.is(200);
     assert_eq!(client.seq().await, 10);
     client.assert_consistent().await;
     let answer = client.import(&all[5..].join("\n")).await.is(200);
-    assert_eq!(
-        (answer.at("/taken"), answer.at("/repeated")),
-        (json!(all.len() - 10), json!(5))
-    );
+    answer.has(json!({"taken": all.len() - 10, "repeated": 5}));
     assert_eq!(client.export().await, lines);
     client.assert_consistent().await;
 }
@@ -88,16 +81,15 @@ async fn rejects_changed_and_foreign_exports() {
         ("headless", &headless, 0),
         ("another first", &first, 0),
     ] {
-        let to = TestServer::new();
-        let client = to.study("clinic");
+        let client = elsewhere();
         let answer = client.import(body).await;
         let status = answer.status.as_u16();
         assert!([404, 409, 422].contains(&status), "{what}: {}", answer.text);
-        let _: Answer = answer.expect_error(status);
+        answer.expect_error(status);
         if kept == 0 {
             client.get("").await.expect_error(404);
             // The name is free.
-            to.put("/v1/studies/clinic", STUDY).await.is(201);
+            client.server.new_study("clinic", STUDY).await;
         } else {
             assert_eq!(client.seq().await, kept, "{what}");
         }
@@ -118,25 +110,17 @@ async fn a_dry_run_of_a_study_writes_nothing() {
     let (from, lines) = exported().await;
     let events = lines.lines().count();
     let to = TestServer::new();
-    let path = "/v1/studies/clinic:import?dry_run=true";
-    let answer = to.post(path, &lines).await.is(200);
-    assert_eq!(
-        answer.json(),
-        json!({"taken": events, "repeated": 0, "dry_run": true, "mistakes": []})
-    );
+    let answer = to.study("clinic").dry_run(&lines).await.is(200);
+    assert_eq!(answer.json(), taken(events, 0, true));
     to.get("/v1/studies/clinic").await.expect_error(404);
     // In the service that has the study everything is repeated.
-    let answer = from.post(path, &lines).await.is(200);
-    assert_eq!(
-        answer.json(),
-        json!({"taken": 0, "repeated": events, "dry_run": true, "mistakes": []})
-    );
+    let answer = from.dry_run(&lines).await.is(200);
+    assert_eq!(answer.json(), taken(0, events, true));
     let other = to.new_study("clinic", &study_of("feedbal")).await;
-    to.post(path, &lines).await.expect_error(409);
+    other.dry_run(&lines).await.expect_error(409);
     assert_eq!(other.seq().await, 1);
-    to.post("/v1/studies/ward:import?dry_run=true", &lines)
-        .await
-        .expect_error(422);
+    let ward = to.study("ward").dry_run(&lines).await;
+    ward.expect_error(422);
 }
 
 #[tokio::test]
@@ -154,27 +138,18 @@ async fn rejects_exports_with_consistent_hashes_and_invalid_events() {
         (
             "its episode",
             1,
-            "\"episode\":\"p1\"",
-            "\"episode\":\"\\u0000\"",
+            "episode\":\"p1\"",
+            "episode\":\"\\u0000\"",
         ),
     ] {
-        let forged: Vec<String> = all
-            .iter()
-            .enumerate()
-            .map(|(i, line)| {
-                if i != at {
-                    return (*line).to_owned();
-                }
-                let changed = line.replacen(from, by, 1);
-                assert_ne!(changed, *line, "{what}");
-                let record = Record::from_line(&changed).unwrap();
-                Record::new(record.seq, record.text).line()
-            })
-            .collect();
+        let changed = all[at].replacen(from, by, 1);
+        assert_ne!(changed, all[at], "{what}");
+        let record = Record::from_line(&changed).unwrap();
+        let line = Record::new(record.seq, record.text).line();
+        let forged = [&all[..at], &[&*line], &all[at + 1..]].concat();
         for rest in [":import", ":import?dry_run=true"] {
-            let to = TestServer::new();
-            let client = to.study("clinic");
-            let answer = to.post(&client.path(rest), &forged.join("\n")).await;
+            let client = elsewhere();
+            let answer = client.post(rest, &forged.join("\n")).await;
             let status = answer.status.as_u16();
             if rest != ":import" && status == 200 {
                 assert_ne!(answer.at("/mistakes"), json!([]), "{what}");

@@ -31,8 +31,7 @@ async fn every_accepted_learner_serves_every_command() {
         client.send_all().await;
         client.assert_consistent().await;
         for id in ["p1", "p2", "p3"] {
-            let path = client.episode_path(id, "/decisions/2:replay");
-            let replay = server.get(&path).await.is(200);
+            let replay = client.replay(id, 2).await.is(200);
             assert_eq!(replay.at("/equal"), true, "{learner}");
         }
     }
@@ -63,20 +62,11 @@ async fn rejects_learners_that_do_not_choose_from_tables() {
     let drawn = refused("feedbal:ties=random".into()).await;
     assert!(drawn.contains("leave `ties` out"), "{drawn}");
     assert!(refused("feedball".into()).await.contains("feedbal"));
-    for wrong in [
-        "",
-        ":",
-        "feedbal:width",
-        "feedbal:width=none",
-        "feedbal:delta=2",
-        "feedbal:a=b",
-    ] {
+    for wrong in " : feedbal:width feedbal:width=none feedbal:delta=2 feedbal:a=b".split(' ') {
         refused(wrong.into()).await;
     }
     // The same for shadows.
     let spec = crate::support::study_with(serde_json::json!({"shadow": ["feedbal", "random"]}));
-    server
-        .put("/v1/studies/clinic", &spec)
-        .await
-        .expect_error_at(422, "/shadow/1");
+    let answer = server.put("/v1/studies/clinic", &spec).await;
+    answer.expect_error_at(422, "/shadow/1");
 }

@@ -9,11 +9,9 @@ use emab_testkit::postgres::Server;
 use crate::support::study::tell;
 use crate::support::{STUDY, TestServer};
 
-fn copy(url: &str) -> TestServer {
-    TestServer::over(
-        tempfile::tempdir().unwrap(),
-        Arc::new(Postgres::open(url).unwrap()),
-    )
+fn copy(url: &str) -> Arc<TestServer> {
+    let store = Postgres::open(url).unwrap();
+    TestServer::over(tempfile::tempdir().unwrap(), Arc::new(store))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -22,7 +20,7 @@ async fn two_replicas_on_postgres_behave_as_one_service() {
     let made = tokio::task::spawn_blocking(|| {
         let server = Server::shared().unwrap();
         let url = server.database("two_copies").unwrap();
-        (server, Arc::new(copy(&url)), Arc::new(copy(&url)), url)
+        (server, copy(&url), copy(&url), url)
     });
     let (_server, one, two, url) = made.await.unwrap();
     let client = one.new_study("clinic", STUDY).await;
@@ -49,22 +47,16 @@ async fn two_replicas_on_postgres_behave_as_one_service() {
         assert_eq!(client.ask(&id).await.is(200).text, answers[won].text);
         assert_eq!(there.ask(&id).await.is(200).text, answers[won].text);
         there.stop(&id, 2).await.is(200);
-        there
-            .outcome(&id, r#"{"costs": [0.25], "rewards": [0, 1]}"#)
-            .await
-            .is(200);
+        let outcome = r#"{"costs": [0.25], "rewards": [0, 1]}"#;
+        there.outcome(&id, outcome).await.is(200);
         if round == 5 {
             // After a correction on one replica the other rebuilds its learner.
-            client
-                .amend("p2", r#"{"rewards": [1, null], "reason": "mistyped"}"#)
-                .await
-                .is(200);
+            let amended = r#"{"rewards": [1, null], "reason": "mistyped"}"#;
+            client.amend("p2", amended).await.is(200);
         }
     }
-    assert_eq!(
-        client.estimates().await.is(200).text,
-        there.estimates().await.is(200).text
-    );
+    let estimates = client.estimates().await.text;
+    assert_eq!(estimates, there.estimates().await.text);
     one.service.finish();
     two.service.finish();
     let audited = tokio::task::spawn_blocking(move || {

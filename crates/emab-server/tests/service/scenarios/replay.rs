@@ -3,8 +3,7 @@
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use crate::support::study::StudyClient;
-use crate::support::{STUDY, TestServer};
+use crate::support::study::{StudyClient, clinic};
 
 /// Every decision of an episode that was opened.
 const DECISIONS: [(&str, u64); 9] = [
@@ -19,114 +18,86 @@ const DECISIONS: [(&str, u64); 9] = [
     ("p5", 2),
 ];
 
-async fn replayed(client: &StudyClient<'_>, id: &str, step: u64) -> crate::support::Answer {
-    let path = format!("/episodes/{id}/decisions/{step}:replay");
-    client.get(&path).await
+/// A study with every kind of event.
+async fn recorded() -> StudyClient {
+    let client = clinic().await;
+    client.send_all().await;
+    client
 }
 
 /// Changes one row of the store's file while the service runs.
-fn plant(server: &TestServer, sql: &str, values: impl rusqlite::Params) {
-    let file = Connection::open(server.file()).unwrap();
+fn plant(client: &StudyClient, sql: &str, values: impl rusqlite::Params) {
+    let file = Connection::open(client.server.file()).unwrap();
     assert_eq!(file.execute(sql, values).unwrap(), 1);
 }
 
 #[tokio::test]
 async fn every_decision_replays_to_the_same_bytes() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client.send_all().await;
+    let client = recorded().await;
     for (id, step) in DECISIONS {
-        let answer = replayed(&client, id, step).await.is(200);
-        assert_eq!(answer.at("/equal"), true, "{}", answer.text);
-        assert_eq!(answer.at("/differs"), json!([]));
-        assert_eq!(answer.at("/recorded"), answer.at("/recomputed"));
-        assert_eq!(answer.at("/recorded/episode"), id);
+        let answer = client.replay(id, step).await.is(200);
+        let again = answer.at("/recomputed");
+        answer
+            .has(json!({"equal": true, "differs": [], "recorded": again, "recorded/episode": id}));
     }
-    for (id, step) in [
-        ("p1", "4"),
-        ("p1", "0"),
-        ("p1", "-1"),
-        ("p1", "1.0"),
-        ("p1", "x"),
-        ("no", "1"),
-        ("old", "1"),
-    ] {
-        let path = format!("/episodes/{id}/decisions/{step}:replay");
-        client.get(&path).await.expect_error(404);
+    for absent in ["p1 4", "p1 0", "p1 -1", "p1 1.0", "p1 x", "no 1", "old 1"] {
+        let (id, step) = absent.split_once(' ').unwrap();
+        client.replay(id, step).await.expect_error(404);
     }
 }
 
 #[tokio::test]
 async fn replay_finds_a_changed_decision() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client.send_all().await;
-    let text = client.ask("p5").await.is(200).text;
+    let client = recorded().await;
     let was = client.ask("p5").await.is(200);
-    let other = if was.at("/action") == "scan" {
-        "blood"
-    } else {
-        "scan"
-    };
-    let action = format!(r#""action":{}"#, was.at("/action"));
-    let planted = text.replacen(&action, &format!(r#""action":"{other}""#), 1);
-    assert_ne!(planted, text);
-    plant(
-        &server,
-        "UPDATE answers SET text = ?1 WHERE episode = 'p5' AND step = 2",
-        params![planted],
-    );
-    let answer = replayed(&client, "p5", 2).await.is(200);
-    assert_eq!(answer.at("/equal"), false);
-    assert_eq!(answer.at("/differs"), json!(["/action"]));
-    assert_eq!(answer.at("/recorded/action"), other);
-    assert_eq!(answer.at("/recomputed/action"), was.at("/action"));
+    let action = was.at("/action");
+    let other = ["scan", "blood"][usize::from(action == "scan")];
+    let changed = format!(r#""action":"{other}""#);
+    let planted = was
+        .text
+        .replacen(&format!(r#""action":{action}"#), &changed, 1);
+    assert_ne!(planted, was.text);
+    let sql = "UPDATE answers SET text = ?1 WHERE episode = 'p5' AND step = 2";
+    plant(&client, sql, params![planted]);
+    let answer = client.replay("p5", 2).await.is(200);
+    answer.has(json!({"equal": false, "differs": ["/action"], "recorded/action": other, "recomputed/action": action}));
 
     // A nested number.
-    let count = r#""count":"#;
-    let deep = text.replacen(count, r#""count":1"#, 1);
-    plant(
-        &server,
-        "UPDATE answers SET text = ?1 WHERE episode = 'p5' AND step = 2",
-        params![deep],
-    );
-    let answer = replayed(&client, "p5", 2).await.is(200);
-    assert_eq!(answer.at("/differs"), json!(["/estimate/count"]));
+    let deep = was.text.replacen(r#""count":"#, r#""count":1"#, 1);
+    plant(&client, sql, params![deep]);
+    let answer = client.replay("p5", 2).await.is(200);
+    answer.has(json!({"differs": ["/estimate/count"]}));
     // Other decisions are unchanged.
-    let answer = replayed(&client, "p5", 1).await.is(200);
-    assert_eq!(answer.at("/equal"), true);
+    let answer = client.replay("p5", 1).await.is(200);
+    answer.has(json!({"equal": true}));
 }
 
 #[tokio::test]
 async fn replay_finds_a_changed_event() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client.send_all().await;
-    let text: String = Connection::open(server.file())
-        .unwrap()
-        .query_row("SELECT text FROM events WHERE seq = 11", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
+    let client = recorded().await;
+    let file = Connection::open(client.server.file()).unwrap();
+    let sql = "SELECT text FROM events WHERE seq = 11";
+    let text: String = file.query_row(sql, [], |row| row.get(0)).unwrap();
     assert!(text.contains("0.9"), "{text}");
     let planted = text.replace("0.9", "0.8");
     let sql = "UPDATE events SET text = ?1 WHERE seq = 11";
-    plant(&server, sql, params![planted]);
+    plant(&client, sql, params![planted]);
     // Decisions before the change replay; later ones cannot.
-    let answer = replayed(&client, "p3", 1).await.is(200);
-    assert_eq!(answer.at("/equal"), true);
-    let refused = replayed(&client, "p5", 1).await.expect_error(503);
-    assert!(refused.at("/detail").as_str().unwrap().contains("damaged"));
+    let script = r#"
+        GET /episodes/p3/decisions/1:replay -> {"equal": true}
+        GET /episodes/p5/decisions/1:replay -> 503 ~ damaged
+        GET /estimates?as_of=12 -> 503
+        GET /estimates?as_of=10
+    "#;
+    let refused = &client.run(script).await[1];
     assert!(!refused.header("retry-after").is_empty());
-    client.get("/estimates?as_of=12").await.expect_error(503);
-    client.get("/estimates?as_of=10").await.is(200);
 
     // With its hash recomputed, the next event does not match.
     let hash = emab_server::domain::event::sha256(planted.as_bytes());
     let sql = "UPDATE events SET hash = ?1 WHERE seq = 11";
-    plant(&server, sql, params![hash]);
-    replayed(&client, "p5", 1).await.expect_error(503);
+    plant(&client, sql, params![hash]);
+    client.replay("p5", 1).await.expect_error(503);
     // The same without the event.
-    plant(&server, "DELETE FROM events WHERE seq = 11", []);
-    replayed(&client, "p5", 1).await.expect_error(503);
+    plant(&client, "DELETE FROM events WHERE seq = 11", []);
+    client.replay("p5", 1).await.expect_error(503);
 }

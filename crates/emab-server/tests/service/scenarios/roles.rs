@@ -1,12 +1,11 @@
 //! Roles: permissions and visible fields.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::Request;
-
 use crate::support::every_command::COMMANDS;
+use crate::support::study::{StudyClient, clinic};
 use crate::support::{Answer, Call, STUDY, TestServer, requests};
 
 /// Every operation of a study.
@@ -32,21 +31,17 @@ GET :export
 POST :import {"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}
 "#;
 
-async fn call(
-    server: &TestServer,
-    token: &str,
-    (method, rest, body): (&str, &str, &str),
-) -> Answer {
+async fn call(client: &StudyClient, token: &str, (method, rest, body): Call) -> Answer {
     let body = Some(body).filter(|body| !body.is_empty());
-    let path = format!("/v1/studies/clinic{rest}");
-    server.call_as(token, method, &path, body).await
+    let path = client.path(rest);
+    client.server.call_as(token, method, &path, body).await
 }
 
 /// `R`: read, `A`: act, `M`: amend, `L`: read the log; without a letter: admins only.
 #[tokio::test]
 async fn each_role_has_its_permissions() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
+    let server = &client.server;
     client.open("p1").await.is(201);
     let needs = [
         "", "R", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "L", "L", "L", "",
@@ -57,7 +52,7 @@ async fn each_role_has_its_permissions() {
             (&server.viewer, "RL"),
             (&server.blinded, "RA"),
         ] {
-            let answer = call(&server, token, *call_).await;
+            let answer = call(&client, token, *call_).await;
             if !need.is_empty() && may.contains(need) {
                 assert_ne!(answer.status.as_u16(), 403, "{call_:?}");
             } else {
@@ -72,95 +67,62 @@ async fn each_role_has_its_permissions() {
         (&server.operator, 403),
         (&server.blinded, 403),
     ] {
-        server
-            .call_as(token, "GET", "/metrics", None)
-            .await
-            .is(status);
+        let answer = server.call_as(token, "GET", "/metrics", None).await;
+        answer.is(status);
     }
 }
 
 #[tokio::test]
 async fn a_viewer_changes_nothing() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
+    let server = &client.server;
     client.open("p1").await.is(201);
     let seq = client.seq().await;
     for write in CALLS.iter().filter(|(method, _, _)| *method != "GET") {
-        call(&server, &server.viewer, *write)
-            .await
-            .expect_error(403);
+        let answer = call(&client, &server.viewer, *write).await;
+        answer.expect_error(403);
     }
     assert_eq!(client.seq().await, seq);
 }
 
 /// Fields that compare actions.
-const COMPARES: [&str; 8] = [
-    "estimate",
-    "runner_up",
-    "certificate",
-    "explored",
-    "withheld",
-    "mean",
-    "upper",
-    "index",
-];
+const COMPARES: &str = "estimate runner_up certificate explored withheld mean upper index";
 
 #[tokio::test]
 async fn a_blinded_token_sees_the_recommended_action_only() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client
-        .full_episode("a", &[("blood", "positive")], &[0.0], &[0.0, 1.0])
-        .await;
-    client
-        .full_episode("b", &[("scan", "positive")], &[0.0], &[0.0, 0.5])
-        .await;
+    let client = clinic().await;
+    let server = &client.server;
+    client.episode("a", "blood positive 0", &[0.0, 1.0]).await;
+    client.episode("b", "scan positive 0", &[0.0, 0.5]).await;
     let seen = client.open("p1").await.is(201);
     assert!(seen.at("/certificate").is_number());
     let blind = |answer: Answer| {
         let answer = answer.is(200);
-        for word in COMPARES {
+        for word in COMPARES.split(' ') {
             assert!(!answer.text.contains(word), "{word}: {}", answer.text);
         }
         answer
     };
-    let open = call(&server, &server.blinded, CALLS[4]).await;
-    let open = blind(open);
+    let open = blind(call(&client, &server.blinded, CALLS[4]).await);
     let fields = open.json();
-    let mut fields: Vec<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
-    fields.sort_unstable();
-    let expected = [
-        "action",
-        "as_of",
-        "episode",
-        "previous",
-        "spec_hash",
-        "state",
-        "step",
-        "study",
-    ];
-    assert_eq!(fields, expected);
+    let fields: BTreeSet<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
+    let expected = "action as_of episode previous spec_hash state step study";
+    assert_eq!(fields, expected.split(' ').collect());
     assert_eq!(open.at("/action"), seen.at("/action"));
-    let ask = blind(call(&server, &server.blinded, CALLS[7]).await);
+    let ask = blind(call(&client, &server.blinded, CALLS[7]).await);
     assert_eq!(ask.text, open.text);
-    blind(call(&server, &server.blinded, CALLS[8]).await);
-    let read = blind(call(&server, &server.blinded, CALLS[6]).await);
+    blind(call(&client, &server.blinded, CALLS[8]).await);
+    let read = blind(call(&client, &server.blinded, CALLS[6]).await);
     assert_eq!(read.at("/steps/0/decision"), open.json());
-    blind(call(&server, &server.blinded, CALLS[5]).await);
-    blind(call(&server, &server.blinded, CALLS[9]).await);
-    blind(call(&server, &server.blinded, CALLS[11]).await);
+    for i in [5, 9, 11] {
+        blind(call(&client, &server.blinded, CALLS[i]).await);
+    }
     // Errors contain nothing more.
-    let refused = call(
-        &server,
-        &server.blinded,
-        (
-            "POST",
-            "/episodes/p1:tell",
-            r#"{"step": 9, "action": 0, "feedback": 0}"#,
-        ),
-    );
-    let refused = refused.await.expect_error(409);
-    for word in COMPARES {
+    let wrong = r#"{"step": 9, "action": 0, "feedback": 0}"#;
+    let wrong = ("POST", "/episodes/p1:tell", wrong);
+    let refused = call(&client, &server.blinded, wrong).await;
+    let refused = refused.expect_error(409);
+    for word in COMPARES.split(' ') {
         assert!(!refused.text.contains(word), "{}", refused.text);
     }
     for rest in [
@@ -170,31 +132,25 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
         ":export",
         "/episodes/p1/decisions/1:replay",
     ] {
-        call(&server, &server.blinded, ("GET", rest, ""))
-            .await
-            .expect_error(403);
+        let answer = call(&client, &server.blinded, ("GET", rest, "")).await;
+        answer.expect_error(403);
     }
     // The same for a stream.
-    let request = Request::get("/v1/studies/clinic/events")
-        .header("authorization", format!("Bearer {}", server.blinded))
-        .header("accept", "text/event-stream");
-    server
-        .send(request.body(Body::empty()).unwrap())
-        .await
-        .expect_error(403);
+    let stream = [("accept", "text/event-stream")];
+    let request = TestServer::request(&server.blinded, &client.path("/events"), &stream);
+    server.send(request).await.expect_error(403);
 }
 
 #[tokio::test]
 async fn a_token_of_another_study_is_forbidden() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
+    let server = &client.server;
     client.send_all().await;
     server.new_study("zebra", STUDY).await;
     let head = client.view().await.text;
     for each in CALLS.iter() {
-        call(&server, &server.elsewhere, *each)
-            .await
-            .expect_error(403);
+        let answer = call(&client, &server.elsewhere, *each).await;
+        answer.expect_error(403);
     }
     assert_eq!(client.view().await.text, head);
     // The existence of other studies is not disclosed.
@@ -217,13 +173,13 @@ async fn a_token_of_another_study_is_forbidden() {
 
 #[tokio::test]
 async fn a_revoked_token_is_rejected_within_two_seconds() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    call(&server, &server.operator, COMMANDS[0]).await.is(201);
+    let client = clinic().await;
+    let server = &client.server;
+    call(&client, &server.operator, COMMANDS[0]).await.is(201);
     server.tokens.revoke("operator").unwrap();
     let start = Instant::now();
     loop {
-        let answer = call(&server, &server.operator, COMMANDS[0]).await;
+        let answer = call(&client, &server.operator, COMMANDS[0]).await;
         if answer.status.as_u16() == 401 {
             let answer = answer.expect_error(401);
             assert_eq!(answer.header("www-authenticate"), "Bearer");
@@ -234,15 +190,15 @@ async fn a_revoked_token_is_rejected_within_two_seconds() {
     }
     assert_eq!(client.seq().await, 2);
     // Other tokens stay valid.
-    call(&server, &server.blinded, COMMANDS[0]).await.is(200);
+    call(&client, &server.blinded, COMMANDS[0]).await.is(200);
 }
 
 /// Events name the token by its id, never by its secret.
 #[tokio::test]
 async fn no_secret_in_the_log() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    call(&server, &server.operator, COMMANDS[0]).await.is(201);
+    let client = clinic().await;
+    let server = &client.server;
+    call(&client, &server.operator, COMMANDS[0]).await.is(201);
     let ids: Vec<_> = server.tokens.list().unwrap();
     let id = |name: &str| ids.iter().find(|t| t.name() == name).unwrap().id();
     assert_eq!(client.events("created").await[0]["by"], id("admin"));
@@ -256,30 +212,29 @@ async fn no_secret_in_the_log() {
 /// Estimates could be computed from outcomes, so a blinded token sees none, not even in an error.
 #[tokio::test]
 async fn a_blinded_token_sees_no_outcome() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    client.open("p1").await.is(201);
-    client.stop("p1", 1).await.is(200);
-    client
-        .outcome("p1", r#"{"costs": [], "rewards": [0.8125]}"#)
-        .await
-        .is(200);
+    let client = clinic().await;
+    let server = &client.server;
+    let script = r#"
+        open p1
+        stop p1 1
+        outcome p1 {"costs": [], "rewards": [0.8125]}
+    "#;
+    client.run(script).await;
     let role = emab_server::tokens::Role::Blinded;
     let (_, secret) = server.tokens.new_token("nurse", role, None).unwrap();
-    let other = r#"{"costs": [], "rewards": [0.5]}"#;
-    for (method, path, body) in [
-        ("GET", client.path("/episodes"), None),
-        ("GET", client.episode_path("p1", ""), None),
-        ("PUT", client.episode_path("p1", "/outcome"), Some(other)),
+    for seen in [
+        ("GET", "/episodes", ""),
+        ("GET", "/episodes/p1", ""),
         (
-            "POST",
-            client.episode_path("p1", ":stop"),
-            Some(r#"{"step": 1}"#),
+            "PUT",
+            "/episodes/p1/outcome",
+            r#"{"costs": [], "rewards": [0.5]}"#,
         ),
+        ("POST", "/episodes/p1:stop", r#"{"step": 1}"#),
     ] {
-        let answer = server.call_as(secret.reveal(), method, &path, body).await;
+        let answer = call(&client, secret.reveal(), seen).await;
         assert!(answer.status.as_u16() < 500);
-        assert!(!answer.text.contains("0.8125"), "{path}: {}", answer.text);
+        assert!(!answer.text.contains("0.8125"), "{seen:?}: {}", answer.text);
         assert_eq!(answer.at("/outcome"), serde_json::Value::Null);
     }
 }

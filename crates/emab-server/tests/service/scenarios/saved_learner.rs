@@ -6,7 +6,7 @@ use emab_episodes::{SavedEntry, SavedLearner};
 use emab_problem::ProblemFile;
 use serde_json::{Value, json};
 
-use crate::support::study::StudyClient;
+use super::import::taken;
 use crate::support::{STUDY, TestServer};
 
 /// A learner that records what it learns from.
@@ -72,19 +72,14 @@ fn study(fields: Value) -> String {
     spec.to_string()
 }
 
-async fn dry(client: &StudyClient<'_>, lines: &str) -> Value {
-    let path = client.path(":import?dry_run=true");
-    client.server.post(&path, lines).await.is(200).json()
-}
-
 #[tokio::test]
 async fn the_study_has_the_estimates_of_the_saved_learner() {
     let (mut learner, file) = trained(200);
     let spec = screening().spec().clone();
     let server = TestServer::new();
     let client = server.new_study("clinic", &study(json!({}))).await;
-    let all = json!({"taken": 200, "repeated": 0, "dry_run": true, "mistakes": []});
-    assert_eq!(dry(&client, &file).await, all);
+    let foreseen = client.dry_run(&file).await.is(200);
+    assert_eq!(foreseen.json(), taken(200, 0, true));
     assert_eq!(client.seq().await, 1);
     let done = client.import(&file).await.is(200);
     assert_eq!(done.at("/taken"), 200);
@@ -101,14 +96,9 @@ async fn the_study_has_the_estimates_of_the_saved_learner() {
         let action = index(spec.actions(), &row["action"]).map_or(Action::Stop, Action::Continue);
         let estimate = learner.estimate(t, x, action).unwrap();
         assert_eq!(row["count"], estimate.count);
-        for (name, value) in [
-            ("mean", estimate.mean),
-            ("width", estimate.width),
-            ("index", estimate.index),
-        ] {
-            let bits = row[name].as_f64().unwrap().to_bits();
-            assert_eq!(bits, value.to_bits(), "{name} of {row}");
-        }
+        let values = [estimate.mean, estimate.width, estimate.index];
+        let bits = ["mean", "width", "index"].map(|name| row[name].as_f64().unwrap().to_bits());
+        assert_eq!(bits, values.map(f64::to_bits), "{row}");
     }
     let next = client.open("p1").await.is(201);
     let chosen = learner.choose(1, spec.start());
@@ -117,26 +107,19 @@ async fn the_study_has_the_estimates_of_the_saved_learner() {
 
     // The same file again changes nothing.
     let again = client.import(&file).await.is(200);
-    assert_eq!(
-        (again.at("/taken"), again.at("/repeated")),
-        (json!(0), json!(200))
-    );
-    assert_eq!(dry(&client, &file).await["repeated"], 200);
-    assert_eq!(client.view().await.at("/learned"), 200);
+    again.has(json!({"taken": 0, "repeated": 200}));
+    let again = client.dry_run(&file).await.is(200);
+    again.has(json!({"repeated": 200}));
+    client.view().await.has(json!({"learned": 200}));
     client.assert_consistent().await;
 }
 
 #[tokio::test]
 async fn the_problem_may_be_written_differently() {
     let (_, file) = trained(20);
-    let file = file.replace(
-        "\"learner\":\"feedbal:width=sound\"",
-        "\"learner\":\"psrl\"",
-    );
-    let questions = file.replace(
-        "\n{\"id\"",
-        "\n{\"ask\": [1, 2]}\n{ \"ask\" : [2, 0] }\n{\"id\"",
-    );
+    let file = file.replace("\"feedbal:width=sound\"", "\"psrl\"");
+    let asks = "\n{\"ask\": [1, 2]}\n{ \"ask\" : [2, 0] }\n{\"id\"";
+    let questions = file.replace("\n{\"id\"", asks);
     assert_eq!(questions.matches("ask").count(), 40);
     let server = TestServer::new();
     let words = json!({"name": "ours", "description": "ours", "parameters": {}, "states": 7, "learning": {},
@@ -145,8 +128,12 @@ async fn the_problem_may_be_written_differently() {
             ["max(x - 2, 0)", "x", "min(x + 1, 6)", "min(x + 3, 6)"],
             ["max(x - 3, 0)", "max(x - 1, 0)", "min(x + 2, 6)", "min(x + 3, 6)"]]]]});
     let client = server.new_study("clinic", &study(words)).await;
-    assert_eq!(dry(&client, &questions).await["taken"], 20);
-    assert_eq!(client.import(&questions).await.is(200).at("/taken"), 20);
+    for answer in [
+        client.dry_run(&questions).await,
+        client.import(&questions).await,
+    ] {
+        answer.is(200).has(json!({"taken": 20}));
+    }
     client.assert_consistent().await;
 }
 
@@ -154,58 +141,33 @@ async fn the_problem_may_be_written_differently() {
 async fn rejects_a_learner_of_another_problem() {
     let (_, file) = trained(3);
     let server = TestServer::new();
-    for (i, (fields, pointer, words)) in [
-        (
-            json!({"horizon": 6}),
-            "/problem/horizon",
-            "`horizon` is 5 in `screening` and 6 in study",
-        ),
-        (
-            json!({"start": "even"}),
-            "/problem/start",
-            "`start` is 2 in `screening` and 4 in study",
-        ),
-        (
-            json!({"feedbacks": ["negative", "benign", "suspicious", "malignant"]}),
-            "/problem/feedbacks",
-            "number 1 of the `feedbacks` is `probably_benign` in `screening` and `benign` in study",
-        ),
-        (
-            json!({"transition": "min(x + f, very_high)"}),
-            "/problem/transition",
-            "`transition` at t = 1, x = 2, a = 0, f = 0 is 1 in `screening` and 2 in study",
-        ),
-        (
-            json!({"allowed": "t < 3 or a == 0"}),
-            "/problem/allowed",
-            "`allowed` at t = 3, x = 0, a = 1 is true",
-        ),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let name = format!("study{i}");
-        let client = server.new_study(&name, &study(fields)).await;
-        let refused = client.import(&file).await.expect_error_at(422, pointer);
-        let detail = refused.at("/detail").as_str().unwrap().to_owned();
-        assert!(
-            detail.starts_with("line 1: this learner learned on another problem: "),
-            "{detail}"
-        );
-        assert!(detail.contains(words), "{detail}");
-        assert!(
-            detail.ends_with("import it into a study of the same problem"),
-            "{detail}"
-        );
+    // A field of the study, and what differs in the problem of the learner, at which pointer.
+    let cases = [
+        r#"{"horizon": 6} /problem/horizon `horizon` is 5 in `screening` and 6 in study"#,
+        r#"{"start": "even"} /problem/start `start` is 2 in `screening` and 4 in study"#,
+        r#"{"feedbacks": ["negative", "benign", "suspicious", "malignant"]} /problem/feedbacks number 1 of the `feedbacks` is `probably_benign` in `screening` and `benign` in study"#,
+        r#"{"transition": "min(x + f, very_high)"} /problem/transition `transition` at t = 1, x = 2, a = 0, f = 0 is 1 in `screening` and 2 in study"#,
+        r#"{"allowed": "t < 3 or a == 0"} /problem/allowed `allowed` at t = 3, x = 0, a = 1 is true"#,
+    ];
+    for (i, case) in cases.into_iter().enumerate() {
+        let (fields, rest) = case.split_once(" /").unwrap();
+        let (pointer, words) = rest.split_once(' ').unwrap();
+        let spec = study(serde_json::from_str(fields).unwrap());
+        let client = server.new_study(&format!("study{i}"), &spec).await;
+        let refused = client.import(&file).await;
+        let refused = refused.expect_error_at(422, &format!("/{pointer}"));
+        let detail = refused.says(words).at("/detail");
+        let text = detail.as_str().unwrap();
+        let start = "line 1: this learner learned on another problem: ";
+        let end = "import it into a study of the same problem";
+        assert!(text.starts_with(start) && text.ends_with(end), "{text}");
         assert_eq!(client.seq().await, 1);
         // A dry run reports the same error.
-        let foreseen = dry(&client, &file).await;
-        assert_eq!(foreseen["mistakes"][0], detail);
+        let foreseen = client.dry_run(&file).await.is(200);
+        foreseen.has(json!({"mistakes/0": detail}));
     }
-    server
-        .post("/v1/studies/none:import", &file)
-        .await
-        .expect_error(404);
+    let none = server.study("none").import(&file).await;
+    none.expect_error(404);
 }
 
 #[tokio::test]
@@ -214,56 +176,38 @@ async fn rejects_damaged_files() {
     let (head, rest) = file.split_once('\n').unwrap();
     let server = TestServer::new();
     let client = server.new_study("clinic", &study(json!({}))).await;
-    for (wrong, status, words) in [
-        (head.replacen('1', "2", 1), 400, "line 1: the format is 2"),
+    for (old, new, status, words) in [
+        ("1", "2", 400, "line 1: the format is 2"),
+        ("\"seed\"", "\"sead\"", 400, "line 1: unknown field `sead`"),
         (
-            head.replace("\"seed\"", "\"sead\""),
-            400,
-            "line 1: unknown field `sead`",
-        ),
-        (
-            head.replace("\"horizon\":5", "\"horizon\":0"),
+            "\"horizon\":5",
+            "\"horizon\":0",
             422,
             "line 1: the problem of this learner is invalid: `horizon`",
         ),
         (
-            head.replace("max(x - 1, minimal)", "x - 9"),
+            "max(x - 1, minimal)",
+            "x - 9",
             422,
             "`transition` at t = 1, x = 2, a = 0, f = 0: got -7",
         ),
     ] {
-        let answer = client
-            .import(&format!("{wrong}\n{rest}"))
-            .await
-            .expect_error(status);
-        let detail = answer.at("/detail").as_str().unwrap().to_owned();
-        assert!(detail.contains(words), "{detail}");
+        let wrong = head.replacen(old, new, 1);
+        let answer = client.import(&format!("{wrong}\n{rest}")).await;
+        answer.expect_error(status).says(words);
         assert_eq!(client.seq().await, 1);
     }
     // A second learner, or an event of a log, in the same file is an error.
-    let two = client
-        .import(&format!("{file}{file}"))
-        .await
-        .expect_error(400);
-    let detail = two.at("/detail").as_str().unwrap().to_owned();
-    assert!(
-        detail.starts_with("line 5: ") && detail.contains("first line"),
-        "{detail}"
-    );
-    assert_eq!(client.view().await.at("/learned"), 3);
+    let two = client.import(&format!("{file}{file}")).await;
+    two.expect_error(400).says("line 5: ").says("first line");
+    client.view().await.has(json!({"learned": 3}));
     let export = client.export().await;
-    client
-        .import(&format!("{head}\n{export}"))
-        .await
-        .expect_error(400);
+    let mixed = client.import(&format!("{head}\n{export}")).await;
+    mixed.expect_error(400);
     // Questions are allowed in the file of a saved learner only.
     let other = server.new_study("other", STUDY).await;
     let answer = other.import("{\"ask\": [1, 0]}").await.expect_error(400);
-    assert!(
-        answer.text.contains("unknown field `ask`"),
-        "{}",
-        answer.text
-    );
+    answer.says("unknown field `ask`");
     // A file without episodes is accepted.
     assert_eq!(client.import(head).await.is(200).at("/taken"), 0);
     client.assert_consistent().await;

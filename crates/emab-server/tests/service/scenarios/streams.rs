@@ -4,20 +4,19 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
+use emab_server::transport::Limits;
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use crate::support::socket::{Running, until};
-use crate::support::{STUDY, TestServer};
-
-const LONG: Duration = Duration::from_secs(20);
+use crate::support::TestServer;
+use crate::support::socket::{LONG, Running, until};
+use crate::support::study::{StudyClient, clinic};
 
 #[tokio::test]
 async fn the_log_is_read_in_pages() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
+    let client = clinic().await;
     client.send_all().await;
     let all = client.export().await;
     let mut text = String::new();
@@ -41,19 +40,20 @@ async fn the_log_is_read_in_pages() {
     }
 }
 
+fn stream_request(client: &StudyClient, query: &str, last: Option<&str>) -> Request<Body> {
+    let mut headers = vec![("accept", "text/event-stream")];
+    headers.extend(last.map(|last| ("last-event-id", last)));
+    let path = client.path(&format!("/events{query}"));
+    TestServer::request(&client.server.viewer, &path, &headers)
+}
+
 /// A stream of events, as the router gives it.
 struct Stream(Body, String);
 
 impl Stream {
-    async fn open(server: &TestServer, path: &str, last: Option<&str>) -> Stream {
-        let mut request = Request::get(path)
-            .header("authorization", format!("Bearer {}", server.viewer))
-            .header("accept", "text/event-stream");
-        if let Some(last) = last {
-            request = request.header("last-event-id", last);
-        }
-        let request = request.body(Body::empty()).unwrap();
-        let response = server.router.clone().oneshot(request).await.unwrap();
+    async fn open(client: &StudyClient, query: &str, last: Option<&str>) -> Stream {
+        let request = stream_request(client, query, last);
+        let response = client.server.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Stream(response.into_body(), String::new())
@@ -82,10 +82,8 @@ impl Stream {
 
 #[tokio::test]
 async fn a_stream_follows_the_log() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    let path = client.path("/events");
-    let mut stream = Stream::open(&server, &path, None).await;
+    let client = clinic().await;
+    let mut stream = Stream::open(&client, "", None).await;
     assert_eq!(stream.next().await.0, 1);
     client.open("p1").await.is(201);
     let (id, data) = stream.next().await;
@@ -95,32 +93,26 @@ async fn a_stream_follows_the_log() {
     assert_eq!(stream.next().await.0, 3);
     drop(stream);
     // A reconnecting client states its last event.
-    let mut stream = Stream::open(&server, &path, Some("3")).await;
+    let mut stream = Stream::open(&client, "", Some("3")).await;
     let (id, _) = stream.next().await;
     assert_eq!(id, 4);
-    let mut stream = Stream::open(&server, &format!("{path}?after=1"), None).await;
+    let mut stream = Stream::open(&client, "?after=1", None).await;
     assert_eq!(stream.next().await, (2, data.clone()));
     assert_eq!(client.export().await.lines().nth(1), Some(&*data));
     // The header has precedence: a reconnecting browser sends both.
-    let mut stream = Stream::open(&server, &format!("{path}?after=1"), Some("2")).await;
+    let mut stream = Stream::open(&client, "?after=1", Some("2")).await;
     assert_eq!(stream.next().await.0, 3);
 }
 
 #[tokio::test]
 async fn a_stream_resumes_on_a_socket() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    let running = Running::start(
-        server.router.clone(),
-        emab_server::transport::Limits::default(),
-        None,
-    )
-    .await;
+    let client = clinic().await;
+    let running = Running::start(client.server.router.clone(), Limits::default(), None).await;
     let request = |last: &str| {
         format!(
             "GET /v1/studies/clinic/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
              accept: text/event-stream\r\n{last}\r\n",
-            server.admin
+            client.server.admin
         )
     };
     let mut stream = running.connect().await;
@@ -140,11 +132,10 @@ async fn a_stream_resumes_on_a_socket() {
 
 #[tokio::test]
 async fn a_stream_ends_when_its_token_is_revoked() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    let mut stream = Stream::open(&server, &client.path("/events"), None).await;
+    let client = clinic().await;
+    let mut stream = Stream::open(&client, "", None).await;
     assert_eq!(stream.next().await.0, 1);
-    server.tokens.revoke("viewer").unwrap();
+    client.server.tokens.revoke("viewer").unwrap();
     let end = async { while stream.0.frame().await.is_some() {} };
     timeout(Duration::from_secs(4), end)
         .await
@@ -153,18 +144,14 @@ async fn a_stream_ends_when_its_token_is_revoked() {
 
 #[tokio::test]
 async fn streams_end_when_the_service_stops() {
-    let server = TestServer::new();
-    let client = server.new_study("clinic", STUDY).await;
-    let mut stream = Stream::open(&server, &client.path("/events"), None).await;
+    let client = clinic().await;
+    let mut stream = Stream::open(&client, "", None).await;
     assert_eq!(stream.next().await.0, 1);
-    server.app.end_streams();
+    client.server.app.end_streams();
     let end = async { while stream.0.frame().await.is_some() {} };
     timeout(LONG, end).await.expect("it goes on for ever");
-    let request = Request::get(client.path("/events"))
-        .header("authorization", format!("Bearer {}", server.viewer))
-        .header("accept", "text/event-stream");
-    let request = request.body(Body::empty()).unwrap();
-    server.send(request).await.expect_error(503);
+    let request = stream_request(&client, "", None);
+    client.server.send(request).await.expect_error(503);
     // The log is still readable.
     client.get("/events").await.is(200);
 }

@@ -37,7 +37,7 @@ POST /episodes/p5:stop {"step": 2, "reason": "j"}
 PUT /episodes/p5/outcome {"costs": [0.05], "rewards": [0.45, 0.55]}
 "#;
 
-impl StudyClient<'_> {
+impl StudyClient {
     /// Sends one of them.
     pub async fn send_command(&self, (method, rest, body): Call) -> Answer {
         let body = Some(body).filter(|body| !body.is_empty());

@@ -3,6 +3,7 @@
 
 pub mod documented;
 pub mod every_command;
+pub mod script;
 pub mod socket;
 pub mod study;
 
@@ -127,6 +128,24 @@ impl Answer {
         answer
     }
 
+    /// Asserts the values of fields; a name such as `estimate/count` is a path.
+    #[track_caller]
+    pub fn has(self, fields: Value) -> Answer {
+        for (name, value) in fields.as_object().unwrap() {
+            let found = self.at(&format!("/{name}"));
+            assert_eq!(found, *value, "{name} of {}", self.text);
+        }
+        self
+    }
+
+    /// Asserts that the error's detail contains a text.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Answer {
+        let detail = self.at("/detail");
+        assert!(detail.as_str().unwrap().contains(text), "{detail}");
+        self
+    }
+
     /// Asserts an error with this pointer.
     #[track_caller]
     pub fn expect_error_at(self, status: u16, pointer: &str) -> Answer {
@@ -138,13 +157,13 @@ impl Answer {
 
 impl TestServer {
     /// With a SQLite store in a temporary folder.
-    pub fn new() -> TestServer {
+    pub fn new() -> Arc<TestServer> {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
         TestServer::over(folder, Arc::new(store))
     }
 
-    pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> TestServer {
+    pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> Arc<TestServer> {
         let tokens = TokenFile::at(folder.path().join("tokens.json"));
         // Secrets of an earlier start are not kept.
         let _ = std::fs::remove_file(tokens.path());
@@ -163,7 +182,7 @@ impl TestServer {
         let watched = Tokens::watch(tokens.path()).unwrap();
         let parts = App::new(service.clone(), watched, Rates::new(0), metrics);
         let router = app(parts.clone());
-        TestServer {
+        Arc::new(TestServer {
             folder,
             service,
             app: parts,
@@ -174,20 +193,15 @@ impl TestServer {
             viewer,
             blinded,
             elsewhere,
-        }
+        })
     }
 
-    /// The same store opened again by a new service.
-    pub fn restarted(self) -> TestServer {
+    /// The same store opened again by a new service; every client of the earlier one is dropped before.
+    pub fn restarted(self: Arc<Self>) -> Arc<TestServer> {
         self.service.finish();
-        let TestServer {
-            folder,
-            service,
-            app,
-            router,
-            ..
-        } = self;
-        drop((service, app, router));
+        let server = Arc::into_inner(self).unwrap();
+        let folder = server.folder;
+        drop((server.service, server.app, server.router));
         let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
         TestServer::over(folder, Arc::new(store))
     }
@@ -214,6 +228,15 @@ impl TestServer {
         }
         let body = body.map_or(Body::empty(), |body| Body::from(body.to_owned()));
         self.send(request.body(body).unwrap()).await
+    }
+
+    /// A GET with a token and these headers.
+    pub fn request(token: &str, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
+        let mut request = Request::get(path).header("authorization", format!("Bearer {token}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(Body::empty()).unwrap()
     }
 
     /// Sends any request and asserts that its answer is documented.

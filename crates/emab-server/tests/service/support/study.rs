@@ -1,5 +1,7 @@
 //! A client of one study.
 
+use std::sync::Arc;
+
 use emab_server::app::replay::Replay;
 use emab_server::audit::audit_study;
 use emab_server::domain::event::Record;
@@ -7,32 +9,38 @@ use emab_server::http::view::Estimates;
 use emab_server::store::sqlite::Sqlite;
 use serde_json::Value;
 
-use super::{Answer, TestServer};
+use super::{Answer, STUDY, TestServer};
 
 /// A client of one study.
-pub struct StudyClient<'a> {
-    pub server: &'a TestServer,
-    pub study: &'a str,
+#[derive(Clone)]
+pub struct StudyClient {
+    pub server: Arc<TestServer>,
+    pub study: String,
+}
+
+/// A new service with the study `clinic`.
+pub async fn clinic() -> StudyClient {
+    TestServer::new().new_study("clinic", STUDY).await
 }
 
 impl TestServer {
     /// Creates a study.
-    pub async fn new_study<'a>(&'a self, study: &'a str, spec: &str) -> StudyClient<'a> {
+    pub async fn new_study(self: &Arc<Self>, study: &str, spec: &str) -> StudyClient {
         let client = self.study(study);
         self.put(&client.path(""), spec).await.is(201);
         client
     }
 
     /// A study that need not exist.
-    pub fn study<'a>(&'a self, study: &'a str) -> StudyClient<'a> {
+    pub fn study(self: &Arc<Self>, study: &str) -> StudyClient {
         StudyClient {
-            server: self,
-            study,
+            server: self.clone(),
+            study: study.into(),
         }
     }
 }
 
-impl StudyClient<'_> {
+impl StudyClient {
     /// A path of the study.
     pub fn path(&self, rest: &str) -> String {
         format!("/v1/studies/{}{rest}", self.study)
@@ -47,69 +55,71 @@ impl StudyClient<'_> {
         self.server.get(&self.path(rest)).await
     }
 
+    pub async fn post(&self, rest: &str, body: &str) -> Answer {
+        self.server.post(&self.path(rest), body).await
+    }
+
     pub async fn open(&self, id: &str) -> Answer {
-        let body = format!(r#"{{"id": "{id}"}}"#);
-        self.server.post(&self.path("/episodes"), &body).await
+        self.post("/episodes", &format!(r#"{{"id": "{id}"}}"#))
+            .await
     }
 
     pub async fn ask(&self, id: &str) -> Answer {
-        self.server.post(&self.episode_path(id, ":ask"), "").await
+        self.post(&format!("/episodes/{id}:ask"), "").await
     }
 
     /// With a reason.
     pub async fn tell(&self, id: &str, step: u64, action: &str, feedback: &str) -> Answer {
         let body = tell(step, action, feedback);
-        self.server
-            .post(&self.episode_path(id, ":tell"), &body)
-            .await
+        self.post(&format!("/episodes/{id}:tell"), &body).await
     }
 
     /// With a reason.
     pub async fn stop(&self, id: &str, step: u64) -> Answer {
         let body = format!(r#"{{"step": {step}, "reason": "enough"}}"#);
-        self.server
-            .post(&self.episode_path(id, ":stop"), &body)
-            .await
+        self.post(&format!("/episodes/{id}:stop"), &body).await
     }
 
     pub async fn abandon(&self, id: &str, reason: &str) -> Answer {
         let body = format!(r#"{{"reason": "{reason}"}}"#);
-        self.server
-            .post(&self.episode_path(id, ":abandon"), &body)
-            .await
+        self.post(&format!("/episodes/{id}:abandon"), &body).await
     }
 
     pub async fn outcome(&self, id: &str, body: &str) -> Answer {
-        self.server
-            .put(&self.episode_path(id, "/outcome"), body)
-            .await
+        let path = self.episode_path(id, "/outcome");
+        self.server.put(&path, body).await
     }
 
     pub async fn amend(&self, id: &str, body: &str) -> Answer {
-        self.server
-            .post(&self.episode_path(id, "/outcome:amend"), body)
-            .await
+        let path = format!("/episodes/{id}/outcome:amend");
+        self.post(&path, body).await
     }
 
     pub async fn import(&self, lines: &str) -> Answer {
-        self.server.post(&self.path(":import"), lines).await
+        self.post(":import", lines).await
     }
 
-    /// An episode from its first request to its outcome.
-    pub async fn full_episode(
-        &self,
-        id: &str,
-        steps: &[(&str, &str)],
-        costs: &[f64],
-        rewards: &[f64],
-    ) -> Answer {
+    pub async fn dry_run(&self, lines: &str) -> Answer {
+        self.post(":import?dry_run=true", lines).await
+    }
+
+    pub async fn replay(&self, id: &str, step: impl std::fmt::Display) -> Answer {
+        let path = format!("/episodes/{id}/decisions/{step}:replay");
+        self.get(&path).await
+    }
+
+    /// An episode from its first request to its outcome. Steps are `action feedback cost`, separated by commas.
+    pub async fn episode(&self, id: &str, steps: &str, rewards: &[f64]) {
         self.open(id).await.is(201);
-        for (i, (action, feedback)) in steps.iter().enumerate() {
-            self.tell(id, i as u64 + 1, action, feedback).await.is(200);
+        let mut costs = Vec::new();
+        for (step, text) in (1..).zip(steps.split(", ")) {
+            let [action, feedback, cost] = words(text);
+            self.tell(id, step, action, feedback).await.is(200);
+            costs.push(cost.parse::<f64>().unwrap());
         }
-        self.stop(id, steps.len() as u64 + 1).await.is(200);
+        self.stop(id, costs.len() as u64 + 1).await.is(200);
         let body = format!(r#"{{"costs": {costs:?}, "rewards": {rewards:?}}}"#);
-        self.outcome(id, &body).await.is(200)
+        self.outcome(id, &body).await.is(200);
     }
 
     /// The study, read as an admin.
@@ -149,17 +159,14 @@ impl StudyClient<'_> {
             rows.as_array().unwrap().iter().find(|row| {
                 row["step"] == step && row["state"] == state && row["action"] == action
             })?;
-        Some((
-            row["count"].as_u64().unwrap(),
-            row["mean"].as_f64().unwrap(),
-        ))
+        Some((row["count"].as_u64()?, row["mean"].as_f64()?))
     }
 
     /// Asserts that the store, the export and the estimates follow from the log.
     pub async fn assert_consistent(&self) {
         let mut store = Sqlite::inspect(&self.server.file()).unwrap();
         store.begin_snapshot().unwrap();
-        let head = store.head(self.study).unwrap().unwrap();
+        let head = store.head(&self.study).unwrap().unwrap();
         let report = audit_study(&mut *store, head.clone()).unwrap();
         assert!(report.is_clean(), "{report:?}");
         assert_eq!(report.recomputed, head.seq);
@@ -177,6 +184,14 @@ impl StudyClient<'_> {
         let estimates = serde_json::to_string(&estimates).unwrap();
         assert_eq!(self.estimates().await.text, estimates);
     }
+}
+
+/// The words of a text.
+pub fn words<const N: usize>(text: &str) -> [&str; N] {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words
+        .try_into()
+        .unwrap_or_else(|_| panic!("not {N} words: {text}"))
 }
 
 /// The body of a tell, with a reason.
