@@ -4,8 +4,8 @@
 //! [`sqlite`] (one file, one process) and [`postgres`] (several copies of the service). [`Store::commit`] returns after the
 //! fsync. A full disk is [`StoreError::Full`].
 
-mod exact;
 pub mod postgres;
+mod sql;
 pub mod sqlite;
 
 use thiserror::Error;
@@ -127,28 +127,6 @@ pub trait Backend: Send + Sync {
     fn writer(&self) -> Result<Box<dyn Store>, StoreError>;
     /// A connection for reading.
     fn reader(&self) -> Result<Box<dyn Store>, StoreError>;
-}
-
-/// An integer as SQL stores it, in half of the range.
-fn integer(value: u64, what: &str) -> Result<i64, StoreError> {
-    i64::try_from(value).map_err(|_| {
-        StoreError::Damaged(format!(
-            "{what} is {value}, and the maximum is {}",
-            i64::MAX
-        ))
-    })
-}
-
-/// The counters of a head as integers: sequence number, episodes, open, learned, missing, relearned.
-fn counters(head: &Head) -> Result<[i64; 6], StoreError> {
-    Ok([
-        integer(head.seq, "the sequence number")?,
-        integer(head.episodes, "the number of episodes")?,
-        integer(head.open, "the number of open episodes")?,
-        integer(head.learned, "the number of learned episodes")?,
-        integer(head.missing, "the number of missing outcomes")?,
-        integer(head.relearned, "the sequence number of the last correction")?,
-    ])
 }
 
 /// The address of a store, as on the command line.

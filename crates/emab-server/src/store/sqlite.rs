@@ -18,7 +18,6 @@ use super::{Store, StoreError};
 mod connection;
 mod error;
 mod file;
-mod statements;
 #[cfg(test)]
 mod tests;
 

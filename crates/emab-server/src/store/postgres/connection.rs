@@ -1,21 +1,20 @@
-//! A connection: implements [`Store`], and reconnects after the loss of a session.
+//! A connection: executes SQL, and reconnects after the loss of a session.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::{Error, Statement};
+use tokio_postgres::Error;
+use tokio_postgres::types::ToSql;
 
-use super::super::counters;
-use super::super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
+use super::super::sql::{self, Params, Sql, Stored, has_updated};
+use super::super::{Changes, Head, StoreError};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
-use super::rows::{Columns, Exact, Params, Statements, Stored};
+use super::rows::{Columns, LAST_SEQ};
 use super::session::{Session, Tools, begin_snapshot};
 use super::{Role, Timeouts};
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::event::Record;
 
 /// The largest number of cached study keys.
 const KEYS: usize = 1_024;
@@ -172,70 +171,6 @@ impl PgConnection {
         }
     }
 
-    /// The rows of a query.
-    fn rows<T: Stored>(
-        &mut self,
-        statement: impl Fn(&Statements) -> &Statement,
-        params: Params<'_>,
-    ) -> Result<Vec<T>, StoreError> {
-        let work = async |tools: &Tools| {
-            tools
-                .client
-                .query(statement(&tools.statements), params)
-                .await
-        };
-        self.call_repeatable(&work)?.iter().map(T::read).collect()
-    }
-
-    /// The row of a query with at most one.
-    fn row<T: Stored>(
-        &mut self,
-        statement: impl Fn(&Statements) -> &Statement,
-        params: Params<'_>,
-    ) -> Result<Option<T>, StoreError> {
-        self.rows(statement, params).map(|mut rows| rows.pop())
-    }
-
-    /// The episodes of a query.
-    fn episodes_of(
-        &mut self,
-        statement: impl Fn(&Statements) -> &Statement,
-        params: Params<'_>,
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        match self.role {
-            Role::Inspect => {
-                let episodes = self.rows(statement, params)?;
-                Ok(episodes.into_iter().map(|Exact(episode)| episode).collect())
-            }
-            Role::Read | Role::Write => self.rows(statement, params),
-        }
-    }
-
-    /// Fails outside a transaction, where every statement would be committed.
-    fn in_transaction(&self) -> Result<(), StoreError> {
-        match self.phase {
-            Phase::Idle => Err(StoreError::Unavailable("no transaction is open".into())),
-            Phase::Open | Phase::Failed => Ok(()),
-        }
-    }
-
-    fn write_changes(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
-        let columns = Columns::of(head, changes)?;
-        let work = async |tools: &Tools| match columns.send(tools).await {
-            Err(error) if is_duplicate(&error, "events") => {
-                overtaken(tools, head.key, changes, &error).await.map(Err)
-            }
-            sent => sent.map(Ok),
-        };
-        if self.call(&work)?? == 1 {
-            return Ok(());
-        }
-        Err(StoreError::Damaged(format!(
-            "study `{}` has no row with key {}",
-            head.name, head.key
-        )))
-    }
-
     fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
         self.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
     }
@@ -250,12 +185,17 @@ impl Drop for PgConnection {
     }
 }
 
-/// A limit as an SQL integer.
-fn limit_of(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}
+impl Sql for PgConnection {
+    const LOCK: &'static str = sql::heads!("WHERE name = $1 FOR UPDATE");
+    const EPISODES: &'static str =
+        "SELECT id, body, step, open FROM cases WHERE study = $1 AND id = ANY($2)";
+    const OPEN_EPISODES_AFTER: &'static str = "
+        SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
+    const CURRENT_DECISION: &'static str = "
+        SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers
+        ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
+        WHERE cases.study = $1 AND cases.id = $2";
 
-impl Store for PgConnection {
     fn begin(&mut self) -> Result<(), StoreError> {
         if self.role != Role::Write {
             return Err(StoreError::Unavailable(
@@ -277,7 +217,6 @@ impl Store for PgConnection {
     /// After [`StoreError::Unavailable`] it is not known whether the transaction was or will be committed. A later check must hold the
     /// lock of the study, which is not released before that is decided.
     fn commit(&mut self) -> Result<(), StoreError> {
-        self.in_transaction()?;
         self.batch("COMMIT")?;
         self.phase = Phase::Idle;
         Ok(())
@@ -306,43 +245,52 @@ impl Store for PgConnection {
         Ok(())
     }
 
-    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
-        self.in_transaction()?;
-        let Head {
-            name,
-            spec,
-            spec_hash,
-            hash,
-            closed,
-            ..
-        } = head;
-        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
-        let values: Params<'_> = &[
-            name, spec, spec_hash, &seq, hash, closed, &episodes, &open, &learned, &missing,
-            &relearned,
-        ];
-        self.row(|it| &it.create, values)
+    fn in_transaction(&self) -> Result<(), StoreError> {
+        match self.phase {
+            Phase::Idle => Err(StoreError::Unavailable("no transaction is open".into())),
+            Phase::Open | Phase::Failed => Ok(()),
+        }
     }
 
-    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        self.in_transaction()?;
-        self.row(|it| &it.lock, &[&name])
+    fn is_inspection(&self) -> bool {
+        self.role == Role::Inspect
+    }
+
+    fn rows<T: Stored>(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<T>, StoreError> {
+        let params: Vec<_> = params.iter().map(|it| *it as &(dyn ToSql + Sync)).collect();
+        let work = async |tools: &Tools| {
+            let statement = &tools.statements[sql];
+            tools.client.query(statement, &params).await
+        };
+        self.call_repeatable(&work)?.iter().map(T::read).collect()
     }
 
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
-        self.in_transaction()?;
-        let result = self.write_changes(head, changes);
-        if result.is_err() {
+        let columns = Columns::of(head, changes);
+        let written = columns.and_then(|columns| {
+            let work = async |tools: &Tools| match columns.send(tools).await {
+                Err(error) if is_duplicate(&error, "events") => {
+                    overtaken(tools, head.key, changes, &error).await.map(Err)
+                }
+                sent => sent.map(Ok),
+            };
+            has_updated(self.call(&work)??, head)
+        });
+        if written.is_err() {
             self.phase = Phase::Failed;
         }
-        result
+        written
     }
 
-    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+    fn find_key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
         if let Some(key) = self.keys.get(name) {
             return Ok(Some(*key));
         }
-        let key = self.head(name)?.map(|head| head.key);
+        let key = self.row(sql::KEY, &[&name])?;
         // A key read in a transaction may be rolled back.
         if let (Some(key), Phase::Idle) = (key, self.phase) {
             if self.keys.len() >= KEYS {
@@ -351,100 +299,6 @@ impl Store for PgConnection {
             self.keys.insert(name.into(), key);
         }
         Ok(key)
-    }
-
-    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        self.row(|it| &it.head, &[&name])
-    }
-
-    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.rows(|it| &it.heads, &[&after, &limit_of(limit)])
-    }
-
-    fn episodes(
-        &mut self,
-        study: i64,
-        episodes: &[&str],
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        if episodes.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.episodes_of(|it| &it.episodes, &[&study, &episodes])
-    }
-
-    fn episodes_after(
-        &mut self,
-        study: i64,
-        after: &str,
-        open: bool,
-        limit: usize,
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let values: Params<'_> = &[&study, &after, &limit_of(limit)];
-        match open {
-            true => self.episodes_of(|it| &it.open_episodes, values),
-            false => self.episodes_of(|it| &it.episodes_after, values),
-        }
-    }
-
-    fn decision(
-        &mut self,
-        study: i64,
-        episode: &str,
-        step: Option<u32>,
-    ) -> Result<Option<StoredDecision>, StoreError> {
-        match step {
-            Some(step) => self.row(|it| &it.decision, &[&study, &episode, &i64::from(step)]),
-            None => self.row(|it| &it.current_decision, &[&study, &episode]),
-        }
-    }
-
-    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError> {
-        self.rows(|it| &it.decisions, &[&study, &episode])
-    }
-
-    fn decisions_after(
-        &mut self,
-        study: i64,
-        after: Option<(&str, u32)>,
-        limit: usize,
-    ) -> Result<Vec<StoredDecision>, StoreError> {
-        let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
-        let values: Params<'_> = &[&study, &episode, &step, &limit_of(limit)];
-        self.rows(|it| &it.decisions_after, values)
-    }
-
-    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        let Ok(after) = i64::try_from(after) else {
-            return Ok(Vec::new());
-        };
-        self.rows(|it| &it.events, &[&study, &after, &limit_of(limit)])
-    }
-
-    fn learned_episodes(
-        &mut self,
-        study: i64,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<LearnedEpisode>, StoreError> {
-        let Ok(from) = i64::try_from(from) else {
-            return Ok(Vec::new());
-        };
-        self.rows(
-            |it| &it.learned_episodes,
-            &[&study, &from, &limit_of(limit)],
-        )
-    }
-
-    fn gain_sums(
-        &mut self,
-        study: i64,
-        after: Option<(u32, u32, u32)>,
-        limit: usize,
-    ) -> Result<Vec<GainSum>, StoreError> {
-        let (t, x, a) = after.map_or((-1, 0, 0), |(t, x, a)| {
-            (i64::from(t), i64::from(x), i64::from(a))
-        });
-        self.rows(|it| &it.gain_sums, &[&study, &t, &x, &a, &limit_of(limit)])
     }
 }
 
@@ -462,7 +316,7 @@ async fn overtaken(
     tools.client.batch_execute("ROLLBACK").await?;
     let rows = tools
         .client
-        .query(&tools.statements.last_seq, &[&study])
+        .query(&tools.statements[LAST_SEQ], &[&study])
         .await?;
     let last: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
     let first = changes.events.iter().map(|event| event.seq).min();

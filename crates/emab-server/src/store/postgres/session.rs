@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error, NoTls};
 use super::super::StoreError;
 use super::address::Target;
 use super::error::fault;
-use super::rows::Statements;
+use super::rows::{Statements, prepare};
 use super::{Timeouts, schema};
 
 /// A session. The server rolls back when it is dropped.
@@ -40,7 +40,7 @@ impl Session {
             } else if !schema::exists(&client).await? {
                 return Err(StoreError::Damaged("its tables are missing".into()));
             }
-            let prepared = Statements::prepare(&client).await;
+            let prepared = prepare(&client).await;
             let statements = prepared.map_err(|error| fault(&error))?;
             Ok((statements, begin(synchronous.as_deref(), timeouts)))
         };

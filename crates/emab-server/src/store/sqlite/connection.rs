@@ -1,17 +1,29 @@
-//! A connection: implements [`Store`] with SQL statements.
+//! A connection: executes SQL on the file.
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 
-use super::super::exact;
-use super::super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
-use super::super::{counters, integer};
+use super::super::sql::{
+    self, Params, Row, Sql, Stored, Value, counters, episode_columns, has_updated, integer,
+};
+use super::super::{Changes, Head, StoreError};
 use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
-use super::{Role, connect, statements as sql};
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::event::Record;
+use super::{Role, connect};
+
+const WRITE_EVENT: &str = "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)";
+const WRITE_EPISODE: &str = "
+    INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
+const WRITE_DECISION: &str =
+    "INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)";
+const WRITE_LEARNED: &str = "
+    INSERT INTO lessons (study, place, bytes) VALUES (?1, ?2, ?3)
+    ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
+const WRITE_GAIN_SUM: &str = "
+    INSERT INTO cells (study, t, x, a, count, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
 
 /// The length from which the log is emptied, even if that waits for a reader.
 const LONG_LOG: u64 = 64 << 20;
@@ -42,40 +54,8 @@ impl SqliteConnection {
     }
 
     /// Executes a statement; returns the number of changed rows.
-    fn run(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+    fn run(&self, sql: &str, params: impl SqliteParams) -> rusqlite::Result<usize> {
         self.connection.prepare_cached(sql)?.execute(params)
-    }
-
-    /// The rows of a query.
-    fn rows<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        let rows = || -> rusqlite::Result<Vec<T>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params, read)?.collect()
-        };
-        rows().map_err(fault)
-    }
-
-    /// The row of a query with at most one.
-    fn row<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        self.rows(sql, params, read).map(|mut rows| rows.pop())
-    }
-
-    /// Fails outside a transaction. SQLite ends a transaction after some errors, and later writes would be committed.
-    fn in_transaction(&self) -> Result<(), StoreError> {
-        if self.connection.is_autocommit() {
-            return Err(StoreError::Unavailable("no transaction is open".into()));
-        }
-        Ok(())
     }
 
     /// Empties a long log.
@@ -98,156 +78,50 @@ impl SqliteConnection {
             _ => length.saturating_add(LONGER),
         };
     }
+}
 
-    fn write_head(&self, head: &Head) -> Result<(), StoreError> {
-        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
-        let Head {
-            key, hash, closed, ..
-        } = head;
-        let values = params![
-            key, hash, closed, seq, episodes, open, learned, missing, relearned
-        ];
-        if self.run(sql::WRITE_HEAD, values).map_err(fault)? == 1 {
-            return Ok(());
-        }
-        Err(StoreError::Damaged(format!(
-            "study `{}` has no row with key {key}",
-            head.name
-        )))
+impl Row for rusqlite::Row<'_> {
+    fn get<T: Value>(&self, column: usize) -> Result<T, StoreError> {
+        rusqlite::Row::get(self, column).map_err(fault)
     }
 
-    fn write_events(&self, head: &Head, events: &[Record]) -> Result<(), StoreError> {
-        for event in events {
-            let seq = integer(event.seq, "the sequence number")?;
-            let values = params![head.key, seq, event.text, event.hash];
-            self.run(sql::WRITE_EVENT, values).map_err(|error| {
-                insert_error(error, || format!("event {seq} in study `{}`", head.name))
-            })?;
+    /// Stored as 0 or 1.
+    fn boolean(&self, column: usize) -> Result<bool, StoreError> {
+        match self.count(column)? {
+            0_u8 => Ok(false),
+            1 => Ok(true),
+            other => Err(StoreError::Damaged(format!(
+                "`{}` is {other}",
+                self.name(column)
+            ))),
         }
-        Ok(())
     }
 
-    fn write_episodes(&self, study: i64, episodes: &[EpisodeRecord]) -> Result<(), StoreError> {
-        for episode in episodes {
-            let step = integer(episode.step() as u64, "the step")?;
-            let body = serde_json::to_string(episode).map_err(|error| {
-                StoreError::Damaged(format!("episode `{}`: {error}", episode.id))
-            })?;
-            let values = params![study, episode.id, step, episode.end.is_none(), body];
-            self.run(sql::WRITE_EPISODE, values).map_err(fault)?;
-        }
-        Ok(())
-    }
-
-    fn write_decisions(&self, head: &Head, decisions: &[StoredDecision]) -> Result<(), StoreError> {
-        for decision in decisions {
-            let (episode, step) = (&decision.episode, decision.step);
-            let values = params![head.key, episode, step, decision.text];
-            let what = || {
-                let study = &head.name;
-                format!("a decision of step {step} of episode `{episode}` in study `{study}`")
-            };
-            self.run(sql::WRITE_DECISION, values)
-                .map_err(|error| insert_error(error, what))?;
-        }
-        Ok(())
-    }
-
-    fn write_learned(
-        &self,
-        study: i64,
-        learned_episodes: &[LearnedEpisode],
-    ) -> Result<(), StoreError> {
-        for learned in learned_episodes {
-            let position = integer(learned.position, "the position")?;
-            let values = params![study, position, learned.bytes];
-            self.run(sql::WRITE_LEARNED, values).map_err(fault)?;
-        }
-        Ok(())
-    }
-
-    fn write_gain_sums(&self, study: i64, gain_sums: &[GainSum]) -> Result<(), StoreError> {
-        for gains in gain_sums {
-            let count = integer(gains.count, "the count")?;
-            let bits = gains.sum.to_bits().cast_signed();
-            let values = params![study, gains.t, gains.x, gains.a, count, bits];
-            self.run(sql::WRITE_GAIN_SUM, values).map_err(fault)?;
-        }
-        Ok(())
-    }
-
-    /// The episodes of a query.
-    fn query_episodes(
-        &self,
-        sql: &str,
-        params: impl Params,
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let episodes = self.rows(sql, params, |row| {
-            let found = exact::Row {
-                id: row.get_ref(0)?.as_str()?,
-                body: row.get_ref(1)?.as_str()?,
-                step: row.get(2)?,
-                open: boolean(row, 3)?,
-            };
-            Ok(match self.role {
-                Role::Inspect | Role::InspectFixed => found.read_exactly(),
-                // Faster, for the service.
-                Role::Read | Role::Write => found.read(),
-            })
-        })?;
-        episodes
-            .into_iter()
-            .map(|episode| episode.map_err(StoreError::Damaged))
-            .collect()
+    fn name(&self, column: usize) -> &str {
+        self.as_ref().column_name(column).unwrap_or("?")
     }
 }
 
-fn read_head(row: &Row<'_>) -> rusqlite::Result<Head> {
-    Ok(Head {
-        key: row.get(0)?,
-        name: row.get(1)?,
-        spec: row.get(2)?,
-        spec_hash: row.get(3)?,
-        hash: row.get(4)?,
-        closed: boolean(row, 5)?,
-        seq: natural(row, 6)?,
-        episodes: natural(row, 7)?,
-        open: natural(row, 8)?,
-        learned: natural(row, 9)?,
-        missing: natural(row, 10)?,
-        relearned: natural(row, 11)?,
-    })
-}
+impl Sql for SqliteConnection {
+    // The open transaction is the only one.
+    const LOCK: &'static str = sql::HEAD;
 
-fn read_decision(row: &Row<'_>) -> rusqlite::Result<StoredDecision> {
-    Ok(StoredDecision {
-        episode: row.get(0)?,
-        step: row.get(1)?,
-        text: row.get(2)?,
-    })
-}
+    // The names come as a JSON array; one statement sees one state of the store.
+    const EPISODES: &'static str = "
+        SELECT cases.id, body, step, open FROM json_each(?2) AS named
+        CROSS JOIN cases ON cases.study = ?1 AND cases.id = named.value";
 
-/// A non-negative integer.
-fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
-}
+    // Without statistics the planner might prefer the other index.
+    const OPEN_EPISODES_AFTER: &'static str = "
+        SELECT id, body, step, open FROM cases INDEXED BY cases_open
+        WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3";
 
-/// A boolean, stored as 0 or 1.
-fn boolean(row: &Row<'_>, column: usize) -> rusqlite::Result<bool> {
-    match row.get(column)? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(rusqlite::Error::IntegralValueOutOfRange(column, other)),
-    }
-}
+    // `CROSS` fixes the order: first the episode, then its decision.
+    const CURRENT_DECISION: &'static str = "
+        SELECT answers.episode, answers.step, answers.text FROM cases CROSS JOIN answers
+        ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
+        WHERE cases.study = ?1 AND cases.id = ?2";
 
-/// A limit as a SQLite integer.
-fn limit_of(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}
-
-impl Store for SqliteConnection {
     fn begin(&mut self) -> Result<(), StoreError> {
         if self.role != Role::Write {
             return Err(StoreError::Unavailable(
@@ -261,7 +135,6 @@ impl Store for SqliteConnection {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        self.in_transaction()?;
         self.run("COMMIT", []).map_err(fault)?;
         self.shorten_log();
         Ok(())
@@ -281,174 +154,80 @@ impl Store for SqliteConnection {
     }
 
     fn begin_snapshot(&mut self) -> Result<(), StoreError> {
-        // The snapshot begins with the first read.
         self.run("BEGIN DEFERRED", []).map_err(fault)?;
-        self.row("SELECT key FROM studies LIMIT 1", [], |_| Ok(()))?;
+        // The snapshot begins with the first read.
+        self.row::<i64>("SELECT key FROM studies LIMIT 1", &[])?;
         Ok(())
     }
 
-    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
-        self.in_transaction()?;
-        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
-        let Head {
-            name,
-            spec,
-            spec_hash,
-            hash,
-            closed,
-            ..
-        } = head;
-        let values = params![
-            name, spec, spec_hash, hash, closed, seq, episodes, open, learned, missing, relearned
-        ];
-        self.row(sql::CREATE, values, |row| row.get(0))
+    /// SQLite ends a transaction after some errors, and later writes would be committed.
+    fn in_transaction(&self) -> Result<(), StoreError> {
+        if self.connection.is_autocommit() {
+            return Err(StoreError::Unavailable("no transaction is open".into()));
+        }
+        Ok(())
     }
 
-    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        // The open transaction is the only one.
-        self.in_transaction()?;
-        self.head(name)
+    fn is_inspection(&self) -> bool {
+        matches!(self.role, Role::Inspect | Role::InspectFixed)
+    }
+
+    fn rows<T: Stored>(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(fault)?;
+        let params = params.iter().map(|value| *value as &dyn rusqlite::ToSql);
+        let mut rows = statement.query(params_from_iter(params)).map_err(fault)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(fault)? {
+            all.push(T::read(row)?);
+        }
+        Ok(all)
     }
 
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
-        self.in_transaction()?;
-        self.write_head(head)?;
-        self.write_events(head, &changes.events)?;
-        self.write_episodes(head.key, &changes.episodes)?;
-        self.write_decisions(head, &changes.decisions)?;
-        self.write_learned(head.key, &changes.learned_episodes)?;
-        self.write_gain_sums(head.key, &changes.gain_sums)
-    }
-
-    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
-        self.row(sql::KEY, [name], |row| row.get(0))
-    }
-
-    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        self.row(sql::HEAD, [name], read_head)
-    }
-
-    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.rows(sql::HEADS, params![after, limit_of(limit)], read_head)
-    }
-
-    fn episodes(
-        &mut self,
-        study: i64,
-        episodes: &[&str],
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let mut episodes = episodes.to_vec();
-        episodes.sort_unstable();
-        episodes.dedup();
-        // One statement with a JSON list sees one state of the store.
-        let list = serde_json::to_string(&episodes)
-            .map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.query_episodes(sql::EPISODES, params![study, list])
-    }
-
-    fn episodes_after(
-        &mut self,
-        study: i64,
-        after: &str,
-        open: bool,
-        limit: usize,
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let sql = if open {
-            sql::OPEN_EPISODES_AFTER
-        } else {
-            sql::EPISODES_AFTER
-        };
-        self.query_episodes(sql, params![study, after, limit_of(limit)])
-    }
-
-    fn decision(
-        &mut self,
-        study: i64,
-        episode: &str,
-        step: Option<u32>,
-    ) -> Result<Option<StoredDecision>, StoreError> {
-        match step {
-            Some(step) => self.row(sql::DECISION, params![study, episode, step], read_decision),
-            None => self.row(
-                sql::CURRENT_DECISION,
-                params![study, episode],
-                read_decision,
-            ),
+        let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
+        let Head {
+            key, hash, closed, ..
+        } = head;
+        let values = params![
+            seq, hash, closed, episodes, open, learned, missing, relearned, key
+        ];
+        let updated = self.run(sql::WRITE_HEAD, values).map_err(fault)?;
+        has_updated(updated as u64, head)?;
+        for event in &changes.events {
+            let seq = integer(event.seq, "the sequence number")?;
+            let what = || format!("event {seq} in study `{}`", head.name);
+            self.run(WRITE_EVENT, params![key, seq, event.text, event.hash])
+                .map_err(|error| insert_error(error, what))?;
         }
-    }
-
-    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError> {
-        self.rows(sql::DECISIONS, params![study, episode], read_decision)
-    }
-
-    fn decisions_after(
-        &mut self,
-        study: i64,
-        after: Option<(&str, u32)>,
-        limit: usize,
-    ) -> Result<Vec<StoredDecision>, StoreError> {
-        let sql = "SELECT episode, step, text FROM answers WHERE study = ?1 AND (episode, step) > (?2, ?3) \
-                   ORDER BY episode, step LIMIT ?4";
-        let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
-        self.rows(
-            sql,
-            params![study, episode, step, limit_of(limit)],
-            read_decision,
-        )
-    }
-
-    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        let Ok(after) = i64::try_from(after) else {
-            return Ok(Vec::new());
-        };
-        self.rows(sql::EVENTS, params![study, after, limit_of(limit)], |row| {
-            Ok(Record {
-                seq: natural(row, 0)?,
-                text: row.get(1)?,
-                hash: row.get(2)?,
-            })
-        })
-    }
-
-    fn learned_episodes(
-        &mut self,
-        study: i64,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<LearnedEpisode>, StoreError> {
-        let Ok(from) = i64::try_from(from) else {
-            return Ok(Vec::new());
-        };
-        self.rows(sql::LEARNED, params![study, from, limit_of(limit)], |row| {
-            Ok(LearnedEpisode {
-                position: natural(row, 0)?,
-                bytes: row.get(1)?,
-            })
-        })
-    }
-
-    fn gain_sums(
-        &mut self,
-        study: i64,
-        after: Option<(u32, u32, u32)>,
-        limit: usize,
-    ) -> Result<Vec<GainSum>, StoreError> {
-        let (t, x, a) = after.map_or((-1_i64, 0_i64, 0_i64), |(t, x, a)| {
-            (t.into(), x.into(), a.into())
-        });
-        self.rows(
-            sql::GAIN_SUMS,
-            params![study, t, x, a, limit_of(limit)],
-            |row| {
-                let bits: i64 = row.get(4)?;
-                Ok(GainSum {
-                    t: row.get(0)?,
-                    x: row.get(1)?,
-                    a: row.get(2)?,
-                    count: natural(row, 3)?,
-                    sum: f64::from_bits(bits.cast_unsigned()),
-                })
-            },
-        )
+        for episode in &changes.episodes {
+            let (step, open, body) = episode_columns(episode)?;
+            let values = params![key, episode.id, step, open, body];
+            self.run(WRITE_EPISODE, values).map_err(fault)?;
+        }
+        for decision in &changes.decisions {
+            let (episode, step) = (&decision.episode, decision.step);
+            let what = || {
+                let study = &head.name;
+                format!("a decision of step {step} of episode `{episode}` in study `{study}`")
+            };
+            self.run(WRITE_DECISION, params![key, episode, step, decision.text])
+                .map_err(|error| insert_error(error, what))?;
+        }
+        for learned in &changes.learned_episodes {
+            let position = integer(learned.position, "the position")?;
+            self.run(WRITE_LEARNED, params![key, position, learned.bytes])
+                .map_err(fault)?;
+        }
+        for gains in &changes.gain_sums {
+            let count = integer(gains.count, "the count")?;
+            let bits = gains.sum.to_bits().cast_signed();
+            let values = params![key, gains.t, gains.x, gains.a, count, bits];
+            self.run(WRITE_GAIN_SUM, values).map_err(fault)?;
+        }
+        Ok(())
     }
 }

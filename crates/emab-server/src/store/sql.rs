@@ -1,0 +1,442 @@
+//! What both stores share: the queries, and how rows are read.
+//!
+//! SQLite numbers `$1`, `$2`, … by their first occurrence, so that parameters occur in order.
+
+use std::error::Error;
+
+use rusqlite::types::ToSqlOutput;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, Type, to_sql_checked};
+
+use super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
+use crate::domain::episode::EpisodeRecord;
+use crate::domain::event::Record;
+
+macro_rules! heads {
+    ($rest:literal) => {
+        concat!(
+            "SELECT key, name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned \
+             FROM studies ",
+            $rest
+        )
+    };
+}
+pub(super) use heads;
+
+pub(super) const CREATE: &str = "
+    INSERT INTO studies (name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (name) DO NOTHING RETURNING key";
+pub(super) const WRITE_HEAD: &str = "
+    UPDATE studies SET seq = $1, hash = $2, closed = $3, episodes = $4, open = $5, learned = $6, missing = $7,
+    relearned = $8 WHERE key = $9";
+pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = $1";
+pub(super) const HEAD: &str = heads!("WHERE name = $1");
+pub(super) const HEADS: &str = heads!("WHERE name > $1 ORDER BY name LIMIT $2");
+pub(super) const EPISODES_AFTER: &str =
+    "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
+pub(super) const DECISION: &str =
+    "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 AND step = $3";
+pub(super) const DECISIONS: &str =
+    "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 ORDER BY step";
+pub(super) const DECISIONS_AFTER: &str = "
+    SELECT episode, step, text FROM answers WHERE study = $1 AND (episode, step) > ($2, $3)
+    ORDER BY episode, step LIMIT $4";
+pub(super) const EVENTS: &str =
+    "SELECT seq, text, hash FROM events WHERE study = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+pub(super) const LEARNED: &str =
+    "SELECT place, bytes FROM lessons WHERE study = $1 AND place >= $2 ORDER BY place LIMIT $3";
+pub(super) const GAIN_SUMS: &str = "
+    SELECT t, x, a, count, sum FROM cells WHERE study = $1 AND (t, x, a) > ($2, $3, $4) ORDER BY t, x, a LIMIT $5";
+
+/// A connection that executes SQL. It implements [`Store`] by this.
+pub(super) trait Sql: Send {
+    /// Reads a head and locks its row.
+    const LOCK: &'static str;
+    /// Reads the episodes of a study with given [`Names`].
+    const EPISODES: &'static str;
+    /// As [`EPISODES_AFTER`], without those that have ended.
+    const OPEN_EPISODES_AFTER: &'static str;
+    /// Reads the decision for the current step of an episode.
+    const CURRENT_DECISION: &'static str;
+
+    fn begin(&mut self) -> Result<(), StoreError>;
+    fn commit(&mut self) -> Result<(), StoreError>;
+    fn rollback(&mut self);
+    fn begin_snapshot(&mut self) -> Result<(), StoreError>;
+    /// Fails outside a transaction, where every statement would be committed.
+    fn in_transaction(&self) -> Result<(), StoreError>;
+    /// Whether every byte of an episode is checked.
+    fn is_inspection(&self) -> bool;
+    /// Writes the changes of a study and its head.
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError>;
+
+    /// The rows of a query.
+    fn rows<T: Stored>(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<T>, StoreError>;
+
+    /// The row of a query with at most one.
+    fn row<T: Stored>(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Option<T>, StoreError> {
+        self.rows(sql, params).map(|mut rows| rows.pop())
+    }
+
+    /// The episodes of a query.
+    fn query_episodes(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<EpisodeRecord>, StoreError> {
+        if !self.is_inspection() {
+            return self.rows(sql, params);
+        }
+        let episodes = self.rows(sql, params)?;
+        Ok(episodes.into_iter().map(|Exact(episode)| episode).collect())
+    }
+
+    /// The key of a study.
+    fn find_key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        self.row(KEY, &[&name])
+    }
+}
+
+/// A limit as an SQL integer.
+fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+impl<C: Sql> Store for C {
+    fn begin(&mut self) -> Result<(), StoreError> {
+        Sql::begin(self)
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.in_transaction()?;
+        Sql::commit(self)
+    }
+
+    fn rollback(&mut self) {
+        Sql::rollback(self);
+    }
+
+    fn begin_snapshot(&mut self) -> Result<(), StoreError> {
+        Sql::begin_snapshot(self)
+    }
+
+    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
+        self.in_transaction()?;
+        let (name, spec, spec_hash) = (&head.name, &head.spec, &head.spec_hash);
+        let [seq, episodes, open, learned, missing, relearned] = &counters(head)?;
+        let (hash, closed) = (&head.hash, &head.closed);
+        let values: Params<'_> = &[
+            name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned,
+        ];
+        self.row(CREATE, values)
+    }
+
+    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        self.in_transaction()?;
+        self.row(C::LOCK, &[&name])
+    }
+
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+        self.in_transaction()?;
+        Sql::write(self, head, changes)
+    }
+
+    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        self.find_key(name)
+    }
+
+    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+        self.row(HEAD, &[&name])
+    }
+
+    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.rows(HEADS, &[&after, &limit_of(limit)])
+    }
+
+    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.query_episodes(C::EPISODES, &[&study, &Names(names)])
+    }
+
+    fn episodes_after(
+        &mut self,
+        study: i64,
+        after: &str,
+        open: bool,
+        limit: usize,
+    ) -> Result<Vec<EpisodeRecord>, StoreError> {
+        let sql = match open {
+            true => C::OPEN_EPISODES_AFTER,
+            false => EPISODES_AFTER,
+        };
+        self.query_episodes(sql, &[&study, &after, &limit_of(limit)])
+    }
+
+    fn decision(
+        &mut self,
+        study: i64,
+        episode: &str,
+        step: Option<u32>,
+    ) -> Result<Option<StoredDecision>, StoreError> {
+        match step {
+            Some(step) => self.row(DECISION, &[&study, &episode, &i64::from(step)]),
+            None => self.row(C::CURRENT_DECISION, &[&study, &episode]),
+        }
+    }
+
+    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError> {
+        self.rows(DECISIONS, &[&study, &episode])
+    }
+
+    fn decisions_after(
+        &mut self,
+        study: i64,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<StoredDecision>, StoreError> {
+        let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
+        let values: Params<'_> = &[&study, &episode, &step, &limit_of(limit)];
+        self.rows(DECISIONS_AFTER, values)
+    }
+
+    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let Ok(after) = i64::try_from(after) else {
+            return Ok(Vec::new());
+        };
+        self.rows(EVENTS, &[&study, &after, &limit_of(limit)])
+    }
+
+    fn learned_episodes(
+        &mut self,
+        study: i64,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<LearnedEpisode>, StoreError> {
+        let Ok(from) = i64::try_from(from) else {
+            return Ok(Vec::new());
+        };
+        self.rows(LEARNED, &[&study, &from, &limit_of(limit)])
+    }
+
+    fn gain_sums(
+        &mut self,
+        study: i64,
+        after: Option<(u32, u32, u32)>,
+        limit: usize,
+    ) -> Result<Vec<GainSum>, StoreError> {
+        let [t, x, a] = after.map_or([-1, 0, 0], |(t, x, a)| [t, x, a].map(i64::from));
+        self.rows(GAIN_SUMS, &[&study, &t, &x, &a, &limit_of(limit)])
+    }
+}
+
+/// An integer as SQL stores it, in half of the range.
+pub(super) fn integer(value: u64, what: &str) -> Result<i64, StoreError> {
+    i64::try_from(value).map_err(|_| {
+        StoreError::Damaged(format!(
+            "{what} is {value}, and the maximum is {}",
+            i64::MAX
+        ))
+    })
+}
+
+/// The counters of a head as integers: sequence number, episodes, open, learned, missing, relearned.
+pub(super) fn counters(head: &Head) -> Result<[i64; 6], StoreError> {
+    Ok([
+        integer(head.seq, "the sequence number")?,
+        integer(head.episodes, "the number of episodes")?,
+        integer(head.open, "the number of open episodes")?,
+        integer(head.learned, "the number of learned episodes")?,
+        integer(head.missing, "the number of missing outcomes")?,
+        integer(head.relearned, "the sequence number of the last correction")?,
+    ])
+}
+
+/// Fails if not one head was updated.
+pub(super) fn has_updated(heads: u64, head: &Head) -> Result<(), StoreError> {
+    if heads == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Damaged(format!(
+        "study `{}` has no row with key {}",
+        head.name, head.key
+    )))
+}
+
+/// The columns of an episode after its name: the step, whether it is open, and its JSON text.
+pub(super) fn episode_columns(episode: &EpisodeRecord) -> Result<(i64, bool, String), StoreError> {
+    let body = serde_json::to_string(episode)
+        .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", episode.id)))?;
+    let step = integer(episode.step() as u64, "the step")?;
+    Ok((step, episode.end.is_none(), body))
+}
+
+/// A value of a statement, for either database.
+pub(super) trait Param: rusqlite::ToSql + tokio_postgres::types::ToSql + Sync {}
+impl<T: rusqlite::ToSql + tokio_postgres::types::ToSql + Sync> Param for T {}
+
+/// The values of a statement.
+pub(super) type Params<'a> = &'a [&'a dyn Param];
+
+/// A list of names: a JSON array in SQLite, an array in PostgreSQL.
+#[derive(Debug)]
+struct Names<'a>(&'a [&'a str]);
+
+impl rusqlite::ToSql for Names<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let list: std::collections::BTreeSet<_> = self.0.iter().collect();
+        let text = serde_json::to_string(&list)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        Ok(text.into())
+    }
+}
+
+impl tokio_postgres::types::ToSql for Names<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        self.0.to_sql(kind, out)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <&[&str]>::accepts(kind)
+    }
+
+    to_sql_checked!();
+}
+
+/// A type of a column, in either database.
+pub(super) trait Value:
+    rusqlite::types::FromSql + tokio_postgres::types::FromSqlOwned
+{
+}
+impl<T: rusqlite::types::FromSql + tokio_postgres::types::FromSqlOwned> Value for T {}
+
+/// A row of a result. A value of another type or range than was written is [`StoreError::Damaged`].
+pub(super) trait Row {
+    fn get<T: Value>(&self, column: usize) -> Result<T, StoreError>;
+    fn boolean(&self, column: usize) -> Result<bool, StoreError>;
+    fn name(&self, column: usize) -> &str;
+
+    /// A non-negative integer that fits its type.
+    fn count<T: TryFrom<i64>>(&self, column: usize) -> Result<T, StoreError> {
+        let found: i64 = self.get(column)?;
+        let wrong = |_| StoreError::Damaged(format!("`{}` is {found}", self.name(column)));
+        T::try_from(found).map_err(wrong)
+    }
+}
+
+/// A type that is read from a row.
+pub(super) trait Stored: Sized {
+    fn read(row: &impl Row) -> Result<Self, StoreError>;
+}
+
+impl Stored for i64 {
+    fn read(row: &impl Row) -> Result<i64, StoreError> {
+        row.get(0)
+    }
+}
+
+impl Stored for Head {
+    fn read(row: &impl Row) -> Result<Head, StoreError> {
+        Ok(Head {
+            key: row.get(0)?,
+            name: row.get(1)?,
+            spec: row.get(2)?,
+            spec_hash: row.get(3)?,
+            seq: row.count(4)?,
+            hash: row.get(5)?,
+            closed: row.boolean(6)?,
+            episodes: row.count(7)?,
+            open: row.count(8)?,
+            learned: row.count(9)?,
+            missing: row.count(10)?,
+            relearned: row.count(11)?,
+        })
+    }
+}
+
+impl Stored for StoredDecision {
+    fn read(row: &impl Row) -> Result<StoredDecision, StoreError> {
+        Ok(StoredDecision {
+            episode: row.get(0)?,
+            step: row.count(1)?,
+            text: row.get(2)?,
+        })
+    }
+}
+
+impl Stored for Record {
+    fn read(row: &impl Row) -> Result<Record, StoreError> {
+        Ok(Record {
+            seq: row.count(0)?,
+            text: row.get(1)?,
+            hash: row.get(2)?,
+        })
+    }
+}
+
+impl Stored for LearnedEpisode {
+    fn read(row: &impl Row) -> Result<LearnedEpisode, StoreError> {
+        Ok(LearnedEpisode {
+            position: row.count(0)?,
+            bytes: row.get(1)?,
+        })
+    }
+}
+
+impl Stored for GainSum {
+    fn read(row: &impl Row) -> Result<GainSum, StoreError> {
+        Ok(GainSum {
+            t: row.count(0)?,
+            x: row.count(1)?,
+            a: row.count(2)?,
+            count: row.count(3)?,
+            sum: f64::from_bits(row.get::<i64>(4)?.cast_unsigned()),
+        })
+    }
+}
+
+impl Stored for EpisodeRecord {
+    /// The error does not contain the text of the episode, which must not appear in logs.
+    fn read(row: &impl Row) -> Result<EpisodeRecord, StoreError> {
+        let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
+        let (_, _): (i64, bool) = (row.get(2)?, row.boolean(3)?);
+        serde_json::from_str(&body)
+            .map_err(|error| StoreError::Damaged(format!("episode `{id}`: {error}")))
+    }
+}
+
+/// An episode whose every byte is as the service writes it.
+struct Exact(EpisodeRecord);
+
+impl Stored for Exact {
+    fn read(row: &impl Row) -> Result<Exact, StoreError> {
+        let episode = EpisodeRecord::read(row)?;
+        let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
+        let wrong = |what: &str| Err(StoreError::Damaged(format!("episode `{id}`: {what}")));
+        let (step, open, written) = episode_columns(&episode)?;
+        if written != body || episode.id != id {
+            return wrong("it is not written as this service writes");
+        }
+        let columns: (i64, bool) = (row.get(2)?, row.boolean(3)?);
+        if columns != (step, open) {
+            let (step, open) = columns;
+            return wrong(&format!(
+                "the columns `step` and `open` are {step} and {open}"
+            ));
+        }
+        Ok(Exact(episode))
+    }
+}
