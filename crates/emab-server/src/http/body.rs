@@ -5,10 +5,9 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
-use crate::domain::json::{object, object_or_null, short};
+use crate::domain::json::short;
 
 /// The largest body of most calls, in bytes.
 pub const MAX_BODY: usize = 1 << 20;
@@ -57,31 +56,6 @@ pub fn incomplete(error: &(dyn std::error::Error + 'static)) -> ApiError {
         cause = error.source();
     }
     ApiError::malformed("the body is incomplete")
-}
-
-/// Parses a JSON body.
-pub async fn json<T: DeserializeOwned>(
-    headers: &HeaderMap,
-    body: Body,
-    max: usize,
-) -> Result<T, ApiError> {
-    let bytes = bytes(headers, body, max).await?;
-    if bytes.is_empty() {
-        return Err(ApiError::malformed("the body is empty; this call takes a JSON object").at(""));
-    }
-    Ok(object(&bytes)?)
-}
-
-/// Accepts no body, `null` or `{}`.
-pub async fn none(headers: &HeaderMap, body: Body) -> Result<(), ApiError> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Nothing {}
-    let bytes = bytes(headers, body, MAX_BODY).await?;
-    if !bytes.is_empty() {
-        object_or_null::<Nothing>(&bytes)?;
-    }
-    Ok(())
 }
 
 fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {

@@ -1,24 +1,20 @@
 //! Calls on episodes.
 
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::{IntoParams, ToSchema};
 
-use super::auth::Caller;
-use super::body::{self, MAX_BODY};
+use super::call::{Call, EpisodeCall, NoQuery};
 use super::error::ApiError;
-use super::path::Path;
-use super::query::{self, NoQuery};
+use super::query;
 use super::response::{self, ApiResult, json};
+use super::studies::Page;
 use super::view::{EpisodeList, EpisodeView, ReplayView};
-use super::{App, studies::Page};
 use crate::app::load::{head, key};
 use crate::domain::command::{Abandon, Amend, Command, GiveOutcome, ReplyBody, Stop, Tell};
 use crate::domain::decision::Decision;
-use crate::domain::json::{object_or_null, short};
+use crate::domain::json::short;
 use crate::domain::rejection::Rejection;
 use crate::tokens::Permission;
 
@@ -39,23 +35,10 @@ pub struct Open {
     request_body(content = Option<Open>, example = json!({"id": "patient-1"})),
     responses((status = 201, description = "Opened", body = Decision),
         (status = 200, description = "The episode exists", body = Decision)))]
-pub async fn open(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult {
-    caller.may_in(Permission::Act, &study)?;
-    let bytes = body::bytes(&headers, body, MAX_BODY).await?;
-    let Open { id } = if bytes.is_empty() {
-        Open::default()
-    } else {
-        object_or_null::<Open>(&bytes)?.unwrap_or_default()
-    };
-    let command = Command::Open(id);
-    let reply = app.service.submit(&study, command, caller.id()).await?;
+pub async fn open(mut call: Call) -> ApiResult {
+    call.may(Permission::Act)?;
+    let Open { id } = call.optional().await?.unwrap_or_default();
+    let reply = call.submit(Command::Open(id)).await?;
     let ReplyBody::Decision(text) = reply.body else {
         return Err(ApiError::internal("unexpected reply"));
     };
@@ -64,8 +47,8 @@ pub async fn open(
         false => StatusCode::OK,
     };
     let episode = response::read_decision(&text)?.advice.episode;
-    let mut response = response::decision(status, text, caller.is_blinded())?;
-    let location = format!("/v1/studies/{study}/episodes/{episode}");
+    let mut response = response::decision(status, text, call.caller.is_blinded())?;
+    let location = format!("/v1/studies/{}/episodes/{episode}", call.path);
     if let Ok(location) = HeaderValue::from_str(&location) {
         response.headers_mut().insert(header::LOCATION, location);
     }
@@ -95,20 +78,14 @@ pub struct EpisodeFilter {
 #[utoipa::path(get, operation_id = "listEpisodes", path = "/v1/studies/{study}/episodes", tag = "episodes",
     params(("study" = String, Path), EpisodeFilter),
     responses((status = 200, description = "The episodes", body = EpisodeList)))]
-pub async fn list(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    filter: query::Query<EpisodeFilter>,
-) -> ApiResult {
-    caller.may_in(Permission::ReadEpisode, &study)?;
-    let EpisodeFilter { open, after, limit } = filter.0;
+pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
+    call.may(Permission::ReadEpisode)?;
+    let EpisodeFilter { open, after, limit } = call.query;
     let page = Page { after, limit };
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
-    let blinded = caller.is_blinded();
-    let service = app.service.clone();
-    let list = app.service.read(move |store| {
-        let head = head(store, &study)?;
+    let (blinded, service) = (call.caller.is_blinded(), call.app.service.clone());
+    let list = call.app.service.read(move |store| {
+        let head = head(store, &call.path)?;
         let study = service.study(&head)?;
         let episodes = store.episodes_after(head.key, &after, open, limit)?;
         let last = episodes.last().filter(|_| episodes.len() == limit);
@@ -136,15 +113,11 @@ fn no_episode(study: &str, episode: &str) -> Rejection {
 #[utoipa::path(get, operation_id = "readEpisode", path = "/v1/studies/{study}/episodes/{episode}", tag = "episodes",
     params(("study" = String, Path), ("episode" = String, Path)),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
-pub async fn read(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-) -> ApiResult {
-    caller.may_in(Permission::ReadEpisode, &study)?;
-    let (blinded, service) = (caller.is_blinded(), app.service.clone());
-    let view = app.service.read_snapshot(move |store| {
+pub async fn read(call: EpisodeCall) -> ApiResult {
+    let (study, episode) = call.path;
+    call.caller.may_in(Permission::ReadEpisode, &study)?;
+    let (blinded, service) = (call.caller.is_blinded(), call.app.service.clone());
+    let view = call.app.service.read_snapshot(move |store| {
         let head = head(store, &study)?;
         let found = store.episodes(head.key, &[&episode])?;
         let record = found.first().ok_or_else(|| no_episode(&study, &episode))?;
@@ -161,17 +134,11 @@ pub async fn read(
 #[utoipa::path(post, operation_id = "askEpisode", path = "/v1/studies/{study}/episodes/{episode}:ask", tag = "episodes",
     params(("study" = String, Path), ("episode" = String, Path)),
     responses((status = 200, description = "The decision", body = Decision)))]
-pub async fn ask(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult {
-    caller.may_in(Permission::Act, &study)?;
-    body::none(&headers, body).await?;
-    let decision = app.service.read(move |store| {
+pub async fn ask(mut call: EpisodeCall) -> ApiResult {
+    call.caller.may_in(Permission::Act, &call.path.0)?;
+    call.optional::<NoQuery>().await?;
+    let (study, episode) = call.path;
+    let decision = call.app.service.read(move |store| {
         let key = key(store, &study)?;
         match store.decision(key, &episode, None)? {
             Some(decision) => Ok(decision.text),
@@ -184,31 +151,31 @@ pub async fn ask(
             },
         }
     });
-    response::decision(StatusCode::OK, decision.await?, caller.is_blinded())
+    response::decision(StatusCode::OK, decision.await?, call.caller.is_blinded())
 }
 
-/// Executes a command on an episode: checks the permission, parses the body, submits.
-async fn act<T: DeserializeOwned>(
-    app: &App,
-    caller: &Caller,
-    permission: Permission,
-    study: &str,
-    request: Request,
-    command: impl FnOnce(T) -> Command,
-) -> ApiResult {
-    caller.may_in(permission, study)?;
-    let (parts, body) = request.into_parts();
-    let given = body::json(&parts.headers, body, MAX_BODY).await?;
-    let command = command(given);
-    let reply = app.service.submit(study, command, caller.id()).await?;
-    match reply.body {
-        ReplyBody::Decision(text) => response::decision(StatusCode::OK, text, caller.is_blinded()),
-        ReplyBody::Episode(episode, study) => {
-            let view = EpisodeView::brief(&study, &episode, caller.is_blinded());
-            json(StatusCode::OK, &view)
-        }
-        ReplyBody::Study(_) | ReplyBody::Imported { .. } => {
-            Err(ApiError::internal("unexpected reply"))
+impl EpisodeCall {
+    /// Executes a command on the episode: checks the permission, parses the body, submits.
+    async fn act<T: DeserializeOwned>(
+        mut self,
+        permission: Permission,
+        command: fn(String, T) -> Command,
+    ) -> ApiResult {
+        self.caller.may_in(permission, &self.path.0)?;
+        let given = self.json().await?;
+        let (study, episode) = self.path;
+        let (command, by) = (command(episode, given), self.caller.id());
+        let reply = self.app.service.submit(&study, command, by).await?;
+        let blinded = self.caller.is_blinded();
+        match reply.body {
+            ReplyBody::Decision(text) => response::decision(StatusCode::OK, text, blinded),
+            ReplyBody::Episode(episode, study) => json(
+                StatusCode::OK,
+                &EpisodeView::brief(&study, &episode, blinded),
+            ),
+            ReplyBody::Study(_) | ReplyBody::Imported { .. } => {
+                Err(ApiError::internal("unexpected reply"))
+            }
         }
     }
 }
@@ -222,15 +189,8 @@ async fn act<T: DeserializeOwned>(
     params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Tell, example = json!({"step": 1, "action": "test", "feedback": "negative", "reason": "family history"})),
     responses((status = 200, description = "The next decision", body = Decision)))]
-pub async fn tell(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-    request: Request,
-) -> ApiResult {
-    let command = |given: Tell| Command::Tell(episode, given);
-    act(&app, &caller, Permission::Act, &study, request, command).await
+pub async fn tell(call: EpisodeCall) -> ApiResult {
+    call.act(Permission::Act, Command::Tell).await
 }
 
 /// Stop an episode
@@ -240,15 +200,8 @@ pub async fn tell(
     params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Stop, example = json!({"step": 2})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
-pub async fn stop(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-    request: Request,
-) -> ApiResult {
-    let command = |given: Stop| Command::Stop(episode, given);
-    act(&app, &caller, Permission::Act, &study, request, command).await
+pub async fn stop(call: EpisodeCall) -> ApiResult {
+    call.act(Permission::Act, Command::Stop).await
 }
 
 /// Abandon an episode
@@ -258,15 +211,8 @@ pub async fn stop(
     params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Abandon, example = json!({"reason": "moved away"})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
-pub async fn abandon(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-    request: Request,
-) -> ApiResult {
-    let command = |given: Abandon| Command::Abandon(episode, given);
-    act(&app, &caller, Permission::Act, &study, request, command).await
+pub async fn abandon(call: EpisodeCall) -> ApiResult {
+    call.act(Permission::Act, Command::Abandon).await
 }
 
 /// Give the outcome, or a part of it
@@ -277,15 +223,8 @@ pub async fn abandon(
     params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = GiveOutcome, example = json!({"costs": [0.1], "rewards": [0.0, 1.0], "final": true})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
-pub async fn give_outcome(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-    request: Request,
-) -> ApiResult {
-    let command = |given: GiveOutcome| Command::GiveOutcome(episode, given);
-    act(&app, &caller, Permission::Act, &study, request, command).await
+pub async fn give_outcome(call: EpisodeCall) -> ApiResult {
+    call.act(Permission::Act, Command::GiveOutcome).await
 }
 
 /// Correct an outcome
@@ -296,15 +235,8 @@ pub async fn give_outcome(
     params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = Amend, example = json!({"rewards": [null, 0.5], "reason": "mistyped"})),
     responses((status = 200, description = "The episode", body = EpisodeView)))]
-pub async fn amend(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode)): Path<(String, String)>,
-    _: NoQuery,
-    request: Request,
-) -> ApiResult {
-    let command = |given: Amend| Command::Amend(episode, given);
-    act(&app, &caller, Permission::Amend, &study, request, command).await
+pub async fn amend(call: EpisodeCall) -> ApiResult {
+    call.act(Permission::Amend, Command::Amend).await
 }
 
 /// Recompute a decision from the log
@@ -313,13 +245,9 @@ pub async fn amend(
 #[utoipa::path(get, operation_id = "replayDecision", path = "/v1/studies/{study}/episodes/{episode}/decisions/{step}:replay", tag = "audit",
     params(("study" = String, Path), ("episode" = String, Path), ("step" = u64, Path, minimum = 1)),
     responses((status = 200, description = "Both decisions", body = ReplayView)))]
-pub async fn replay(
-    State(app): State<App>,
-    caller: Caller,
-    Path((study, episode, step)): Path<(String, String, String)>,
-    _: NoQuery,
-) -> ApiResult {
-    caller.may_in(Permission::Log, &study)?;
+pub async fn replay(call: Call<(String, String, String)>) -> ApiResult {
+    let (study, episode, step) = call.path;
+    call.caller.may_in(Permission::Log, &study)?;
     let missing = || {
         ApiError::not_found(format!(
             "episode `{}` of study `{}` has no decision `{}`",
@@ -329,7 +257,8 @@ pub async fn replay(
         ))
     };
     let at: u32 = step.parse().map_err(|_| missing())?;
-    let replayed = app.service.replay_decision(&study, &episode, at).await?;
+    let service = &call.app.service;
+    let replayed = service.replay_decision(&study, &episode, at).await?;
     let (recorded, recomputed) = replayed.ok_or_else(missing)?;
     json(StatusCode::OK, &ReplayView::new(recorded, recomputed)?)
 }

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode};
 use bytes::Bytes;
 use serde::Deserialize;
 use tokio::sync::{TryAcquireError, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
-use super::auth::Caller;
+use super::call::Call;
 use super::error::ApiError;
-use super::path::Path;
 use super::response::{ApiResult, typed};
 use super::{App, query};
 use crate::app::error::ServiceError;
@@ -49,27 +47,23 @@ pub struct EventRange {
     params(("study" = String, Path), EventRange),
     responses((status = 200, description = "Events", content(
         (String = "application/x-ndjson"), (String = "text/event-stream")))))]
-pub async fn events(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    range: query::Query<EventRange>,
-    headers: HeaderMap,
-) -> ApiResult {
-    caller.may_in(Permission::Log, &study)?;
+pub async fn events(call: Call<String, EventRange>) -> ApiResult {
+    call.may(Permission::Log)?;
+    let range = &call.query;
     let after = query::within("after", range.after, 0, i64::MAX as u64, 0)?;
     let limit = query::within("limit", range.limit, 1, 10_000, PAGE as u64)? as usize;
-    let text = |name| {
-        headers
-            .get(name)
-            .and_then(|value: &HeaderValue| value.to_str().ok())
-    };
-    if text(header::ACCEPT).is_some_and(|accept| accept.contains("text/event-stream")) {
-        let last = text(header::HeaderName::from_static("last-event-id"));
-        let last = last.and_then(|value| value.parse().ok());
-        return follow(app, caller.token(), study, last.unwrap_or(after)).await;
+    let text = |name: &str| call.headers.get(name)?.to_str().ok();
+    if text("accept").is_some_and(|accept| accept.contains("text/event-stream")) {
+        let last = text("last-event-id").and_then(|value| value.parse().ok());
+        return follow(
+            call.app,
+            call.caller.token(),
+            call.path,
+            last.unwrap_or(after),
+        )
+        .await;
     }
-    let page = export::page(&app.service, study, after, limit).await?;
+    let page = export::page(&call.app.service, call.path, after, limit).await?;
     Ok(typed(StatusCode::OK, LINES, page))
 }
 
@@ -124,14 +118,9 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
 #[utoipa::path(get, operation_id = "exportStudy", path = "/v1/studies/{study}:export", tag = "audit",
     params(("study" = String, Path)),
     responses((status = 200, description = "Events", body = String, content_type = "application/x-ndjson")))]
-pub async fn export(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    _: query::NoQuery,
-) -> ApiResult {
-    caller.may_in(Permission::Log, &study)?;
-    let (head, lines) = export::export(app.service.clone(), &study).await?;
+pub async fn export(call: Call) -> ApiResult {
+    call.may(Permission::Log)?;
+    let (head, lines) = export::export(call.app.service.clone(), &call.path).await?;
     let mut response = typed(StatusCode::OK, LINES, Body::from_stream(lines));
     let headers = response.headers_mut();
     headers.insert("emab-seq", HeaderValue::from(head.seq));

@@ -1,19 +1,15 @@
 //! The import call. The logic is in [`crate::app::import`].
 
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::auth::Caller;
 use super::body::media_type;
+use super::call::Call;
 use super::error::ApiError;
 use super::events::LINES;
 use super::lines::Lines;
-use super::path::Path;
 use super::response::{ApiResult, json};
-use super::{App, query};
 use crate::app::import::{Import, ImportReport};
 use crate::domain::command::PastEpisode;
 use crate::domain::json::short;
@@ -43,32 +39,20 @@ pub struct ImportOptions {
     request_body(content = PastEpisode, content_type = "application/x-ndjson", description = "Each line is one of these, or an event; the first may be the header of a saved learner",
         example = json!({"id": "patient-0", "actions": ["test"], "feedbacks": ["positive"], "costs": [0.1], "rewards": [0.0, 0.9]})),
     responses((status = 200, description = "What was imported", body = ImportReport)))]
-pub async fn import(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    options: query::Query<ImportOptions>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult {
-    caller.may_in(Permission::Import, &study)?;
-    let kind = media_type(&headers);
-    if ![
-        "application/x-ndjson",
-        "application/jsonl",
-        "application/json",
-    ]
-    .contains(&&*kind)
-    {
+pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
+    call.may(Permission::Import)?;
+    let kind = media_type(&call.headers);
+    if ![LINES, "application/jsonl", "application/json"].contains(&&*kind) {
         return Err(ApiError::media_type(format!(
             "the content type is `{}`; this call takes `{LINES}`",
             short(&kind)
         )));
     }
     let busy = |_| ApiError::too_many("too many imports are running").retry(5);
-    let _permit = app.imports.try_acquire().map_err(busy)?;
-    let mut lines = Lines::new(body.into_data_stream());
-    let mut import = Import::new(app.service.clone(), study, caller.id(), options.dry_run);
+    let _permit = call.app.imports.try_acquire().map_err(busy)?;
+    let mut lines = Lines::new(call.body.into_data_stream());
+    let (service, by) = (call.app.service.clone(), call.caller.id());
+    let mut import = Import::new(service, call.path, by, call.query.dry_run);
     let end = loop {
         match lines.next().await {
             Ok(Some((number, line))) => import.add(number, line).await?,

@@ -6,6 +6,7 @@
 
 mod auth;
 mod body;
+mod call;
 mod docs_page;
 mod episodes;
 pub mod error;
@@ -14,7 +15,6 @@ mod import;
 mod lines;
 mod openapi;
 mod operations;
-mod path;
 mod query;
 pub mod rate_limit;
 mod response;

@@ -1,41 +1,10 @@
 //! Query parameters.
 
-use axum::extract::FromRequestParts;
-use axum::http::request::Parts;
-use serde::de::{DeserializeOwned, Error};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::error::ApiError;
 use crate::domain::json::{LenientU64, short};
-
-/// The query parameters of a call.
-pub struct Query<T>(pub T);
-
-impl<T> std::ops::Deref for Query<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, ApiError> {
-        axum::extract::Query::try_from_uri(&parts.uri)
-            .map(|query| Query(query.0))
-            .map_err(|error| ApiError::malformed(error.body_text()))
-    }
-}
-
-/// No parameters; any parameter is rejected.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Nothing {}
-
-/// For calls without parameters.
-pub type NoQuery = Query<Nothing>;
 
 /// A non-negative integer in a query; `2.0` is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::auth::Caller;
-use super::body::{self, MAX_STUDY};
+use super::body::MAX_STUDY;
+use super::call::{Call, NoQuery};
 use super::error::ApiError;
-use super::path::{NewName, Path};
-use super::query::NoQuery;
 use super::response::{ApiResult, json};
 use super::view::{Estimates, StudyList, StudyView};
 use super::{App, query};
 use crate::domain::command::{Command, Reply, ReplyBody};
+use crate::domain::head::Head;
 use crate::domain::rejection::Rejection;
 use crate::domain::study::{NAME_RULE, Study, is_name};
 use crate::tokens::Permission;
@@ -60,7 +58,13 @@ impl Page {
 /// In the order of their names; only those that the token is valid for.
 #[utoipa::path(get, operation_id = "listStudies", path = "/v1/studies", tag = "studies", params(Page),
     responses((status = 200, description = "The studies", body = StudyList)))]
-pub async fn list(State(app): State<App>, caller: Caller, page: query::Query<Page>) -> ApiResult {
+pub async fn list(call: Call<(), Page>) -> ApiResult {
+    let Call {
+        app,
+        caller,
+        query: page,
+        ..
+    } = call;
     caller.may(Permission::ReadStudy)?;
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
     let only = caller.studies().map(<[String]>::to_vec);
@@ -83,11 +87,8 @@ pub async fn list(State(app): State<App>, caller: Caller, page: query::Query<Pag
     });
     let heads = heads.await?;
     let next = (heads.len() == limit).then(|| heads.last().map(|head| head.name.clone()));
-    let shadows = caller.has(Permission::Log);
-    let studies = heads
-        .iter()
-        .map(|head| StudyView::new(&*app.service.study(head)?, head, shadows))
-        .collect::<Result<_, _>>()?;
+    let studies = heads.iter().map(|head| view(&app, head, &caller));
+    let studies = studies.collect::<Result<_, _>>()?;
     json(
         StatusCode::OK,
         &StudyList {
@@ -110,26 +111,19 @@ pub async fn list(State(app): State<App>, caller: Caller, page: query::Query<Pag
         "learner": "feedbal:width=sound"})),
     responses((status = 201, description = "Created", body = StudyView),
         (status = 200, description = "The same study exists", body = StudyView)))]
-pub async fn create(
-    State(app): State<App>,
-    caller: Caller,
-    NewName(study): NewName,
-    _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult {
-    caller.may_in(Permission::CreateStudy, &study)?;
-    let bytes = body::bytes(&headers, body, MAX_STUDY).await?;
+pub async fn create(mut call: Call<String, NoQuery, true>) -> ApiResult {
+    call.may(Permission::CreateStudy)?;
+    let bytes = call.bytes(MAX_STUDY).await?;
     if bytes.is_empty() {
         return Err(ApiError::malformed("the body is empty; a study is a JSON object").at(""));
     }
-    let name = study.clone();
+    let name = call.path.clone();
     // Checking every pair of a large study is slow.
     let read = tokio::task::spawn_blocking(move || Study::read(&name, &bytes));
     let failed = |_| ApiError::internal("the study could not be read");
     let command = Command::Create(Arc::new(read.await.map_err(failed)??));
-    let reply = app.service.submit(&study, command, caller.id()).await?;
-    study_reply(&app, reply, StatusCode::CREATED, &caller)
+    let reply = call.submit(command).await?;
+    study_reply(&call.app, reply, StatusCode::CREATED, &call.caller)
 }
 
 fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> ApiResult {
@@ -137,26 +131,22 @@ fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> Api
         return Err(ApiError::internal("unexpected reply"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
-    let study = app.service.study(&head)?;
+    json(status, &view(app, &head, caller)?)
+}
+
+fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, Rejection> {
     let shadows = caller.has(Permission::Log);
-    json(status, &StudyView::new(&study, &head, shadows)?)
+    StudyView::new(&*app.service.study(head)?, head, shadows)
 }
 
 /// Read a study
 #[utoipa::path(get, operation_id = "readStudy", path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path)),
     responses((status = 200, description = "The study", body = StudyView)))]
-pub async fn read(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    _: NoQuery,
-) -> ApiResult {
-    caller.may_in(Permission::ReadStudy, &study)?;
-    let head = app.service.head(&study).await?;
-    let study = app.service.study(&head)?;
-    let shadows = caller.has(Permission::Log);
-    json(StatusCode::OK, &StudyView::new(&study, &head, shadows)?)
+pub async fn read(call: Call) -> ApiResult {
+    call.may(Permission::ReadStudy)?;
+    let head = call.app.service.head(&call.path).await?;
+    json(StatusCode::OK, &view(&call.app, &head, &call.caller)?)
 }
 
 /// Close a study
@@ -165,19 +155,11 @@ pub async fn read(
 #[utoipa::path(post, operation_id = "closeStudy", path = "/v1/studies/{study}:close", tag = "studies",
     params(("study" = String, Path)),
     responses((status = 200, description = "The study", body = StudyView)))]
-pub async fn close(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    _: NoQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult {
-    caller.may_in(Permission::CloseStudy, &study)?;
-    body::none(&headers, body).await?;
-    let command = Command::Close;
-    let reply = app.service.submit(&study, command, caller.id()).await?;
-    study_reply(&app, reply, StatusCode::OK, &caller)
+pub async fn close(mut call: Call) -> ApiResult {
+    call.may(Permission::CloseStudy)?;
+    call.optional::<NoQuery>().await?;
+    let reply = call.submit(Command::Close).await?;
+    study_reply(&call.app, reply, StatusCode::OK, &call.caller)
 }
 
 /// The event to read at.
@@ -197,15 +179,11 @@ pub struct AsOf {
 #[utoipa::path(get, operation_id = "readEstimates", path = "/v1/studies/{study}/estimates", tag = "studies",
     params(("study" = String, Path), AsOf),
     responses((status = 200, description = "The estimates", body = Estimates)))]
-pub async fn estimates(
-    State(app): State<App>,
-    caller: Caller,
-    Path(study): Path<String>,
-    at: query::Query<AsOf>,
-) -> ApiResult {
-    caller.may_in(Permission::Estimates, &study)?;
-    let head = app.service.head(&study).await?;
-    let seq = query::within("as_of", at.as_of, 1, u64::MAX, head.seq)?;
+pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
+    call.may(Permission::Estimates)?;
+    let (service, study, as_of) = (&call.app.service, &call.path, call.query.as_of);
+    let head = service.head(study).await?;
+    let seq = query::within("as_of", as_of, 1, u64::MAX, head.seq)?;
     if seq > head.seq {
         return Err(ApiError::not_possible(format!(
             "`as_of` is {seq}, and the last event of this study is {}",
@@ -213,13 +191,13 @@ pub async fn estimates(
         )));
     }
     if seq == head.seq {
-        let estimates = app.service.current_state(&study, Estimates::of).await?;
+        let estimates = service.current_state(study, Estimates::of).await?;
         // Events may have been added since; a request for this event must not see them.
-        if at.as_of.is_none() || estimates.as_of == seq {
+        if as_of.is_none() || estimates.as_of == seq {
             return json(StatusCode::OK, &estimates);
         }
     }
-    let past = app.service.past_state(&study, seq, |replay, _, _| {
+    let past = service.past_state(study, seq, |replay, _, _| {
         let state = replay.state.as_mut();
         let state = state.ok_or_else(|| Rejection::not_found("the log is empty"))?;
         Ok(Estimates::of(state))

@@ -1,0 +1,112 @@
+//! The extractor of the calls on studies: authenticates the caller, and reads path, query and body.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};
+use axum::http::HeaderMap;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::App;
+use super::auth::Caller;
+use super::body;
+use super::error::ApiError;
+use crate::domain::command::{Command, Reply};
+use crate::domain::json::{object, object_or_null, short};
+use crate::domain::study::{NAME_RULE, is_name};
+use crate::tokens::Permission;
+
+/// A call by an authenticated caller. The path is the name of a study, and of an episode in [`EpisodeCall`].
+///
+/// An invalid name is answered with 404 without asking the store: stores differ in what they can look up. With `NEW` it is the
+/// name of a new study, which the study itself checks.
+pub struct Call<P = String, Q = NoQuery, const NEW: bool = false> {
+    pub app: App,
+    pub caller: Caller,
+    pub path: P,
+    pub query: Q,
+    pub headers: HeaderMap,
+    pub body: Body,
+}
+
+/// A call on an episode of a study.
+pub type EpisodeCall = Call<(String, String)>;
+
+/// For calls without parameters: any parameter is rejected.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoQuery {}
+
+impl<P, Q, const NEW: bool> FromRequest<App> for Call<P, Q, NEW>
+where
+    P: DeserializeOwned + Send,
+    Q: DeserializeOwned,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, app).await?;
+        let names = RawPathParams::from_request_parts(&mut parts, app).await;
+        let names =
+            names.map_err(|_| ApiError::malformed("the percent-decoded path is not UTF-8"))?;
+        if let Some((what, name)) = names.iter().find(|(_, name)| !NEW && !is_name(name)) {
+            return Err(ApiError::not_found(format!(
+                "there is no {what} `{}`: a name has {NAME_RULE}",
+                short(name)
+            )));
+        }
+        let path = Path::from_request_parts(&mut parts, app).await;
+        let Path(path) = path.map_err(|error| ApiError::not_found(error.body_text()))?;
+        let query = Query::try_from_uri(&parts.uri);
+        let Query(query) = query.map_err(|error| ApiError::malformed(error.body_text()))?;
+        Ok(Call {
+            app: app.clone(),
+            caller,
+            path,
+            query,
+            headers: parts.headers,
+            body,
+        })
+    }
+}
+
+impl<P, Q, const NEW: bool> Call<P, Q, NEW> {
+    /// The bytes of the JSON body; empty if there is none.
+    pub async fn bytes(&mut self, max: usize) -> Result<bytes::Bytes, ApiError> {
+        body::bytes(&self.headers, std::mem::take(&mut self.body), max).await
+    }
+
+    /// The parsed JSON body.
+    pub async fn json<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
+        let bytes = self.bytes(body::MAX_BODY).await?;
+        if bytes.is_empty() {
+            let what = "the body is empty; this call takes a JSON object";
+            return Err(ApiError::malformed(what).at(""));
+        }
+        Ok(object(&bytes)?)
+    }
+
+    /// The parsed JSON body; none for no body and for `null`.
+    pub async fn optional<T: DeserializeOwned>(&mut self) -> Result<Option<T>, ApiError> {
+        let bytes = self.bytes(body::MAX_BODY).await?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        Ok(object_or_null(&bytes)?)
+    }
+}
+
+impl<Q, const NEW: bool> Call<String, Q, NEW> {
+    /// Fails if the token lacks a permission in the study.
+    pub fn may(&self, permission: Permission) -> Result<(), ApiError> {
+        self.caller.may_in(permission, &self.path)
+    }
+
+    /// Executes a command on the study.
+    pub async fn submit(&mut self, command: Command) -> Result<Reply, ApiError> {
+        let service = &self.app.service;
+        Ok(service
+            .submit(&self.path, command, self.caller.id())
+            .await?)
+    }
+}
