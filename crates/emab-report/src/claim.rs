@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::document::{CLAIMS, claim_cells};
+use crate::document::claim_rows;
 use crate::text_table::table;
 
 /// The verdict on a claim.
@@ -82,6 +82,6 @@ pub struct Claim {
 
 /// Claims as a table for a terminal.
 pub fn claims_table(claims: &[Claim], width: usize) -> String {
-    let rows: Vec<Vec<String>> = claims.iter().map(|c| claim_cells(c).to_vec()).collect();
-    table(&CLAIMS, &rows, width)
+    let (header, rows) = claim_rows(claims);
+    table(&header, &rows, width)
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use emab_sim::results::{Column, Values};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
 /// The table as CSV: a header, numbers in the shortest form that reads back exactly, empty cells for missing values.
@@ -23,20 +23,15 @@ pub fn table_csv(columns: &[Column]) -> String {
     let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
     let mut out = names.join(",") + "\n";
     for row in 0..rows {
-        for (i, column) in columns.iter().enumerate() {
-            if i > 0 {
-                out.push(',');
-            }
-            let text = match &column.values {
-                Values::Counts(values) => values.get(row).copied().flatten().map(|n| n.to_string()),
-                Values::Numbers(values) => {
-                    values.get(row).copied().flatten().map(|n| n.to_string())
-                }
-                Values::Texts(values) => values.get(row).cloned().flatten().map(|t| quoted(&t)),
-            };
-            out += &text.unwrap_or_default();
-        }
-        out.push('\n');
+        let cell = |column: &Column| match &column.values {
+            Values::Counts(values) => values.get(row)?.map(|n| n.to_string()),
+            Values::Numbers(values) => values.get(row)?.map(|n| n.to_string()),
+            Values::Texts(values) => values.get(row)?.as_deref().map(quoted),
+        };
+        let cells = columns
+            .iter()
+            .map(|column| cell(column).unwrap_or_default());
+        out += &(cells.collect::<Vec<_>>().join(",") + "\n");
     }
     out
 }
@@ -44,10 +39,15 @@ pub fn table_csv(columns: &[Column]) -> String {
 /// A CSV field, quoted if necessary.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) || text.is_empty() {
-        format!("\"{}\"", text.replace('"', "\"\""))
+        in_quotes(text)
     } else {
         text.into()
     }
+}
+
+/// A quoted CSV field.
+pub(crate) fn in_quotes(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 /// The table as a Parquet file: 64-bit counts, doubles and UTF-8 texts, all optional.
@@ -78,24 +78,16 @@ pub fn table_parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
         match &column.values {
             Values::Counts(values) => {
                 let present: Vec<i64> = values.iter().flatten().map(|n| n.cast_signed()).collect();
-                writer
-                    .typed::<Int64Type>()
-                    .write_batch(&present, Some(&levels(values)), None)?;
+                write::<Int64Type, _>(&mut writer, &present, values)?;
             }
             Values::Numbers(values) => {
                 let present: Vec<f64> = values.iter().flatten().copied().collect();
-                writer
-                    .typed::<DoubleType>()
-                    .write_batch(&present, Some(&levels(values)), None)?;
+                write::<DoubleType, _>(&mut writer, &present, values)?;
             }
             Values::Texts(values) => {
                 let texts = values.iter().flatten();
                 let present: Vec<ByteArray> = texts.map(|text| text.as_str().into()).collect();
-                writer.typed::<ByteArrayType>().write_batch(
-                    &present,
-                    Some(&levels(values)),
-                    None,
-                )?;
+                write::<ByteArrayType, _>(&mut writer, &present, values)?;
             }
         }
         writer.close()?;
@@ -104,12 +96,17 @@ pub fn table_parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     file.into_inner()
 }
 
-/// Definition levels: 1 for a value, 0 for a missing one.
-fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
-    values
-        .iter()
-        .map(|value| i16::from(value.is_some()))
-        .collect()
+/// Writes the values that are present, with definition levels: 1 for a value, 0 for a missing one.
+fn write<T: DataType, V>(
+    writer: &mut SerializedColumnWriter<'_>,
+    present: &[T::T],
+    values: &[Option<V>],
+) -> Result<usize, ParquetError> {
+    let levels = values.iter().map(|value| i16::from(value.is_some()));
+    let levels: Vec<i16> = levels.collect();
+    writer
+        .typed::<T>()
+        .write_batch(present, Some(&levels), None)
 }
 
 #[cfg(test)]

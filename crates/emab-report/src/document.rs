@@ -1,7 +1,5 @@
 //! Reports of text, tables and figures, as Markdown with image files and as one self-contained HTML page.
 
-use std::fmt::Write;
-
 use crate::claim::{Claim, Verdict};
 
 /// A report.
@@ -40,24 +38,21 @@ pub enum Block {
     },
 }
 
-/// The columns of claims.
-pub(crate) const CLAIMS: [&str; 5] = [
-    "where",
-    "what is claimed",
-    "how tested",
-    "measured",
-    "verdict",
-];
-
-pub(crate) fn claim_cells(claim: &Claim) -> [String; 5] {
-    let verdict = claim.verdict.text().to_owned();
-    [
-        claim.place.clone(),
-        claim.says.clone(),
-        claim.how.clone(),
-        claim.measured.clone(),
-        verdict,
-    ]
+/// The header and rows of a table of claims.
+pub(crate) fn claim_rows(claims: &[Claim]) -> ([&'static str; 5], Vec<Vec<String>>) {
+    let header = [
+        "where",
+        "what is claimed",
+        "how tested",
+        "measured",
+        "verdict",
+    ];
+    let row = |claim: &Claim| {
+        let verdict = claim.verdict.text().to_owned();
+        let texts = [&claim.place, &claim.says, &claim.how, &claim.measured];
+        texts.into_iter().cloned().chain([verdict]).collect()
+    };
+    (header, claims.iter().map(row).collect())
 }
 
 impl Document {
@@ -68,23 +63,22 @@ impl Document {
             let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let head = |names: &[String]| format!("{}|{}\n", row(names), "---|".repeat(names.len()));
+        let table = |header: &[String], rows: &[Vec<String>]| {
+            let rows: String = rows.iter().map(|cells| row(cells)).collect();
+            format!("{}|{}\n{rows}", row(header), "---|".repeat(header.len()))
+        };
         for block in &self.blocks {
             out.push('\n');
             match block {
                 Block::Heading(text) => out += &format!("## {text}\n"),
                 Block::Text(text) => out += &format!("{text}\n"),
-                Block::Table { header, rows } => {
-                    out += &head(header);
-                    out.extend(rows.iter().map(|cells| row(cells)));
-                }
+                Block::Table { header, rows } => out += &table(header, rows),
                 Block::Claims(claims) => {
-                    out += &head(&CLAIMS.map(str::to_owned));
-                    for claim in claims {
-                        let mut cells = claim_cells(claim);
+                    let (header, mut rows) = claim_rows(claims);
+                    for cells in &mut rows {
                         cells[4] = format!("**{}**", cells[4]);
-                        out += &row(&cells);
                     }
+                    out += &table(&header.map(str::to_owned), &rows);
                 }
                 Block::Picture { name, caption, .. } => {
                     out += &format!("![{caption}]({name}.png)\n\n*{caption}*\n");
@@ -107,20 +101,15 @@ impl Document {
                 Block::Heading(text) => out += &format!("<h2>{}</h2>\n", escape(text)),
                 Block::Text(text) => out += &format!("<p>{}</p>\n", inline(text)),
                 Block::Table { header, rows } => {
-                    out += "<div class=\"wide\"><table class=\"numbers\">\n<thead>\n";
-                    out += &row("th", header, "");
-                    out += "</thead>\n<tbody>\n";
-                    out.extend(rows.iter().map(|cells| row("td", cells, "")));
-                    out += "</tbody>\n</table></div>\n";
+                    let rows: String = rows.iter().map(|cells| row("td", cells, "")).collect();
+                    out += &table("numbers", header, &rows);
                 }
                 Block::Claims(claims) => {
-                    out += "<div class=\"wide\"><table class=\"claims\">\n<thead>\n";
-                    out += &row("th", &CLAIMS.map(str::to_owned), "");
-                    out += "</thead>\n<tbody>\n";
-                    for claim in claims {
-                        out += &row("td", &claim_cells(claim), class(claim.verdict));
-                    }
-                    out += "</tbody>\n</table></div>\n";
+                    let (header, cells) = claim_rows(claims);
+                    let classes = claims.iter().map(|claim| class(claim.verdict));
+                    let rows = cells.iter().zip(classes);
+                    let rows: String = rows.map(|(cells, class)| row("td", cells, class)).collect();
+                    out += &table("claims", &header.map(str::to_owned), &rows);
                 }
                 Block::Picture { caption, svg, .. } => {
                     let caption = escape(caption);
@@ -163,16 +152,23 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
+fn table(class: &str, header: &[String], rows: &str) -> String {
+    format!(
+        "<div class=\"wide\"><table class=\"{class}\">\n<thead>\n{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+        row("th", header, "")
+    )
+}
+
 fn row(tag: &str, cells: &[String], class: &str) -> String {
-    let mut out = if class.is_empty() {
-        "<tr>".to_owned()
-    } else {
-        format!("<tr class=\"{class}\">")
+    let class = match class {
+        "" => String::new(),
+        class => format!(" class=\"{class}\""),
     };
-    for cell in cells {
-        out += &format!("<{tag}>{}</{tag}>", inline(cell));
-    }
-    out + "</tr>\n"
+    let cell = |cell: &String| format!("<{tag}>{}</{tag}>", inline(cell));
+    format!(
+        "<tr{class}>{}</tr>\n",
+        cells.iter().map(cell).collect::<String>()
+    )
 }
 
 /// Text of a paragraph or a cell: code between backticks, and non-breaking spaces before `%` and around `±`.
@@ -200,16 +196,12 @@ fn escape(text: &str) -> String {
 
 /// Percent-encodes a text for a `data:` URL in double quotes.
 fn percent_encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_.!~*(),;:/=@+$".contains(&byte);
     let mut out = String::with_capacity(text.len() * 5 / 4);
     for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => out.push(byte.into()),
-            b' ' | b'-' | b'_' | b'.' | b'!' | b'~' | b'*' | b'(' | b')' | b',' | b';' | b':'
-            | b'/' | b'=' | b'@' | b'+' | b'$' => out.push(byte.into()),
-            _ => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "%{byte:02X}");
-            }
+        match plain(byte) {
+            true => out.push(byte.into()),
+            false => out += &format!("%{byte:02X}"),
         }
     }
     out

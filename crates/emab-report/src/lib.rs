@@ -24,8 +24,7 @@ pub use guarantee::guarantees_table;
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint, SweepLines,
-    draw_arena, draw_curves, draw_heat_map, draw_heat_maps, draw_regret_map, draw_sweep_lines,
-    regret_map_csv,
+    draw_arena, draw_curves, draw_heat_maps, draw_regret_map, draw_sweep_lines, regret_map_csv,
 };
 pub use policy::policy_table;
 pub use run_table::{

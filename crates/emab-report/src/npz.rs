@@ -3,34 +3,10 @@
 //! The formats are those of NumPy's `numpy.lib.format` (version 1.0) and of PKWARE's APPNOTE 6.3, as far as they are
 //! needed here: no compression, no file beyond 4 GiB, and no times, so that the same arrays are the same bytes.
 
-/// Type of array elements.
-pub(crate) trait Element {
-    /// Type code of NumPy.
-    const DESCR: &'static str;
-    /// Writes the value in little-endian order.
-    fn write(self, out: &mut Vec<u8>);
-}
-
-impl Element for f64 {
-    const DESCR: &'static str = "<f8";
-    fn write(self, out: &mut Vec<u8>) {
-        out.extend(self.to_le_bytes());
-    }
-}
-
-impl Element for i64 {
-    const DESCR: &'static str = "<i8";
-    fn write(self, out: &mut Vec<u8>) {
-        out.extend(self.to_le_bytes());
-    }
-}
-
-impl Element for bool {
-    const DESCR: &'static str = "|b1";
-    fn write(self, out: &mut Vec<u8>) {
-        out.push(u8::from(self));
-    }
-}
+/// NumPy's names of little-endian types.
+pub(crate) const FLOAT: &str = "<f8";
+pub(crate) const INTEGER: &str = "<i8";
+pub(crate) const BOOL: &str = "|b1";
 
 /// An archive under construction.
 #[derive(Default)]
@@ -56,12 +32,14 @@ const METHOD_AND_TIME: [u8; 6] = [0, 0, 0, 0, 0x21, 0];
 const VERSION: [u8; 2] = 20_u16.to_le_bytes();
 
 impl Npz {
-    /// Adds an array; the last dimension of the values changes fastest, and there must be as many as the shape says.
-    pub(crate) fn add<T: Element>(
+    /// Adds an array of NumPy's type `descr`, given by the bytes of its elements; the last dimension changes fastest, and
+    /// there must be as many elements as the shape says.
+    pub(crate) fn add<const BYTES: usize>(
         &mut self,
         name: &str,
+        descr: &str,
         shape: &[usize],
-        values: impl IntoIterator<Item = T>,
+        elements: impl IntoIterator<Item = [u8; BYTES]>,
     ) -> Result<(), Beyond> {
         let offset = u32::try_from(self.out.len()).map_err(|_| Beyond)?;
         let mut entry = Entry {
@@ -74,10 +52,8 @@ impl Npz {
         let head = local_head(&entry);
         self.out.extend(&head);
         let begin = self.out.len();
-        self.out.extend(npy_head(T::DESCR, shape));
-        for value in values {
-            value.write(&mut self.out);
-        }
+        self.out.extend(npy_head(descr, shape));
+        self.out.extend(elements.into_iter().flatten());
         let content = &self.out[begin..];
         entry.size = u32::try_from(content.len()).map_err(|_| Beyond)?;
         entry.crc = crc32fast::hash(content);
@@ -112,10 +88,7 @@ impl Npz {
 
 /// What stands before the content of a file.
 fn local_head(entry: &Entry) -> Vec<u8> {
-    let mut head = b"PK\x03\x04".to_vec();
-    head.extend(shared_head(entry));
-    head.extend(entry.name.as_bytes());
-    head
+    [b"PK\x03\x04", &*shared_head(entry), entry.name.as_bytes()].concat()
 }
 
 /// What stands there and, once more, in the directory.
@@ -216,11 +189,13 @@ pub(crate) mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let mut npz = Npz::default();
-        npz.add("matrix", &[2, 3], [1.5, -0.0, f64::MAX, 4.0, 5.0, 6.0])
+        let matrix = [1.5, -0.0, f64::MAX, 4.0, 5.0, 6.0].map(f64::to_le_bytes);
+        npz.add("matrix", FLOAT, &[2, 3], matrix).unwrap();
+        npz.add("one", INTEGER, &[], [(-7_i64).to_le_bytes()])
             .unwrap();
-        npz.add("one", &[], [-7_i64]).unwrap();
-        npz.add("mask", &[3], [true, false, true]).unwrap();
-        npz.add("none", &[0, 2], std::iter::empty::<f64>()).unwrap();
+        npz.add("mask", BOOL, &[3], [[1], [0], [1]]).unwrap();
+        npz.add("none", FLOAT, &[0, 2], std::iter::empty::<[u8; 8]>())
+            .unwrap();
         let bytes = npz.finish().unwrap();
         let arrays = read(&bytes);
         let names: Vec<&str> = arrays.keys().map(String::as_str).collect();

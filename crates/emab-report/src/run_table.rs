@@ -4,6 +4,7 @@ use emab::stats::NORMAL_975;
 use emab::theory::Bounds;
 use emab_sim::results::{LearnerResult, RunResult};
 
+use crate::csv_parquet::in_quotes;
 use crate::plot::{Series, SeriesPoint};
 use crate::text_table::{fixed, number, table};
 
@@ -17,11 +18,8 @@ use crate::text_table::{fixed, number, table};
 /// ```
 pub fn confidence(mean: f64, stderr: f64) -> String {
     // A standard error within rounding counts as 0.
-    let stderr = if stderr > 1e-12 * mean.abs() {
-        stderr
-    } else {
-        0.0
-    };
+    let rounding = stderr <= 1e-12 * mean.abs();
+    let stderr = if rounding { 0.0 } else { stderr };
     let half = NORMAL_975 * stderr;
     match decimals(stderr) {
         Some(decimals) => format!("{} ± {}", fixed(mean, decimals), fixed(half, decimals)),
@@ -31,17 +29,10 @@ pub fn confidence(mean: f64, stderr: f64) -> String {
 
 /// Decimals that show two digits of a 95 % interval; none for very large or small ones.
 fn decimals(stderr: f64) -> Option<usize> {
+    const LEAST: [f64; 6] = [9.95, 0.995, 0.0995, 0.00995, 0.000995, 0.0000995];
     let half = NORMAL_975 * stderr;
-    match half {
-        h if h >= 1e9 => None,
-        h if h >= 9.95 => Some(0),
-        h if h >= 0.995 => Some(1),
-        h if h >= 0.0995 => Some(2),
-        h if h >= 0.00995 => Some(3),
-        h if h >= 0.000995 => Some(4),
-        h if h >= 0.0000995 => Some(5),
-        _ => None,
-    }
+    let decimals = LEAST.iter().position(|least| half >= *least);
+    decimals.filter(|_| half < 1e9)
 }
 
 /// The final regret of each learner as a table that fits a terminal.
@@ -113,17 +104,15 @@ pub fn regret_cells(
 pub fn curve_csv(result: &RunResult) -> String {
     let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr,regret_optimal");
     // A constant column, for files that are concatenated.
-    let conditions = match result.conditions.is_none() {
-        true => String::new(),
-        false => {
-            out += ",conditions";
-            format!(",\"{}\"", result.conditions)
-        }
-    };
+    let mut conditions = String::new();
+    if !result.conditions.is_none() {
+        out += ",conditions";
+        conditions = format!(",\"{}\"", result.conditions);
+    }
     out.push('\n');
     for learner in &result.learners {
         // A label contains commas if several parameters are set.
-        let label = format!("\"{}\"", learner.label.replace('"', "\"\""));
+        let label = in_quotes(&learner.label);
         for p in &learner.curve {
             let optimal = p.regret_optimal.map(|regret| regret.to_string());
             out += &format!(
@@ -158,19 +147,18 @@ pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
 ///
 /// `named` adds the learner's label. Infinite bounds are omitted.
 pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Vec<Series> {
-    let line = |label: String, value: &dyn Fn(f64) -> f64| Series {
-        label,
-        points: learner
-            .curve
-            .iter()
-            .map(|point| point.episode as f64)
-            .map(|x| SeriesPoint {
-                x,
-                mean: value(x),
-                stderr: 0.0,
-            })
-            .collect(),
-        dashed: true,
+    let line = |label: String, value: &dyn Fn(f64) -> f64| {
+        let point = |x| SeriesPoint {
+            x,
+            mean: value(x),
+            stderr: 0.0,
+        };
+        let episodes = learner.curve.iter().map(|point| point.episode as f64);
+        Series {
+            label,
+            points: episodes.map(point).collect(),
+            dashed: true,
+        }
     };
     let name = |line: &str| match named {
         true => format!("{line}: {}", learner.label),

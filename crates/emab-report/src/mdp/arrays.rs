@@ -3,7 +3,7 @@
 use emab::oracle::SolvedMdp;
 use thiserror::Error;
 
-use crate::npz::{Beyond, Npz};
+use crate::npz::{BOOL, Beyond, FLOAT, INTEGER, Npz};
 
 /// Largest content of a `.npz` file, in bytes.
 const MAX_BYTES: u128 = 512_000_000;
@@ -52,25 +52,28 @@ fn arrays(solved: &SolvedMdp) -> Result<Vec<u8>, Beyond> {
         for (next, p) in mdp.transitions(s, a) {
             row[next] = p;
         }
-        row
+        row.into_iter().map(f64::to_le_bytes)
     });
+    let rewards = all().map(|(s, a)| mdp.reward(s, a).unwrap_or(0.0).to_le_bytes());
+    let allowed = all().map(|(s, a)| [u8::from(mdp.reward(s, a).is_some())]);
     // The terminal state has neither step nor state.
     let number = |of: fn((usize, usize)) -> usize| {
-        (0..states).map(move |s| mdp.pair(s).map_or(-1, |pair| of(pair) as i64))
+        let number = move |s| mdp.pair(s).map_or(-1, |pair| of(pair) as i64);
+        (0..states).map(move |s| number(s).to_le_bytes())
     };
+    let index = |state: usize| (state as i64).to_le_bytes();
+    let values = solved.values.iter().map(|value| value.to_le_bytes());
+    let policy = solved.policy.iter().map(|&action| index(action));
     let mut npz = Npz::default();
-    npz.add("transition", &[states, actions, states], rows)?;
-    let rewards = all().map(|(s, a)| mdp.reward(s, a).unwrap_or(0.0));
-    npz.add("reward", &[states, actions], rewards)?;
-    let allowed = all().map(|(s, a)| mdp.reward(s, a).is_some());
-    npz.add("allowed", &[states, actions], allowed)?;
-    npz.add("step", &[states], number(|(t, _)| t))?;
-    npz.add("state", &[states], number(|(_, x)| x))?;
-    npz.add("start", &[], [mdp.start() as i64])?;
-    npz.add("end", &[], [mdp.end() as i64])?;
-    npz.add("optimal_value", &[states], solved.values.iter().copied())?;
-    let policy = solved.policy.iter().map(|&a| a as i64);
-    npz.add("optimal_policy", &[states], policy)?;
+    npz.add("transition", FLOAT, &[states, actions, states], rows)?;
+    npz.add("reward", FLOAT, &[states, actions], rewards)?;
+    npz.add("allowed", BOOL, &[states, actions], allowed)?;
+    npz.add("step", INTEGER, &[states], number(|(t, _)| t))?;
+    npz.add("state", INTEGER, &[states], number(|(_, x)| x))?;
+    npz.add("start", INTEGER, &[], [index(mdp.start())])?;
+    npz.add("end", INTEGER, &[], [index(mdp.end())])?;
+    npz.add("optimal_value", FLOAT, &[states], values)?;
+    npz.add("optimal_policy", INTEGER, &[states], policy)?;
     npz.finish()
 }
 

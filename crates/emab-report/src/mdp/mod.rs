@@ -32,63 +32,49 @@ pub fn mdp_document<'a>(
     problem: &'a str,
     hash: &'a str,
 ) -> impl Serialize + 'a {
-    MdpDocument {
-        solved,
-        problem,
-        hash,
-    }
+    MdpDocument::new(solved, problem, hash)
 }
 
 /// Size and value of a Markov decision process by each solution method.
 pub fn mdp_table(solved: &SolvedMdp, problem: &str, width: usize) -> String {
     let mdp = &solved.mdp;
-    let optimal = solved.values[mdp.start()];
+    let start = mdp.start();
     let count = |n: usize| number(n as f64);
-    let times = |n: usize, what: &str| match n {
-        1 => format!("1 {what}"),
-        _ => format!("{} {what}s", count(n)),
-    };
-    let shown = |found: Option<(f64, String)>| match found {
-        Some((value, how)) => (number(value), how),
+    let found = |found: Option<(f64, usize)>, what: &str| match found {
+        Some((value, 1)) => (number(value), format!("1 {what}")),
+        Some((value, n)) => (number(value), format!("{} {what}s", count(n))),
         None => ("?".into(), "too many transitions to look at".into()),
     };
-    let sweeps = solved.value_iteration.as_ref().map(|by| {
-        let value = by.values()[mdp.start()];
-        (value, times(by.sweeps(), "sweep"))
-    });
-    let rounds = solved.policy_iteration.as_ref().map(|by| {
-        let value = by.values()[mdp.start()];
-        (value, times(by.rounds(), "round"))
-    });
+    let value_iteration = solved.value_iteration.as_ref();
+    let sweeps = value_iteration.map(|by| (by.values()[start], by.sweeps()));
+    let policy_iteration = solved.policy_iteration.as_ref();
+    let rounds = policy_iteration.map(|by| (by.values()[start], by.rounds()));
+    let optimal = solved.values[start];
     let short = optimal - solved.benchmark;
     let myopic = if short > 1e-9 * optimal.abs() {
         format!("myopic: {} short of the optimum", number(short))
     } else {
         "optimal here".into()
     };
-    let [sweeps, rounds] = [sweeps, rounds].map(shown);
+    let noted = |value: String, note: &str| (value, note.to_owned());
     let rows = [
         (
             "states",
-            count(mdp.len()),
-            "reachable step-state pairs, and `end`".into(),
+            noted(count(mdp.len()), "reachable step-state pairs, and `end`"),
         ),
-        ("actions", count(mdp.actions()), "`stop` among them".into()),
+        ("actions", noted(count(mdp.actions()), "`stop` among them")),
         (
             "transitions",
-            count(mdp.transition_count()),
-            "of non-zero probability".into(),
+            noted(count(mdp.transition_count()), "of non-zero probability"),
         ),
         (
             "backward induction",
-            number(optimal),
-            "optimal value".into(),
+            noted(number(optimal), "optimal value"),
         ),
-        ("value iteration", sweeps.0, sweeps.1),
-        ("policy iteration", rounds.0, rounds.1),
-        ("benchmark", number(solved.benchmark), myopic),
+        ("value iteration", found(sweeps, "sweep")),
+        ("policy iteration", found(rounds, "round")),
+        ("benchmark", (number(solved.benchmark), myopic)),
     ];
-    let rows = rows
-        .map(|(what, value, words): (&str, String, String)| vec![what.to_owned(), value, words]);
+    let rows = rows.map(|(what, (value, words))| vec![what.to_owned(), value, words]);
     table(&[problem, "", ""], &rows, width)
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use kuva::render::layout::TickFormat;
 use kuva::render::render_utils::{auto_nice_range, generate_ticks, generate_ticks_log};
 
+use crate::text_table::fixed;
+
 /// How many ticks a linear axis aims at.
 const TICKS: usize = 5;
 
@@ -115,7 +117,7 @@ impl Axis {
             (greatest, 0.999e-3)
         };
         let text = if greatest < 1e7 && least >= short {
-            group_thousands(trim_zeros(&format!("{value:.6}")))
+            trim_zeros(&fixed(value, 6)).to_owned()
         } else {
             power_of_ten(value, self.log)
         };
@@ -172,40 +174,15 @@ fn trim_zeros(number: &str) -> &str {
     number.trim_end_matches('0').trim_end_matches('.')
 }
 
-/// Puts commas between the thousands of a decimal number.
-fn group_thousands(number: &str) -> String {
-    let whole = number.find('.').unwrap_or(number.len());
-    let mut text = String::new();
-    for (i, c) in number.char_indices() {
-        let after_digit = text.ends_with(|c: char| c.is_ascii_digit());
-        if i < whole && (whole - i).is_multiple_of(3) && after_digit {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
-}
-
 /// Writes a number as `2.5×10⁸`; on a log axis `1×10⁸` is just `10⁸`.
 fn power_of_ten(value: f64, log: bool) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let text = format!("{value:.2e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let mantissa = trim_zeros(mantissa);
     let exponent: String = exponent
         .chars()
-        .map(|c| match c {
-            '1' => '¹',
-            '2' => '²',
-            '3' => '³',
-            '0' => '⁰',
-            '4' => '⁴',
-            '5' => '⁵',
-            '6' => '⁶',
-            '7' => '⁷',
-            '8' => '⁸',
-            '9' => '⁹',
-            _ => '⁻',
-        })
+        .map(|c| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]))
         .collect();
     if log && mantissa == "1" {
         format!("10{exponent}")

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use kuva::backend::svg::SvgBackend;
 use kuva::plot::legend::{LegendEntry, LegendShape};
 use kuva::plot::{BandPlot, LinePlot, LineStyle, ScatterPlot};
 use kuva::render::layout::{AxisLabelOverlap, ComputedLayout, Layout, TickFormat};
@@ -11,9 +10,9 @@ use kuva::render::render::{Scene, render_multiple};
 use kuva::render::theme::Theme;
 
 use super::axis::Axis;
-use super::kuva_fixes::{add_minor_ticks, name_clip_paths, split_dashes};
+use super::kuva_fixes::{add_minor_ticks, name_clip_paths};
 use super::style::Style;
-use super::{BAND, LIMIT, Picture, PlotError, png, sanitize};
+use super::{BAND, LIMIT, Picture, PlotError, sanitize};
 
 /// Size of the area between the axes; the picture grows around it.
 const PLOT_WIDTH: f64 = 600.0;
@@ -93,23 +92,10 @@ pub struct PlotOptions {
 /// When there is nothing to draw, a value is not finite, a standard error is negative, no series has a positive value
 /// for a log axis, or the PNG cannot be written.
 pub fn draw_curves(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
-    draw_styled(&Style::Learners, series, options)
+    Picture::render(styled_scene(&Style::Learners, series, options)?)
 }
 
-/// Draws the series in a style.
-pub(super) fn draw_styled(
-    style: &Style,
-    series: &[Series],
-    options: &PlotOptions,
-) -> Result<Picture, PlotError> {
-    let mut scene = styled_scene(style, series, options)?;
-    let svg = SvgBackend::new().render_scene(&scene);
-    split_dashes(&mut scene);
-    let png = png::render(&scene).map_err(PlotError::Png)?;
-    Ok(Picture { svg, png })
-}
-
-/// The scene for the SVG backend; for the PNG backend, dashes must be split first.
+/// The series in a style.
 pub(super) fn styled_scene(
     style: &Style,
     series: &[Series],

@@ -28,11 +28,13 @@ mod sweep_map;
 use kuva::backend::svg::SvgBackend;
 use kuva::render::render::Scene;
 
+use self::kuva_fixes::split_dashes;
+
 pub use self::arena_map::draw_arena;
 pub use self::curves::{PlotOptions, Series, SeriesPoint, draw_curves};
 pub use self::regret_map::{draw_regret_map, regret_map_csv};
 pub use self::sweep_lines::{SweepLines, draw_sweep_lines};
-pub use self::sweep_map::{HeatAxis, HeatCell, HeatMap, draw_heat_map, draw_heat_maps};
+pub use self::sweep_map::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
 
 /// Half the width of a 95 % band, in standard errors.
 const BAND: f64 = emab::stats::NORMAL_975;
@@ -101,9 +103,10 @@ pub enum PlotError {
 }
 
 impl Picture {
-    fn render(scene: &Scene) -> Result<Picture, PlotError> {
-        let svg = SvgBackend::new().render_scene(scene);
-        let png = png::render(scene).map_err(PlotError::Png)?;
+    fn render(mut scene: Scene) -> Result<Picture, PlotError> {
+        let svg = SvgBackend::new().render_scene(&scene);
+        split_dashes(&mut scene);
+        let png = png::render(&scene).map_err(PlotError::Png)?;
         Ok(Picture { svg, png })
     }
 }

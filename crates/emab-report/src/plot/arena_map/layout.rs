@@ -4,7 +4,7 @@ use emab_sim::results::ArenaResult;
 use kuva::render::render::{Scene, TextAnchor};
 
 use super::super::grid::text::{shorten, width, wrap};
-use super::super::grid::{Canvas, MARGIN, draw_legend, even_columns};
+use super::super::grid::{Canvas, MARGIN, Mark as LegendMark, draw_legend, even_columns};
 use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
 use super::{MAX_PANELS, MAX_ROWS};
 use crate::text_table::number;
@@ -55,10 +55,8 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
         .iter()
         .map(|row| shorten(&row.label, NAMES_ROOM, NAMES))
         .collect();
-    let room = names
-        .iter()
-        .map(|name| width(name, NAMES))
-        .fold(0.0, f64::max);
+    let widths = names.iter().map(|name| width(name, NAMES));
+    let room = widths.fold(0.0, f64::max);
     let left = MARGIN + room.ceil() + 8.0;
     let across = even_columns(problems.len(), MAX_COLUMNS);
     let lines = problems.len().div_ceil(across);
@@ -69,12 +67,8 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
 
     let title = "Regret of each learner relative to FeedBAL's";
     let mut top = canvas.title(title, 2, 0.0);
-    for line in wrap(
-        &caption(result, problems.len()),
-        full - 2.0 * MARGIN,
-        TEXT,
-        4,
-    ) {
+    let caption = caption(result, problems.len());
+    for line in wrap(&caption, full - 2.0 * MARGIN, TEXT, 4) {
         canvas.text((full / 2.0, top + 10.0), TEXT, TextAnchor::Middle, &line);
         top += 17.0;
     }
@@ -123,23 +117,24 @@ fn caption(result: &ArenaResult, drawn: usize) -> String {
 
 fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
     let entries = [
-        (Some(Mark::Better), "better than FeedBAL"),
-        (Some(Mark::Same), "not distinguishable with these runs"),
-        (Some(Mark::Worse), "worse than FeedBAL"),
+        (Mark::Better, "better than FeedBAL"),
+        (Mark::Same, "not distinguishable with these runs"),
+        (Mark::Worse, "worse than FeedBAL"),
         (
-            Some(Mark::Best),
+            Mark::Best,
             "lowest regret among learners that see episodes only",
         ),
-        (Some(Mark::Informed), "has access to more than episodes"),
-        (Some(Mark::Arrow), "off the axis, or zero regret"),
+        (Mark::Informed, "has access to more than episodes"),
+        (Mark::Arrow, "off the axis, or zero regret"),
     ];
-    draw_legend(
-        canvas,
-        &entries,
-        at,
-        right,
-        |canvas, mark, [x, y, wide, high]| {
+    let drawn = entries.map(|(mark, text)| {
+        let draw = move |canvas: &mut Canvas, [x, y, wide, high]: [f64; 4]| {
             mark.draw(canvas, (x + wide / 2.0, y + high / 2.0));
-        },
-    )
+        };
+        (draw, text)
+    });
+    let entries = drawn
+        .each_ref()
+        .map(|(draw, text)| (Some(draw as LegendMark), *text));
+    draw_legend(canvas, &entries, at, right)
 }

@@ -5,6 +5,7 @@ mod panel;
 mod ratio_axis;
 
 use emab_sim::results::ArenaResult;
+use kuva::render::render::Scene;
 
 use super::{Picture, PlotError};
 
@@ -32,11 +33,15 @@ const MAX_ROWS: usize = 80;
 ///
 /// When there is no problem or no learner, or the PNG cannot be written.
 pub fn draw_arena(result: &ArenaResult) -> Result<Picture, PlotError> {
+    Picture::render(scene(result)?)
+}
+
+fn scene(result: &ArenaResult) -> Result<Scene, PlotError> {
     let rows = layout::rows(result);
     if result.problems.is_empty() || rows.is_empty() {
         return Err(PlotError::NoSeries);
     }
-    Picture::render(&layout::scene(result, &rows))
+    Ok(layout::scene(result, &rows))
 }
 
 #[cfg(test)]

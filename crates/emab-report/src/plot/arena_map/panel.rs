@@ -5,7 +5,7 @@ use kuva::render::render::TextAnchor;
 
 use super::super::BAND;
 use super::super::grid::Canvas;
-use super::super::grid::colour::{Rgb, paint};
+use super::super::grid::colour::Rgb;
 use super::super::grid::text::{shorten, wrap};
 use super::layout::Row;
 use super::ratio_axis::{Position, RatioAxis};
@@ -89,7 +89,7 @@ pub(super) fn draw(
 
     for (i, row) in rows.iter().enumerate() {
         if i % 2 == 0 {
-            canvas.rect([left, first + row.top, WIDE, HIGH], paint(STRIPE));
+            canvas.rect([left, first + row.top, WIDE, HIGH], STRIPE);
         }
     }
     for (share, text) in axis.ticks() {

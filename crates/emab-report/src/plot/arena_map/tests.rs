@@ -5,8 +5,9 @@ use emab_sim::results::{
     ArenaCellResult, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
 };
 
-use super::draw_arena;
+use super::super::tests::svg;
 use super::ratio_axis::{Position, RatioAxis};
+use super::{draw_arena, scene};
 
 fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCellResult) {
     let cell = ArenaCellResult {
@@ -52,21 +53,22 @@ fn result(feedbal: [f64; 3]) -> ArenaResult {
 
 #[test]
 fn every_learner_has_its_row_and_every_problem_its_panel() {
-    let picture = draw_arena(&result([10.0, 12.0, 11.0])).unwrap();
-    let count = |text: &str| picture.svg.matches(&format!(">{text}</text>")).count();
+    let svg_of = |feedbal| svg(&scene(&result(feedbal)).unwrap());
+    let drawn = svg_of([10.0, 12.0, 11.0]);
+    let count = |text: &str| drawn.matches(&format!(">{text}</text>")).count();
     // Five panels stand in two rows, and each row names the learners.
     for name in ["feedbal", "a &amp; &lt;b&gt;", "far", "ucb1", "optimal"] {
         assert_eq!(count(name), 2, "{name}");
     }
     assert_eq!(count("does not apply"), 5);
     assert_eq!(count("five"), 1);
-    assert_eq!(picture, draw_arena(&result([10.0, 12.0, 11.0])).unwrap());
+    assert!(drawn == svg_of([10.0, 12.0, 11.0]));
 }
 
 #[test]
 fn no_ratio_is_said_and_nothing_at_all_is_refused() {
-    let picture = draw_arena(&result([0.0; 3])).unwrap();
-    assert!(picture.svg.contains("FeedBAL lost nothing"));
+    let drawn = svg(&scene(&result([0.0; 3])).unwrap());
+    assert!(drawn.contains("FeedBAL lost nothing"));
     let nothing = ArenaResult {
         problems: Vec::new(),
         ..result([0.0; 3])
@@ -86,18 +88,11 @@ fn the_axis_has_one_in_it_and_an_end() {
     assert_eq!(wide.position(0.0), Position::Below);
     assert_eq!(wide.position(f64::NAN), Position::Below);
     assert!(matches!(wide.position(0.03), Position::On(_)));
-    let texts: Vec<_> = wide.ticks().into_iter().map(|(_, text)| text).collect();
-    assert_eq!(texts, ["0.1", "1", "10", "100", "1000"]);
-    let near: Vec<_> = of(&[0.7, 1.5])
-        .ticks()
-        .into_iter()
-        .map(|(_, text)| text)
-        .collect();
-    assert_eq!(near, ["0.5", "1", "2"]);
-    let between: Vec<_> = of(&[0.2, 5.0])
-        .ticks()
-        .into_iter()
-        .map(|(_, text)| text)
-        .collect();
-    assert_eq!(between, ["0.3", "1", "3"]);
+    let texts = |axis: RatioAxis| -> Vec<String> {
+        let ticks = axis.ticks().into_iter();
+        ticks.map(|(_, text)| text).collect()
+    };
+    assert_eq!(texts(wide), ["0.1", "1", "10", "100", "1000"]);
+    assert_eq!(texts(of(&[0.7, 1.5])), ["0.5", "1", "2"]);
+    assert_eq!(texts(of(&[0.2, 5.0])), ["0.3", "1", "3"]);
 }

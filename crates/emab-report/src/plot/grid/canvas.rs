@@ -3,7 +3,7 @@
 use kuva::render::color::Color;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
 
-use super::colour::{Rgb, paint};
+use super::colour::Rgb;
 use super::text::wrap;
 
 /// The fonts that kuva names in its own figures.
@@ -89,16 +89,8 @@ impl Canvas {
         });
     }
 
-    pub(crate) fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        self.scene.add(Primitive::Line {
-            x1,
-            y1,
-            x2,
-            y2,
-            stroke: paint(INK),
-            stroke_width: 1.0,
-            stroke_dasharray: None,
-        });
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.coloured_line(from, to, INK, 1.0);
     }
 
     /// A line of this colour and width.
@@ -145,7 +137,7 @@ impl Canvas {
             x + r,
             y + r
         );
-        self.path(d, [0xff; 3], ink);
+        self.path(d, Some([0xff; 3]), ink, 1.2);
     }
 
     /// A filled triangle that points to the left (-1) or to the right (1).
@@ -156,30 +148,35 @@ impl Canvas {
             y - 4.0,
             y + 4.0
         );
-        self.path(d, ink, ink);
+        self.path(d, Some(ink), ink, 1.2);
     }
 
-    fn path(&mut self, d: String, fill: Rgb, stroke: Rgb) {
+    fn path(&mut self, d: String, fill: Option<Rgb>, stroke: Rgb, stroke_width: f64) {
         self.scene.add(Primitive::Path(Box::new(PathData {
             d,
-            fill: Some(paint(fill)),
+            fill: fill.map(paint),
             stroke: paint(stroke),
-            stroke_width: 1.2,
+            stroke_width,
             opacity: None,
             stroke_dasharray: None,
         })));
     }
 
     /// A filled rectangle.
-    pub(crate) fn rect(&mut self, [x, y, width, height]: [f64; 4], fill: Color) {
+    pub(crate) fn rect(&mut self, rect: [f64; 4], fill: Rgb) {
+        self.rectangle(rect, paint(fill), None);
+    }
+
+    fn rectangle(&mut self, rect: [f64; 4], fill: Color, stroke: Option<(Rgb, f64)>) {
+        let [x, y, width, height] = rect;
         self.scene.add(Primitive::Rect {
             x,
             y,
             width,
             height,
             fill,
-            stroke: None,
-            stroke_width: None,
+            stroke: stroke.map(|(ink, _)| paint(ink)),
+            stroke_width: stroke.map(|(_, thick)| thick),
             opacity: None,
         });
     }
@@ -190,7 +187,7 @@ impl Canvas {
         match cell.0.min(cell.1) {
             small if small < 9.0 => {
                 let dot = [x + width / 2.0 - 1.5, y + height / 2.0 - 1.5, 3.0, 3.0];
-                self.rect(dot, paint(INK));
+                self.rect(dot, INK);
             }
             small if small < 16.0 => self.outline(rect, 1.2, INK),
             _ => self.outline(rect, 2.0, INK),
@@ -199,16 +196,9 @@ impl Canvas {
 
     /// The inner edge of a rectangle.
     fn outline(&mut self, [x, y, width, height]: [f64; 4], thick: f64, ink: Rgb) {
-        self.scene.add(Primitive::Rect {
-            x: x + thick / 2.0,
-            y: y + thick / 2.0,
-            width: width - thick,
-            height: height - thick,
-            fill: Color::None,
-            stroke: Some(paint(ink)),
-            stroke_width: Some(thick),
-            opacity: None,
-        });
+        let half = thick / 2.0;
+        let rect = [x + half, y + half, width - thick, height - thick];
+        self.rectangle(rect, Color::None, Some((ink, thick)));
     }
 
     /// Marks the best cell: a black frame around a white one, visible on any colour and outside the cell.
@@ -220,15 +210,11 @@ impl Canvas {
 
     /// Cells without a value: grey, with diagonal lines that continue from cell to cell.
     pub(crate) fn hatched(&mut self, rects: &[[f64; 4]]) {
-        for rect in rects {
-            self.rect(*rect, paint(PALE));
-        }
-        self.hatch(rects);
-    }
-
-    /// Diagonal lines in rectangles, as one path.
-    fn hatch(&mut self, rects: &[[f64; 4]]) {
         const APART: f64 = 5.0;
+        for rect in rects {
+            self.rect(*rect, PALE);
+        }
+        // One path for all lines.
         let mut d = String::new();
         for [x, y, width, height] in rects {
             let (first, last) = (x + y, x + y + width + height);
@@ -240,14 +226,12 @@ impl Canvas {
             }
         }
         if !d.is_empty() {
-            self.scene.add(Primitive::Path(Box::new(PathData {
-                d,
-                fill: None,
-                stroke: paint(HATCH),
-                stroke_width: 0.8,
-                opacity: None,
-                stroke_dasharray: None,
-            })));
+            self.path(d, None, HATCH, 0.8);
         }
     }
+}
+
+/// A colour as kuva takes it.
+fn paint([red, green, blue]: Rgb) -> Color {
+    Color::Rgb(red, green, blue)
 }

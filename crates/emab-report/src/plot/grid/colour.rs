@@ -1,6 +1,5 @@
 //! Colour scales of maps.
 
-use kuva::render::color::Color;
 use kuva::render::render_utils::{generate_ticks, generate_ticks_log};
 
 use super::super::axis::Axis;
@@ -8,65 +7,29 @@ use super::super::axis::Axis;
 pub(crate) type Rgb = [u8; 3];
 
 /// Light to dark blue, after ColorBrewer's Blues.
-const BLUES: [Rgb; 8] = [
-    [0xe3, 0xee, 0xf8],
-    [0xc6, 0xdb, 0xef],
-    [0x9e, 0xca, 0xe1],
-    [0x6b, 0xae, 0xd6],
-    [0x42, 0x92, 0xc6],
-    [0x21, 0x71, 0xb5],
-    [0x08, 0x51, 0x9c],
-    [0x08, 0x30, 0x6b],
+const BLUES: [u32; 8] = [
+    0xe3eef8, 0xc6dbef, 0x9ecae1, 0x6baed6, 0x4292c6, 0x2171b5, 0x08519c, 0x08306b,
 ];
 
 /// Light to dark orange, after ColorBrewer's Oranges.
-const ORANGES: [Rgb; 8] = [
-    [0xfd, 0xec, 0xd9],
-    [0xfd, 0xd0, 0xa2],
-    [0xfd, 0xae, 0x6b],
-    [0xfd, 0x8d, 0x3c],
-    [0xf1, 0x69, 0x13],
-    [0xd9, 0x48, 0x01],
-    [0xa6, 0x36, 0x03],
-    [0x7f, 0x27, 0x04],
+const ORANGES: [u32; 8] = [
+    0xfdecd9, 0xfdd0a2, 0xfdae6b, 0xfd8d3c, 0xf16913, 0xd94801, 0xa63603, 0x7f2704,
 ];
 
 /// Purple below zero, orange above, after ColorBrewer's PuOr.
-const PURPLE_ORANGE: [Rgb; 9] = [
-    [0x2d, 0x00, 0x4b],
-    [0x54, 0x27, 0x88],
-    [0x80, 0x73, 0xac],
-    [0xb2, 0xab, 0xd2],
-    [0xef, 0xed, 0xee],
-    [0xfd, 0xb8, 0x63],
-    [0xe0, 0x82, 0x14],
-    [0xb3, 0x58, 0x06],
-    [0x7f, 0x3b, 0x08],
+const PURPLE_ORANGE: [u32; 9] = [
+    0x2d004b, 0x542788, 0x8073ac, 0xb2abd2, 0xefedee, 0xfdb863, 0xe08214, 0xb35806, 0x7f3b08,
 ];
 
 /// Yellow to dark violet: viridis, perceptually uniform and ordered for colour-blind readers and in grey; reversed, so
 /// that darker is more, as in the other ramps.
-const REVERSED_VIRIDIS: [Rgb; 9] = [
-    [0xfd, 0xe7, 0x25],
-    [0xaa, 0xdc, 0x32],
-    [0x5d, 0xc8, 0x63],
-    [0x27, 0xad, 0x81],
-    [0x21, 0x90, 0x8c],
-    [0x2c, 0x72, 0x8e],
-    [0x3b, 0x52, 0x8b],
-    [0x47, 0x2d, 0x7b],
-    [0x44, 0x01, 0x54],
+const REVERSED_VIRIDIS: [u32; 9] = [
+    0xfde725, 0xaadc32, 0x5dc863, 0x27ad81, 0x21908c, 0x2c728e, 0x3b528b, 0x472d7b, 0x440154,
 ];
 
 /// Orange for another choice, blue for the benchmark's: distinguishable for colour-blind readers, and light enough for
 /// dark text.
-const ORANGE_BLUE: [Rgb; 5] = [
-    [0xe5, 0x7f, 0x2c],
-    [0xf4, 0xb9, 0x83],
-    [0xee, 0xee, 0xee],
-    [0xa6, 0xcc, 0xe6],
-    [0x5a, 0xa2, 0xd8],
-];
+const ORANGE_BLUE: [u32; 5] = [0xe57f2c, 0xf4b983, 0xeeeeee, 0xa6cce6, 0x5aa2d8];
 
 /// How many ticks a colour bar aims at.
 const TICKS: usize = 5;
@@ -74,69 +37,54 @@ const TICKS: usize = 5;
 /// Maps values to colours.
 pub(crate) struct ColourScale {
     axis: Axis,
-    ramp: &'static [Rgb],
+    /// From the least to the greatest value, as `0xRRGGBB`.
+    ramp: &'static [u32],
     /// Whether the middle of the ramp is zero.
     around_zero: bool,
 }
 
 impl ColourScale {
-    /// Visits, on a log scale; the values must be positive.
-    pub(crate) fn visits(values: impl Iterator<Item = f64>) -> Self {
-        let mut values = values.peekable();
-        let axis = if values.peek().is_some() {
-            Axis::over(values.map(|value| (value, value)), true)
-        } else {
-            span(1.0, 10.0, true)
-        };
+    fn new(axis: Axis, ramp: &'static [u32]) -> Self {
         Self {
             axis,
-            ramp: &BLUES,
+            ramp,
             around_zero: false,
         }
+    }
+
+    /// Visits, on a log scale; the values must be positive.
+    pub(crate) fn visits(values: impl Iterator<Item = f64>) -> Self {
+        let mut values = values.map(|value| (value, value)).peekable();
+        let axis = match values.peek() {
+            Some(_) => Axis::over(values, true),
+            None => span(1.0, 10.0, true),
+        };
+        Self::new(axis, &BLUES)
     }
 
     /// Regret, from zero up, or around zero if some is negative.
     pub(crate) fn regret(values: impl Iterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.collect();
-        let axis = if values.iter().all(|value| *value == 0.0) {
-            span(0.0, 1.0, false)
-        } else {
-            Axis::over(values.iter().map(|value| (*value, *value)), false)
-        };
-        let around_zero = axis.lo < 0.0;
-        Self {
-            axis,
-            ramp: if around_zero {
-                &PURPLE_ORANGE
-            } else {
-                &ORANGES
+        let over = || Axis::over(values.iter().map(|value| (*value, *value)), false);
+        let axis = zero_to_one_or(&values, over);
+        match axis.lo < 0.0 {
+            true => Self {
+                around_zero: true,
+                ..Self::new(axis, &PURPLE_ORANGE)
             },
-            around_zero,
+            false => Self::new(axis, &ORANGES),
         }
     }
 
     /// Shares, from 0 to 1.
     pub(crate) fn share() -> Self {
-        Self {
-            axis: span(0.0, 1.0, false),
-            ramp: &ORANGE_BLUE,
-            around_zero: false,
-        }
+        Self::new(span(0.0, 1.0, false), &ORANGE_BLUE)
     }
 
     /// Results of a sweep, from the least to the greatest, on a log scale if they are positive and span a wide range.
-    pub(crate) fn results(values: impl Iterator<Item = f64>) -> Self {
-        let values: Vec<f64> = values.collect();
-        let axis = if values.iter().all(|value| *value == 0.0) {
-            span(0.0, 1.0, false)
-        } else {
-            Axis::around(&values)
-        };
-        Self {
-            axis,
-            ramp: &REVERSED_VIRIDIS,
-            around_zero: false,
-        }
+    pub(crate) fn results(values: &[f64]) -> Self {
+        let axis = zero_to_one_or(values, || Axis::around(values));
+        Self::new(axis, &REVERSED_VIRIDIS)
     }
 
     /// Whether equal steps of colour are equal factors.
@@ -191,17 +139,17 @@ impl ColourScale {
 }
 
 /// The colour at a place of a ramp, from 0 to 1.
-fn blend(ramp: &[Rgb], place: f64) -> Rgb {
+fn blend(ramp: &[u32], place: f64) -> Rgb {
     let last = ramp.len() - 1;
     let exact = place.clamp(0.0, 1.0) * last as f64;
     let from = (exact as usize).min(last);
     let to = (from + 1).min(last);
     let part = exact - from as f64;
-    let mix = |i: usize| {
-        let (a, b) = (f64::from(ramp[from][i]), f64::from(ramp[to][i]));
+    let [from, to] = [ramp[from], ramp[to]].map(u32::to_be_bytes);
+    [1, 2, 3].map(|i| {
+        let (a, b) = (f64::from(from[i]), f64::from(to[i]));
         (a + part * (b - a)).round() as u8
-    };
-    [mix(0), mix(1), mix(2)]
+    })
 }
 
 /// Colours of ordered lines, from light to dark, none too light for white paper.
@@ -264,7 +212,10 @@ fn span(lo: f64, hi: f64, log: bool) -> Axis {
     }
 }
 
-/// A colour as kuva takes it.
-pub(crate) fn paint([red, green, blue]: Rgb) -> Color {
-    Color::Rgb(red, green, blue)
+/// The axis from 0 to 1 if all values are 0, otherwise the given one.
+fn zero_to_one_or(values: &[f64], axis: impl Fn() -> Axis) -> Axis {
+    match values.iter().all(|value| *value == 0.0) {
+        true => span(0.0, 1.0, false),
+        false => axis(),
+    }
 }

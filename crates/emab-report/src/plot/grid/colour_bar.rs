@@ -3,7 +3,7 @@
 use kuva::render::render::TextAnchor;
 
 use super::canvas::Canvas;
-use super::colour::{ColourScale, Tick, paint};
+use super::colour::{ColourScale, Tick};
 use super::text::width;
 
 const TICKS: u32 = 11;
@@ -24,7 +24,7 @@ pub(crate) fn draw_colour_bar(
     for part in 0..parts {
         let from = STEP * part as f64;
         let colour = scale.colour_at(part as f64 / (parts - 1).max(1) as f64);
-        canvas.rect([left + from, top, wide - from, BAR_HEIGHT], paint(colour));
+        canvas.rect([left + from, top, wide - from, BAR_HEIGHT], colour);
     }
     let ticks = scale.ticks();
     let middles: Vec<f64> = ticks

@@ -8,13 +8,15 @@ use super::text::width;
 pub(crate) const LEGEND_SIZE: u32 = 12;
 pub(crate) const LEGEND_LINE: f64 = 19.0;
 
+/// Draws the mark of a legend entry into a rectangle.
+pub(crate) type Mark<'a> = &'a dyn Fn(&mut Canvas, [f64; 4]);
+
 /// Writes the entries beside their marks, in as many lines as needed; returns where the next line begins.
-pub(crate) fn draw_legend<M: Copy>(
+pub(crate) fn draw_legend(
     canvas: &mut Canvas,
-    entries: &[(Option<M>, &str)],
+    entries: &[(Option<Mark<'_>>, &str)],
     (left, mut top): (f64, f64),
     right: f64,
-    draw: impl Fn(&mut Canvas, M, [f64; 4]),
 ) -> f64 {
     let mut x = left;
     for (mark, text) in entries {
@@ -24,14 +26,10 @@ pub(crate) fn draw_legend<M: Copy>(
             (x, top) = (left, top + LEGEND_LINE);
         }
         if let Some(mark) = mark {
-            draw(canvas, *mark, [x, top + 1.0, 16.0, 13.0]);
+            mark(canvas, [x, top + 1.0, 16.0, 13.0]);
         }
-        canvas.text(
-            (x + swatch, top + 12.0),
-            LEGEND_SIZE,
-            TextAnchor::Start,
-            text,
-        );
+        let at = (x + swatch, top + 12.0);
+        canvas.text(at, LEGEND_SIZE, TextAnchor::Start, text);
         x += wide + 20.0;
     }
     if x > left { top + LEGEND_LINE } else { top }

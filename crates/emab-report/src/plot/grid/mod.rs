@@ -10,7 +10,7 @@ pub(crate) mod text;
 pub(crate) use axis_labels::AxisLabels;
 pub(crate) use canvas::{Canvas, MARGIN};
 pub(crate) use colour_bar::draw_colour_bar;
-pub(crate) use legend::{LEGEND_LINE, LEGEND_SIZE, draw_legend};
+pub(crate) use legend::{LEGEND_LINE, LEGEND_SIZE, Mark, draw_legend};
 
 /// Cells at least this large are separated by a thin gap.
 const GAP_FROM: f64 = 12.0;

@@ -7,33 +7,22 @@ use super::super::sanitize;
 /// Longer texts are shortened before they are broken into lines.
 const MAX_LENGTH: usize = 400;
 
-/// Upper estimate of the width of a character in DejaVu Sans, in units of the font size. kuva does not export its table.
+/// Upper estimates of the widths of characters in DejaVu Sans, in units of the font size. kuva does not export its
+/// table.
+const WIDTHS: [(f64, &str); 6] = [
+    (0.37, "'ijlIJ ,./:;\\|f-"),
+    (0.42, "()[]t!r"),
+    (0.56, "\"*_`sz?c⁰ⁱ⁴⁵⁶⁷⁸⁹⁺⁻¹²³"),
+    (0.64, "abdeghknopquvxy0123456789LFPTYES{}$"),
+    (0.79, "ABCDGHKNOQRUVXZ&"),
+    (0.87, "wM#+<=>^~×−"),
+];
+
 fn character(c: char) -> f64 {
-    match c {
-        '\'' | 'i' | 'j' | 'l' | 'I' | 'J' | ' ' | ',' | '.' | '/' | ':' | ';' | '\\' | '|'
-        | 'f' | '-' => 0.37,
-        '(' | ')' | '[' | ']' | 't' | '!' | 'r' => 0.42,
-        '"' | '*' | '_' | '`' | 's' | 'z' | '?' | 'c' | '⁰'..='⁻' | '¹' | '²' | '³' => 0.56,
-        'a'..='l'
-        | 'n'..='v'
-        | 'x'
-        | 'y'
-        | '0'..='9'
-        | 'L'
-        | 'F'
-        | 'P'
-        | 'T'
-        | 'Y'
-        | 'E'
-        | 'S'
-        | '{'
-        | '}'
-        | '$' => 0.64,
-        'A'..='L' | 'N'..='V' | 'X' | 'Z' | '&' => 0.79,
-        'w' | 'M' | '#' | '+' | '<' | '=' | '>' | '^' | '~' | '×' | '−' => 0.87,
-        c if c.is_ascii() || c == '…' => 1.0,
-        _ => 1.1,
-    }
+    let known = WIDTHS.iter().find(|(_, characters)| characters.contains(c));
+    known.map_or(if c.is_ascii() || c == '…' { 1.0 } else { 1.1 }, |known| {
+        known.0
+    })
 }
 
 /// Estimated width of a text.

@@ -2,49 +2,24 @@
 
 use kuva::render::render::TextAnchor;
 
-use super::super::grid::{Canvas, LEGEND_LINE, LEGEND_SIZE, draw_legend};
+use super::super::grid::{Canvas, LEGEND_LINE, LEGEND_SIZE, Mark, draw_legend};
 use super::panel::Panel;
-
 use super::{RegretGrid, StateRegret, differs};
-
-/// Marks that the legend explains.
-#[derive(Clone, Copy)]
-enum Mark {
-    Unvisited,
-    Differs,
-}
 
 /// Draws the legend of the marks in use and the notes; returns where the picture ends.
 pub(super) fn draw_notes(
     canvas: &mut Canvas,
     grid: &RegretGrid,
     choices: &Panel,
-    (left, mut top): (f64, f64),
+    (left, top): (f64, f64),
     right: f64,
 ) -> f64 {
-    let entries = entries(grid, choices);
-    top = draw_legend(
-        canvas,
-        &entries,
-        (left, top),
-        right,
-        |canvas, mark, rect| match mark {
-            Mark::Unvisited => canvas.hatched(&[rect]),
-            Mark::Differs => choices.draw_differing(canvas, rect),
-        },
-    );
-    for note in notes(grid) {
-        canvas.text((left, top + 12.0), LEGEND_SIZE, TextAnchor::Start, &note);
-        top += LEGEND_LINE;
-    }
-    top
-}
-
-fn entries(grid: &RegretGrid, choices: &Panel) -> Vec<(Option<Mark>, &'static str)> {
     let any = |what: fn(&StateRegret) -> bool| grid.cells.iter().any(|(_, _, pair)| what(pair));
+    let unvisited: Mark = &|canvas, rect| canvas.hatched(&[rect]);
+    let differing: Mark = &|canvas, rect| choices.draw_differing(canvas, rect);
     let mut entries = Vec::new();
     if any(|pair| pair.visits == 0.0 || pair.learned.is_none()) {
-        entries.push((Some(Mark::Unvisited), "can be reached, never visited"));
+        entries.push((Some(unvisited), "can be reached, never visited"));
     }
     if any(differs) {
         let text = if choices.names_two_lines() {
@@ -52,12 +27,17 @@ fn entries(grid: &RegretGrid, choices: &Panel) -> Vec<(Option<Mark>, &'static st
         } else {
             "most runs ended with another action than the benchmark's"
         };
-        entries.push((Some(Mark::Differs), text));
+        entries.push((Some(differing), text));
     }
     if grid.cells.len() < grid.steps.len() * grid.states.len() {
         entries.push((None, "blank: cannot be reached"));
     }
-    entries
+    let mut top = draw_legend(canvas, &entries, (left, top), right);
+    for note in notes(grid) {
+        canvas.text((left, top + 12.0), LEGEND_SIZE, TextAnchor::Start, &note);
+        top += LEGEND_LINE;
+    }
+    top
 }
 
 /// What is not drawn.

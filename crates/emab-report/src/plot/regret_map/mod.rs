@@ -8,8 +8,10 @@ mod panel;
 use std::collections::{BTreeMap, BTreeSet};
 
 use emab_sim::results::StateRegret;
+use kuva::render::render::Scene;
 
 use super::{LIMIT, Picture, PlotError};
+use crate::csv_parquet::in_quotes;
 
 /// Most states and steps of a map.
 const MAX_STATES: usize = 60;
@@ -104,6 +106,10 @@ impl<'a> RegretGrid<'a> {
 ///
 /// When there are no pairs, a number is not finite or out of range, a pair is given twice, or the PNG cannot be written.
 pub fn draw_regret_map(pairs: &[StateRegret], title: &str) -> Result<Picture, PlotError> {
+    Picture::render(scene(pairs, title)?)
+}
+
+fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
     if pairs.is_empty() {
         let series = title.to_owned();
         return Err(PlotError::NoPoints { series });
@@ -117,30 +123,28 @@ pub fn draw_regret_map(pairs: &[StateRegret], title: &str) -> Result<Picture, Pl
             return Err(PlotError::BadPair { t, x, rule });
         }
     }
-    Picture::render(&layout::scene(&RegretGrid::new(pairs), title))
+    Ok(layout::scene(&RegretGrid::new(pairs), title))
 }
 
 /// The pairs of all learners as CSV, one row per learner and pair; `learned` and `agree` are empty for pairs without a
 /// visit.
 pub fn regret_map_csv(learners: &[(String, Vec<StateRegret>)]) -> String {
-    // Names may contain commas, quotes and line breaks.
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let mut out = String::from("learner,t,x,state,visits,regret,benchmark,learned,agree\n");
     for (label, pairs) in learners {
-        let label = quoted(label);
+        let label = in_quotes(label);
         for pair in pairs {
             let (learned, agree) = match &pair.learned {
-                Some(learned) => (quoted(learned), pair.agree.to_string()),
+                Some(learned) => (in_quotes(learned), pair.agree.to_string()),
                 None => Default::default(),
             };
             out += &format!(
                 "{label},{},{},{},{},{},{},{learned},{agree}\n",
                 pair.t,
                 pair.x,
-                quoted(&pair.state),
+                in_quotes(&pair.state),
                 pair.visits,
                 pair.regret,
-                quoted(&pair.benchmark),
+                in_quotes(&pair.benchmark),
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use kuva::render::render::TextAnchor;
 
-use super::super::grid::colour::{ColourScale, paint};
+use super::super::grid::colour::ColourScale;
 use super::super::grid::{AxisLabels, Canvas, CellGrid, draw_colour_bar};
 use super::action_names::ActionNames;
 use super::{RegretGrid, StateRegret, differs};
@@ -24,19 +24,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn title(self) -> &'static str {
+    fn title_and_caption(self) -> [&'static str; 2] {
         match self {
-            Kind::Visits => "visits per run",
-            Kind::Regret => "regret paid per run",
-            Kind::Choice => "learned choice against the benchmark's",
-        }
-    }
-
-    fn caption(self) -> &'static str {
-        match self {
-            Kind::Visits => "mean over the runs, log scale",
-            Kind::Regret => "mean over the runs",
-            Kind::Choice => "share of runs that end with the benchmark's choice",
+            Kind::Visits => ["visits per run", "mean over the runs, log scale"],
+            Kind::Regret => ["regret paid per run", "mean over the runs"],
+            Kind::Choice => [
+                "learned choice against the benchmark's",
+                "share of runs that end with the benchmark's choice",
+            ],
         }
     }
 
@@ -88,24 +83,15 @@ impl<'a> Panel<'a> {
 
     /// A cell marked as differing from the benchmark, for the legend.
     pub(super) fn draw_differing(&self, canvas: &mut Canvas, rect: [f64; 4]) {
-        canvas.rect(rect, paint(self.scale.colour(0.5)));
+        canvas.rect(rect, self.scale.colour(0.5));
         canvas.mark_difference(rect, self.cell);
     }
 
     /// Draws the panel, from its upper left corner.
     pub(super) fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64)) {
-        canvas.text(
-            (left, top + 12.0),
-            TITLE,
-            TextAnchor::Start,
-            self.kind.title(),
-        );
-        canvas.text(
-            (left, top + 28.0),
-            TICKS,
-            TextAnchor::Start,
-            self.kind.caption(),
-        );
+        let [title, caption] = self.kind.title_and_caption();
+        canvas.text((left, top + 12.0), TITLE, TextAnchor::Start, title);
+        canvas.text((left, top + 28.0), TICKS, TextAnchor::Start, caption);
         let wide = self.size().0.min(BAR_WIDTH);
         draw_colour_bar(canvas, &self.scale, (left, top + 36.0), wide);
         self.draw_cells(canvas, (left, top + ABOVE));
@@ -131,7 +117,7 @@ impl<'a> Panel<'a> {
                 unvisited.push(rect);
                 continue;
             };
-            canvas.rect(rect, paint(self.scale.colour(value)));
+            canvas.rect(rect, self.scale.colour(value));
             if self.kind == Kind::Choice {
                 if differs(pair) {
                     canvas.mark_difference(rect, self.cell);

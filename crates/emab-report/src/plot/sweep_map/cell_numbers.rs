@@ -27,7 +27,7 @@ pub(super) struct CellNumbers {
     format: Format,
     size: u32,
     /// Whether half the 95 % intervals fit below the means.
-    intervals: bool,
+    pub(super) intervals: bool,
 }
 
 impl CellNumbers {
@@ -61,11 +61,6 @@ impl CellNumbers {
         })
     }
 
-    /// Whether half the 95 % intervals are shown.
-    pub(super) fn shows_intervals(&self) -> bool {
-        self.intervals
-    }
-
     /// Writes the numbers of a cell of this colour.
     pub(super) fn write(
         &self,
@@ -81,13 +76,8 @@ impl CellNumbers {
         let mean = format_number(cell.mean, self.format);
         canvas.inked_text((x, middle - shift), self.size, ink, &mean);
         if self.intervals {
-            let at = (x, middle + shift);
-            canvas.inked_text(
-                at,
-                second_line(self.size),
-                ink,
-                &interval(cell, self.format),
-            );
+            let (at, size) = ((x, middle + shift), second_line(self.size));
+            canvas.inked_text(at, size, ink, &interval(cell, self.format));
         }
     }
 }

@@ -3,14 +3,13 @@
 use kuva::render::render::{Scene, TextAnchor};
 
 use super::super::grid::axis_labels::{MIN_NAME_ROOM, NAME};
-use super::super::grid::colour::{ColourScale, paint};
+use super::super::grid::colour::ColourScale;
 use super::super::grid::text::wrap;
 use super::super::grid::{
-    AxisLabels, Canvas, CellGrid, MARGIN, draw_colour_bar, draw_legend, even_columns,
+    AxisLabels, Canvas, CellGrid, MARGIN, Mark, draw_colour_bar, draw_legend, even_columns,
 };
 use super::HeatMap;
 use super::cell_numbers::CellNumbers;
-use super::panel::draw_cells;
 
 /// Space between maps.
 const GAP: f64 = 30.0;
@@ -127,7 +126,7 @@ pub(super) fn scene(title: &str, maps: &[HeatMap]) -> Scene {
         .flat_map(HeatMap::results)
         .map(|cell| cell.mean)
         .collect();
-    let scale = ColourScale::results(means.iter().copied());
+    let scale = ColourScale::results(&means);
     let mut canvas = Canvas::new(layout.full);
     let left = MARGIN + layout.left;
 
@@ -146,26 +145,42 @@ pub(super) fn scene(title: &str, maps: &[HeatMap]) -> Scene {
         }
         let missing = layout.title_lines - layout.titles[i].len();
         let lower = y + NAME_LINE * missing as f64 + layout.high;
-        draw_map(
-            &mut canvas,
-            &layout,
-            i,
-            map,
-            (x, lower),
-            &scale,
-            numbers.as_ref(),
-        );
+        let grid = CellGrid {
+            corner: (x, lower),
+            cell: layout.cell,
+        };
+        draw_cells(&mut canvas, map, &scale, numbers.as_ref(), grid);
+        let (beside, below) = &layout.labels[i];
+        if !layout.shared || column == 0 {
+            beside.draw_beside(&mut canvas, &map.y.name, grid.corner, layout.cell.1);
+        }
+        below.draw_below(&mut canvas, &map.x.name, grid.corner, layout.cell.0);
     }
     top += layout.rows.iter().sum::<f64>();
-    top = draw_marks(
-        &mut canvas,
-        maps,
-        &scale,
-        numbers.as_ref(),
-        (left, top),
-        layout.full - MARGIN,
-    );
-    canvas.finish(top)
+    // The frame of the lowest cell is outside its rectangle.
+    let lowest: Mark = &|canvas, [x, y, wide, high]| {
+        let rect = [x + 3.0, y + 2.0, wide - 5.0, high - 4.0];
+        canvas.rect(rect, scale.colour_at(0.0));
+        canvas.mark_best(rect);
+    };
+    let missing: Mark = &|canvas, rect| canvas.hatched(&[rect]);
+    let mut entries = Vec::new();
+    if maps.iter().any(|map| map.lowest().is_some()) {
+        let text = match maps.len() {
+            1 => "lowest",
+            _ => "lowest of its map",
+        };
+        entries.push((Some(lowest), text));
+    }
+    let mut cells = maps.iter().flat_map(|map| map.cells.iter().flatten());
+    if cells.any(Option::is_none) {
+        entries.push((Some(missing), "no result"));
+    }
+    if numbers.is_some_and(|numbers| numbers.intervals) {
+        entries.push((None, "mean ± 95 % confidence"));
+    }
+    let end = draw_legend(&mut canvas, &entries, (left, top), layout.full - MARGIN);
+    canvas.finish(end)
 }
 
 /// Draws the colour bar and its label; returns where the maps begin.
@@ -186,75 +201,39 @@ fn draw_scale(
     top + BAR_ROOM
 }
 
-fn draw_map(
+/// Draws the cells of a map.
+fn draw_cells(
     canvas: &mut Canvas,
-    layout: &Layout,
-    i: usize,
     map: &HeatMap,
-    corner: (f64, f64),
     scale: &ColourScale,
     numbers: Option<&CellNumbers>,
+    grid: CellGrid,
 ) {
-    let grid = CellGrid {
-        corner,
-        cell: layout.cell,
-    };
-    draw_cells(canvas, map, scale, numbers, grid);
-    let (beside, below) = &layout.labels[i];
-    if !layout.shared || i.is_multiple_of(layout.columns) {
-        beside.draw_beside(canvas, &map.y.name, corner, layout.cell.1);
-    }
-    below.draw_below(canvas, &map.x.name, corner, layout.cell.0);
-}
-
-/// Marks that the legend explains.
-#[derive(Clone, Copy)]
-enum Mark {
-    Lowest,
-    Missing,
-}
-
-/// Draws the legend of the marks in use; returns where the figure ends.
-fn draw_marks(
-    canvas: &mut Canvas,
-    maps: &[HeatMap],
-    scale: &ColourScale,
-    numbers: Option<&CellNumbers>,
-    at: (f64, f64),
-    right: f64,
-) -> f64 {
-    let mut entries = Vec::new();
-    if maps.iter().any(|map| map.lowest().is_some()) {
-        let text = if maps.len() == 1 {
-            "lowest"
-        } else {
-            "lowest of its map"
-        };
-        entries.push((Some(Mark::Lowest), text));
-    }
-    if maps
-        .iter()
-        .any(|map| map.cells.iter().flatten().any(Option::is_none))
-    {
-        entries.push((Some(Mark::Missing), "no result"));
-    }
-    if numbers.is_some_and(CellNumbers::shows_intervals) {
-        entries.push((None, "mean ± 95 % confidence"));
-    }
-    draw_legend(
-        canvas,
-        &entries,
-        at,
-        right,
-        |canvas, mark, rect| match mark {
-            Mark::Lowest => {
-                // The layout is outside the rectangle.
-                let [x, y, wide, high] = rect;
-                let rect = [x + 3.0, y + 2.0, wide - 5.0, high - 4.0];
-                canvas.rect(rect, paint(scale.colour_at(0.0)));
-                canvas.mark_best(rect);
+    let mut missing = Vec::new();
+    let mut drawn = Vec::new();
+    for (row, cells) in map.cells.iter().enumerate() {
+        for (column, cell) in cells.iter().enumerate() {
+            let rect = grid.rect(column, row);
+            match cell {
+                Some(cell) => drawn.push((rect, cell, scale.colour(cell.mean))),
+                None => missing.push(rect),
             }
-            Mark::Missing => canvas.hatched(&[rect]),
-        },
-    )
+        }
+    }
+    for (rect, _, colour) in &drawn {
+        canvas.rect(*rect, *colour);
+    }
+    canvas.hatched(&missing);
+    // Frames overlap the neighbours, and numbers are on top.
+    let lowest = map.lowest();
+    for (rect, cell, _) in &drawn {
+        if lowest == Some(cell.mean) {
+            canvas.mark_best(*rect);
+        }
+    }
+    if let Some(numbers) = numbers {
+        for (rect, cell, colour) in &drawn {
+            numbers.write(canvas, cell, *rect, *colour);
+        }
+    }
 }

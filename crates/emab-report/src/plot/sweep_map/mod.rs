@@ -3,7 +3,8 @@
 
 mod cell_numbers;
 mod layout;
-mod panel;
+
+use kuva::render::render::Scene;
 
 use super::{BAND, LIMIT, Picture, PlotError};
 
@@ -14,25 +15,6 @@ const MAX_VALUES: usize = 100;
 const MAX_MAPS: usize = 12;
 
 /// A heat map: the result for each pair of values of two parameters.
-///
-/// ```
-/// use emab_report::{HeatAxis, HeatCell, HeatMap};
-///
-/// let axis = |name: &str, values: [&str; 2]| HeatAxis {
-///     name: name.into(),
-///     values: values.map(String::from).to_vec(),
-/// };
-/// let cell = |mean| Some(HeatCell { mean, stderr: 2.5 });
-/// let map = HeatMap {
-///     title: "feedbal on treatment".into(),
-///     x: axis("delta", ["0.01", "0.1"]),
-///     y: axis("c", ["0.5", "1"]),
-///     // The first row is c = 0.5; a pair without a result is `None`.
-///     cells: vec![vec![cell(366.0), cell(412.5)], vec![cell(590.0), None]],
-///     label: "regret after 20,000 episodes".into(),
-/// };
-/// assert_eq!(map.cells.len(), map.y.values.len());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMap {
     /// The title above the map; none when empty.
@@ -48,11 +30,6 @@ pub struct HeatMap {
 }
 
 /// One axis of a heat map.
-///
-/// ```
-/// let axis = emab_report::HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] };
-/// assert_eq!(axis.values.len(), 2);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatAxis {
     /// The name of the parameter; none when empty.
@@ -62,11 +39,6 @@ pub struct HeatAxis {
 }
 
 /// One result of a heat map.
-///
-/// ```
-/// let cell = emab_report::HeatCell { mean: 366.0, stderr: 2.5 };
-/// assert!(cell.stderr > 0.0);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeatCell {
     /// The mean over the runs.
@@ -129,66 +101,40 @@ impl HeatMap {
     }
 }
 
-/// Draws one heat map.
+/// Draws heat maps, such as one per learner, as one figure with one colour scale.
 ///
 /// Darker is more, from the least result to the greatest, on a log scale if all are positive and span more than a
 /// factor of 30. Large cells show their means, with as many digits as fit, and half the 95 % intervals if these fit.
-/// The lowest cells are framed, and cells without a result are hatched.
-///
-/// ```
-/// use emab_report::{HeatAxis, HeatCell, HeatMap, draw_heat_map};
-///
-/// let map = HeatMap {
-///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] },
-///     y: HeatAxis { name: "c".into(), values: vec!["1".into()] },
-///     cells: vec![vec![Some(HeatCell { mean: 366.0, stderr: 2.5 }), None]],
-///     label: "regret".into(),
-///     ..HeatMap::default()
-/// };
-/// let picture = draw_heat_map(&map)?;
-/// assert!(picture.svg.contains(">366</text>") && picture.svg.contains(">no result</text>"));
-/// # Ok::<(), emab_report::PlotError>(())
-/// ```
-///
-/// # Errors
-///
-/// When an axis has no values or more than 100, the number of cells does not match the axes, a mean is not finite, a
-/// standard error is negative, or the PNG cannot be written.
-pub fn draw_heat_map(map: &HeatMap) -> Result<Picture, PlotError> {
-    let plain = HeatMap {
-        title: String::new(),
-        ..map.clone()
-    };
-    let maps = [plain];
-    check(&map.title, &maps)?;
-    Picture::render(&layout::scene(&map.title, &maps))
-}
-
-/// Draws several heat maps, such as one per learner, as one figure with one colour scale.
-///
-/// All cells have the same size; maps with the same rows share their labels. In each map the lowest cells are framed.
+/// In each map the lowest cells are framed, and cells without a result are hatched. All cells have the same size; maps
+/// with the same rows share their labels.
 ///
 /// ```
 /// use emab_report::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
 ///
 /// let map = |learner: &str, mean| HeatMap {
 ///     title: learner.into(),
-///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into()] },
+///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] },
 ///     y: HeatAxis { name: "p".into(), values: vec!["0.5".into()] },
-///     cells: vec![vec![Some(HeatCell { mean, stderr: 0.0 })]],
+///     // One row, for p = 0.5.
+///     cells: vec![vec![Some(HeatCell { mean, stderr: 0.0 }), None]],
 ///     label: "regret".into(),
 /// };
 /// let picture = draw_heat_maps("treatment", &[map("feedbal", 366.0), map("ucb1", 1680.0)])?;
-/// assert!(picture.svg.contains(">feedbal</text>") && picture.svg.contains(">1,680</text>"));
+/// assert!(picture.svg.contains(">1,680</text>") && picture.svg.contains(">no result</text>"));
 /// # Ok::<(), emab_report::PlotError>(())
 /// ```
 ///
 /// # Errors
 ///
-/// As [`draw_heat_map`]; and when there are no maps or more than 12, or their labels differ.
+/// When there are no maps or more than 12, their labels differ, an axis has no values or more than 100, the number of
+/// cells does not match the axes, a mean is not finite, a standard error is negative, or the PNG cannot be written.
 pub fn draw_heat_maps(title: &str, maps: &[HeatMap]) -> Result<Picture, PlotError> {
+    Picture::render(scene(title, maps)?)
+}
+
+fn scene(title: &str, maps: &[HeatMap]) -> Result<Scene, PlotError> {
     check(title, maps)?;
-    Picture::render(&layout::scene(title, maps))
+    Ok(layout::scene(title, maps))
 }
 
 fn check(title: &str, maps: &[HeatMap]) -> Result<(), PlotError> {

@@ -1,7 +1,6 @@
 use super::super::grid::colour::{ColourScale, luminance, text_colour_on};
-use super::super::tests::{check, check_texts, rects, texts};
+use super::super::tests::{check_png, check_texts, rects, svg, words};
 use super::*;
-use kuva::backend::svg::SvgBackend;
 
 fn axis(name: &str, count: usize) -> HeatAxis {
     HeatAxis {
@@ -32,29 +31,20 @@ fn hill(columns: usize, rows: usize) -> HeatMap {
     map(columns, rows, |x, y| (100 + 10 * x + y) as f64)
 }
 
-/// Without the PNG, which takes its time.
-fn drawn(title: &str, maps: &[HeatMap]) -> Picture {
-    super::check(title, maps).expect("right");
-    let svg = SvgBackend::new().render_scene(&layout::scene(title, maps));
-    assert!(!svg.contains("NaN") && !svg.contains("inf"));
-    let png = Vec::new();
-    let picture = Picture { svg, png };
-    check_texts(&picture);
-    picture
-}
-
-fn words(picture: &Picture) -> Vec<String> {
-    texts(picture).into_iter().map(|text| text.4).collect()
+fn drawn(title: &str, maps: &[HeatMap]) -> String {
+    let svg = svg(&scene(title, maps).expect("drawn"));
+    check_texts(&svg);
+    svg
 }
 
 #[test]
 fn a_map_shows_its_texts_and_the_same_bytes_twice() {
     let mut one = hill(3, 2);
     one.cells[1][2] = None;
-    let picture = draw_heat_map(&one).expect("drawn");
-    check(&picture);
-    check_texts(&picture);
-    let words = words(&picture);
+    let picture = draw_heat_maps("", &[one.clone()]).expect("drawn");
+    check_png(&picture);
+    check_texts(&picture.svg);
+    let words = words(&picture.svg);
     for text in [
         "feedbal",
         "delta",
@@ -71,7 +61,7 @@ fn a_map_shows_its_texts_and_the_same_bytes_twice() {
     }
     assert!(picture.svg.contains(">exploration</text>"));
     assert!(!words.contains(&"121".to_owned()), "it is missing");
-    assert!(picture == draw_heat_map(&one).expect("drawn"));
+    assert!(picture.svg == drawn("", &[one]));
 }
 
 #[test]
@@ -80,7 +70,7 @@ fn rows_go_up_and_cells_are_equal() {
     let mut cells = rects(&drawn("", &[hill(3, 2)]));
     cells.retain(|(rect, fill)| rect[2..] == [75.0, 43.0] && fill != "none");
     assert_eq!(cells.len(), 6);
-    let lowest = ColourScale::results([100.0, 121.0].into_iter()).colour(100.0);
+    let lowest = ColourScale::results(&[100.0, 121.0]).colour(100.0);
     let [red, green, blue] = lowest;
     assert_eq!(cells[0].1, format!("#{red:02x}{green:02x}{blue:02x}"));
     let (first, last) = (cells[0].0, cells[5].0);
@@ -105,7 +95,7 @@ fn the_lowest_of_each_map_is_framed_if_another_is_higher() {
 
 #[test]
 fn colours_are_uniform_and_their_numbers_can_be_read() {
-    let scale = ColourScale::results([0.0, 1.0].into_iter());
+    let scale = ColourScale::results(&[0.0, 1.0]);
     let colours: Vec<_> = (0..=100)
         .map(|i| scale.colour_at(f64::from(i) / 100.0))
         .collect();
@@ -273,8 +263,7 @@ fn impossible_maps_are_refused() {
         many.to_string(),
         "map `Sweep`: at most 12 fit one figure, got 13"
     );
-    let titled = HeatMap::default();
-    assert!(draw_heat_map(&titled).is_err());
+    assert!(draw_heat_maps("", &[HeatMap::default()]).is_err());
 }
 
 fn bad(mean: f64, stderr: f64) -> Option<HeatCell> {
