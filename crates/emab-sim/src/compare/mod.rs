@@ -7,6 +7,7 @@ mod arena;
 mod arena_folder;
 mod cell;
 mod default_learners;
+mod ranking;
 pub mod sweep;
 
 pub use arena::{ArenaEntrants, ArenaSettings};

@@ -23,6 +23,15 @@ pub struct FileError {
     pub error: io::Error,
 }
 
+/// Adds the operation and the file to an error.
+fn failed(verb: &'static str, path: &Path) -> impl Fn(io::Error) -> FileError {
+    move |error| FileError {
+        verb,
+        path: path.into(),
+        error,
+    }
+}
+
 /// Why a result folder cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
@@ -87,34 +96,24 @@ pub struct Folder {
 impl Folder {
     /// Creates the folder if necessary and checks that it is writable, before any work is done.
     pub fn create(path: &Path) -> Result<Folder, FileError> {
-        let failed = |verb, error| FileError {
-            verb,
-            path: path.into(),
-            error,
-        };
-        fs::create_dir_all(path).map_err(|error| failed("make the folder", error))?;
+        fs::create_dir_all(path).map_err(failed("make the folder", path))?;
         let folder = Folder { path: path.into() };
         let probe = folder.temporary(OsStr::new("probe"));
-        fs::File::create(&probe).map_err(|error| failed("write to the folder", error))?;
-        fs::remove_file(&probe).map_err(|error| failed("write to the folder", error))?;
+        let written = fs::File::create(&probe).and_then(|_| fs::remove_file(&probe));
+        written.map_err(failed("write to the folder", path))?;
         Ok(folder)
     }
 
     /// Opens an existing folder.
     pub fn open(path: &Path) -> Result<Folder, FileError> {
-        let failed = |error| FileError {
-            verb: "read the folder",
-            path: path.into(),
-            error,
-        };
-        let found = fs::metadata(path).map_err(failed)?;
-        if !found.is_dir() {
-            return Err(failed(io::Error::new(
-                io::ErrorKind::NotADirectory,
-                "it is not a folder",
-            )));
+        let failed = failed("read the folder", path);
+        match fs::metadata(path).map_err(&failed)?.is_dir() {
+            true => Ok(Folder { path: path.into() }),
+            false => {
+                let kind = io::ErrorKind::NotADirectory;
+                Err(failed(io::Error::new(kind, "it is not a folder")))
+            }
         }
-        Ok(Folder { path: path.into() })
     }
 
     /// The folder's path.
@@ -134,14 +133,10 @@ impl Folder {
 
     /// The names of its files, sorted; names that are not UTF-8 are left out.
     pub fn files(&self) -> Result<Vec<String>, FileError> {
-        let failed = |error| FileError {
-            verb: "read the folder",
-            path: self.path.clone(),
-            error,
-        };
+        let failed = failed("read the folder", &self.path);
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(failed)? {
-            names.extend(entry.map_err(failed)?.file_name().into_string());
+        for entry in fs::read_dir(&self.path).map_err(&failed)? {
+            names.extend(entry.map_err(&failed)?.file_name().into_string());
         }
         names.sort();
         Ok(names)
@@ -166,11 +161,7 @@ impl Folder {
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&temporary);
-            FileError {
-                verb: "write",
-                path: self.file(name),
-                error,
-            }
+            failed("write", &self.file(name))(error)
         })
     }
 
@@ -182,31 +173,21 @@ impl Folder {
             file.write_all(content)?;
             file.sync_all()
         };
-        append().map_err(|error| FileError {
-            verb: "write",
-            path: path.clone(),
-            error,
-        })
+        append().map_err(failed("write", &path))
     }
 
     /// Reads a file.
     pub fn read(&self, name: &str) -> Result<String, FileError> {
-        fs::read_to_string(self.file(name)).map_err(|error| FileError {
-            verb: "read",
-            path: self.file(name),
-            error,
-        })
+        let path = self.file(name);
+        fs::read_to_string(&path).map_err(failed("read", &path))
     }
 
     /// Removes a file, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), FileError> {
-        match fs::remove_file(self.file(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError {
-                verb: "remove",
-                path: self.file(name),
-                error,
-            }),
-            _ => Ok(()),
+        let path = self.file(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(failed("remove", &path)),
         }
     }
 }

@@ -1,16 +1,12 @@
-//! Learners compared on the same runs: paired differences, and a ranking within the error of the runs.
+//! Learners compared on the same runs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::results::run::gap;
 use emab::Conditions;
-use emab::learners::{Access, ParameterValue};
-use emab::stats::{Moments, NORMAL_975};
-
-/// Relative differences below this are rounding.
-const ROUNDING: f64 = 1e-9;
+use emab::learners::ParameterValue;
+use emab::stats::NORMAL_975;
 
 /// The reference of the comparison.
 pub const REFERENCE: &str = "feedbal";
@@ -32,36 +28,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The mean of these numbers.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Measured {
-        let mut moments = Moments::default();
-        values.into_iter().for_each(|value| moments.add(value));
-        Measured {
-            mean: moments.mean(),
-            stderr: moments.stderr(),
-        }
-    }
-
-    /// The mean difference, run by run; a difference within rounding counts as 0.
-    pub fn paired(one: &[f64], other: &[f64]) -> Measured {
-        Measured::of(one.iter().zip(other).map(|(a, b)| {
-            let difference = a - b;
-            let rounding = ROUNDING * (a.abs() + b.abs());
-            if difference.abs() <= rounding {
-                0.0
-            } else {
-                difference
-            }
-        }))
-    }
-
     /// Whether the 95 % interval contains 0; it does for a difference of exactly 0.
     pub fn is_within_noise(&self) -> bool {
         self.mean.abs() <= NORMAL_975 * self.stderr
-    }
-
-    fn is_tie(&self) -> bool {
-        self.mean == 0.0 && self.stderr == 0.0
     }
 }
 
@@ -92,7 +61,7 @@ impl Ranking {
 }
 
 /// The measurements of one cell: a learner on a problem.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArenaCellResult {
     /// Its name in the catalogue.
     pub learner: String,
@@ -150,14 +119,10 @@ impl ArenaEntry {
     /// Whether it is better (-1) or worse (1) than FeedBAL, or within noise (0).
     pub fn against_feedbal(&self) -> i8 {
         match self.minus_feedbal {
-            Some(difference) if !difference.is_within_noise() => {
-                if difference.mean < 0.0 {
-                    -1
-                } else {
-                    1
-                }
-            }
-            _ => 0,
+            Some(difference) if difference.is_within_noise() => 0,
+            Some(difference) if difference.mean < 0.0 => -1,
+            Some(_) => 1,
+            None => 0,
         }
     }
 }
@@ -203,80 +168,6 @@ pub struct ArenaProblem {
     pub left_out: Vec<ExcludedLearner>,
 }
 
-impl ArenaProblem {
-    /// Compares learners on the same runs of this many episodes.
-    pub fn judge(
-        ground: ArenaSetting,
-        episodes: u64,
-        cells: &[(Access, ArenaCellResult)],
-        left_out: Vec<ExcludedLearner>,
-    ) -> ArenaProblem {
-        let gap = gap(ground.benchmark_value, ground.optimal_value);
-        let gap = gap.map(|gap| gap * episodes as f64);
-        let mean = |cell: &ArenaCellResult| Measured::of(cell.finals.iter().copied()).mean;
-        let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
-        let best = cells
-            .iter()
-            .filter(|(sees, _)| *sees == Access::Spec)
-            .min_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
-        let mut learners: Vec<ArenaEntry> = cells
-            .iter()
-            .map(|(sees, cell)| {
-                let minus = |other: Option<&(Access, ArenaCellResult)>| {
-                    other.map(|(_, other)| Measured::paired(&cell.finals, &other.finals))
-                };
-                let regret = Measured::of(cell.finals.iter().copied());
-                let minus_best = minus(best);
-                let standing = match minus_best {
-                    _ if *sees != Access::Spec => Ranking::Informed,
-                    Some(difference) if difference.is_tie() => Ranking::Best,
-                    Some(difference) if difference.is_within_noise() => Ranking::WithinNoise,
-                    _ => Ranking::Worse,
-                };
-                ArenaEntry {
-                    label: cell.label.clone(),
-                    learner: cell.learner.clone(),
-                    parameters: cell.parameters.clone(),
-                    sees: sees.recorded_name().into(),
-                    regret,
-                    regret_optimal: gap.map(|gap| regret.mean + gap),
-                    minus_feedbal: minus(reference),
-                    minus_best,
-                    over_feedbal: reference
-                        .and_then(|(_, other)| ratio(cell, other, gap.unwrap_or(0.0))),
-                    gain: cell.gain,
-                    steps: cell.steps,
-                    nanoseconds: cell.nanoseconds,
-                    memory: cell.memory,
-                    standing,
-                }
-            })
-            .collect();
-        learners.sort_by(|a, b| a.regret.mean.total_cmp(&b.regret.mean));
-        ArenaProblem {
-            ground,
-            learners,
-            left_out,
-        }
-    }
-}
-
-/// The loss of one learner divided by that of another, where `gap` is added to the regret of both. The standard error
-/// is that of the delta method on paired runs. None where the other lost nothing.
-fn ratio(one: &ArenaCellResult, other: &ArenaCellResult, gap: f64) -> Option<Measured> {
-    let loss =
-        |cell: &ArenaCellResult| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
-    let (above, below) = (loss(one), loss(other));
-    if below <= ROUNDING * (gap.abs() + (below - gap).abs()) {
-        return None;
-    }
-    let mean = above / below;
-    let pairs = one.finals.iter().zip(&other.finals);
-    let residuals = pairs.map(|(a, b)| (a + gap) - mean * (b + gap));
-    let stderr = Measured::of(residuals).stderr / below;
-    (mean.is_finite() && stderr.is_finite()).then_some(Measured { mean, stderr })
-}
-
 /// Learners on problems: the document that `emab arena --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArenaResult {
@@ -311,180 +202,4 @@ pub struct ArenaSummary {
     pub better: u64,
     /// The number of problems where it was worse than FeedBAL, by its 95 % interval.
     pub worse: u64,
-}
-
-impl ArenaResult {
-    /// A summary of every learner over all problems: learners that see only episodes by mean rank, then the others.
-    pub fn tallied(&self) -> Vec<ArenaSummary> {
-        let mut all: Vec<ArenaSummary> = Vec::new();
-        for problem in &self.problems {
-            let fair = |entry: &&ArenaEntry| entry.standing != Ranking::Informed;
-            let regrets: Vec<f64> = problem.learners.iter().filter(fair).map(regret).collect();
-            for entry in &problem.learners {
-                let known = all.iter().position(|tallied| tallied.label == entry.label);
-                let at = known.unwrap_or_else(|| {
-                    all.push(ArenaSummary {
-                        label: entry.label.clone(),
-                        ..ArenaSummary::default()
-                    });
-                    all.len() - 1
-                });
-                let tallied = &mut all[at];
-                let before = regrets
-                    .iter()
-                    .filter(|other| **other < regret(entry))
-                    .count();
-                let last = regrets.len().saturating_sub(1).max(1);
-                tallied.played += 1;
-                tallied.place += before as f64 / last as f64;
-                tallied.informed |= entry.standing == Ranking::Informed;
-                tallied.best += u64::from(entry.standing == Ranking::Best);
-                tallied.within_noise += u64::from(entry.standing == Ranking::WithinNoise);
-                tallied.better += u64::from(entry.against_feedbal() < 0);
-                tallied.worse += u64::from(entry.against_feedbal() > 0);
-            }
-        }
-        for tallied in &mut all {
-            tallied.place /= tallied.played as f64;
-        }
-        all.sort_by(|a, b| {
-            let informed = a.informed.cmp(&b.informed);
-            informed.then(a.place.total_cmp(&b.place))
-        });
-        all
-    }
-}
-
-fn regret(entry: &ArenaEntry) -> f64 {
-    entry.regret.mean
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCellResult) {
-        let cell = ArenaCellResult {
-            learner: label.into(),
-            label: label.into(),
-            parameters: BTreeMap::new(),
-            finals: finals.to_vec(),
-            gain: Measured::default(),
-            steps: 1,
-            nanoseconds: 1.0,
-            memory: None,
-        };
-        (sees, cell)
-    }
-
-    fn judged(cells: &[(Access, ArenaCellResult)]) -> ArenaProblem {
-        let ground = ArenaSetting {
-            benchmark_value: 1.0,
-            optimal_value: Some(1.5),
-            ..ArenaSetting::default()
-        };
-        ArenaProblem::judge(ground, 10, cells, Vec::new())
-    }
-
-    #[test]
-    fn a_paired_difference_by_hand() {
-        // 1, -1, 2, 2: mean 1, sample variance (0 + 4 + 1 + 1) / 3 = 2.
-        let paired = Measured::paired(&[3.0, 3.0, 3.0, 10.0], &[2.0, 4.0, 1.0, 8.0]);
-        assert_eq!(paired.mean, 1.0);
-        assert!((paired.stderr - (2.0_f64 / 4.0).sqrt()).abs() < 1e-15);
-        assert!(paired.is_within_noise()); // 1 against 1.39
-        // Rounding is not a difference, and no error is no noise.
-        assert!(Measured::paired(&[0.1 + 0.2, 1.0], &[0.3, 1.0]).is_tie());
-        assert!(!Measured::paired(&[2.0, 3.0], &[1.0, 2.0]).is_within_noise());
-        assert!(Measured::paired(&[], &[]).is_within_noise());
-    }
-
-    #[test]
-    fn verdicts() {
-        let problem = judged(&[
-            cell("optimal", Access::Problem, [-5.0; 4]),
-            cell("worse", Access::Spec, [30.0, 31.0, 30.0, 33.0]),
-            cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
-            cell("twin", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
-            cell("first", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
-            cell("law", Access::Feedback, [1.0, 2.0, 3.0, 4.0]),
-        ]);
-        let shown: Vec<_> = problem
-            .learners
-            .iter()
-            .map(|entry| (entry.label.as_str(), entry.standing))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                ("optimal", Ranking::Informed),
-                ("law", Ranking::Informed),
-                ("twin", Ranking::Best),
-                ("first", Ranking::Best),
-                // 10, 0, 10, 0: mean 5, standard error 2.9.
-                ("feedbal", Ranking::WithinNoise),
-                ("worse", Ranking::Worse),
-            ]
-        );
-        let of = |label: &str| {
-            let found = problem.learners.iter().find(|entry| entry.label == label);
-            found.unwrap()
-        };
-        assert_eq!(of("optimal").regret_optimal, Some(0.0));
-        assert_eq!(of("optimal").over_feedbal.unwrap().mean, 0.0);
-        assert_eq!(of("worse").against_feedbal(), 1);
-        assert_eq!(of("twin").against_feedbal(), 0);
-        assert_eq!(of("optimal").against_feedbal(), -1);
-        let itself = of("feedbal").over_feedbal.unwrap();
-        assert_eq!((itself.mean, itself.stderr), (1.0, 0.0));
-        // (10 + 5) / (15 + 5), and residuals 15 - 0.75 * (25 or 15): -3.75, 3.75.
-        let ratio = of("twin").over_feedbal.unwrap();
-        assert_eq!(ratio.mean, 0.75);
-        assert!((ratio.stderr - (4.0 * 3.75_f64.powi(2) / 3.0 / 4.0).sqrt() / 20.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_reference_without_loss_has_no_ratio() {
-        let problem = judged(&[
-            cell("feedbal", Access::Spec, [-5.0; 4]),
-            cell("random", Access::Spec, [3.0; 4]),
-        ]);
-        assert!(
-            problem
-                .learners
-                .iter()
-                .all(|entry| entry.over_feedbal.is_none())
-        );
-        let alone = judged(&[cell("random", Access::Spec, [3.0; 4])]);
-        assert_eq!(alone.learners[0].minus_feedbal, None);
-        assert_eq!(alone.learners[0].standing, Ranking::Best);
-    }
-
-    #[test]
-    fn over_all_problems() {
-        let one = judged(&[
-            cell("feedbal", Access::Spec, [1.0, 2.0, 1.0, 2.0]),
-            cell("random", Access::Spec, [9.0, 8.0, 9.0, 8.0]),
-            cell("optimal", Access::Problem, [0.0; 4]),
-        ]);
-        let other = judged(&[
-            cell("feedbal", Access::Spec, [5.0; 4]),
-            cell("random", Access::Spec, [4.0; 4]),
-            cell("ucb1", Access::Spec, [5.0; 4]),
-        ]);
-        let result = ArenaResult {
-            version: String::new(),
-            seed: 1,
-            runs: 4,
-            episodes: 10,
-            problems: vec![one, other],
-        };
-        let tallied = result.tallied();
-        let labels: Vec<_> = tallied.iter().map(|one| one.label.as_str()).collect();
-        assert_eq!(labels, ["feedbal", "random", "ucb1", "optimal"]);
-        let random = &tallied[1];
-        assert_eq!((random.place, random.played), (0.5, 2));
-        assert_eq!((random.best, random.better, random.worse), (1, 1, 1));
-        assert!(tallied[3].informed);
-    }
 }

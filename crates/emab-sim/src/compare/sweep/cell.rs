@@ -68,7 +68,6 @@ impl Sweep {
         let mut cells: Vec<SweepCell> = Vec::new();
         let mut keys = HashSet::new();
         let mut used: Vec<&Key> = Vec::new();
-        let names = |key: &Key| key.to_string();
         for learner in &file.learners {
             let base = LearnerConfig::parse(learner, problem.learning());
             let base = base.map_err(|error| SweepError::Learner {
@@ -86,12 +85,10 @@ impl Sweep {
                     .checked_mul(values.len())
                     .filter(|n| *n <= MOST_CELLS)
             });
-            let count = count.ok_or_else(|| file.wrong("grid", too_many()))?;
-            // Without a grid there is only the list.
-            let count = if file.grid.is_empty() && !file.list.is_empty() {
-                0
-            } else {
-                count
+            let count = match count.ok_or_else(|| file.wrong("grid", too_many()))? {
+                // Without a grid there is only the list.
+                _ if file.grid.is_empty() && !file.list.is_empty() => 0,
+                count => count,
             };
             let combinations = (0..count).map(|mut number| {
                 let mut values = Vec::new();
@@ -123,10 +120,10 @@ impl Sweep {
         let all: Vec<&Key> = file.grid.iter().map(|(key, _)| key).chain(listed).collect();
         if let Some(key) = all.iter().find(|key| !used.contains(key)) {
             let what = "is a parameter of none of the learners; `emab learners` lists them";
-            return Err(file.wrong(&names(key), what));
+            return Err(file.wrong(key, what));
         }
         let mut varied: Vec<String> = Vec::new();
-        for name in all.into_iter().map(names) {
+        for name in all.into_iter().map(Key::to_string) {
             if !varied.contains(&name) {
                 varied.push(name);
             }
@@ -167,16 +164,6 @@ fn too_many() -> String {
     format!("makes more than {MOST_CELLS} cells")
 }
 
-impl SweepFile {
-    fn wrong(&self, key: &str, what: impl Into<String>) -> SweepError {
-        SweepError::Value {
-            file: self.file.clone(),
-            key: key.into(),
-            what: what.into(),
-        }
-    }
-}
-
 fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -198,10 +185,10 @@ impl SweepCell {
             .iter()
             .map(|(key, value)| (key.to_string(), (*value).clone()))
             .collect();
-        let place = described(file, learner, &named);
+        let place = format!("{}: {learner} with {}", file.file, described(&named));
         let problem = with_values(file, problem, values, &place)?;
         let base = learner.to_owned();
-        let mut text = learner.to_owned();
+        let mut text = base.clone();
         for (key, value) in values {
             if let Key::Learner(name) = key {
                 text.push(if text.contains(':') { ',' } else { ':' });
@@ -242,16 +229,15 @@ impl SweepCell {
 
     /// The cell as text, for messages.
     pub fn describe(&self) -> String {
-        let values: Vec<String> = self
-            .values
-            .iter()
-            .map(|(name, value)| format!("{name} = {value}"))
-            .collect();
-        let mut words = vec![self.cell.learner.label().to_owned()];
-        if !values.is_empty() {
-            words.push(values.join(", "));
-        }
-        format!("cell {} ({})", self.number, words.join("; "))
+        let values = match described(&self.values) {
+            none if none.is_empty() => none,
+            values => format!("; {values}"),
+        };
+        format!(
+            "cell {} ({}{values})",
+            self.number,
+            self.cell.learner.label()
+        )
     }
 
     fn failed(&self, error: BuildError) -> SweepError {
@@ -302,12 +288,12 @@ impl SweepCell {
     }
 }
 
-fn described(file: &SweepFile, learner: &str, values: &[(String, Value)]) -> String {
-    let values: Vec<String> = values
+/// Values as text, for messages.
+fn described(values: &[(String, Value)]) -> String {
+    let each = values
         .iter()
-        .map(|(name, value)| format!("{name} = {value}"))
-        .collect();
-    format!("{}: {learner} with {}", file.file, values.join(", "))
+        .map(|(name, value)| format!("{name} = {value}"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The problem file with the values of a cell.
@@ -322,16 +308,13 @@ fn with_values(
     let mut changed = false;
     for (key, value) in values {
         let Key::Problem(path) = key else { continue };
-        let value = match value {
-            Value::Number(number) => serde_json::json!(number),
-            Value::Text(text) => serde_json::json!(text),
-        };
+        let value = serde_json::json!(value);
         let Some(found) = find(&mut document, path) else {
             let parameters = document.get("parameters").and_then(|p| p.as_object());
             let names = parameters.map(|p| p.keys().cloned().collect::<Vec<_>>());
             let names = names.unwrap_or_default().join(", ");
             return Err(file.wrong(
-                &key.to_string(),
+                key,
                 format!(
                     "is not in the problem: it must be one of its [parameters] ({names}), or a path to a value in \
                      its file such as problem.horizon or problem.model.reward_noise.variance"

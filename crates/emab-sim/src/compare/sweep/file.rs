@@ -217,6 +217,10 @@ impl SweepFile {
             list,
         })
     }
+
+    pub(super) fn wrong(&self, key: impl ToString, what: impl Into<String>) -> SweepError {
+        Reader { file: &self.file }.wrong(key, what)
+    }
 }
 
 struct Reader<'a> {
@@ -224,10 +228,10 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn wrong(&self, key: &str, what: impl Into<String>) -> SweepError {
+    fn wrong(&self, key: impl ToString, what: impl Into<String>) -> SweepError {
         SweepError::Value {
             file: self.file.into(),
-            key: key.into(),
+            key: key.to_string(),
             what: what.into(),
         }
     }
@@ -240,7 +244,7 @@ impl Reader<'_> {
                 ("learner" | "problem", toml::Value::Table(inside)) => inside,
                 _ => {
                     return Err(self.wrong(
-                        &format!("{place}.{whose}"),
+                        format!("{place}.{whose}"),
                         "belongs neither to a learner nor to a problem; write learner.NAME or problem.NAME",
                     ));
                 }
@@ -255,10 +259,7 @@ impl Reader<'_> {
         }
         let mut seen = HashSet::new();
         if let Some((key, _)) = keys.iter().find(|(key, _)| !seen.insert(key.to_string())) {
-            return Err(self.wrong(
-                &key.to_string(),
-                "is given twice, by its name and by its path",
-            ));
+            return Err(self.wrong(key, "is given twice, by its name and by its path"));
         }
         Ok(keys)
     }
@@ -288,32 +289,26 @@ impl Reader<'_> {
     }
 
     fn value(&self, key: &Key, value: &toml::Value) -> Result<Value, SweepError> {
-        match value {
+        let what = match value {
             // A comma would start another parameter.
             toml::Value::String(text) if matches!(key, Key::Learner(_)) && text.contains(',') => {
-                let what = format!("must be one value, without commas, got `{text}`");
-                Err(self.wrong(&key.to_string(), what))
+                format!("must be one value, without commas, got `{text}`")
             }
-            toml::Value::String(text) => Ok(Value::Text(text.clone())),
+            toml::Value::String(text) => return Ok(Value::Text(text.clone())),
+            toml::Value::Boolean(flag) => return Ok(Value::Text(flag.to_string())),
             // Larger integers have no exact floating-point value.
-            toml::Value::Integer(n) if n.unsigned_abs() <= 1 << 53 => Ok(Value::Number(*n as f64)),
-            toml::Value::Float(n) if n.is_finite() => Ok(Value::Number(*n)),
-            toml::Value::Boolean(flag) => Ok(Value::Text(flag.to_string())),
-            toml::Value::Integer(n) => {
-                let what = format!("must be a whole number of at most 2^53, got {n}");
-                Err(self.wrong(&key.to_string(), what))
+            toml::Value::Integer(n) if n.unsigned_abs() <= 1 << 53 => {
+                return Ok(Value::Number(*n as f64));
             }
-            toml::Value::Float(n) => {
-                Err(self.wrong(&key.to_string(), format!("must be finite, got {n}")))
+            toml::Value::Float(n) if n.is_finite() => return Ok(Value::Number(*n)),
+            toml::Value::Integer(n) => format!("must be a whole number of at most 2^53, got {n}"),
+            toml::Value::Float(n) => format!("must be finite, got {n}"),
+            other => {
+                let kind = other.type_str();
+                format!("must be a number or a text, got a value of type {kind}")
             }
-            other => Err(self.wrong(
-                &key.to_string(),
-                format!(
-                    "must be a number or a text, got a value of type {}",
-                    other.type_str()
-                ),
-            )),
-        }
+        };
+        Err(self.wrong(key, what))
     }
 
     fn values(&self, key: &Key, value: &toml::Value) -> Result<Vec<Value>, SweepError> {
@@ -326,28 +321,24 @@ impl Reader<'_> {
             single => vec![self.value(key, single)?],
         };
         if values.is_empty() {
-            return Err(self.wrong(&key.to_string(), "has no values"));
+            return Err(self.wrong(key, "has no values"));
         }
         let mut seen = HashSet::new();
         if let Some(twice) = values.iter().find(|value| !seen.insert(value.to_string())) {
-            return Err(self.wrong(&key.to_string(), format!("has {twice} twice")));
+            return Err(self.wrong(key, format!("has {twice} twice")));
         }
         Ok(values)
     }
 
     fn span(&self, key: &Key, value: &toml::Value) -> Result<Vec<Value>, SweepError> {
-        let wrong = |what: String| self.wrong(&key.to_string(), what);
-        let Span {
-            from,
-            to,
-            steps,
-            scale,
-        } = Span::deserialize(value.clone()).map_err(|error| {
+        let wrong = |what: String| self.wrong(key, what);
+        let span = Span::deserialize(value.clone()).map_err(|error| {
             let message = error.message();
             wrong(format!(
                 "must be a list, or {{ from = A, to = B, steps = N, scale = \"linear\" or \"log\" }}: {message}"
             ))
         })?;
+        let (from, to, steps) = (span.from, span.to, span.steps);
         if !(from.is_finite() && to.is_finite() && (2..=MOST_VALUES).contains(&steps)) {
             return Err(wrong(format!(
                 "must go from a number to a number in 2 to {MOST_VALUES} steps, got {from} to {to} in {steps}"
@@ -356,7 +347,7 @@ impl Reader<'_> {
         let last = f64::from(steps - 1);
         let at = |i: u32| {
             let share = f64::from(i) / last;
-            match scale {
+            match span.scale {
                 // The ends are exact.
                 _ if i == 0 => from,
                 _ if i == steps - 1 => to,
@@ -364,7 +355,7 @@ impl Reader<'_> {
                 Scale::Log => rounded(from * libm::pow(to / from, share)),
             }
         };
-        if matches!(scale, Scale::Log) && !(from > 0.0 && to > 0.0) {
+        if matches!(span.scale, Scale::Log) && !(from > 0.0 && to > 0.0) {
             return Err(wrong(format!(
                 "needs ends above 0 on a log scale, got {from} to {to}"
             )));

@@ -49,10 +49,8 @@ impl Manifest {
     pub fn sweep(&self) -> Result<Sweep, SweepFolderError> {
         let problem = ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)
             .map_err(FolderError::from)?;
-        Ok(Sweep::new(
-            SweepFile::parse(&self.file, &self.text)?,
-            &problem,
-        )?)
+        let file = SweepFile::parse(&self.file, &self.text)?;
+        Ok(Sweep::new(file, &problem)?)
     }
 }
 
@@ -202,10 +200,8 @@ pub fn merge_sweeps(
             ],
         })
         .collect();
-    check_shards(
-        manifests.first().map_or("", |first| &first.version),
-        &shards,
-    )?;
+    let version = manifests.first().map_or("", |first| &first.version);
+    check_shards(version, &shards)?;
     let mut manifest = manifests[0].clone();
     let sweep = manifest.sweep()?;
     let mut done = Vec::new();
@@ -220,11 +216,8 @@ pub fn merge_sweeps(
             )));
         }
         let mine: HashSet<u64> = sweep.share(*shard).map(|cell| cell.number).collect();
-        done.extend(
-            results
-                .into_iter()
-                .filter(|result| mine.contains(&result.number)),
-        );
+        let results = results.into_iter();
+        done.extend(results.filter(|result| mine.contains(&result.number)));
     }
     let out = out()?;
     check_target(&out, &manifest)?;
@@ -235,10 +228,8 @@ pub fn merge_sweeps(
 
 /// Fails if a folder contains anything but this sweep, undivided.
 fn check_target(out: &Folder, sweep: &Manifest) -> Result<(), FolderError> {
-    let before: Option<Manifest> = match out.has(MANIFEST) {
-        true => Some(out.read_sealed(MANIFEST)?),
-        false => None,
-    };
+    let before = out.has(MANIFEST).then(|| out.read_sealed(MANIFEST));
+    let before: Option<Manifest> = before.transpose()?;
     let what = match before {
         Some(before) if before.hash != sweep.hash => "another sweep".into(),
         Some(before) if before.shard != Shard::WHOLE => format!("shard {}", before.shard),

@@ -52,10 +52,8 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
     add("label", texts(&|cell| Some(cell.result.label.clone())));
     add("runs", counts(&|_, _| Some(runs)));
     add("seed", counts(&|cell, _| Some(cell.seed)));
-    add(
-        "episode",
-        counts(&|cell, i| Some(cell.result.curve[i].episode)),
-    );
+    let episode = |cell: &SweepCellResult, i: usize| Some(cell.result.curve[i].episode);
+    add("episode", counts(&episode));
     let curve: [(&str, PointValue); 5] = [
         ("regret", |point| Some(point.regret)),
         ("stderr", |point| Some(point.stderr)),
@@ -77,10 +75,8 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
         let value = |cell: &SweepCellResult, i| last(cell, i).then(|| of(&cell.result.causes));
         add(name, numbers(&value));
     }
-    add(
-        "benchmark_value",
-        numbers(&|cell, _| Some(cell.benchmark_value)),
-    );
+    let benchmark = |cell: &SweepCellResult, _| Some(cell.benchmark_value);
+    add("benchmark_value", numbers(&benchmark));
     add("optimal_value", numbers(&|cell, _| cell.optimal_value));
     add("estimator", texts(&|cell| Some(cell.estimator.clone())));
     columns

@@ -1,0 +1,274 @@
+//! Ranks the learners of an arena: paired differences, and which of them are within the error of the runs.
+
+use emab::learners::Access;
+use emab::stats::Moments;
+
+use crate::results::run::gap;
+use crate::results::{
+    ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
+    ExcludedLearner, Measured, REFERENCE, Ranking,
+};
+
+/// Relative differences below this are rounding.
+const ROUNDING: f64 = 1e-9;
+
+impl Measured {
+    /// The mean of these numbers.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Measured {
+        let mut moments = Moments::default();
+        values.into_iter().for_each(|value| moments.add(value));
+        Measured {
+            mean: moments.mean(),
+            stderr: moments.stderr(),
+        }
+    }
+
+    /// The mean difference, run by run; a difference within rounding counts as 0.
+    pub fn paired(one: &[f64], other: &[f64]) -> Measured {
+        Measured::of(one.iter().zip(other).map(|(a, b)| match a - b {
+            rounding if rounding.abs() <= ROUNDING * (a.abs() + b.abs()) => 0.0,
+            difference => difference,
+        }))
+    }
+
+    fn is_tie(&self) -> bool {
+        self.mean == 0.0 && self.stderr == 0.0
+    }
+}
+
+impl ArenaProblem {
+    /// Compares learners on the same runs of this many episodes.
+    pub fn judge(
+        ground: ArenaSetting,
+        episodes: u64,
+        cells: &[(Access, ArenaCellResult)],
+        left_out: Vec<ExcludedLearner>,
+    ) -> ArenaProblem {
+        let gap = gap(ground.benchmark_value, ground.optimal_value);
+        let gap = gap.map(|gap| gap * episodes as f64);
+        let mean = |cell: &ArenaCellResult| Measured::of(cell.finals.iter().copied()).mean;
+        let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
+        let best = cells
+            .iter()
+            .filter(|(sees, _)| *sees == Access::Spec)
+            .min_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
+        let mut learners: Vec<ArenaEntry> = cells
+            .iter()
+            .map(|(sees, cell)| {
+                let minus = |other: Option<&(Access, ArenaCellResult)>| {
+                    other.map(|(_, other)| Measured::paired(&cell.finals, &other.finals))
+                };
+                let regret = Measured::of(cell.finals.iter().copied());
+                let minus_best = minus(best);
+                let standing = match minus_best {
+                    _ if *sees != Access::Spec => Ranking::Informed,
+                    Some(difference) if difference.is_tie() => Ranking::Best,
+                    Some(difference) if difference.is_within_noise() => Ranking::WithinNoise,
+                    _ => Ranking::Worse,
+                };
+                ArenaEntry {
+                    label: cell.label.clone(),
+                    learner: cell.learner.clone(),
+                    parameters: cell.parameters.clone(),
+                    sees: sees.recorded_name().into(),
+                    regret,
+                    regret_optimal: gap.map(|gap| regret.mean + gap),
+                    minus_feedbal: minus(reference),
+                    minus_best,
+                    over_feedbal: reference
+                        .and_then(|(_, other)| ratio(cell, other, gap.unwrap_or(0.0))),
+                    gain: cell.gain,
+                    steps: cell.steps,
+                    nanoseconds: cell.nanoseconds,
+                    memory: cell.memory,
+                    standing,
+                }
+            })
+            .collect();
+        learners.sort_by(|a, b| a.regret.mean.total_cmp(&b.regret.mean));
+        ArenaProblem {
+            ground,
+            learners,
+            left_out,
+        }
+    }
+}
+
+/// The loss of one learner divided by that of another, where `gap` is added to the regret of both. The standard error
+/// is that of the delta method on paired runs. None where the other lost nothing.
+fn ratio(one: &ArenaCellResult, other: &ArenaCellResult, gap: f64) -> Option<Measured> {
+    let loss =
+        |cell: &ArenaCellResult| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
+    let (above, below) = (loss(one), loss(other));
+    if below <= ROUNDING * (gap.abs() + (below - gap).abs()) {
+        return None;
+    }
+    let mean = above / below;
+    let pairs = one.finals.iter().zip(&other.finals);
+    let residuals = pairs.map(|(a, b)| (a + gap) - mean * (b + gap));
+    let stderr = Measured::of(residuals).stderr / below;
+    (mean.is_finite() && stderr.is_finite()).then_some(Measured { mean, stderr })
+}
+
+impl ArenaResult {
+    /// A summary of every learner over all problems: learners that see only episodes by mean rank, then the others.
+    pub fn tallied(&self) -> Vec<ArenaSummary> {
+        let mut all: Vec<ArenaSummary> = Vec::new();
+        for problem in &self.problems {
+            let learners = problem.learners.iter();
+            let ranked = learners.filter(|entry| entry.standing != Ranking::Informed);
+            let regrets: Vec<f64> = ranked.map(|entry| entry.regret.mean).collect();
+            for entry in &problem.learners {
+                let known = all.iter().position(|tallied| tallied.label == entry.label);
+                let at = known.unwrap_or(all.len());
+                if known.is_none() {
+                    let label = entry.label.clone();
+                    all.push(ArenaSummary {
+                        label,
+                        ..ArenaSummary::default()
+                    });
+                }
+                let tallied = &mut all[at];
+                let less = |other: &&f64| **other < entry.regret.mean;
+                let before = regrets.iter().filter(less).count();
+                let last = regrets.len().saturating_sub(1).max(1);
+                tallied.played += 1;
+                tallied.place += before as f64 / last as f64;
+                tallied.informed |= entry.standing == Ranking::Informed;
+                tallied.best += u64::from(entry.standing == Ranking::Best);
+                tallied.within_noise += u64::from(entry.standing == Ranking::WithinNoise);
+                tallied.better += u64::from(entry.against_feedbal() < 0);
+                tallied.worse += u64::from(entry.against_feedbal() > 0);
+            }
+        }
+        for tallied in &mut all {
+            tallied.place /= tallied.played as f64;
+        }
+        all.sort_by(|a, b| {
+            let informed = a.informed.cmp(&b.informed);
+            informed.then(a.place.total_cmp(&b.place))
+        });
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCellResult) {
+        let cell = ArenaCellResult {
+            label: label.into(),
+            finals: finals.to_vec(),
+            ..ArenaCellResult::default()
+        };
+        (sees, cell)
+    }
+
+    fn judged(cells: &[(Access, ArenaCellResult)]) -> ArenaProblem {
+        let ground = ArenaSetting {
+            benchmark_value: 1.0,
+            optimal_value: Some(1.5),
+            ..ArenaSetting::default()
+        };
+        ArenaProblem::judge(ground, 10, cells, Vec::new())
+    }
+
+    #[test]
+    fn a_paired_difference_by_hand() {
+        // 1, -1, 2, 2: mean 1, sample variance (0 + 4 + 1 + 1) / 3 = 2.
+        let paired = Measured::paired(&[3.0, 3.0, 3.0, 10.0], &[2.0, 4.0, 1.0, 8.0]);
+        assert_eq!(paired.mean, 1.0);
+        assert!((paired.stderr - (2.0_f64 / 4.0).sqrt()).abs() < 1e-15);
+        assert!(paired.is_within_noise()); // 1 against 1.39
+        // Rounding is not a difference, and no error is no noise.
+        assert!(Measured::paired(&[0.1 + 0.2, 1.0], &[0.3, 1.0]).is_tie());
+        assert!(!Measured::paired(&[2.0, 3.0], &[1.0, 2.0]).is_within_noise());
+        assert!(Measured::paired(&[], &[]).is_within_noise());
+    }
+
+    #[test]
+    fn verdicts() {
+        let problem = judged(&[
+            cell("optimal", Access::Problem, [-5.0; 4]),
+            cell("worse", Access::Spec, [30.0, 31.0, 30.0, 33.0]),
+            cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
+            cell("twin", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
+            cell("first", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
+            cell("law", Access::Feedback, [1.0, 2.0, 3.0, 4.0]),
+        ]);
+        let shown: Vec<_> = problem
+            .learners
+            .iter()
+            .map(|entry| (entry.label.as_str(), entry.standing))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("optimal", Ranking::Informed),
+                ("law", Ranking::Informed),
+                ("twin", Ranking::Best),
+                ("first", Ranking::Best),
+                // 10, 0, 10, 0: mean 5, standard error 2.9.
+                ("feedbal", Ranking::WithinNoise),
+                ("worse", Ranking::Worse),
+            ]
+        );
+        let of = |label: &str| {
+            let found = problem.learners.iter().find(|entry| entry.label == label);
+            found.unwrap()
+        };
+        assert_eq!(of("optimal").regret_optimal, Some(0.0));
+        assert_eq!(of("optimal").over_feedbal.unwrap().mean, 0.0);
+        assert_eq!(of("worse").against_feedbal(), 1);
+        assert_eq!(of("twin").against_feedbal(), 0);
+        assert_eq!(of("optimal").against_feedbal(), -1);
+        let itself = of("feedbal").over_feedbal.unwrap();
+        assert_eq!((itself.mean, itself.stderr), (1.0, 0.0));
+        // (10 + 5) / (15 + 5), and residuals 15 - 0.75 * (25 or 15): -3.75, 3.75.
+        let ratio = of("twin").over_feedbal.unwrap();
+        assert_eq!(ratio.mean, 0.75);
+        assert!((ratio.stderr - (4.0 * 3.75_f64.powi(2) / 3.0 / 4.0).sqrt() / 20.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_reference_without_loss_has_no_ratio() {
+        let problem = judged(&[
+            cell("feedbal", Access::Spec, [-5.0; 4]),
+            cell("random", Access::Spec, [3.0; 4]),
+        ]);
+        let mut ratios = problem.learners.iter().map(|entry| entry.over_feedbal);
+        assert!(ratios.all(|ratio| ratio.is_none()));
+        let alone = judged(&[cell("random", Access::Spec, [3.0; 4])]);
+        assert_eq!(alone.learners[0].minus_feedbal, None);
+        assert_eq!(alone.learners[0].standing, Ranking::Best);
+    }
+
+    #[test]
+    fn over_all_problems() {
+        let one = judged(&[
+            cell("feedbal", Access::Spec, [1.0, 2.0, 1.0, 2.0]),
+            cell("random", Access::Spec, [9.0, 8.0, 9.0, 8.0]),
+            cell("optimal", Access::Problem, [0.0; 4]),
+        ]);
+        let other = judged(&[
+            cell("feedbal", Access::Spec, [5.0; 4]),
+            cell("random", Access::Spec, [4.0; 4]),
+            cell("ucb1", Access::Spec, [5.0; 4]),
+        ]);
+        let result = ArenaResult {
+            version: String::new(),
+            seed: 1,
+            runs: 4,
+            episodes: 10,
+            problems: vec![one, other],
+        };
+        let tallied = result.tallied();
+        let labels: Vec<_> = tallied.iter().map(|one| one.label.as_str()).collect();
+        assert_eq!(labels, ["feedbal", "random", "ucb1", "optimal"]);
+        let random = &tallied[1];
+        assert_eq!((random.place, random.played), (0.5, 2));
+        assert_eq!((random.best, random.better, random.worse), (1, 1, 1));
+        assert!(tallied[3].informed);
+    }
+}
