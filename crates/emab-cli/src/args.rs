@@ -143,16 +143,7 @@ pub struct Token {
 #[derive(Subcommand)]
 pub enum TokenAction {
     /// Create a token and print its secret; the secret is not shown again.
-    New {
-        /// The owner's name.
-        name: String,
-        /// What the token allows: everything, acting on episodes, reading, or acting without seeing estimates.
-        #[arg(long, value_parser = role())]
-        role: Role,
-        /// A study that the token may access; may be repeated [default: all].
-        #[arg(long = "study", value_name = "STUDY")]
-        studies: Vec<String>,
-    },
+    New(NewToken),
     /// List the tokens, including revoked ones.
     List,
     /// Revoke a token; a running service applies it within about a second.
@@ -161,6 +152,18 @@ pub enum TokenAction {
         #[arg(value_name = "ID|NAME")]
         token: String,
     },
+}
+
+#[derive(clap::Args)]
+pub struct NewToken {
+    /// The owner's name.
+    pub name: String,
+    /// What the token allows: everything, acting on episodes, reading, or acting without seeing estimates.
+    #[arg(long, value_parser = role())]
+    pub role: Role,
+    /// A study that the token may access; may be repeated [default: all].
+    #[arg(long = "study", value_name = "STUDY")]
+    pub studies: Vec<String>,
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {

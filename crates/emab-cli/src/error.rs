@@ -3,10 +3,10 @@
 use emab::PlayError;
 use emab::learners::LearnerError;
 use emab::oracle::OracleError;
-use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_server::data_dir::NoFolder;
+use emab_server::serve::ServeError;
 use emab_server::tokens::TokenError;
 use emab_sim::compare::sweep::{SweepError, SweepFolderError};
 use emab_sim::{BuildError, FileError, FolderError, SimError};
@@ -37,44 +37,26 @@ impl CommandError {
         CommandError::Input(message.into())
     }
 
-    /// An invalid quantity, shown at its line of the file.
-    pub fn point(file: &ProblemFile, error: &PointError) -> CommandError {
-        CommandError::Problem(Box::new(file.locate(error)))
-    }
-
-    pub fn oracle(file: &ProblemFile, error: OracleError) -> CommandError {
-        match error {
-            OracleError::Point(point) => CommandError::point(file, &point),
-            OracleError::TooMany { .. } => CommandError::Input(error.to_string()),
-        }
-    }
-
-    pub fn learner(file: &ProblemFile, error: LearnerError) -> CommandError {
-        match error {
-            LearnerError::Oracle(_, error) => CommandError::oracle(file, error),
-            other => CommandError::Input(other.to_string()),
-        }
-    }
-
-    pub fn simulation(file: &ProblemFile, error: SimError) -> CommandError {
-        match error {
-            SimError::Learner(error) => CommandError::learner(file, error),
-            SimError::Oracle(error) => CommandError::oracle(file, error),
-            SimError::Play {
+    /// Converts an error of solving or simulating the problem of a file. An invalid quantity is shown at its line.
+    pub fn of<E: Into<SimError>>(file: &ProblemFile) -> impl Fn(E) -> CommandError {
+        |error| match error.into() {
+            SimError::Oracle(error)
+            | SimError::Learner(LearnerError::Oracle(_, error))
+            | SimError::Play {
                 error: PlayError::Oracle(error),
                 ..
-            } => CommandError::oracle(file, error),
-            SimError::Foreign(_) | SimError::Scenario(_) => CommandError::Input(error.to_string()),
-            SimError::Play { .. } | SimError::Threads(_) => CommandError::Work(error.to_string()),
+            } => match error {
+                OracleError::Point(error) => CommandError::Problem(Box::new(file.locate(&error))),
+                OracleError::TooMany { .. } => CommandError::Input(error.to_string()),
+            },
+            error => BuildError::Simulation(error).into(),
         }
     }
-}
 
-impl CommandError {
-    /// An error of building or running a cell of this problem.
-    pub fn build(file: &ProblemFile, error: BuildError) -> CommandError {
-        match error {
-            BuildError::Simulation(error) => CommandError::simulation(file, error),
+    /// Converts an error of building or running a cell of the problem of a file.
+    pub fn of_cell(file: &ProblemFile) -> impl Fn(BuildError) -> CommandError {
+        |error| match error {
+            BuildError::Simulation(error) => CommandError::of(file)(error),
             other => other.into(),
         }
     }
@@ -102,10 +84,7 @@ impl From<FolderError> for CommandError {
             FolderError::Conflict(_) | FolderError::State(SimError::Foreign(_)) => {
                 CommandError::Input(error.to_string())
             }
-            FolderError::File(_)
-            | FolderError::Json(_)
-            | FolderError::Damaged { .. }
-            | FolderError::State(_) => CommandError::Work(error.to_string()),
+            other => CommandError::Work(other.to_string()),
         }
     }
 }
@@ -119,21 +98,6 @@ impl From<SweepFolderError> for CommandError {
     }
 }
 
-impl From<SweepError> for CommandError {
-    fn from(error: SweepError) -> CommandError {
-        match error {
-            SweepError::Simulation { .. } => CommandError::Work(error.to_string()),
-            _ => CommandError::Input(error.to_string()),
-        }
-    }
-}
-
-impl From<ReadError> for CommandError {
-    fn from(error: ReadError) -> CommandError {
-        CommandError::Problem(Box::new(error))
-    }
-}
-
 impl From<FindError> for CommandError {
     fn from(error: FindError) -> CommandError {
         match error {
@@ -143,9 +107,30 @@ impl From<FindError> for CommandError {
     }
 }
 
-impl From<FileError> for CommandError {
-    fn from(error: FileError) -> CommandError {
-        CommandError::Work(error.to_string())
+/// Conversions of errors with a text: the errors of the system are `Work`, all others are `Input`.
+macro_rules! from_text {
+    ($($error:ty: $system:pat,)*) => {
+        $(impl From<$error> for CommandError {
+            fn from(error: $error) -> CommandError {
+                match matches!(error, $system) {
+                    true => CommandError::Work(error.to_string()),
+                    false => CommandError::Input(error.to_string()),
+                }
+            }
+        })*
+    };
+}
+
+from_text! {
+    SweepError: SweepError::Simulation { .. },
+    FileError: _,
+    ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
+    TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_),
+}
+
+impl From<ReadError> for CommandError {
+    fn from(error: ReadError) -> CommandError {
+        CommandError::Problem(Box::new(error))
     }
 }
 
@@ -158,27 +143,5 @@ impl From<PlotError> for CommandError {
 impl From<NoFolder> for CommandError {
     fn from(error: NoFolder) -> CommandError {
         CommandError::Input(error.to_string())
-    }
-}
-
-impl From<TokenError> for CommandError {
-    fn from(error: TokenError) -> CommandError {
-        let message = error.to_string();
-        match error {
-            // The system failed.
-            TokenError::Read { .. }
-            | TokenError::Write { .. }
-            | TokenError::Busy { .. }
-            | TokenError::Random(_) => CommandError::Work(message),
-            // The input is invalid.
-            TokenError::Missing { .. }
-            | TokenError::Broken { .. }
-            | TokenError::Writable { .. }
-            | TokenError::Rule(_)
-            | TokenError::Role(_)
-            | TokenError::Taken { .. }
-            | TokenError::Unknown { .. }
-            | TokenError::Ambiguous { .. } => CommandError::Input(message),
-        }
     }
 }

@@ -50,7 +50,7 @@ pub fn learner(
 ) -> Result<LearnerConfig, CommandError> {
     let config = LearnerConfig::parse(text, file.learning())
         .and_then(|config| config.for_episodes(episodes))
-        .map_err(|error| CommandError::learner(file, error))?;
+        .map_err(CommandError::of(file))?;
     for words in assumed_words(&config) {
         terminal::note(&words);
     }
@@ -59,8 +59,8 @@ pub fn learner(
 
 /// Warns about learners whose confidence widths do not cover the variation of the problem.
 pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), CommandError> {
-    let words = unsound_learners(&file.problem()?, None, configs)
-        .map_err(|error| CommandError::oracle(file, error))?;
+    let words =
+        unsound_learners(&file.problem()?, None, configs).map_err(CommandError::of(file))?;
     for words in words {
         terminal::note(&words);
     }

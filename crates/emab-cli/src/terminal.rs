@@ -22,6 +22,18 @@ pub fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
     })
 }
 
+/// Prints the JSON document or the text.
+pub fn show(
+    json: bool,
+    document: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), CommandError> {
+    match json {
+        true => print_json(document),
+        false => print(&text()),
+    }
+}
+
 fn write_out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
     let mut out = BufWriter::new(io::stdout().lock());
     write(&mut out)

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{arena_csv, arena_text, draw_arena};
-use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell, CellControl, run_cells};
+use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell};
 use emab_sim::results::{ArenaCellResult, ArenaProblem, ArenaResult, ArenaSummary};
 use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, VERSION};
 use serde::Serialize;
 
-use super::stop_on_ctrl_c;
+use super::{how_to_continue, play_cells, write_picture};
 use crate::args::Arena;
 use crate::error::CommandError;
 use crate::{clock, load, memory, terminal};
@@ -46,11 +46,11 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     problems.iter().for_each(note_assumed);
     let folder = args.out.as_deref().map(Folder::create).transpose()?;
     let folder = folder.map(ArenaFolder::open).transpose()?;
-    let mut played = play(&problems, folder.as_ref(), args.threads.unwrap_or(0).into())?;
+    let mut played = play(&problems, folder.as_ref(), args.threads)?;
     let mut judged = Vec::new();
     for problem in problems {
-        let failed = |error| CommandError::build(&problem.file, error);
-        let setting = problem.setting().map_err(failed)?;
+        let setting = problem.setting();
+        let setting = setting.map_err(CommandError::of_cell(&problem.file))?;
         let cells: Vec<_> = played.drain(..problem.cells.len()).collect();
         judged.extend(setting.map(|setting| {
             ArenaProblem::judge(setting, settings.episodes, &cells, problem.excluded)
@@ -67,11 +67,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let written = folder
         .map(|folder| write(folder.folder(), &result))
         .transpose();
-    if json {
-        terminal::print_json(&document(&result))?;
-    } else {
-        terminal::print(&arena_text(&result))?;
-    }
+    terminal::show(json, &document(&result), || arena_text(&result))?;
     written.map(|_| ())
 }
 
@@ -122,55 +118,46 @@ fn note_assumed(problem: &ArenaEntrants) {
 fn play(
     problems: &[ArenaEntrants],
     folder: Option<&ArenaFolder>,
-    threads: usize,
+    threads: Option<u16>,
 ) -> Result<Vec<(Access, ArenaCellResult)>, CommandError> {
     let cells: Vec<(&ArenaEntrants, &Cell)> = problems
         .iter()
         .flat_map(|problem| problem.cells.iter().map(move |cell| (problem, cell)))
         .collect();
-    let episodes = |(_, cell): &(&ArenaEntrants, &Cell)| cell.runs.saturating_mul(cell.episodes);
-    let bar = terminal::progress(cells.iter().map(episodes).fold(0, u64::saturating_add));
-    let mut control = CellControl {
-        threads,
-        stop: stop_on_ctrl_c(),
-        watch: &mut |number, played| {
-            bar.set_message(format!("{number} of {}", cells.len()));
-            bar.set_position(played);
-        },
-    };
     let mut played = Vec::new();
-    let finish = run_cells(
+    let finished = play_cells(
         &cells,
-        episodes,
-        &mut control,
+        |(_, cell)| cell.runs.saturating_mul(cell.episodes),
+        threads,
         |(problem, cell), control| {
-            let access = cell.learner.entry().access;
-            if let Some(result) = folder.and_then(|folder| folder.find(cell)) {
-                played.push((access, result));
-                return Ok(Finish::Complete);
-            }
-            let result = measure(problem, cell, control)
-                .map_err(|error| CommandError::build(&problem.file, error))?;
-            let Some(result) = result else {
-                return Ok(Finish::Stopped);
+            let saved = folder.and_then(|folder| folder.find(cell));
+            let result = match saved {
+                Some(result) => result,
+                None => {
+                    let measured = measure(problem, cell, control);
+                    let Some(result) = measured.map_err(CommandError::of_cell(&problem.file))?
+                    else {
+                        return Ok(Finish::Stopped);
+                    };
+                    if let Some(folder) = folder {
+                        folder.append(cell, &result)?;
+                    }
+                    result
+                }
             };
-            if let Some(folder) = folder {
-                folder.append(cell, &result)?;
-            }
-            played.push((access, result));
-            Ok::<_, CommandError>(Finish::Complete)
+            played.push((cell.learner.entry().access, result));
+            Ok(Finish::Complete)
         },
-    );
-    bar.finish_and_clear();
-    match finish? {
-        Finish::Complete => Ok(played),
-        Finish::Stopped => Err(CommandError::Work(format!(
-            "stopped after {} of {} cells (a learner on a problem); {}",
-            played.len(),
-            cells.len(),
-            super::how_to_continue(folder.is_some())
-        ))),
+    )?;
+    if finished {
+        return Ok(played);
     }
+    Err(CommandError::Work(format!(
+        "stopped after {} of {} cells (a learner on a problem); {}",
+        played.len(),
+        cells.len(),
+        how_to_continue(folder.is_some())
+    )))
 }
 
 /// Plays a cell and measures its processor time and memory.
@@ -198,9 +185,7 @@ fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
     let json = terminal::to_json(&document(result))?;
     folder.write("arena.json", json.as_bytes())?;
     folder.write("arena.csv", arena_csv(result).as_bytes())?;
-    let picture = draw_arena(result)?;
-    folder.write("arena.svg", picture.svg.as_bytes())?;
-    folder.write("arena.png", &picture.png)?;
+    write_picture(folder, "arena", &draw_arena(result)?)?;
     terminal::note(&format!(
         "wrote arena.csv, arena.json, arena.svg and arena.png into {}",
         folder.path().display()

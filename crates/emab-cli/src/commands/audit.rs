@@ -7,6 +7,7 @@ use std::path::Path;
 use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
 use emab_server::store::{Address, Head, Store, StoreError};
 use emab_sim::quoted;
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::args::Audit;
@@ -21,21 +22,18 @@ const PAGE: usize = 1_000;
 pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
     let reports = match source(&args.place)? {
         Source::Store(address) => of_store(&address, args)?,
-        Source::Export(export) => vec![of_export(export, args)?],
+        Source::Export(export, bar) => vec![of_export(export, &bar, args)?],
     };
     let findings: u64 = reports.iter().map(findings).sum();
-    if as_json {
-        terminal::print_json(&json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "clean": findings == 0,
-            "studies": reports,
-        }))?;
-    } else if reports.is_empty() {
-        terminal::print("the store contains no study")?;
-    } else {
-        let texts: Vec<String> = reports.iter().map(text).collect();
-        terminal::print(&texts.join("\n"))?;
-    }
+    let document = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "clean": findings == 0,
+        "studies": reports,
+    });
+    terminal::show(as_json, &document, || match reports.is_empty() {
+        true => "the store contains no study".into(),
+        false => reports.iter().map(text).collect::<Vec<_>>().join("\n"),
+    })?;
     match findings {
         0 => Ok(()),
         1 => Err(CommandError::Work("the audit found something".into())),
@@ -45,46 +43,39 @@ pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
 
 enum Source {
     Store(Address),
-    Export(Export),
-}
-
-struct Export {
-    reader: Box<dyn BufRead>,
-    bar: indicatif::ProgressBar,
+    /// An export, with the progress of reading it.
+    Export(Box<dyn BufRead>, ProgressBar),
 }
 
 /// The input of the audit, recognised by its address or the first bytes of the file.
 fn source(place: &str) -> Result<Source, CommandError> {
     if place == "-" {
-        return Ok(Source::Export(Export {
-            reader: Box::new(io::stdin().lock()),
-            bar: indicatif::ProgressBar::hidden(),
-        }));
+        let bar = ProgressBar::hidden();
+        return Ok(Source::Export(Box::new(io::stdin().lock()), bar));
     }
-    if ["postgres:", "postgresql:", "sqlite:"]
-        .iter()
-        .any(|start| place.starts_with(start))
-    {
-        return place
-            .parse()
-            .map(Source::Store)
-            .map_err(CommandError::Input);
-    }
-    if place.starts_with("http://") || place.starts_with("https://") {
-        return Err(CommandError::input(
-            "a URL of the service cannot be audited; give its store, or pipe the export of GET …/studies/NAME:export into \
-             `emab audit -`",
-        ));
+    match place.split_once(':') {
+        Some(("postgres" | "postgresql" | "sqlite", _)) => {
+            return place
+                .parse()
+                .map(Source::Store)
+                .map_err(CommandError::Input);
+        }
+        Some(("http" | "https", rest)) if rest.starts_with("//") => {
+            return Err(CommandError::input(
+                "a URL of the service cannot be audited; give its store, or pipe the export of GET …/studies/NAME:export into \
+                 `emab audit -`",
+            ));
+        }
+        _ => {}
     }
     let path = Path::new(place);
-    let unreadable =
-        |error: io::Error| CommandError::Input(format!("cannot read {}: {error}", quoted(path)));
-    let mut file = File::open(path).map_err(unreadable)?;
+    let mut file = open(path)?;
     let mut first = Vec::new();
-    file.by_ref()
+    let read = file
+        .by_ref()
         .take(SQLITE.len() as u64)
-        .read_to_end(&mut first)
-        .map_err(unreadable)?;
+        .read_to_end(&mut first);
+    read.map_err(|error| unreadable(path, &error))?;
     if first == SQLITE {
         return Ok(Source::Store(Address::Sqlite(path.into())));
     }
@@ -97,20 +88,29 @@ fn source(place: &str) -> Result<Source, CommandError> {
     let size = file.metadata().map_or(0, |found| found.len());
     let bar = terminal::progress(size);
     bar.set_message("auditing");
-    let whole = io::Cursor::new(first).chain(file);
-    Ok(Source::Export(Export {
-        reader: Box::new(BufReader::new(bar.wrap_read(whole))),
-        bar,
-    }))
+    let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
+    Ok(Source::Export(Box::new(BufReader::new(whole)), bar))
 }
 
-fn of_export(export: Export, args: &Audit) -> Result<Report, CommandError> {
+fn open(path: &Path) -> Result<File, CommandError> {
+    File::open(path).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::Input(format!("cannot read {}: {error}", quoted(path)))
+}
+
+fn of_export(
+    export: Box<dyn BufRead>,
+    bar: &ProgressBar,
+    args: &Audit,
+) -> Result<Report, CommandError> {
     let options = Options {
         expect: args.expect.as_deref(),
         progress: None,
     };
-    let report = audit_export_with(export.reader, options);
-    export.bar.finish_and_clear();
+    let report = audit_export_with(export, options);
+    bar.finish_and_clear();
     match (&args.study, &report.study) {
         (Some(asked), Some(there)) if asked != there => Err(CommandError::Input(format!(
             "the export is of study `{there}`, not of `{asked}`"
@@ -120,13 +120,8 @@ fn of_export(export: Export, args: &Audit) -> Result<Report, CommandError> {
 }
 
 fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError> {
-    if let Address::Sqlite(file) = address
-        && let Err(error) = File::open(file)
-    {
-        return Err(CommandError::Input(format!(
-            "cannot read {}: {error}",
-            quoted(file)
-        )));
+    if let Address::Sqlite(file) = address {
+        open(file)?;
     }
     let failed = |error: StoreError| CommandError::Work(error.to_string());
     let mut store = address.inspect().map_err(failed)?;
@@ -134,14 +129,11 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError
     store.begin_snapshot().map_err(failed)?;
     let heads = match &args.study {
         None => all(&mut *store).map_err(failed)?,
-        Some(name) => match store.head(name).map_err(failed)? {
-            Some(head) => vec![head],
-            None => {
-                return Err(CommandError::Input(format!(
-                    "the store has no study `{name}`"
-                )));
-            }
-        },
+        Some(name) => {
+            let head = store.head(name).map_err(failed)?;
+            let missing = || CommandError::Input(format!("the store has no study `{name}`"));
+            vec![head.ok_or_else(missing)?]
+        }
     };
     if args.expect.is_some() && heads.len() != 1 {
         return Err(CommandError::Input(format!(
@@ -198,21 +190,30 @@ fn text(report: &Report) -> String {
         last if last == report.events => "all recomputed".into(),
         last => format!("recomputed up to event {last}"),
     };
+    let Report {
+        events,
+        decisions,
+        episodes,
+        learned,
+        ..
+    } = report;
+    let expected = report
+        .expected
+        .map(|seq| format!("it is the hash of event {seq}"));
     let mut text = format!("{name}: {verdict}\n");
-    let mut line = |name: &str, value: String| text += &format!("  {name:<10}  {value}\n");
-    line("events", format!("{}, {recomputed}", report.events));
-    line("decisions", format!("{} recomputed", report.decisions));
-    let learned = report.learned;
-    line(
-        "episodes",
-        format!("{}, {learned} learned from", report.episodes),
-    );
-    line("head hash", report.head_hash.clone());
-    if let Some(hash) = &report.state_hash {
-        line("state hash", hash.clone());
-    }
-    if let Some(seq) = report.expected {
-        line("expected", format!("it is the hash of event {seq}"));
+    for (name, value) in [
+        ("events", Some(format!("{events}, {recomputed}"))),
+        ("decisions", Some(format!("{decisions} recomputed"))),
+        (
+            "episodes",
+            Some(format!("{episodes}, {learned} learned from")),
+        ),
+        ("head hash", Some(report.head_hash.clone())),
+        ("state hash", report.state_hash.clone()),
+        ("expected", expected),
+    ] {
+        let line = value.map(|value| format!("  {name:<10}  {value}\n"));
+        text += &line.unwrap_or_default();
     }
     for finding in &report.findings {
         text += &format!("  ! {}: {}\n", finding.place, finding.what);

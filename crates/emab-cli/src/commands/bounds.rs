@@ -33,11 +33,8 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
     let learner = format!("feedbal:{}", given.join(","));
     let parameters = load::learner(&file, &learner, args.episodes)?
         .feedbal_parameters()
-        .map_err(|error| CommandError::learner(&file, error))?;
+        .map_err(CommandError::of(&file))?;
     let bounds = theory::Bounds::new(problem, &parameters, args.episodes)
-        .map_err(|error| CommandError::oracle(&file, error))?;
-    if json {
-        return terminal::print_json(&bounds);
-    }
-    terminal::print(&bounds_text(&bounds, terminal::width()))
+        .map_err(CommandError::of(&file))?;
+    terminal::show(json, &bounds, || bounds_text(&bounds, terminal::width()))
 }

@@ -1,13 +1,14 @@
 //! `emab check`: validates a problem file, describes it and counts its reachable pairs.
 
 use emab::conformance::ReachSummary;
-use emab::learners::LearnerConfig;
+use emab::learners::{LearnerConfig, LearnerDefaults};
 use emab::oracle::{Pairs, Variation};
 use emab::width::{Coefficients, WidthKind};
+use emab::{Delta, FeedbackSpread, Sigma2};
 use emab_problem::ProblemFile;
 use emab_report::number;
 use emab_sim::soundness::{missing_parameters_text, soundness_words, stated_soundness_text};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -22,15 +23,21 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
     let widths = widths(&file)?;
     let remarks = remarks(&file, &reached);
     let reachable = reached.complete.then_some(reached.pairs);
-    let learning = file.learning();
+    let names = || (0..spec.actions().len()).map(|a| spec.actions().name(a));
+    let learning = stated(file.learning());
     if json {
+        let mut numbers: Map<String, Value> = learning
+            .iter()
+            .map(|(name, value)| ((*name).into(), json!(value)))
+            .collect();
+        numbers.insert("reward_range".into(), json!(file.learning().reward_range));
         return terminal::print_json(&json!({
             "problem": file.name(),
             "description": file.description(),
             "problem_hash": file.hash(),
             "horizon": spec.horizon(),
             "states": spec.states().len(),
-            "actions": (0..spec.actions().len()).map(|a| spec.actions().name(a)).collect::<Vec<_>>(),
+            "actions": names().collect::<Vec<_>>(),
             "feedbacks": spec.feedbacks().len(),
             "start": spec.start(),
             "k": spec.k(),
@@ -38,95 +45,55 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
             "checked_pairs": reached.pairs,
             "model": file.has_model(),
             "conditions": file.conditions(),
-            "learning": {
-                "delta": learning.delta.map(emab::Delta::get),
-                "sigma2": learning.sigma2.map(emab::Sigma2::get),
-                "sigma2_cost": learning.sigma2_cost.map(emab::Sigma2::get),
-                "sigma2_reward": learning.sigma2_reward.map(emab::Sigma2::get),
-                "feedback_spread": learning.feedback_spread.map(emab::FeedbackSpread::get),
-                "reward_range": learning.reward_range,
-            },
+            "learning": numbers,
             "widths": { "paper": widths.paper, "needed": widths.needed },
             "remarks": remarks,
             "warnings": widths.warnings,
         }));
     }
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-    let actions: Vec<_> = (0..spec.actions().len().min(8))
-        .map(|a| spec.actions().name(a))
-        .collect();
-    let more = if spec.actions().len() > 8 {
-        ", …"
-    } else {
-        ""
-    };
     let whole = |n: f64| number(n.round());
-    let pairs = reachable.map_or(format!("more than {}", whole(reached.pairs as f64)), |n| {
-        whole(n as f64)
-    });
-    let all = spec.horizon() as f64 * spec.states().len() as f64;
-    let mut rows = vec![
-        vec![
-            "size".into(),
-            format!(
-                "{}, {}, {}",
-                count(spec.horizon(), "step"),
-                count(spec.states().len(), "state"),
-                count(spec.feedbacks().len(), "feedback")
-            ),
-        ],
-        vec![
-            "actions".into(),
-            format!("{}{more}, and stop", actions.join(", ")),
-        ],
-        vec![
-            "start".into(),
-            format!("state {}", spec.states().name(spec.start())),
-        ],
-        vec!["K".into(), whole(spec.k())],
-        vec![
-            "reachable".into(),
-            format!("{pairs} of {} step-state pairs", whole(all)),
-        ],
-        vec![
-            "model".into(),
-            if file.has_model() {
-                "stated"
-            } else {
-                "none: a live study"
-            }
-            .into(),
-        ],
-        vec!["hash".into(), file.hash().into()],
-    ];
-    let known = [
-        ("delta", learning.delta.map(emab::Delta::get)),
-        ("sigma2", learning.sigma2.map(emab::Sigma2::get)),
-        ("sigma2_cost", learning.sigma2_cost.map(emab::Sigma2::get)),
-        (
-            "sigma2_reward",
-            learning.sigma2_reward.map(emab::Sigma2::get),
-        ),
-        (
-            "feedback_spread",
-            learning.feedback_spread.map(emab::FeedbackSpread::get),
-        ),
-    ];
-    let mut known: Vec<String> = known
+    let checked = whole(reached.pairs as f64);
+    let pairs = reachable.map_or(format!("more than {checked}"), |_| checked.clone());
+    let all = whole(spec.horizon() as f64 * spec.states().len() as f64);
+    let (steps, states) = (
+        count(spec.horizon(), "step"),
+        count(spec.states().len(), "state"),
+    );
+    let feedbacks = count(spec.feedbacks().len(), "feedback");
+    let mut actions: Vec<_> = names().take(8).collect();
+    if spec.actions().len() > 8 {
+        actions.push("…".into());
+    }
+    let mut known: Vec<String> = learning
         .iter()
         .filter_map(|(name, value)| value.map(|v| format!("{name} = {v}")))
         .collect();
-    if let Some((least, most)) = learning.reward_range {
+    if let Some((least, most)) = file.learning().reward_range {
         known.push(format!("reward_range = [{least}, {most}]"));
     }
-    if !known.is_empty() {
-        rows.insert(5, vec!["learning".into(), known.join(", ")]);
-    }
-    if !file.conditions().is_none() {
-        let hash = rows.len() - 1;
-        let conditions = file.conditions().to_string();
-        rows.insert(hash, vec!["conditions".into(), conditions]);
-    }
+    let model = match file.has_model() {
+        true => "stated",
+        false => "none: a live study",
+    };
+    let rows: Vec<Vec<String>> = [
+        ("size", format!("{steps}, {states}, {feedbacks}")),
+        ("actions", format!("{}, and stop", actions.join(", "))),
+        (
+            "start",
+            format!("state {}", spec.states().name(spec.start())),
+        ),
+        ("K", whole(spec.k())),
+        ("reachable", format!("{pairs} of {all} step-state pairs")),
+        ("learning", known.join(", ")),
+        ("model", model.into()),
+        ("conditions", file.conditions().to_string()),
+        ("hash", file.hash().into()),
+    ]
+    .into_iter()
+    .filter(|(_, value)| !value.is_empty())
+    .map(|(name, value)| vec![name.into(), value])
+    .collect();
     let mut text = emab_report::table(&[file.name(), ""], &rows, terminal::width());
     if !file.description().is_empty() {
         text = format!("{}\n{text}", file.description());
@@ -137,15 +104,25 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
     for warning in &widths.warnings {
         text += &format!("\nwarning: {warning}");
     }
-    text += &if reached.complete {
-        "\nThe problem is valid.".to_owned()
-    } else {
-        format!(
-            "\nThe first {} pairs are valid; the others were not checked.",
-            whole(reached.pairs as f64)
-        )
+    text += &match reached.complete {
+        true => "\nThe problem is valid.".to_owned(),
+        false => format!("\nThe first {checked} pairs are valid; the others were not checked."),
     };
     terminal::print(&text)
+}
+
+/// The numbers of `[learning]`, where the file states them.
+fn stated(learning: &LearnerDefaults) -> [(&'static str, Option<f64>); 5] {
+    [
+        ("delta", learning.delta.map(Delta::get)),
+        ("sigma2", learning.sigma2.map(Sigma2::get)),
+        ("sigma2_cost", learning.sigma2_cost.map(Sigma2::get)),
+        ("sigma2_reward", learning.sigma2_reward.map(Sigma2::get)),
+        (
+            "feedback_spread",
+            learning.feedback_spread.map(FeedbackSpread::get),
+        ),
+    ]
 }
 
 /// Properties that differ from the paper's assumptions.
@@ -183,33 +160,24 @@ fn widths(file: &ProblemFile) -> Result<Widths, CommandError> {
     let learning = file.learning();
     let parameters = LearnerConfig::parse("feedbal", learning)
         .and_then(|config| config.feedbal_parameters())
-        .map_err(|error| CommandError::learner(file, error))?;
-    let mut widths = Widths {
-        paper: parameters.coefficients(),
-        needed: None,
-        warnings: Vec::new(),
-    };
-    if !file.has_model() {
-        if let Some(spread) = learning.spread() {
-            let sound = WidthKind::Sound(spread);
-            widths.needed =
-                Some(sound.coefficients(parameters.sigma2_cost, parameters.sigma2_reward));
-            widths
-                .warnings
-                .extend(stated_soundness_text(&parameters, spread));
+        .map_err(CommandError::of(file))?;
+    let (mut needed, mut warnings) = (None, Vec::new());
+    if file.has_model() {
+        let mut pairs = Pairs::new(file.problem()?).map_err(CommandError::of(file))?;
+        // The variation of a problem with too many pairs is unknown.
+        if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
+            needed = Some(variation.needed);
+            warnings.extend(soundness_words(&parameters, &variation, file.spec()));
+            warnings.extend(missing_parameters_text(learning, &variation));
         }
-        return Ok(widths);
+    } else if let Some(spread) = learning.spread() {
+        let sound = WidthKind::Sound(spread);
+        needed = Some(sound.coefficients(parameters.sigma2_cost, parameters.sigma2_reward));
+        warnings.extend(stated_soundness_text(&parameters, spread));
     }
-    let mut pairs =
-        Pairs::new(file.problem()?).map_err(|error| CommandError::oracle(file, error))?;
-    // The variation of a problem with too many pairs is unknown.
-    if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
-        widths.needed = Some(variation.needed);
-        let words = soundness_words(&parameters, &variation, file.spec());
-        widths.warnings.extend(words);
-        widths
-            .warnings
-            .extend(missing_parameters_text(learning, &variation));
-    }
-    Ok(widths)
+    Ok(Widths {
+        paper: parameters.coefficients(),
+        needed,
+        warnings,
+    })
 }

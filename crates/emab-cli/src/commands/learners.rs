@@ -13,24 +13,19 @@ pub fn learners(names: &[String], json: bool) -> Result<(), CommandError> {
         return terminal::print_json(&list);
     }
     let width = terminal::width();
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|entry| {
-            vec![
-                entry.name.into(),
-                entry.access.description().into(),
-                entry.about.into(),
-                entry.reference.into(),
-            ]
-        })
-        .collect();
+    let row = |entry: &&LearnerEntry| {
+        let sees = entry.access.description();
+        [entry.name, sees, entry.about, entry.reference]
+            .map(String::from)
+            .into()
+    };
+    let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
     let header = ["learner", "sees", "what it does", "reference"];
     let mut text = emab_report::table(&header, &rows, width);
     text += "\n\n";
-    text += &if names.is_empty() {
-        defaults(&entries, width)
-    } else {
-        explained(&entries, width)
+    text += &match names.is_empty() {
+        true => defaults(&entries, width),
+        false => explained(&entries, width),
     };
     text += "\n\nA learner with parameters is written name:key=value,key=value. Values in [learning]\n\
              of a problem file override these defaults.";
@@ -70,34 +65,28 @@ fn document(entry: &LearnerEntry) -> Value {
 
 /// One line per learner: its parameters as they are written.
 fn defaults(entries: &[&LearnerEntry], width: usize) -> String {
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .filter(|entry| !entry.parameters.is_empty())
-        .map(|entry| {
-            let parameters = entry.parameters.iter();
-            let each: Vec<String> = parameters
-                .map(|parameter| format!("{}={}", parameter.name, parameter.default))
-                .collect();
-            vec![entry.name.into(), each.join(", ")]
-        })
-        .collect();
+    let with_parameters = entries.iter().filter(|entry| !entry.parameters.is_empty());
+    let row = |entry: &&LearnerEntry| {
+        let each = entry.parameters.iter();
+        let each = each.map(|parameter| format!("{}={}", parameter.name, parameter.default));
+        vec![entry.name.into(), each.collect::<Vec<_>>().join(", ")]
+    };
+    let rows: Vec<Vec<String>> = with_parameters.map(row).collect();
     emab_report::table(&["learner", "parameters and defaults"], &rows, width)
 }
 
 /// One line per parameter.
 fn explained(entries: &[&LearnerEntry], width: usize) -> String {
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .flat_map(|entry| entry.parameters.iter().map(move |p| (entry, p)))
-        .map(|(entry, p)| {
-            vec![
-                entry.name.into(),
-                p.name.into(),
-                p.default.into(),
-                p.about.into(),
-            ]
-        })
-        .collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for entry in entries {
+        for p in entry.parameters {
+            rows.push(
+                [entry.name, p.name, p.default, p.about]
+                    .map(String::from)
+                    .into(),
+            );
+        }
+    }
     if rows.is_empty() {
         return "It has no parameters.".into();
     }

@@ -19,9 +19,13 @@ mod sweep;
 mod token;
 mod verify;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::CommandFactory;
+use emab_report::Picture;
+use emab_sim::compare::{CellControl, run_cells};
+use emab_sim::{Control, FileError, Finish, Folder};
 
 use crate::args::{Args, Command};
 use crate::error::CommandError;
@@ -52,11 +56,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "emab", &mut text);
             let text = String::from_utf8_lossy(&text);
-            if json {
-                terminal::print_json(&text)
-            } else {
-                terminal::print(&text)
-            }
+            terminal::show(json, &text, || text.to_string())
         }
     }
 }
@@ -76,6 +76,40 @@ fn stop_on_ctrl_c() -> &'static AtomicBool {
         );
     }
     &STOP
+}
+
+/// The ending of a file's name; empty without one.
+fn ending(path: &Path) -> &str {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.unwrap_or_default()
+}
+
+/// Writes `NAME.svg` and `NAME.png`.
+fn write_picture(folder: &Folder, name: &str, picture: &Picture) -> Result<(), FileError> {
+    folder.write(format!("{name}.svg"), picture.svg.as_bytes())?;
+    folder.write(format!("{name}.png"), &picture.png)
+}
+
+/// Plays cells one after another with a progress bar. False if Ctrl-C stopped it.
+fn play_cells<C>(
+    cells: &[C],
+    episodes: impl Fn(&C) -> u64,
+    threads: Option<u16>,
+    play: impl FnMut(&C, &mut Control<'_>) -> Result<Finish, CommandError>,
+) -> Result<bool, CommandError> {
+    let all = cells.iter().map(&episodes).fold(0, u64::saturating_add);
+    let bar = terminal::progress(all);
+    let mut control = CellControl {
+        threads: threads.unwrap_or(0).into(),
+        stop: stop_on_ctrl_c(),
+        watch: &mut |number, played| {
+            bar.set_message(format!("{number} of {}", cells.len()));
+            bar.set_position(played);
+        },
+    };
+    let finish = run_cells(cells, episodes, &mut control, play);
+    bar.finish_and_clear();
+    Ok(finish? == Finish::Complete)
 }
 
 /// How to continue a stopped arena or sweep.

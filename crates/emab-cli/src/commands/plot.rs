@@ -1,11 +1,9 @@
 //! `emab plot`: plots the results in a folder.
 
-use std::path::Path;
-
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Picture, PlotOptions, Series, bound_note, bound_series, draw_curves};
+use emab_report::{Picture, Series, bound_note, bound_series, draw_curves};
 use emab_sim::compare::sweep::contains_sweep;
 use emab_sim::results::RunResult;
 use emab_sim::{Folder, has_result, read_result, write_file};
@@ -13,55 +11,44 @@ use serde_json::json;
 
 use super::plot_sweep::plot_sweep;
 use super::run::{plot_options, series};
+use super::{ending, write_picture};
 use crate::args::Plot;
 use crate::error::CommandError;
 use crate::terminal;
 
 pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
-    let folder =
-        Folder::open(&args.folder).map_err(|error| CommandError::input(error.to_string()))?;
+    let folder = Folder::open(&args.folder).map_err(|e| CommandError::input(e.to_string()))?;
+    let place = args.folder.display();
+    let rejected = |text: String| Err(CommandError::Input(text));
     if contains_sweep(&folder) {
         if args.bound {
-            return Err(CommandError::input(format!(
-                "--bound is for the result of a run, and {} contains a sweep",
-                args.folder.display()
-            )));
+            return rejected(format!(
+                "--bound is for the result of a run, and {place} contains a sweep"
+            ));
         }
         let picture = plot_sweep(&folder, args)?;
         return write(&folder, args, "sweep", &picture, json);
     }
     if args.x.is_some() || args.y.is_some() || args.curves || args.lines || !args.only.is_empty() {
-        return Err(CommandError::input(format!(
-            "--x, --y, --where, --lines and --curves are for sweeps, and {} contains none",
-            args.folder.display()
-        )));
+        return rejected(format!(
+            "--x, --y, --where, --lines and --curves are for sweeps, and {place} contains none"
+        ));
     }
     if !has_result(&folder) {
-        return Err(CommandError::input(format!(
-            "{} contains no results: it has no run.json",
-            args.folder.display()
-        )));
+        return rejected(format!("{place} contains no results: it has no run.json"));
     }
     let result = read_result(&folder)?;
-    let options = plot_options(&result);
-    let options = PlotOptions {
-        title: args.title.clone().unwrap_or(options.title),
-        log_x: args.log_x,
-        log_y: args.log_y,
-        ..options
-    };
+    let mut options = plot_options(&result);
+    (options.log_x, options.log_y) = (args.log_x, args.log_y || args.bound);
+    if let Some(title) = &args.title {
+        options.title = title.clone();
+    }
     let mut curves = series(&result);
-    let options = if args.bound {
+    if args.bound {
         let sentence = add_bounds(&folder, &result, &mut curves)?;
         terminal::note(&format!("note: {sentence}."));
-        PlotOptions {
-            x_label: format!("episodes. {sentence}"),
-            log_y: true,
-            ..options
-        }
-    } else {
-        options
-    };
+        options.x_label = format!("episodes. {sentence}");
+    }
     let name = if args.bound { "bound" } else { "regret" };
     let picture = draw_curves(&curves, &options)?;
     write(&folder, args, name, &picture, json)
@@ -75,35 +62,36 @@ fn write(
     picture: &Picture,
     json: bool,
 ) -> Result<(), CommandError> {
-    let kind = match &args.output {
-        None => None,
-        Some(path) => Some((path, picture_kind(path)?)),
-    };
-    let mut written = Vec::new();
-    match kind {
+    let written = match &args.output {
         None => {
-            let [svg, png] = ["svg", "png"].map(|ending| format!("{name}.{ending}"));
-            folder.write(&svg, picture.svg.as_bytes())?;
-            folder.write(&png, &picture.png)?;
-            written.extend([folder.file(&svg), folder.file(&png)]);
+            write_picture(folder, name, picture)?;
+            ["svg", "png"]
+                .map(|ending| {
+                    folder
+                        .file(&format!("{name}.{ending}"))
+                        .display()
+                        .to_string()
+                })
+                .to_vec()
         }
-        Some((path, kind)) => {
-            let content = match kind {
-                Kind::Svg => picture.svg.as_bytes(),
-                Kind::Png => &picture.png,
+        Some(path) => {
+            let content = match ending(path) {
+                "svg" => picture.svg.as_bytes(),
+                "png" => &picture.png,
+                _ => {
+                    return Err(CommandError::input(format!(
+                        "--output must end in .svg or .png, got {}",
+                        path.display()
+                    )));
+                }
             };
             write_file(path, content)?;
-            written.push(path.clone());
+            vec![path.display().to_string()]
         }
-    }
-    let written: Vec<String> = written
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    if json {
-        return terminal::print_json(&json!({"written": written}));
-    }
-    terminal::print(&format!("wrote {}", written.join(" and ")))
+    };
+    terminal::show(json, &json!({"written": written}), || {
+        format!("wrote {}", written.join(" and "))
+    })
 }
 
 /// Adds the bound of Theorem 1 for each FeedBAL curve, and returns a sentence that explains it.
@@ -124,10 +112,10 @@ fn add_bounds(
     for learner in &result.learners {
         let config = LearnerConfig::parse(&learner.label, file.learning())
             .and_then(|config| config.for_episodes(result.episodes))
-            .map_err(|error| CommandError::learner(&file, error))?;
+            .map_err(CommandError::of(&file))?;
         if let Ok(parameters) = config.feedbal_parameters() {
             let bounds = Bounds::new(file.problem()?, &parameters, result.episodes)
-                .map_err(|error| CommandError::oracle(&file, error))?;
+                .map_err(CommandError::of(&file))?;
             bounded.push((learner, bounds));
         }
     }
@@ -168,20 +156,4 @@ fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, Comman
         )));
     }
     Ok(file)
-}
-
-enum Kind {
-    Svg,
-    Png,
-}
-
-fn picture_kind(path: &Path) -> Result<Kind, CommandError> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("svg") => Ok(Kind::Svg),
-        Some("png") => Ok(Kind::Png),
-        _ => Err(CommandError::input(format!(
-            "--output must end in .svg or .png, got {}",
-            path.display()
-        ))),
-    }
 }

@@ -6,7 +6,7 @@ use std::io::BufReader;
 
 use emab::learners::{ChoiceBasis, LearnerConfig, nearest};
 use emab::reach::Reachable;
-use emab::{Action, Estimate, Learner, Names, Spec};
+use emab::{Action, Learner, Names, Spec};
 use emab_episodes::{SavedLearner, SavedLearnerError};
 use emab_problem::ReadError;
 use emab_report::{number, table};
@@ -21,6 +21,9 @@ use crate::terminal;
 const LIMIT: usize = 100_000;
 /// The most lines of a table.
 const LONGEST: usize = 60;
+
+/// A step and a state.
+type Pair = (usize, usize);
 
 /// The document that `--json` prints.
 #[derive(Serialize)]
@@ -70,19 +73,19 @@ pub fn policy(args: &args::Policy, json: bool) -> Result<(), CommandError> {
     let located = |error| in_file(&args.file, trained.file.locate(&error));
     let reachable = spec.reachable(LIMIT).map_err(located)?;
     let chooses = chooses(&config);
-    for words in assumed_words(&config) {
-        terminal::note(&words);
-    }
+    assumed_words(&config)
+        .iter()
+        .for_each(|words| terminal::note(words));
     note(chooses, &reachable, pair);
 
-    let mut rows = Vec::new();
-    let mut seen: HashMap<(usize, usize), u64> = HashMap::new();
+    let mut seen: HashMap<Pair, u64> = HashMap::new();
     for episode in trained.learned() {
         for (i, &x) in episode.states.iter().enumerate() {
             *seen.entry((i + 1, x)).or_default() += 1;
         }
     }
-    for at in asked(chooses, &reachable, pair) {
+    let mut rows = Vec::new();
+    for at in asked(chooses, reachable.pairs, pair) {
         // All pairs are asked even if one is shown, because some choices depend on earlier ones.
         let row = ask(spec, &mut *learner, at, seen.get(&at).copied());
         if pair.is_none_or(|pair| pair == at) {
@@ -97,11 +100,10 @@ pub fn policy(args: &args::Policy, json: bool) -> Result<(), CommandError> {
         complete: pair.is_some() || reachable.complete,
         policy: &rows,
     };
-    match (json, pair, rows.first()) {
-        (true, ..) => terminal::print_json(&document),
-        (false, Some(_), Some(row)) => terminal::print(&one(&document, row)),
-        _ => terminal::print(&all(&document)),
-    }
+    terminal::show(json, &document, || match (pair, rows.first()) {
+        (Some(_), Some(row)) => one(&document, row),
+        _ => all(&document),
+    })
 }
 
 /// The file, or standard input.
@@ -132,13 +134,11 @@ fn in_file(name: &str, mut error: ReadError) -> CommandError {
 }
 
 /// The pair of --step and --state.
-fn pair(spec: &Spec, step: u64, state: &str) -> Result<(usize, usize), CommandError> {
-    let t = usize::try_from(step).ok().filter(|t| *t <= spec.horizon());
+fn pair(spec: &Spec, step: u64, state: &str) -> Result<Pair, CommandError> {
+    let horizon = spec.horizon();
+    let t = usize::try_from(step).ok().filter(|t| *t <= horizon);
     let t = t.ok_or_else(|| {
-        CommandError::input(format!(
-            "--step: there are {} steps, got {step}",
-            spec.horizon()
-        ))
+        CommandError::input(format!("--step: there are {horizon} steps, got {step}"))
     })?;
     let names: &[String] = match spec.states() {
         Names::List(names) => names,
@@ -169,7 +169,7 @@ fn chooses(config: &LearnerConfig) -> ChoiceBasis {
 }
 
 /// Notes that explain the output.
-fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<(usize, usize)>) {
+fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<Pair>) {
     let what = match chooses {
         ChoiceBasis::Tables => None,
         ChoiceBasis::Draws => Some("each choice shown is one random draw"),
@@ -192,40 +192,32 @@ fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<(usize, usize)
 }
 
 /// The pairs to ask, in order. A choice that depends on tables alone needs no other pairs before it.
-fn asked(
-    chooses: ChoiceBasis,
-    reachable: &Reachable,
-    pair: Option<(usize, usize)>,
-) -> Vec<(usize, usize)> {
-    match pair {
-        None => reachable.pairs.clone(),
-        Some(pair) if chooses == ChoiceBasis::Tables => vec![pair],
-        Some(pair) => {
-            let before = reachable.pairs.iter().copied();
-            let before = before.take_while(|at| *at < pair);
-            before.chain([pair]).collect()
-        }
+fn asked(chooses: ChoiceBasis, mut pairs: Vec<Pair>, pair: Option<Pair>) -> Vec<Pair> {
+    if let Some(pair) = pair {
+        let before = pairs.iter().take_while(|at| **at < pair).count();
+        pairs.truncate(if chooses == ChoiceBasis::Tables {
+            0
+        } else {
+            before
+        });
+        pairs.push(pair);
     }
+    pairs
 }
 
-fn ask(spec: &Spec, learner: &mut dyn Learner, (t, x): (usize, usize), seen: Option<u64>) -> Row {
+fn ask(spec: &Spec, learner: &mut dyn Learner, (t, x): Pair, seen: Option<u64>) -> Row {
     let action = learner.choose(t, x);
     let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
     let actions = allowed.map(Action::Continue).chain([Action::Stop]);
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
     let known = |action| {
-        let Estimate {
-            count,
-            mean,
-            width,
-            index,
-        } = learner.estimate(t, x, action)?;
-        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        let estimate = learner.estimate(t, x, action)?;
         Some(Known {
             action: spec.action_name(action).into_owned(),
-            count,
-            mean,
-            width: finite(width),
-            index: finite(index),
+            count: estimate.count,
+            mean: estimate.mean,
+            width: finite(estimate.width),
+            index: finite(estimate.index),
         })
     };
     Row {
@@ -238,16 +230,16 @@ fn ask(spec: &Spec, learner: &mut dyn Learner, (t, x): (usize, usize), seen: Opt
 }
 
 fn whose(document: &Document<'_>) -> String {
+    let Document {
+        learner,
+        problem,
+        episodes,
+        ..
+    } = document;
+    let plural = if *episodes == 1 { "" } else { "s" };
     format!(
-        "{} on {}, after {} {}",
-        document.learner,
-        document.problem,
-        number(document.episodes as f64),
-        if document.episodes == 1 {
-            "episode"
-        } else {
-            "episodes"
-        }
+        "{learner} on {problem}, after {} episode{plural}",
+        number(*episodes as f64)
     )
 }
 
@@ -262,11 +254,11 @@ fn all(document: &Document<'_>) -> String {
             number(row.seen as f64),
             row.action.clone(),
         ];
-        let chosen = row
-            .estimates
-            .iter()
-            .find(|known| known.action == row.action);
         if estimates {
+            let chosen = row
+                .estimates
+                .iter()
+                .find(|known| known.action == row.action);
             cells.push(chosen.map_or(String::new(), estimate));
         }
         cells
@@ -288,15 +280,16 @@ fn all(document: &Document<'_>) -> String {
 
 /// One pair, with the estimates of all actions.
 fn one(document: &Document<'_>, row: &Row) -> String {
-    let mut text = format!(
-        "{}, at step {} in state {}, seen {} {}: {}",
-        whose(document),
-        row.step,
-        row.state,
-        number(row.seen as f64),
-        if row.seen == 1 { "time" } else { "times" },
-        row.action
-    );
+    let Row {
+        step,
+        state,
+        action,
+        ..
+    } = row;
+    let (whose, seen) = (whose(document), number(row.seen as f64));
+    let plural = if row.seen == 1 { "" } else { "s" };
+    let mut text =
+        format!("{whose}, at step {step} in state {state}, seen {seen} time{plural}: {action}");
     if !row.estimates.is_empty() {
         let cells = |known: &Known| {
             let index = known.index.map_or("∞".into(), number);

@@ -1,6 +1,6 @@
 //! `emab problems`: the built-in problems.
 
-use emab_problem::{BUILTIN, ProblemFile};
+use emab_problem::BUILTIN;
 use serde_json::json;
 
 use crate::error::CommandError;
@@ -12,47 +12,37 @@ pub fn problems(name: Option<&str>, json: bool) -> Result<(), CommandError> {
             // The problem as JSON is a problem file too.
             Some(_) if json => terminal::print(load::problem(name)?.canonical()),
             Some(builtin) => terminal::print(builtin.text),
-            None => load::problem(name)
-                .map(|_| ())
-                .and(Err(CommandError::input(format!(
-                    "`{name}` is not a built-in problem; `emab problems` lists them"
-                )))),
+            None => load::problem(name).and(Err(CommandError::input(format!(
+                "`{name}` is not a built-in problem; `emab problems` lists them"
+            )))),
         };
     }
-    let files: Vec<(&str, ProblemFile)> = BUILTIN
-        .iter()
-        .map(|builtin| Ok((builtin.name, load::problem(builtin.name)?)))
-        .collect::<Result<_, CommandError>>()?;
-    if json {
-        let list: Vec<_> = files
-            .iter()
-            .map(|(name, file)| {
-                json!({
-                    "name": name,
-                    "description": file.description(),
-                    "horizon": file.spec().horizon(),
-                    "states": file.spec().states().len(),
-                    "actions": file.spec().actions().len(),
-                    "feedbacks": file.spec().feedbacks().len(),
-                    "hash": file.hash(),
-                })
-            })
-            .collect();
-        return terminal::print_json(&list);
+    let (mut list, mut rows) = (Vec::new(), Vec::new());
+    for builtin in BUILTIN {
+        let file = load::problem(builtin.name)?;
+        let (name, description, spec) = (builtin.name, file.description(), file.spec());
+        let (steps, states) = (spec.horizon(), spec.states().len());
+        let (actions, feedbacks) = (spec.actions().len(), spec.feedbacks().len());
+        list.push(json!({
+            "name": name,
+            "description": description,
+            "horizon": steps,
+            "states": states,
+            "actions": actions,
+            "feedbacks": feedbacks,
+            "hash": file.hash(),
+        }));
+        let [steps, states, actions] = [steps, states, actions].map(|count| count.to_string());
+        rows.push(vec![
+            name.into(),
+            steps,
+            states,
+            actions,
+            description.into(),
+        ]);
     }
-    let rows: Vec<Vec<String>> = files
-        .iter()
-        .map(|(name, file)| {
-            let spec = file.spec();
-            vec![
-                (*name).into(),
-                spec.horizon().to_string(),
-                spec.states().len().to_string(),
-                spec.actions().len().to_string(),
-                file.description().into(),
-            ]
-        })
-        .collect();
     let header = ["problem", "steps", "states", "actions", "what it is"];
-    terminal::print(&emab_report::table(&header, &rows, terminal::width()))
+    terminal::show(json, &list, || {
+        emab_report::table(&header, &rows, terminal::width())
+    })
 }

@@ -7,16 +7,15 @@ use emab_report::claims_table;
 use emab_sim::Folder;
 use serde_json::json;
 
-use super::stop_on_ctrl_c;
+use super::{stop_on_ctrl_c, write_picture};
 use crate::args::Reproduce;
 use crate::error::CommandError;
 use crate::terminal;
 
 pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
-    let base = if args.quick {
-        Settings::QUICK
-    } else {
-        Settings::PAPER
+    let base = match args.quick {
+        true => Settings::QUICK,
+        false => Settings::PAPER,
     };
     let settings = Settings {
         runs: args.runs.unwrap_or(base.runs),
@@ -45,11 +44,7 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
     })?;
     let document = ledger.document();
     for figure in &ledger.figures {
-        folder.write(
-            format!("{}.svg", figure.name),
-            figure.picture.svg.as_bytes(),
-        )?;
-        folder.write(format!("{}.png", figure.name), &figure.picture.png)?;
+        write_picture(&folder, &figure.name, &figure.picture)?;
     }
     folder.write("report.md", document.markdown().as_bytes())?;
     folder.write("report.html", document.html().as_bytes())?;

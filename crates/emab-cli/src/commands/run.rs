@@ -10,10 +10,12 @@ use emab_report::{
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
-    Control, Finish, PlannedRun, Resumed, RunFolder, RunPlan, Shard, State, quoted, state_plot_name,
+    Control, Finish, Folder, PlannedRun, Resumed, RunFolder, RunPlan, Shard, State, quoted,
+    state_plot_name,
 };
+use serde_json::json;
 
-use super::stop_on_ctrl_c;
+use super::{stop_on_ctrl_c, write_picture};
 use crate::args::Run;
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -79,8 +81,10 @@ impl Session {
         threads: usize,
         json: bool,
     ) -> Result<Session, CommandError> {
-        let warnings = run.experiment.warnings();
-        let warnings = warnings.map_err(|error| CommandError::simulation(&run.file, error))?;
+        let warnings = run
+            .experiment
+            .warnings()
+            .map_err(CommandError::of(&run.file))?;
         warnings.iter().for_each(|words| terminal::note(words));
         Ok(Session {
             run,
@@ -133,7 +137,7 @@ impl Session {
                 if let Some(folder) = &self.folder {
                     folder.remove_checkpoint()?;
                 }
-                return Err(CommandError::simulation(&self.run.file, error));
+                return Err(CommandError::of(&self.run.file)(error));
             }
         };
         if finish == Finish::Stopped {
@@ -154,11 +158,12 @@ impl Session {
         let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
         let share = self.run.experiment.share();
         let all = (share.end - share.start).saturating_mul(state.learners.len() as u64);
-        let next = match &self.folder {
-            Some(folder) => format!(
-                "continue with `emab run --resume {}`",
-                quoted(folder.folder().path())
-            ),
+        let path = self
+            .folder
+            .as_ref()
+            .map(|folder| quoted(folder.folder().path()));
+        let next = match path {
+            Some(path) => format!("continue with `emab run --resume {path}`"),
             None => "nothing was saved; --out DIR saves the state".into(),
         };
         CommandError::Work(format!("stopped after {done} of {all} runs; {next}"))
@@ -166,8 +171,10 @@ impl Session {
 
     /// Writes and shows the result of all runs.
     fn finish(&self, state: &State) -> Result<(), CommandError> {
-        let result = self.run.document(state);
-        let result = result.map_err(|error| CommandError::simulation(&self.run.file, error))?;
+        let result = self
+            .run
+            .document(state)
+            .map_err(CommandError::of(&self.run.file))?;
         // The result is shown even if it cannot be written.
         let written = self.write(&result, state);
         show(&result, self.json)?;
@@ -184,17 +191,13 @@ impl Session {
         folder.finish_shard(&self.run, state)?;
         let (shard, share) = (self.run.plan.shard, self.run.experiment.share());
         let path = folder.folder().path().display().to_string();
-        if self.json {
-            return terminal::print_json(&serde_json::json!({
-                "shard": shard, "runs": [share.start, share.end], "folder": path,
-            }));
-        }
-        terminal::print(&format!(
-            "shard {shard} is done: {} of {} runs, in {path}; `emab merge` combines all {} shards",
-            share.end - share.start,
-            self.run.plan.runs,
-            shard.of()
-        ))
+        let document = json!({"shard": shard, "runs": [share.start, share.end], "folder": path});
+        terminal::show(self.json, &document, || {
+            let (part, all, shards) = (share.end - share.start, self.run.plan.runs, shard.of());
+            format!(
+                "shard {shard} is done: {part} of {all} runs, in {path}; `emab merge` combines all {shards} shards"
+            )
+        })
     }
 
     fn write(&self, result: &RunResult, state: &State) -> Result<(), CommandError> {
@@ -206,13 +209,10 @@ impl Session {
         folder.write("curve.csv", curve_csv(result).as_bytes())?;
         folder.write("problem.json", self.run.file.canonical().as_bytes())?;
         match draw_curves(&series(result), &plot_options(result)) {
-            Ok(picture) => {
-                folder.write("regret.svg", picture.svg.as_bytes())?;
-                folder.write("regret.png", &picture.png)?;
-            }
+            Ok(picture) => write_picture(folder, "regret", &picture)?,
             Err(error) => terminal::note(&format!("note: no plot was drawn: {error}")),
         }
-        self.write_regret_by_state(out, result, state)?;
+        self.write_regret_by_state(folder, result, state)?;
         out.remove_checkpoint()?;
         terminal::note(&format!(
             "wrote {} into {}",
@@ -225,14 +225,13 @@ impl Session {
     /// Writes the regret by step and state: a table, and a plot for each learner.
     fn write_regret_by_state(
         &self,
-        out: &RunFolder,
+        folder: &Folder,
         result: &RunResult,
         state: &State,
     ) -> Result<(), CommandError> {
         let experiment = &self.run.experiment;
         let regret = experiment.regret_by_state(state);
-        let regret = regret.map_err(|error| CommandError::simulation(&self.run.file, error))?;
-        let Some(regret) = regret else {
+        let Some(regret) = regret.map_err(CommandError::of(&self.run.file))? else {
             let why = match experiment.scenario().phases.is_empty() {
                 true => "too many pairs can be reached",
                 false => "the model drifts",
@@ -242,17 +241,11 @@ impl Session {
         };
         let labels = result.learners.iter().map(|learner| learner.label.clone());
         let regret: Vec<_> = labels.zip(regret).collect();
-        out.folder()
-            .write("places.csv", regret_map_csv(&regret).as_bytes())?;
+        folder.write("places.csv", regret_map_csv(&regret).as_bytes())?;
         for (i, (label, states)) in regret.iter().enumerate() {
             let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
             match draw_regret_map(states, &title) {
-                Ok(picture) => {
-                    let name = state_plot_name(label, i);
-                    let folder = out.folder();
-                    folder.write(format!("{name}.svg"), picture.svg.as_bytes())?;
-                    folder.write(format!("{name}.png"), &picture.png)?;
-                }
+                Ok(picture) => write_picture(folder, &state_plot_name(label, i), &picture)?,
                 Err(error) => terminal::note(&format!("note: {label}: no plot: {error}")),
             }
         }
@@ -300,15 +293,15 @@ fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
         0.0 => number(result.benchmark_value),
         stderr => confidence(result.benchmark_value, stderr),
     };
-    let better = match (result.optimal_value, result.gap()) {
-        (Some(optimum), Some(gap)) if gap > 0.0 => {
-            format!(
-                ", the optimal policy {}: regret may be negative",
-                number(optimum)
-            )
-        }
-        _ => String::new(),
-    };
+    let optimum = result
+        .optimal_value
+        .filter(|_| result.gap().is_some_and(|gap| gap > 0.0));
+    let better = optimum.map_or(String::new(), |optimum| {
+        format!(
+            ", the optimal policy {}: regret may be negative",
+            number(optimum)
+        )
+    });
     let conditions = match result.conditions.is_none() {
         true => String::new(),
         false => format!("conditions: {}\n", result.conditions),

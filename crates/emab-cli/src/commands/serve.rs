@@ -15,24 +15,25 @@ pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
         .with_max_level(args.log)
         .with_writer(std::io::stderr)
         .init();
-    let folder = |error: emab_server::data_dir::NoFolder| CommandError::Input(error.to_string());
     let store = match &args.store {
         Some(store) => store.clone(),
-        None => Address::Sqlite(data_folder().map_err(folder)?.join("studies.db")),
+        None => Address::Sqlite(data_folder()?.join("studies.db")),
     };
     let options = Options {
         listen: args.listen,
         tokens: match &args.tokens {
             Some(file) => file.clone(),
-            None => token_file().map_err(folder)?,
+            None => token_file()?,
         },
         tokens_named: args.tokens.is_some(),
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         behind_proxy: args.behind_proxy,
         rate: args.rate,
     };
-    let backend = store.open().map_err(|error| serve_error(error.into()))?;
-    run(backend, &options, |ready| greet(ready, &options, as_json)).map_err(serve_error)
+    let backend = store.open().map_err(ServeError::from)?;
+    Ok(run(backend, &options, |ready| {
+        greet(ready, &options, as_json)
+    })?)
 }
 
 /// Prints the address on standard output once the service listens, so that a script can wait for it.
@@ -53,13 +54,4 @@ fn greet(ready: &Ready, options: &Options, as_json: bool) {
         }
         terminal::print(&text)
     };
-}
-
-fn serve_error(error: ServeError) -> CommandError {
-    match error {
-        ServeError::Listen(_) | ServeError::Tokens(_) => CommandError::Input(error.to_string()),
-        ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_) => {
-            CommandError::Work(error.to_string())
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::Solution;
+use emab_problem::ProblemFile;
 use emab_report::{number, policy_table};
 use serde::Serialize;
 
@@ -21,60 +22,57 @@ pub fn solve(name: &str, json: bool) -> Result<(), CommandError> {
     let file = load::problem(name)?;
     let problem = file.problem()?;
     load::note_conditions(&file);
-    let spec = problem.spec().clone();
-    let solution = Solution::of(problem, MAX_FIXED_OUTCOMES)
-        .map_err(|error| CommandError::oracle(&file, error))?;
-    if json {
-        return terminal::print_json(&Document {
-            problem: file.name(),
-            problem_hash: file.hash(),
-            solution: &solution,
-        });
-    }
+    let solution = Solution::of(problem, MAX_FIXED_OUTCOMES).map_err(CommandError::of(&file))?;
+    let document = Document {
+        problem: file.name(),
+        problem_hash: file.hash(),
+        solution: &solution,
+    };
+    terminal::show(json, &document, || text(&file, &solution))
+}
+
+fn text(file: &ProblemFile, solution: &Solution) -> String {
+    let spec = file.spec();
     let (best, what) = match &solution.best_fixed {
-        Some(fixed) => (number(fixed.value), shorten(&fixed.names(&spec))),
+        Some(fixed) => (number(fixed.value), shorten(&fixed.names(spec))),
         None => ("?".into(), "too many sequences to compare".into()),
     };
+    let (benchmark, optimal) = (solution.benchmark_value, solution.optimal_value);
+    let repeated = &solution.best_repeated;
     let table = [
-        vec![
-            "benchmark".into(),
-            number(solution.benchmark_value),
+        (
+            "benchmark",
+            number(benchmark),
             "best next step, by state".into(),
-        ],
-        vec![
-            "optimal".into(),
-            number(solution.optimal_value),
-            "best of all policies".into(),
-        ],
-        vec!["best fixed".into(), best, what],
-        vec![
-            "best repeated".into(),
-            number(solution.best_repeated.value),
-            shorten(&solution.best_repeated.names(&spec)),
-        ],
-    ];
+        ),
+        ("optimal", number(optimal), "best of all policies".into()),
+        ("best fixed", best, what),
+        (
+            "best repeated",
+            number(repeated.value),
+            shorten(&repeated.names(spec)),
+        ),
+    ]
+    .map(|(name, value, what)| vec![name.into(), value, what]);
     let width = terminal::width();
     let mut text = emab_report::table(&[file.name(), "value", ""], &table, width);
     text += "\n\n";
-    text += &policy_table(&spec, &solution.rows, width).unwrap_or_else(|| {
+    text += &policy_table(spec, &solution.rows, width).unwrap_or_else(|| {
         format!(
             "The policies cover {} pairs, too many to show here; --json prints them.",
             solution.rows.len()
         )
     });
-    terminal::print(&text)
+    text
 }
 
 /// A long run of one action as a count.
 fn shorten(names: &[String]) -> String {
     let runs = names.chunk_by(|a, b| a == b);
     let runs: Vec<String> = runs
-        .map(|run| {
-            if run.len() > 2 {
-                format!("{} × {}", run.len(), run[0])
-            } else {
-                run.join(", ")
-            }
+        .map(|run| match run.len() {
+            0..=2 => run.join(", "),
+            count => format!("{count} × {}", run[0]),
         })
         .collect();
     runs.join(", ")

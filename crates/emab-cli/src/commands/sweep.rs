@@ -5,11 +5,10 @@ use std::fs;
 
 use emab_report::{confidence, number, table, table_csv, table_parquet};
 use emab_sim::compare::sweep::{Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns};
-use emab_sim::compare::{CellControl, run_cells};
 use emab_sim::{Finish, Folder, Shard, quoted};
 use serde_json::json;
 
-use super::stop_on_ctrl_c;
+use super::{how_to_continue, play_cells};
 use crate::args;
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -62,20 +61,11 @@ fn run(
 ) -> Result<(), CommandError> {
     let cells: Vec<_> = sweep.share(shard).collect();
     let each = sweep.file.runs.saturating_mul(sweep.file.episodes);
-    let bar = terminal::progress(each.saturating_mul(cells.len() as u64));
     let saved: HashSet<String> = done.iter().map(|result| result.key.clone()).collect();
-    let mut control = CellControl {
-        threads: threads.unwrap_or(0).into(),
-        stop: stop_on_ctrl_c(),
-        watch: &mut |number, played| {
-            bar.set_message(format!("{number} of {}", cells.len()));
-            bar.set_position(played);
-        },
-    };
-    let finish = run_cells(
+    let finished = play_cells(
         &cells,
         |_| each,
-        &mut control,
+        threads,
         |cell, control| {
             if saved.contains(&cell.key) {
                 return Ok(Finish::Complete);
@@ -87,11 +77,10 @@ fn run(
                 folder.append(&result)?;
             }
             done.push(result);
-            Ok::<_, CommandError>(Finish::Complete)
+            Ok(Finish::Complete)
         },
-    );
-    bar.finish_and_clear();
-    if finish? == Finish::Complete {
+    )?;
+    if finished {
         return Ok(());
     }
     let keys: HashSet<&str> = cells.iter().map(|cell| cell.key.as_str()).collect();
@@ -100,7 +89,7 @@ fn run(
         "stopped after {} of {} cells; {}",
         done.iter().filter(mine).count(),
         cells.len(),
-        super::how_to_continue(folder.is_some())
+        how_to_continue(folder.is_some())
     )))
 }
 
@@ -112,16 +101,14 @@ fn finish_shard(
     json: bool,
 ) -> Result<(), CommandError> {
     let path = folder.folder().path().display().to_string();
-    if json {
-        let cells: Vec<u64> = done.iter().map(|result| result.number).collect();
-        return terminal::print_json(&json!({"shard": shard, "cells": cells, "folder": path}));
-    }
-    terminal::print(&format!(
-        "shard {shard} is done: {} of {} cells, in {path}; `emab merge` combines all {} shards",
-        done.len(),
-        sweep.cells.len(),
-        shard.of()
-    ))
+    let cells: Vec<u64> = done.iter().map(|result| result.number).collect();
+    let document = json!({"shard": shard, "cells": cells, "folder": path});
+    terminal::show(json, &document, || {
+        let (part, all, shards) = (done.len(), sweep.cells.len(), shard.of());
+        format!(
+            "shard {shard} is done: {part} of {all} cells, in {path}; `emab merge` combines all {shards} shards"
+        )
+    })
 }
 
 /// Writes the table of all cells and shows the regret of each.
@@ -146,17 +133,16 @@ pub fn finish(
             folder.path().display()
         ));
     }
-    if json {
-        return terminal::print_json(&sweep.document(&done));
-    }
-    terminal::print(&shown(sweep, &done, folder.is_some()))
+    terminal::show(json, &sweep.document(&done), || {
+        shown(sweep, &done, folder.is_some())
+    })
 }
 
 /// The regret of each cell, as text.
 fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
-    let mut header = vec!["cell".to_owned(), "learner".into()];
-    header.extend(sweep.varied.iter().cloned());
-    header.push("regret".into());
+    let varied = sweep.varied.iter().map(String::as_str);
+    let header = ["cell", "learner"].into_iter().chain(varied);
+    let header: Vec<&str> = header.chain(["regret"]).collect();
     let rows = done.iter().take(SHOWN).map(|result| {
         let mut row = vec![result.number.to_string(), result.base.clone()];
         row.extend(sweep.varied.iter().map(|name| {
@@ -171,7 +157,6 @@ fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
         row
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut text = format!(
         "{} cells of {} runs of {} episodes, seed {}; regret against the benchmark, 95 % intervals\n{}",
         done.len(),
@@ -181,13 +166,11 @@ fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
         table(&header, &rows, terminal::width())
     );
     if done.len() > SHOWN {
-        let rest = done.len() - SHOWN;
-        let place = if saved {
-            "sweep.csv has all of them"
-        } else {
-            "--out DIR saves all of them"
+        let place = match saved {
+            true => "sweep.csv has all of them",
+            false => "--out DIR saves all of them",
         };
-        text += &format!("\n… and {rest} more; {place}");
+        text += &format!("\n… and {} more; {place}", done.len() - SHOWN);
     }
     text
 }

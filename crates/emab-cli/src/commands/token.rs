@@ -1,11 +1,11 @@
 //! `emab token`: access tokens of the decision service.
 
 use emab_server::data_dir::token_file;
-use emab_server::tokens::{Role, Token, TokenFile};
+use emab_server::tokens::{Token, TokenFile};
 use emab_sim::quoted;
 use serde_json::{Value, json};
 
-use crate::args::{Token as Args, TokenAction};
+use crate::args::{NewToken, Token as Args, TokenAction};
 use crate::error::CommandError;
 use crate::terminal;
 
@@ -16,33 +16,24 @@ pub fn token(args: Args, json: bool) -> Result<(), CommandError> {
     };
     let file = TokenFile::at(path);
     match args.action {
-        TokenAction::New {
-            name,
-            role,
-            studies,
-        } => new(&file, &name, role, studies, json),
+        TokenAction::New(args) => new(&file, args, json),
         TokenAction::List => list(&file, json),
         TokenAction::Revoke { token } => revoke(&file, &token, json),
     }
 }
 
-fn new(
-    file: &TokenFile,
-    name: &str,
-    role: Role,
-    studies: Vec<String>,
-    json: bool,
-) -> Result<(), CommandError> {
+fn new(file: &TokenFile, args: NewToken, json: bool) -> Result<(), CommandError> {
+    let NewToken {
+        name,
+        role,
+        studies,
+    } = args;
     let studies = Some(studies).filter(|studies| !studies.is_empty());
-    let (token, secret) = file.new_token(name, role, studies)?;
+    let (token, secret) = file.new_token(&name, role, studies)?;
     // The secret alone goes to standard output, for scripts.
-    if json {
-        let mut document = document(&token);
-        document["secret"] = secret.reveal().into();
-        terminal::print_json(&document)?;
-    } else {
-        terminal::print(secret.reveal())?;
-    }
+    let mut document = document(&token);
+    document["secret"] = secret.reveal().into();
+    terminal::show(json, &document, || secret.reveal().into())?;
     terminal::note(&format!(
         "token {} of {name}, {role} on {}, is in {}; its secret is not stored and not shown again",
         token.id(),
@@ -74,15 +65,13 @@ fn list(file: &TokenFile, json: bool) -> Result<(), CommandError> {
 
 fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), CommandError> {
     let token = file.revoke(id_or_name)?;
-    if json {
-        return terminal::print_json(&document(&token));
-    }
-    terminal::print(&format!(
-        "token {} of {} was revoked at {}",
-        token.id(),
-        token.name(),
-        token.revoked().unwrap_or_default()
-    ))
+    terminal::show(json, &document(&token), || {
+        let (id, name, at) = (token.id(), token.name(), token.revoked());
+        format!(
+            "token {id} of {name} was revoked at {}",
+            at.unwrap_or_default()
+        )
+    })
 }
 
 /// Everything except the hash.

@@ -1,7 +1,7 @@
 //! `emab verify`: how often a learner violates the guarantees of the paper.
 
 use emab_report::{confidence, guarantees_table, number};
-use emab_sim::{CHECKED_PAIRS, Control, Verification, VerificationResult};
+use emab_sim::{CHECKED_PAIRS, Control, Verification};
 use serde_json::json;
 
 use super::stop_on_ctrl_c;
@@ -33,13 +33,16 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         },
     });
     bar.finish_and_clear();
-    let verified = verified.map_err(|error| CommandError::simulation(&file, error))?;
+    let verified = verified.map_err(CommandError::of(&file))?;
     let Some(verified) = verified else {
         return Err(CommandError::Work("stopped; nothing was saved".into()));
     };
     load::warn_unsound(&file, std::slice::from_ref(&learner))?;
     let guarantees = verified.guarantees();
-    let worst = worst(&file, &verified);
+    let worst = verified.worst.map(|(t, x, action, runs)| {
+        let name = file.spec().action_name(action).into_owned();
+        (t, x, name, runs)
+    });
     if json {
         return terminal::print_json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -91,14 +94,4 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         );
     }
     terminal::print(&text)
-}
-
-fn worst(
-    file: &emab_problem::ProblemFile,
-    verified: &VerificationResult,
-) -> Option<(usize, usize, String, u64)> {
-    verified.worst.map(|(t, x, action, runs)| {
-        let name = file.spec().action_name(action).into_owned();
-        (t, x, name, runs)
-    })
 }
