@@ -1,10 +1,10 @@
 //! Conversion of errors to Python exceptions, with the messages of the command line.
 
 use emab::PlayError;
+use emab::learners::LearnerError;
 use emab::oracle::OracleError;
 use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
-use emab_sim::compare::sweep::SweepError;
 use emab_sim::{BuildError, SimError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
@@ -36,46 +36,35 @@ pub fn find(error: FindError) -> PyErr {
     }
 }
 
-pub fn point(file: &ProblemFile, error: &PointError) -> PyErr {
-    read(&file.locate(error))
+/// Converts an error of a quantity of the problem of a file.
+pub fn point(file: &ProblemFile) -> impl Fn(PointError) -> PyErr {
+    |error| read(&file.locate(&error))
 }
 
-pub fn oracle(file: &ProblemFile, error: OracleError) -> PyErr {
-    match error {
-        OracleError::Point(error) => point(file, &error),
-        OracleError::TooMany { .. } => invalid(error),
-    }
-}
-
-pub fn learner(file: &ProblemFile, error: emab::learners::LearnerError) -> PyErr {
-    match error {
-        emab::learners::LearnerError::Oracle(_, error) => oracle(file, error),
-        other => invalid(other),
-    }
-}
-
-pub fn build(file: &ProblemFile, error: BuildError) -> PyErr {
-    match error {
-        BuildError::Problem(error) => read(&error),
-        BuildError::Learner(error) => learner(file, error),
-        BuildError::Simulation(error) => simulation(file, error),
-        other => invalid(other),
-    }
-}
-
-pub fn simulation(file: &ProblemFile, error: SimError) -> PyErr {
-    match error {
-        SimError::Learner(error) => learner(file, error),
+/// Converts an error of solving or simulating the problem of a file.
+pub fn of<E: Into<SimError>>(file: &ProblemFile) -> impl Fn(E) -> PyErr {
+    |error| match error.into() {
         SimError::Oracle(error)
+        | SimError::Learner(LearnerError::Oracle(_, error))
         | SimError::Play {
             error: PlayError::Oracle(error),
             ..
-        } => oracle(file, error),
-        SimError::Threads(_) => PyRuntimeError::new_err(error.to_string()),
+        } => match error {
+            OracleError::Point(error) => point(file)(*error),
+            OracleError::TooMany { .. } => invalid(error),
+        },
+        error @ SimError::Threads(_) => PyRuntimeError::new_err(error.to_string()),
         other => invalid(other),
     }
 }
 
-pub fn sweep(error: SweepError) -> PyErr {
-    invalid(error)
+/// Converts an error of building an experiment with the problem of a file.
+pub fn of_build(file: &ProblemFile) -> impl Fn(BuildError) -> PyErr {
+    |error| match error {
+        BuildError::Problem(error) => read(&error),
+        BuildError::Learner(error) => of(file)(error),
+        BuildError::Simulation(error) => of(file)(error),
+        BuildError::Checkpoints(error) => invalid(format!("`checkpoints`: {error}")),
+        other => invalid(other),
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emab_problem::ProblemFile;
-use emab_sim::{BuildError, Control, Finish, LearnerSource, Shard, State};
+use emab_sim::{Control, Finish, LearnerSource, Shard, State};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -76,13 +76,9 @@ impl Experiment {
             at.push(episodes);
             builder = builder.checkpoints(at);
         }
-        let inner = py.detach(|| builder.build()).map_err(|error| match error {
-            BuildError::Checkpoints(error) => errors::invalid(format!("`checkpoints`: {error}")),
-            other => errors::build(&file, other),
-        })?;
-        let notes = py
-            .detach(|| inner.warnings())
-            .map_err(|error| errors::simulation(&file, error))?;
+        let inner = py.detach(|| builder.build());
+        let inner = inner.map_err(errors::of_build(&file))?;
+        let notes = py.detach(|| inner.warnings()).map_err(errors::of(&file))?;
         Ok(Experiment {
             state: inner.state(),
             inner,
@@ -106,24 +102,22 @@ impl Experiment {
             callback: watch,
             interrupt: self.interrupt.clone(),
         };
-        let Experiment {
-            inner,
-            state,
-            interrupt,
-            ..
-        } = self;
+        let (inner, state, stop) = (&self.inner, &mut self.state, &self.interrupt.stop);
         let finish = py.detach(|| {
+            let watch = &mut |progress: emab_sim::Progress, _: Option<&State>| {
+                report.report(progress.done, progress.total);
+            };
             inner.run(
                 state,
                 &mut Control {
                     threads,
-                    stop: &interrupt.stop,
-                    watch: &mut |progress, _| report.report(progress.done, progress.total),
+                    stop,
+                    watch,
                 },
             )
         });
         self.interrupt.take()?;
-        let finish = finish.map_err(|error| errors::simulation(&self.file, error))?;
+        let finish = finish.map_err(errors::of(&self.file))?;
         Ok(finish == Finish::Complete)
     }
 
@@ -139,7 +133,7 @@ impl Experiment {
         })?;
         self.inner
             .merge(&mut self.state, &other)
-            .map_err(|error| errors::simulation(&self.file, error))
+            .map_err(errors::of(&self.file))
     }
 
     /// Whether all runs are done.
@@ -151,7 +145,7 @@ impl Experiment {
     /// Return the document of ``emab run --json``.
     fn document(&self, py: Python<'_>) -> PyResult<String> {
         let result = py.detach(|| self.inner.document(&self.state, self.file.hash()));
-        let result = result.map_err(|error| errors::simulation(&self.file, error))?;
+        let result = result.map_err(errors::of(&self.file))?;
         let text = serde_json::to_string_pretty(&result).map_err(errors::invalid)?;
         Ok(text + "\n")
     }

@@ -7,8 +7,8 @@ use emab::environment::{StepResult, VecEnvironment};
 use emab::{Action, PlayError};
 use emab_problem::ProblemFile;
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,13 +31,8 @@ struct Environments {
     stop: usize,
     /// Whether an action that is not allowed is an error. Otherwise it ends the episode.
     strict: bool,
-}
-
-/// The result of one action.
-struct Outcome {
-    step: StepResult,
-    /// Whether the action was not allowed, so that `stop` was taken instead.
-    not_allowed: bool,
+    /// Whether the random streams have begun.
+    seeded: bool,
 }
 
 impl Environments {
@@ -55,14 +50,20 @@ impl Environments {
         }
         let model = Arc::new(problem.problem()?.with_dropout(conditions.dropout));
         let stop = model.spec().actions().len();
-        let inner =
-            VecEnvironment::new(model, count).map_err(|error| errors::oracle(&file, error))?;
+        let inner = VecEnvironment::new(model, count).map_err(errors::of(&file))?;
         Ok(Environments {
             file,
             inner,
             stop,
             strict,
+            seeded: false,
         })
+    }
+
+    fn problem(&self) -> Problem {
+        Problem {
+            file: self.file.clone(),
+        }
     }
 
     #[inline]
@@ -77,35 +78,31 @@ impl Environments {
         }
     }
 
+    /// The result of an action, and whether it was not allowed, so that `stop` was taken instead.
     #[inline]
-    fn step(&mut self, i: usize, action: Action) -> PyResult<Outcome> {
+    fn step(&mut self, i: usize, action: Action) -> PyResult<(StepResult, bool)> {
         let (step, not_allowed) = match self.inner.step(i, action) {
             Err(PlayError::NotAllowed { .. }) if !self.strict => {
                 (self.inner.step(i, Action::Stop), true)
             }
             step => (step, false),
         };
-        let step = step.map_err(|error| self.error(error))?;
-        Ok(Outcome { step, not_allowed })
+        Ok((step.map_err(|error| self.error(error))?, not_allowed))
     }
 
     #[cold]
     fn error(&self, error: PlayError) -> PyErr {
         match error {
-            PlayError::Oracle(error) => errors::oracle(&self.file, error),
+            PlayError::Oracle(error) => errors::of(&self.file)(error),
             PlayError::NoEpisode => {
                 PyRuntimeError::new_err("there is no episode under way: call reset()")
             }
             PlayError::NotAllowed { t, x, action } => {
                 let spec = self.file.spec();
-                let name = match action {
-                    Action::Continue(a) => spec.actions().name(a),
-                    Action::Stop => "stop".into(),
-                };
-                PyValueError::new_err(format!(
-                    "the action `{name}` is not allowed at step {t} in state `{}`: \
-                     info[\"action_mask\"] has the allowed ones",
-                    spec.states().name(x)
+                let (name, state) = (spec.action_name(action), spec.states().name(x));
+                errors::invalid(format!(
+                    "the action `{name}` is not allowed at step {t} in state `{state}`: \
+                     info[\"action_mask\"] has the allowed ones"
                 ))
             }
         }
@@ -146,7 +143,6 @@ type SteppedMany<'py> = Stepped<'py, PyArray2<i64>, Array<'py, f64>, Array<'py, 
 #[pyclass(subclass, module = "emab._emab")]
 pub struct EnvCore {
     environments: Environments,
-    seeded: bool,
 }
 
 impl EnvCore {
@@ -165,16 +161,13 @@ impl EnvCore {
     fn new(problem: &Problem, strict: bool) -> PyResult<EnvCore> {
         Ok(EnvCore {
             environments: Environments::new(problem, 1, strict)?,
-            seeded: false,
         })
     }
 
     /// The problem.
     #[getter]
     fn problem(&self) -> Problem {
-        Problem {
-            file: self.environments.file.clone(),
-        }
+        self.environments.problem()
     }
 
     /// Begin an episode. A seed restarts the random streams of run ``options["run"]`` (default 0), which are those of
@@ -186,14 +179,12 @@ impl EnvCore {
         options: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Observed<'py, PyArray1<i64>>> {
         let py = slf.py();
-        if seed.is_some() || !slf.borrow().seeded {
-            let arguments = (seed, options);
-            let (seed, run) = slf
-                .call_method1(intern!(py, "_seed"), arguments)?
-                .extract()?;
-            let mut this = slf.borrow_mut();
-            this.environments.inner.restart(0, seed, run);
-            this.seeded = true;
+        if seed.is_some() || !slf.borrow().environments.seeded {
+            let seeds = slf.call_method1(intern!(py, "_seed"), (seed, options))?;
+            let (seed, run) = seeds.extract()?;
+            let environments = &mut slf.borrow_mut().environments;
+            environments.inner.restart(0, seed, run);
+            environments.seeded = true;
         }
         let mut this = slf.borrow_mut();
         this.environments.inner.begin(0);
@@ -207,7 +198,7 @@ impl EnvCore {
         action: i64,
     ) -> PyResult<Stepped<'py, PyArray1<i64>, f64, bool>> {
         let action = self.environments.action(action)?;
-        let Outcome { step, not_allowed } = self.environments.step(0, action)?;
+        let (step, not_allowed) = self.environments.step(0, action)?;
         let (observed, info) = self.observe(py)?;
         if step.over {
             let episode = self.environments.revealed(0);
@@ -235,7 +226,6 @@ impl EnvCore {
 #[pyclass(subclass, module = "emab._emab")]
 pub struct VectorCore {
     environments: Environments,
-    seeded: bool,
     /// The environments whose episode ended in the last step.
     ended: Vec<usize>,
     costs: ArrayPool,
@@ -252,15 +242,10 @@ impl VectorCore {
             environments.mask(i, mask);
         }
         let info = PyDict::new(py);
-        info.set_item(
-            intern!(py, "action_mask"),
-            table(count, mask)?.into_pyarray(py),
-        )?;
-        info.set_item(
-            intern!(py, "_action_mask"),
-            vec![true; count].into_pyarray(py),
-        )?;
-        Ok((table(count, at)?.into_pyarray(py), info))
+        let everywhere = vec![true; count].into_pyarray(py);
+        info.set_item(intern!(py, "action_mask"), table(py, count, mask)?)?;
+        info.set_item(intern!(py, "_action_mask"), everywhere)?;
+        Ok((table(py, count, at)?, info))
     }
 
     /// Check all actions before the first is taken, so that an error changes nothing.
@@ -275,10 +260,8 @@ impl VectorCore {
                 && !inner.pairs().allows(inner.pair(i), a)
             {
                 let [t, x] = self.environments.at(i).map(|index| index as usize);
-                let error = self
-                    .environments
-                    .error(PlayError::NotAllowed { t, x, action });
-                return Err(in_environment(py, i, &error));
+                let error = PlayError::NotAllowed { t, x, action };
+                return Err(in_environment(py, i, &self.environments.error(error)));
             }
         }
         Ok(())
@@ -289,26 +272,19 @@ impl VectorCore {
         let (inner, count) = (&self.environments.inner, self.environments.inner.len());
         let steps = |&i: &usize| inner.rewards(i).len();
         let longest = self.ended.iter().map(steps).max().unwrap_or(1);
-        let shown = |i: usize| if inner.dropped_out(i) { 0 } else { usize::MAX };
-        let costs = self
-            .costs
-            .table(py, (count, longest - 1), &self.ended, |i| inner.costs(i))?;
-        let rewards = self.rewards.table(py, (count, longest), &self.ended, |i| {
-            inner.rewards(i).take(shown(i))
-        })?;
+        let left = |i: usize| inner.dropped_out(i);
+        let shown = |i: usize| if left(i) { 0 } else { usize::MAX };
+        let (costs, rewards) = (&mut self.costs, &mut self.rewards);
+        let costs = costs.table(py, (count, longest - 1), &self.ended, |i| inner.costs(i))?;
+        let shown_rewards = |i| inner.rewards(i).take(shown(i));
+        let rewards = rewards.table(py, (count, longest), &self.ended, shown_rewards)?;
         info.set_item(intern!(py, "costs"), costs)?;
         info.set_item(intern!(py, "_costs"), self.which(py, |_| true))?;
         info.set_item(intern!(py, "rewards"), rewards)?;
         info.set_item(intern!(py, "_rewards"), self.which(py, |_| true))?;
-        if self.ended.iter().any(|&i| inner.dropped_out(i)) {
-            info.set_item(
-                intern!(py, "left"),
-                self.which(py, |i| inner.dropped_out(i)),
-            )?;
-            info.set_item(
-                intern!(py, "_left"),
-                self.which(py, |i| inner.dropped_out(i)),
-            )?;
+        if self.ended.iter().any(|&i| left(i)) {
+            info.set_item(intern!(py, "left"), self.which(py, left))?;
+            info.set_item(intern!(py, "_left"), self.which(py, left))?;
         }
         Ok(())
     }
@@ -324,9 +300,14 @@ impl VectorCore {
 }
 
 /// Rows of equal length.
-fn table<T>(rows: usize, values: Vec<T>) -> PyResult<Array2<T>> {
-    let columns = values.len() / rows;
-    Array2::from_shape_vec((rows, columns), values).map_err(errors::invalid)
+fn table<T: Element>(
+    py: Python<'_>,
+    rows: usize,
+    values: Vec<T>,
+) -> PyResult<Bound<'_, PyArray2<T>>> {
+    let shape = (rows, values.len() / rows);
+    let table = Array2::from_shape_vec(shape, values).map_err(errors::invalid)?;
+    Ok(table.into_pyarray(py))
 }
 
 #[pymethods]
@@ -341,7 +322,6 @@ impl VectorCore {
         }
         Ok(VectorCore {
             environments: Environments::new(problem, count, strict)?,
-            seeded: false,
             ended: Vec::new(),
             costs: ArrayPool::default(),
             rewards: ArrayPool::default(),
@@ -351,9 +331,7 @@ impl VectorCore {
     /// The problem.
     #[getter]
     fn problem(&self) -> Problem {
-        Problem {
-            file: self.environments.file.clone(),
-        }
+        self.environments.problem()
     }
 
     /// Begin an episode in each environment. One seed gives environment ``i`` the seed ``seed + i``; a list has one each.
@@ -371,17 +349,16 @@ impl VectorCore {
                 "`reset_mask` is for environments without automatic reset; these have it",
             ));
         }
-        if seed.is_some() || !slf.borrow().seeded {
-            let arguments = (seed, options);
-            let seeds = slf.call_method1(intern!(py, "_seed"), arguments)?;
+        if seed.is_some() || !slf.borrow().environments.seeded {
+            let seeds = slf.call_method1(intern!(py, "_seed"), (seed, options))?;
             let (seeds, run): (Vec<Option<u64>>, u64) = seeds.extract()?;
-            let mut this = slf.borrow_mut();
+            let environments = &mut slf.borrow_mut().environments;
             for (i, seed) in seeds.into_iter().enumerate() {
                 if let Some(seed) = seed {
-                    this.environments.inner.restart(i, seed, run);
+                    environments.inner.restart(i, seed, run);
                 }
             }
-            this.seeded = true;
+            environments.seeded = true;
         }
         let mut this = slf.borrow_mut();
         this.ended.clear();
@@ -405,7 +382,7 @@ impl VectorCore {
                 actions.len()
             )));
         }
-        if !self.seeded {
+        if !self.environments.seeded {
             return Err(self.environments.error(PlayError::NoEpisode));
         }
         self.check(py, actions)?;
@@ -417,15 +394,10 @@ impl VectorCore {
                 continue;
             }
             let action = self.environments.action(action)?;
-            let outcome = self.environments.step(i, action)?;
-            earned[i] = outcome.step.earned;
-            over[i] = outcome.step.over;
-            if over[i] {
-                ended.push(i);
-            }
-            if outcome.not_allowed {
-                not_allowed.push(i);
-            }
+            let (step, forbidden) = self.environments.step(i, action)?;
+            (earned[i], over[i]) = (step.earned, step.over);
+            ended.extend(step.over.then_some(i));
+            not_allowed.extend(forbidden.then_some(i));
         }
         self.ended = ended;
         let (observed, info) = self.observe(py)?;

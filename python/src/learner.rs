@@ -2,7 +2,8 @@
 //!
 //! A learner keeps the episodes that it learned from, so that it can be pickled and saved. Reading it replays them.
 
-use std::io::BufWriter;
+use std::error::Error;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +14,7 @@ use emab_problem::ProblemFile;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::episode::Episode;
 use crate::errors;
@@ -38,13 +39,11 @@ pub struct Estimate {
 #[pymethods]
 impl Estimate {
     fn __repr__(&self) -> String {
-        let Estimate {
-            count,
-            mean,
-            width,
-            index,
-        } = self;
-        format!("Estimate(count={count}, mean={mean}, width={width}, index={index})")
+        let (count, mean, width) = (self.count, self.mean, self.width);
+        format!(
+            "Estimate(count={count}, mean={mean}, width={width}, index={})",
+            self.index
+        )
     }
 }
 
@@ -121,30 +120,22 @@ impl Instance {
         config: LearnerConfig,
         seed: u64,
     ) -> Result<Instance, LearnerError> {
-        let truth = file.problem().ok();
-        let learner = config.build(file.spec(), truth.as_ref())?;
-        let mut inner = LearnerState {
+        let mut learner = config.build(file.spec(), file.problem().ok().as_ref())?;
+        learner.reset(Stream::new(seed, 0, Role::Learner));
+        let inner = Mutex::new(LearnerState {
             learner,
             past: Vec::new(),
             learned: 0,
-        };
-        inner.learner.reset(Stream::new(seed, 0, Role::Learner));
+        });
         Ok(Instance {
             file,
             config,
-            inner: Mutex::new(inner),
+            inner,
         })
     }
 
     fn lock(&self) -> MutexGuard<'_, LearnerState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn number(&self, action: Action) -> usize {
-        match action {
-            Action::Continue(a) => a,
-            Action::Stop => self.file.spec().actions().len(),
-        }
     }
 }
 
@@ -153,7 +144,10 @@ impl LearnerState {
         if remember && SavedLearner::records_queries(&instance.config) {
             self.past.push(SavedEntry::Query(step, state));
         }
-        instance.number(self.learner.choose(step, state))
+        match self.learner.choose(step, state) {
+            Action::Continue(a) => a,
+            Action::Stop => instance.file.spec().actions().len(),
+        }
     }
 
     fn learn(&mut self, remember: bool, episode: emab::Episode) {
@@ -182,37 +176,35 @@ impl Learner {
                 .map_err(|error| errors::invalid(format!("{text}: {error}")))?;
             return Learner::restore(&text, &trained);
         }
-        let instance = match spec {
-            None => {
-                // An unknown name or an invalid parameter fails here, not in a later run.
-                LearnerConfig::parse(&text, &LearnerDefaults::default())
-                    .map_err(errors::invalid)?;
-                None
-            }
-            Some(argument) => {
-                let file = match argument {
-                    SpecOrProblem::Spec(spec) => {
-                        let spec = spec.get().file.without_model().map_err(errors::invalid)?;
-                        Arc::new(spec)
-                    }
-                    SpecOrProblem::Problem(problem) => problem.get().file.clone(),
-                };
-                let config = LearnerConfig::parse(&text, file.learning())
-                    .map_err(|error| errors::learner(&file, error))?;
-                // A learner that may not see the model does not get it.
-                let file = match config.entry().access {
-                    Access::Spec => Arc::new(file.without_model().map_err(errors::invalid)?),
-                    _ => file,
-                };
-                let instance = Instance::new(file.clone(), config, seed);
-                Some(instance.map_err(|error| errors::learner(&file, error))?)
-            }
+        let Some(argument) = spec else {
+            // An unknown name or an invalid parameter fails here, not in a later run.
+            parse_setting(&text)?;
+            return Ok(Learner {
+                text,
+                seed,
+                remember,
+                instance: None,
+            });
         };
+        let without_model = |file: &ProblemFile| {
+            let file = file.without_model().map_err(errors::invalid);
+            file.map(Arc::new)
+        };
+        let mut file = match argument {
+            SpecOrProblem::Spec(spec) => without_model(&spec.get().file)?,
+            SpecOrProblem::Problem(problem) => problem.get().file.clone(),
+        };
+        let config = LearnerConfig::parse(&text, file.learning()).map_err(errors::of(&file))?;
+        // A learner that may not see the model does not get it.
+        if config.entry().access == Access::Spec {
+            file = without_model(&file)?;
+        }
+        let instance = Instance::new(file.clone(), config, seed).map_err(errors::of(&file))?;
         Ok(Learner {
             text,
             seed,
             remember,
-            instance,
+            instance: Some(instance),
         })
     }
 
@@ -241,8 +233,9 @@ impl Learner {
             )));
         }
         let index = |what, value: i64| {
-            usize::try_from(value)
-                .map_err(|_| errors::invalid(format!("`{what}` must not be negative, got {value}")))
+            let negative =
+                |_| errors::invalid(format!("`{what}` must not be negative, got {value}"));
+            usize::try_from(value).map_err(negative)
         };
         let mut inner = instance.lock();
         let mut actions = Vec::with_capacity(steps.len());
@@ -285,9 +278,8 @@ impl Learner {
     /// The number of episodes that it learned from.
     #[getter]
     fn learned(&self) -> u64 {
-        self.instance
-            .as_ref()
-            .map_or(0, |instance| instance.lock().learned)
+        let instance = self.instance.as_ref();
+        instance.map_or(0, |instance| instance.lock().learned)
     }
 
     /// The learner as on the command line.
@@ -300,14 +292,9 @@ impl Learner {
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let settings = PyDict::new(py);
-        let parsed;
         let config = match &self.instance {
-            Some(instance) => &instance.config,
-            None => {
-                parsed = LearnerConfig::parse(&self.text, &LearnerDefaults::default())
-                    .map_err(errors::invalid)?;
-                &parsed
-            }
+            Some(instance) => instance.config.clone(),
+            None => parse_setting(&self.text)?,
         };
         for (name, value) in config.parameters() {
             match value {
@@ -328,47 +315,37 @@ impl Learner {
     /// Write it to a file, with all episodes: ``emab policy`` reads it, and the decision service imports it.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let saved = self.saved()?;
-        let failure = |error: &dyn std::fmt::Display| {
-            PyOSError::new_err(format!("cannot write {}: {error}", path.display()))
-        };
-        py.detach(|| {
-            let file = std::fs::File::create(&path).map_err(|error| failure(&error))?;
-            let mut out = BufWriter::new(file);
-            saved.write(&mut out).map_err(|error| failure(&error))?;
-            std::io::Write::flush(&mut out).map_err(|error| failure(&error))
-        })
+        let written = py.detach(|| {
+            let mut out = BufWriter::new(std::fs::File::create(&path)?);
+            saved.write(&mut out)?;
+            Ok::<_, Box<dyn Error + Send + Sync>>(out.flush()?)
+        });
+        let path = path.display();
+        written.map_err(|error| PyOSError::new_err(format!("cannot write {path}: {error}")))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Py<PyAny>)> {
         let (py, this) = (slf.py(), slf.get());
         let module = py.import("emab._learner")?;
-        if this.instance.is_none() {
-            let arguments = (slf.get_type(), &this.text);
-            return Ok((
-                module.getattr("_setting")?,
-                arguments.into_pyobject(py)?.into_any().unbind(),
-            ));
-        }
-        let mut bytes = Vec::new();
-        this.saved()?.write(&mut bytes).map_err(errors::invalid)?;
-        let arguments = (slf.get_type(), PyBytes::new(py, &bytes));
-        Ok((
-            module.getattr("_trained")?,
-            arguments.into_pyobject(py)?.into_any().unbind(),
-        ))
+        let (restore, state) = if this.instance.is_none() {
+            ("_setting", PyString::new(py, &this.text).into_any())
+        } else {
+            let mut bytes = Vec::new();
+            this.saved()?.write(&mut bytes).map_err(errors::invalid)?;
+            ("_trained", PyBytes::new(py, &bytes).into_any())
+        };
+        let arguments = (slf.get_type(), state).into_pyobject(py)?;
+        Ok((module.getattr(restore)?, arguments.into_any().unbind()))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let this = slf.get();
         let class = slf.get_type().name()?;
-        Ok(match &this.instance {
-            None => format!("{class}('{}')", this.text),
-            Some(instance) => format!(
-                "{class}('{}', '{}', learned={})",
-                this.text,
-                instance.file.name(),
-                this.learned()
-            ),
+        let (text, learned) = (&this.text, this.learned());
+        let name = this.instance.as_ref().map(|instance| instance.file.name());
+        Ok(match name {
+            None => format!("{class}('{text}')"),
+            Some(name) => format!("{class}('{text}', '{name}', learned={learned})"),
         })
     }
 }
@@ -380,15 +357,12 @@ impl Learner {
         let instance = LearnerConfig::parse(&saved.learner, file.learning())
             .and_then(|config| Instance::new(file, config, saved.seed))
             .map_err(|error| errors::invalid(format!("{name}: line 1: {error}")))?;
-        {
-            let mut inner = instance.lock();
-            for entry in &saved.entries {
-                match entry {
-                    SavedEntry::Query(t, x) => {
-                        inner.choose(&instance, true, *t, *x);
-                    }
-                    SavedEntry::Episode(episode) => inner.learn(true, episode.clone()),
+        for entry in &saved.entries {
+            match entry {
+                SavedEntry::Query(t, x) => {
+                    instance.lock().choose(&instance, true, *t, *x);
                 }
+                SavedEntry::Episode(episode) => instance.lock().learn(true, episode.clone()),
             }
         }
         Ok(Learner {
@@ -398,6 +372,11 @@ impl Learner {
             instance: Some(instance),
         })
     }
+}
+
+/// The configuration of a learner without a problem.
+fn parse_setting(text: &str) -> PyResult<LearnerConfig> {
+    LearnerConfig::parse(text, &LearnerDefaults::default()).map_err(errors::invalid)
 }
 
 /// Integers from an array or anything that NumPy converts to one.

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod array_pool;
-mod command;
 mod episode;
 mod errors;
 mod experiment;
@@ -21,12 +20,12 @@ mod sweep;
 mod tables;
 mod user_learner;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _emab {
-    #[pymodule_export]
-    use super::command::command;
     #[pymodule_export]
     use super::episode::Episode;
     #[pymodule_export]
@@ -51,6 +50,12 @@ mod _emab {
     };
 
     use super::*;
+
+    /// Run the command `emab` with these arguments, the program name first, and return its exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| emab_cli::main(arguments))
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

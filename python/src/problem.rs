@@ -8,8 +8,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::integers::index;
-use crate::spec::{Spec, describe, out_of_range, step_and_state};
+use crate::spec::{Spec, continuation, describe, hash, step_and_state};
 
 /// A problem: its specification (``spec``), which learners may see, and its model, unless it is for live studies only.
 ///
@@ -37,13 +36,11 @@ impl Problem {
         self.file.problem().map_err(|error| errors::read(&error))
     }
 
-    /// The index of a continuation action; an error if it does not exist.
-    fn action(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let (action, actions) = (index("action", action)?, self.file.spec().actions().len());
-        match action < actions {
-            true => Ok(action),
-            false => Err(out_of_range("action", action, 0, actions - 1)),
-        }
+    fn parse(format: Format, file: &str, text: &str) -> PyResult<Problem> {
+        let parsed = ProblemFile::parse_as(format, file, text);
+        parsed
+            .map(Problem::of)
+            .map_err(|error| errors::read(&error))
     }
 }
 
@@ -52,27 +49,22 @@ impl Problem {
     /// A built-in problem by its name, or a problem in a file (``.toml`` or ``.json``).
     #[staticmethod]
     fn find(name: &str) -> PyResult<Problem> {
-        ProblemFile::find(name)
-            .map(Problem::of)
-            .map_err(errors::find)
+        let found = ProblemFile::find(name);
+        found.map(Problem::of).map_err(errors::find)
     }
 
     /// Parse a problem in JSON; ``file`` is its name in errors.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<problem>"))]
     fn from_json(text: &str, file: &str) -> PyResult<Problem> {
-        ProblemFile::parse_as(Format::Json, file, text)
-            .map(Problem::of)
-            .map_err(|error| errors::read(&error))
+        Problem::parse(Format::Json, file, text)
     }
 
     /// Parse a problem in TOML.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<problem>"))]
     fn from_toml(text: &str, file: &str) -> PyResult<Problem> {
-        ProblemFile::parse_as(Format::Toml, file, text)
-            .map(Problem::of)
-            .map_err(|error| errors::read(&error))
+        Problem::parse(Format::Toml, file, text)
     }
 
     /// The problem file, as JSON.
@@ -82,8 +74,7 @@ impl Problem {
 
     /// The problem file, as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?
-            .call_method1("loads", (self.file.canonical(),))
+        py.import("json")?.call_method1("loads", (self.to_json(),))
     }
 
     /// Write the problem to a ``.json`` file, which the command line and the service read.
@@ -137,13 +128,14 @@ impl Problem {
 
     /// Return the same problem under these conditions, such as ``["delay=20", "dropout=0.1"]``.
     fn with_conditions(&self, conditions: Vec<String>) -> PyResult<Problem> {
+        let texts = conditions.iter().map(String::as_str);
         let conditions = self
             .file
             .conditions()
-            .with(conditions.iter().map(String::as_str))
+            .with(texts)
             .map_err(errors::invalid)?;
-        self.file
-            .with_conditions(&conditions)
+        let changed = self.file.with_conditions(&conditions);
+        changed
             .map(Problem::of)
             .map_err(|error| errors::read(&error))
     }
@@ -152,9 +144,8 @@ impl Problem {
     #[pyo3(signature = (limit = 1_000_000))]
     fn check(&self, py: Python<'_>, limit: u64) -> PyResult<usize> {
         let limit = usize::try_from(limit)?;
-        py.detach(|| self.file.check(limit))
-            .map(|reached| reached.pairs)
-            .map_err(|error| errors::read(&error))
+        let reached = py.detach(|| self.file.check(limit));
+        Ok(reached.map_err(|error| errors::read(&error))?.pairs)
     }
 
     /// Return the probability of each feedback.
@@ -164,12 +155,13 @@ impl Problem {
         state: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<f64>> {
-        let (step, state) = step_and_state(self.file.spec(), step, state)?;
-        let action = self.action(action)?;
-        let mut probabilities = vec![0.0; self.file.spec().feedbacks().len()];
+        let spec = self.file.spec();
+        let (step, state) = step_and_state(spec, step, state)?;
+        let action = continuation(spec, action)?;
+        let mut probabilities = vec![0.0; spec.feedbacks().len()];
         self.problem()?
             .feedback_distribution(step, state, action, &mut probabilities)
-            .map_err(|error| errors::point(&self.file, &error))?;
+            .map_err(errors::point(&self.file))?;
         Ok(probabilities)
     }
 
@@ -181,10 +173,10 @@ impl Problem {
         action: &Bound<'_, PyAny>,
     ) -> PyResult<f64> {
         let (step, state) = step_and_state(self.file.spec(), step, state)?;
-        let action = self.action(action)?;
+        let action = continuation(self.file.spec(), action)?;
         self.problem()?
             .cost(step, state, action)
-            .map_err(|error| errors::point(&self.file, &error))
+            .map_err(errors::point(&self.file))
     }
 
     /// Return the expected terminal reward.
@@ -192,7 +184,7 @@ impl Problem {
         let (step, state) = step_and_state(self.file.spec(), step, state)?;
         self.problem()?
             .reward(step, state)
-            .map_err(|error| errors::point(&self.file, &error))
+            .map_err(errors::point(&self.file))
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String,))> {
@@ -205,10 +197,7 @@ impl Problem {
     }
 
     fn __hash__(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        self.file.canonical().hash(&mut hasher);
-        hasher.finish()
+        hash(self.file.canonical())
     }
 
     fn __repr__(&self) -> String {
@@ -219,8 +208,6 @@ impl Problem {
 /// The built-in problems: name and file.
 #[pyfunction]
 pub fn builtin() -> Vec<(&'static str, &'static str)> {
-    BUILTIN
-        .iter()
-        .map(|builtin| (builtin.name, builtin.text))
-        .collect()
+    let all = BUILTIN.iter();
+    all.map(|builtin| (builtin.name, builtin.text)).collect()
 }

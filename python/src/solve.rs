@@ -26,7 +26,7 @@ pub fn solve(py: Python<'_>, problem: &Problem) -> PyResult<String> {
         )));
     }
     let solution = py.detach(|| Solution::of(truth, MAX_FIXED_OUTCOMES));
-    let solution = solution.map_err(|error| errors::oracle(&problem.file, error))?;
+    let solution = solution.map_err(errors::of(&problem.file))?;
     serde_json::to_string(&solution).map_err(errors::invalid)
 }
 
@@ -43,13 +43,13 @@ pub fn bounds(
         return Err(errors::invalid("`episodes` must be at least 1, got 0"));
     }
     let truth = problem.problem()?;
-    let invalid = |error| errors::learner(&problem.file, error);
+    let invalid = errors::of(&problem.file);
     let parameters = LearnerConfig::parse(learner, problem.file.learning())
         .and_then(|config| config.for_episodes(episodes))
         .and_then(|config| config.feedbal_parameters())
         .map_err(invalid)?;
     let bounds = py.detach(|| Bounds::new(truth, &parameters, episodes));
-    let bounds = bounds.map_err(|error| errors::oracle(&problem.file, error))?;
+    let bounds = bounds.map_err(errors::of(&problem.file))?;
     let document = serde_json::to_string(&bounds).map_err(errors::invalid)?;
     Ok((document, bounds_cells(&bounds)))
 }

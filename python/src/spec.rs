@@ -1,5 +1,6 @@
 //! Specifications: the part of a problem that learners may see.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use emab::Names;
@@ -33,17 +34,9 @@ impl Spec {
     fn spec(&self) -> &emab::Spec {
         self.file.spec()
     }
-
-    fn step_and_state(
-        &self,
-        step: &Bound<'_, PyAny>,
-        state: &Bound<'_, PyAny>,
-    ) -> PyResult<(usize, usize)> {
-        step_and_state(self.spec(), step, state)
-    }
 }
 
-/// A step and a state; an error if the specification does not have them.
+/// A step and a state; `IndexError` if the specification does not have them.
 pub fn step_and_state(
     spec: &emab::Spec,
     step: &Bound<'_, PyAny>,
@@ -54,25 +47,33 @@ pub fn step_and_state(
     Ok((step, state))
 }
 
-/// `IndexError` if a specification does not have this step or state.
 pub fn check_step_and_state(spec: &emab::Spec, step: usize, state: usize) -> PyResult<()> {
-    if !(1..=spec.horizon()).contains(&step) {
-        return Err(out_of_range("step", step, 1, spec.horizon()));
-    }
-    if state >= spec.states().len() {
-        return Err(out_of_range("state", state, 0, spec.states().len() - 1));
-    }
+    in_range("step", step, 1, spec.horizon())?;
+    in_range("state", state, 0, spec.states().len() - 1)?;
     Ok(())
+}
+
+/// The index of a continuation action; `IndexError` if it does not exist.
+pub fn continuation(spec: &emab::Spec, action: &Bound<'_, PyAny>) -> PyResult<usize> {
+    in_range(
+        "action",
+        index("action", action)?,
+        0,
+        spec.actions().len() - 1,
+    )
+}
+
+fn in_range(name: &str, value: usize, least: usize, most: usize) -> PyResult<usize> {
+    if !(least..=most).contains(&value) {
+        return Err(PyIndexError::new_err(format!(
+            "`{name}` must be from {least} to {most}, got {value}"
+        )));
+    }
+    Ok(value)
 }
 
 /// The most states that are listed by name.
 const MOST_NAMES: usize = 10_000_000;
-
-pub fn out_of_range(name: &str, got: usize, least: usize, most: usize) -> PyErr {
-    PyIndexError::new_err(format!(
-        "`{name}` must be from {least} to {most}, got {got}"
-    ))
-}
 
 /// The names of all members of a set.
 fn names(names: &Names) -> Vec<String> {
@@ -181,32 +182,23 @@ impl Spec {
         action: &Bound<'_, PyAny>,
         feedback: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
-        let (step, state) = self.step_and_state(step, state)?;
-        let (action, feedback) = (index("action", action)?, index("feedback", feedback)?);
         let spec = self.spec();
-        if action >= spec.actions().len() {
-            return Err(out_of_range("action", action, 0, spec.actions().len() - 1));
-        }
-        if feedback >= spec.feedbacks().len() {
-            return Err(out_of_range(
-                "feedback",
-                feedback,
-                0,
-                spec.feedbacks().len() - 1,
-            ));
-        }
-        spec.next(step, state, action, feedback)
-            .map_err(|error| errors::point(&self.file, &error))
+        let (step, state) = step_and_state(spec, step, state)?;
+        let action = continuation(spec, action)?;
+        let feedback = index("feedback", feedback)?;
+        let feedback = in_range("feedback", feedback, 0, spec.feedbacks().len() - 1)?;
+        let next = spec.next(step, state, action, feedback);
+        next.map_err(errors::point(&self.file))
     }
 
     /// Return the allowed actions, with ``stop`` last, which is always allowed.
     fn allowed(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let (step, state) = self.step_and_state(step, state)?;
         let spec = self.spec();
+        let (step, state) = step_and_state(spec, step, state)?;
         let mut allowed = Vec::new();
         for a in 0..spec.actions().len() {
             let is_allowed = spec.check_allowed(step, state, a);
-            if is_allowed.map_err(|error| errors::point(&self.file, &error))? {
+            if is_allowed.map_err(errors::point(&self.file))? {
                 allowed.push(a);
             }
         }
@@ -216,13 +208,11 @@ impl Spec {
 
     /// Return the name of an action.
     fn action_name(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
-        let action = index("action", action)?;
-        let actions = self.spec().actions();
-        match action.cmp(&actions.len()) {
-            std::cmp::Ordering::Less => Ok(actions.name(action).into_owned()),
-            std::cmp::Ordering::Equal => Ok("stop".into()),
-            std::cmp::Ordering::Greater => Err(out_of_range("action", action, 0, actions.len())),
-        }
+        let (action, stop) = (index("action", action)?, self.stop());
+        Ok(match in_range("action", action, 0, stop)? {
+            action if action == stop => "stop".into(),
+            action => self.spec().actions().name(action).into_owned(),
+        })
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String,))> {
@@ -230,20 +220,23 @@ impl Spec {
         Ok((make.unbind(), (slf.get().to_json(),)))
     }
 
-    fn __eq__(&self, other: &Spec) -> PyResult<bool> {
-        Ok(self.to_json() == other.to_json())
+    fn __eq__(&self, other: &Spec) -> bool {
+        self.to_json() == other.to_json()
     }
 
-    fn __hash__(&self) -> PyResult<u64> {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        self.to_json().hash(&mut hasher);
-        Ok(hasher.finish())
+    fn __hash__(&self) -> u64 {
+        hash(&self.to_json())
     }
 
     fn __repr__(&self) -> String {
         describe("Spec", &self.file)
     }
+}
+
+pub fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The representation of a problem or its specification.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use emab_problem::ProblemFile;
 use emab_report::{table_csv, table_parquet};
-use emab_sim::compare::sweep::{SweepCellResult, SweepFile, columns};
+use emab_sim::compare::sweep::{SweepCell, SweepCellResult, SweepError, SweepFile, columns};
 use emab_sim::compare::{CellControl, run_cells};
-use emab_sim::{Finish, Shard};
+use emab_sim::results::Column;
+use emab_sim::{Control, Finish, Shard};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -33,19 +34,18 @@ impl Sweep {
         problem: Option<&Problem>,
         check: bool,
     ) -> PyResult<Sweep> {
-        let sweep = SweepFile::parse(file, text).map_err(errors::sweep)?;
+        let sweep = SweepFile::parse(file, text).map_err(errors::invalid)?;
         let problem = match problem {
             Some(problem) => problem.file.clone(),
             None => Arc::new(ProblemFile::find(&sweep.problem_beside()).map_err(errors::find)?),
         };
         let inner = py.detach(|| {
             let inner = emab_sim::compare::sweep::Sweep::new(sweep, &problem)?;
-            for cell in inner.cells.iter().filter(|_| check) {
-                cell.check()?;
-            }
-            Ok(inner)
+            let mut cells = inner.cells.iter().filter(|_| check);
+            cells.try_for_each(|cell| cell.check())?;
+            Ok::<_, SweepError>(inner)
         });
-        let inner = inner.map_err(errors::sweep)?;
+        let inner = inner.map_err(errors::invalid)?;
         Ok(Sweep { inner, problem })
     }
 
@@ -95,24 +95,19 @@ impl Sweep {
                 stop: &interrupt.stop,
                 watch: &mut |_, played| report.report(played, total),
             };
-            run_cells(
-                &cells,
-                |_| each,
-                &mut control,
-                |cell, control| {
-                    let result = cell.run(control)?;
-                    let stopped = result.is_none();
-                    done.extend(result);
-                    Ok(if stopped {
-                        Finish::Stopped
-                    } else {
-                        Finish::Complete
-                    })
-                },
-            )
+            let run = |cell: &&SweepCell, control: &mut Control<'_>| {
+                let result = cell.run(control)?;
+                let stopped = result.is_none();
+                done.extend(result);
+                Ok::<_, SweepError>(match stopped {
+                    true => Finish::Stopped,
+                    false => Finish::Complete,
+                })
+            };
+            run_cells(&cells, |_| each, &mut control, run)
         });
         interrupt.take()?;
-        finish.map_err(errors::sweep)?;
+        finish.map_err(errors::invalid)?;
         let texts = done.iter().map(serde_json::to_string);
         texts.collect::<Result<_, _>>().map_err(errors::invalid)
     }
@@ -127,20 +122,21 @@ impl Sweep {
 
     /// Return ``sweep.csv`` of ``emab sweep --out``.
     fn csv(&self, cells: Vec<String>) -> PyResult<String> {
-        let cells = self.parse(&cells)?;
-        let columns = columns(&cells, &self.inner.varied, self.inner.file.runs);
-        Ok(table_csv(&columns))
+        Ok(table_csv(&self.columns(&cells)?))
     }
 
     /// Return ``sweep.parquet`` of ``emab sweep --out``.
     fn parquet(&self, cells: Vec<String>) -> PyResult<Vec<u8>> {
-        let cells = self.parse(&cells)?;
-        let columns = columns(&cells, &self.inner.varied, self.inner.file.runs);
-        table_parquet(&columns).map_err(errors::invalid)
+        table_parquet(&self.columns(&cells)?).map_err(errors::invalid)
     }
 }
 
 impl Sweep {
+    fn columns(&self, cells: &[String]) -> PyResult<Vec<Column>> {
+        let cells = self.parse(cells)?;
+        Ok(columns(&cells, &self.inner.varied, self.inner.file.runs))
+    }
+
     /// Return all cells in order; an error unless each is given once.
     fn parse(&self, cells: &[String]) -> PyResult<Vec<SweepCellResult>> {
         let mut all = Vec::new();

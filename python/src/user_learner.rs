@@ -3,6 +3,7 @@
 //! A factory creates a new learner before every run. An exception is kept with its traceback; the run continues with
 //! `stop` until the engine sees the stop flag, and the caller then receives the exception.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use emab::learners::LearnerConfig;
@@ -50,27 +51,25 @@ struct UserLearner {
 }
 
 impl UserLearner {
-    /// Call Python, unless an exception was raised before. The exception gets a note with the label of the learner.
+    /// Call Python with the learner, unless an exception was raised before.
     fn call<T>(
         &mut self,
         function: impl FnOnce(Python<'_>, &Py<PyAny>, &Spec) -> PyResult<T>,
     ) -> Option<T> {
+        let learner = self.learner.take()?;
+        let value = self.attach(|py| function(py, &learner, &self.spec))?;
+        self.learner = Some(learner);
+        Some(value)
+    }
+
+    /// Attach to Python; None after an interrupt or an exception, which gets a note with the label of the learner.
+    fn attach<T>(&self, function: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         // A slow learner must not delay an interrupt.
         if !self.interrupt.may_call() {
             return None;
         }
-        let learner = self.learner.as_ref()?;
-        let called = Python::attach(|py| {
-            function(py, learner, &self.spec).inspect_err(|error| self.note(py, error))
-        });
-        match called {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.interrupt.raise(error);
-                self.learner = None;
-                None
-            }
-        }
+        let called = Python::attach(|py| function(py).inspect_err(|error| self.note(py, error)));
+        called.map_err(|error| self.interrupt.raise(error)).ok()
     }
 
     /// Add the label of the learner to an exception. Python has notes since 3.11.
@@ -101,44 +100,31 @@ impl Learner for UserLearner {
     }
 
     fn reset(&mut self, mut stream: Stream) {
-        if !self.interrupt.may_call() {
-            self.learner = None;
-            return;
-        }
-        let created = Python::attach(|py| {
+        self.learner = self.attach(|py| {
             let spec = PySpec::new(self.file.clone());
             // 128 bits are enough for any seed sequence.
             let seed = (stream.bits(), stream.bits());
-            let created = self.factory.call1(py, (spec, seed));
-            created.inspect_err(|error| self.note(py, error))
+            self.factory.call1(py, (spec, seed))
         });
-        match created {
-            Ok(learner) => self.learner = Some(learner),
-            Err(error) => {
-                self.interrupt.raise(error);
-                self.learner = None;
-            }
-        }
     }
 }
 
 /// The action that a learner returned, by number or name; an error if it does not exist or is not allowed.
 pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyResult<Action> {
     let actions = spec.actions();
+    let invalid = |text: String| PyValueError::new_err(text);
     let number = if let Ok(number) = chosen.extract::<i64>() {
         // A negative number is out of range, too.
         usize::try_from(number).unwrap_or(usize::MAX)
     } else if let Ok(name) = chosen.extract::<String>() {
         let named = (0..actions.len()).find(|&a| actions.name(a) == name.as_str());
-        match named {
-            Some(a) => a,
-            None if name == "stop" => actions.len(),
-            None => {
-                return Err(PyValueError::new_err(format!(
-                    "there is no action `{name}`, chosen at t = {t}, x = {x}"
-                )));
-            }
-        }
+        let stop = (name == "stop").then_some(actions.len());
+        let unknown = || {
+            invalid(format!(
+                "there is no action `{name}`, chosen at t = {t}, x = {x}"
+            ))
+        };
+        named.or(stop).ok_or_else(unknown)?
     } else {
         return Err(PyTypeError::new_err(format!(
             "`choose` must return the number or the name of an action, got {} at t = {t}, x = {x}",
@@ -146,13 +132,13 @@ pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyR
         )));
     };
     match number.cmp(&actions.len()) {
-        std::cmp::Ordering::Equal => Ok(Action::Stop),
-        std::cmp::Ordering::Less if spec.is_allowed(t, x, number) => Ok(Action::Continue(number)),
-        std::cmp::Ordering::Less => Err(PyValueError::new_err(format!(
+        Ordering::Equal => Ok(Action::Stop),
+        Ordering::Less if spec.is_allowed(t, x, number) => Ok(Action::Continue(number)),
+        Ordering::Less => Err(invalid(format!(
             "action {number} ({}) is not allowed at t = {t}, x = {x}",
             actions.name(number)
         ))),
-        std::cmp::Ordering::Greater => Err(PyValueError::new_err(format!(
+        Ordering::Greater => Err(invalid(format!(
             "there is no action {}, chosen at t = {t}, x = {x}: they are 0 to {}, the last being stop",
             chosen.repr()?,
             actions.len()

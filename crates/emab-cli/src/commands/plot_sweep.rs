@@ -1,17 +1,28 @@
 //! Plots of a sweep: a heat map over two parameters, lines over one, or regret over episodes.
 
+use std::cmp::Ordering;
+
 use emab_report::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, SweepLines,
     draw_curves, draw_heat_maps, draw_sweep_lines, regret_series,
 };
 use emab_sim::Folder;
 use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
+use emab_sim::results::CurvePoint;
 
 use crate::args::Plot;
 use crate::error::CommandError;
 
 /// The most heat maps or lines that can be distinguished.
 const MOST: usize = 12;
+
+/// The cells to plot, and what they have in common.
+struct SweepPlot<'a> {
+    cells: Vec<SweepCellResult>,
+    varied: Vec<String>,
+    title: String,
+    args: &'a Plot,
+}
 
 pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
     let (sweep, mut cells) = read_sweep(folder)?;
@@ -38,33 +49,36 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
             "--x and --y are both `{both}`; a heat map needs two that differ"
         )));
     }
-    let mut varied: Vec<&String> = sweep.varied.iter().collect();
-    varied.retain(|name| values(&cells, name).len() > 1);
-    let other = |than: &Option<String>| varied.iter().find(|name| Some(**name) != than.as_ref());
-    let x = x.or_else(|| other(&y).map(|name| (*name).clone()));
-    let y = y.or_else(|| other(&x).map(|name| (*name).clone()));
-    let title = args
-        .title
-        .clone()
-        .unwrap_or_else(|| format!("{} ({} runs a cell)", sweep.file.file, sweep.file.runs));
-    let label = format!("regret after {} episodes", sweep.file.episodes);
+    let file = &sweep.file;
+    let title = || format!("{} ({} runs a cell)", file.file, file.runs);
+    let label = format!("regret after {} episodes", file.episodes);
+    let plot = SweepPlot {
+        title: args.title.clone().unwrap_or_else(title),
+        varied: sweep.varied,
+        cells,
+        args,
+    };
+    let free = |than: &Option<String>| {
+        let mut varied = plot.varied.iter();
+        let free = varied.find(|name| plot.values(name).len() > 1 && Some(*name) != than.as_ref());
+        free.cloned()
+    };
+    let x = x.or_else(|| free(&y));
+    let y = y.or_else(|| free(&x));
     let is_number = |name: &String| {
-        let all = values(&cells, name);
-        all.iter().all(|value| matches!(value, Value::Number(_)))
+        plot.values(name)
+            .iter()
+            .all(|value| number(value).is_some())
     };
     match (x, y) {
-        _ if args.curves => curves(&cells, &sweep.varied, title, args),
-        (Some(x), _) if args.lines => {
-            if !is_number(&x) {
-                return Err(CommandError::input(format!(
-                    "--lines needs a numeric parameter on the horizontal axis, and `{x}` has texts"
-                )));
-            }
-            family(&cells, &x, &sweep.varied, title, label, args)
-        }
-        (Some(x), Some(y)) => heat_maps(&cells, &x, &y, &sweep.varied, &title, &label),
-        (Some(x), None) if is_number(&x) => family(&cells, &x, &sweep.varied, title, label, args),
-        _ => curves(&cells, &sweep.varied, title, args),
+        _ if args.curves => plot.curves(),
+        (Some(x), _) if args.lines && !is_number(&x) => Err(CommandError::input(format!(
+            "--lines needs a numeric parameter on the horizontal axis, and `{x}` has texts"
+        ))),
+        (Some(x), _) if args.lines => plot.lines(&x, label),
+        (Some(x), Some(y)) => plot.heat_maps(&x, &y, &label),
+        (Some(x), None) if is_number(&x) => plot.lines(&x, label),
+        _ => plot.curves(),
     }
 }
 
@@ -92,161 +106,140 @@ fn is(value: &Value, asked: &str) -> bool {
     }
 }
 
-/// The distinct values of a parameter: numbers in increasing order, texts in the order of the cells.
-fn values(cells: &[SweepCellResult], name: &str) -> Vec<Value> {
-    let mut all: Vec<Value> = Vec::new();
-    for value in cells.iter().filter_map(|cell| cell.value(name)) {
-        if !all.contains(value) {
-            all.push(value.clone());
-        }
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(*number),
+        Value::Text(_) => None,
     }
-    if all.iter().all(|value| matches!(value, Value::Number(_))) {
-        let number = |value: &Value| match value {
-            Value::Number(number) => *number,
-            Value::Text(_) => 0.0,
-        };
-        all.sort_by(|a, b| number(a).total_cmp(&number(b)));
-    }
-    all
 }
 
-/// Groups of cells that differ only in these parameters, each with a name.
-fn groups<'a>(
-    cells: &'a [SweepCellResult],
-    varied: &[String],
-    but: &[&str],
-) -> Result<Vec<(String, Vec<&'a SweepCellResult>)>, CommandError> {
-    let others: Vec<&String> = varied
-        .iter()
-        .filter(|name| !but.contains(&name.as_str()) && values(cells, name).len() > 1)
-        .collect();
-    let mut groups: Vec<(String, Vec<&SweepCellResult>)> = Vec::new();
-    for cell in cells {
-        let mut name = cell.base.clone();
-        for other in &others {
-            if let Some(value) = cell.value(other) {
-                name += &format!(", {other} = {value}");
+/// The last point of the cell of a group with these values. A cell without a parameter has the same result along its axis.
+fn last_point<'a>(
+    group: &[&'a SweepCellResult],
+    values: &[(&str, &Value)],
+) -> Option<&'a CurvePoint> {
+    let is = |cell: &SweepCellResult, (name, value): &(&str, &Value)| {
+        cell.value(name).is_none_or(|own| own == *value)
+    };
+    let mut group = group.iter();
+    let found = group.find(|cell| values.iter().all(|value| is(cell, value)))?;
+    found.result.curve.last()
+}
+
+impl SweepPlot<'_> {
+    /// The distinct values of a parameter: numbers in increasing order, texts in the order of the cells.
+    fn values(&self, name: &str) -> Vec<Value> {
+        let mut all: Vec<Value> = Vec::new();
+        for value in self.cells.iter().filter_map(|cell| cell.value(name)) {
+            if !all.contains(value) {
+                all.push(value.clone());
             }
         }
-        match groups.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, group)) => group.push(cell),
-            None => groups.push((name, vec![cell])),
+        if all.iter().all(|value| number(value).is_some()) {
+            all.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal));
         }
+        all
     }
-    if groups.len() > MOST {
-        return Err(CommandError::input(format!(
-            "there are {} of them, and at most {MOST} can be distinguished; --where NAME=VALUE selects some",
-            groups.len()
-        )));
-    }
-    Ok(groups)
-}
 
-fn heat_maps(
-    cells: &[SweepCellResult],
-    x: &str,
-    y: &str,
-    varied: &[String],
-    title: &str,
-    label: &str,
-) -> Result<Picture, CommandError> {
-    let (columns, rows) = (values(cells, x), values(cells, y));
-    let axis = |name: &str, values: &[Value]| HeatAxis {
-        name: name.into(),
-        values: values.iter().map(ToString::to_string).collect(),
-    };
-    let mut maps = Vec::new();
-    for (name, group) in groups(cells, varied, &[x, y])? {
-        // A learner without one of the parameters has the same result along its axis.
-        let is = |cell: &SweepCellResult, name: &str, value: &Value| {
-            cell.value(name).is_none_or(|own| own == value)
-        };
-        let at = |row: &Value, column: &Value| {
-            let found = group
-                .iter()
-                .find(|cell| is(cell, x, column) && is(cell, y, row))?;
-            let last = found.result.curve.last()?;
-            Some(HeatCell {
-                mean: last.regret,
-                stderr: last.stderr,
-            })
-        };
-        maps.push(HeatMap {
-            title: name,
-            x: axis(x, &columns),
-            y: axis(y, &rows),
-            cells: rows
-                .iter()
-                .map(|row| columns.iter().map(|column| at(row, column)).collect())
-                .collect(),
-            label: label.into(),
-        });
+    /// Groups of cells that differ only in these parameters, each with a name.
+    fn groups(&self, but: &[&str]) -> Result<Vec<(String, Vec<&SweepCellResult>)>, CommandError> {
+        let others: Vec<&String> = self
+            .varied
+            .iter()
+            .filter(|name| !but.contains(&name.as_str()) && self.values(name).len() > 1)
+            .collect();
+        let mut groups: Vec<(String, Vec<&SweepCellResult>)> = Vec::new();
+        for cell in &self.cells {
+            let mut name = cell.base.clone();
+            for other in &others {
+                if let Some(value) = cell.value(other) {
+                    name += &format!(", {other} = {value}");
+                }
+            }
+            match groups.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, group)) => group.push(cell),
+                None => groups.push((name, vec![cell])),
+            }
+        }
+        if groups.len() > MOST {
+            return Err(CommandError::input(format!(
+                "there are {} of them, and at most {MOST} can be distinguished; --where NAME=VALUE selects some",
+                groups.len()
+            )));
+        }
+        Ok(groups)
     }
-    Ok(draw_heat_maps(title, &maps)?)
-}
 
-fn family(
-    cells: &[SweepCellResult],
-    x: &str,
-    varied: &[String],
-    title: String,
-    y_label: String,
-    args: &Plot,
-) -> Result<Picture, CommandError> {
-    let mut lines = Vec::new();
-    let all = values(cells, x);
-    for (label, group) in groups(cells, varied, &[x])? {
-        let mut points = Vec::new();
-        for value in &all {
-            let Value::Number(number) = value else {
-                continue;
-            };
-            // A learner without the parameter is a horizontal line.
-            let cell = group
-                .iter()
-                .find(|cell| cell.value(x).is_none_or(|own| own == value));
-            if let Some(last) = cell.and_then(|cell| cell.result.curve.last()) {
-                points.push(SeriesPoint {
-                    x: *number,
+    fn heat_maps(&self, x: &str, y: &str, label: &str) -> Result<Picture, CommandError> {
+        let (columns, rows) = (self.values(x), self.values(y));
+        let axis = |name: &str, values: &[Value]| HeatAxis {
+            name: name.into(),
+            values: values.iter().map(ToString::to_string).collect(),
+        };
+        let map = |(title, group): (String, Vec<&SweepCellResult>)| {
+            let cell = |row, column| {
+                let last = last_point(&group, &[(x, column), (y, row)])?;
+                Some(HeatCell {
                     mean: last.regret,
                     stderr: last.stderr,
-                });
+                })
+            };
+            let cells = rows
+                .iter()
+                .map(|row| columns.iter().map(|column| cell(row, column)).collect());
+            HeatMap {
+                title,
+                x: axis(x, &columns),
+                y: axis(y, &rows),
+                cells: cells.collect(),
+                label: label.into(),
             }
-        }
-        lines.push(Series {
-            label,
-            points,
-            dashed: false,
-        });
+        };
+        let maps: Vec<HeatMap> = self.groups(&[x, y])?.into_iter().map(map).collect();
+        Ok(draw_heat_maps(&self.title, &maps)?)
     }
-    Ok(draw_sweep_lines(&SweepLines {
-        title,
-        x_name: x.into(),
-        y_label,
-        by: "learner".into(),
-        lines,
-        log_y: args.log_y,
-    })?)
-}
 
-fn curves(
-    cells: &[SweepCellResult],
-    varied: &[String],
-    title: String,
-    args: &Plot,
-) -> Result<Picture, CommandError> {
-    let mut lines = Vec::new();
-    for (label, group) in groups(cells, varied, &[])? {
-        for cell in group {
-            lines.push(regret_series(&label, &cell.result));
-        }
+    /// One line over `x` for each group.
+    fn lines(&self, x: &str, y_label: String) -> Result<Picture, CommandError> {
+        let all = self.values(x);
+        let line = |(label, group): (String, Vec<&SweepCellResult>)| {
+            let point = |value| {
+                let last = last_point(&group, &[(x, value)])?;
+                Some(SeriesPoint {
+                    x: number(value)?,
+                    mean: last.regret,
+                    stderr: last.stderr,
+                })
+            };
+            Series {
+                label,
+                points: all.iter().filter_map(point).collect(),
+                dashed: false,
+            }
+        };
+        Ok(draw_sweep_lines(&SweepLines {
+            title: self.title.clone(),
+            x_name: x.into(),
+            y_label,
+            by: "learner".into(),
+            lines: self.groups(&[x])?.into_iter().map(line).collect(),
+            log_y: self.args.log_y,
+        })?)
     }
-    let options = PlotOptions {
-        title,
-        x_label: "episodes".into(),
-        y_label: "cumulative regret".into(),
-        log_x: args.log_x,
-        log_y: args.log_y,
-    };
-    Ok(draw_curves(&lines, &options)?)
+
+    fn curves(&self) -> Result<Picture, CommandError> {
+        let groups = self.groups(&[])?;
+        let lines: Vec<Series> = groups
+            .iter()
+            .flat_map(|(label, group)| group.iter().map(|cell| regret_series(label, &cell.result)))
+            .collect();
+        let options = PlotOptions {
+            title: self.title.clone(),
+            x_label: "episodes".into(),
+            y_label: "cumulative regret".into(),
+            log_x: self.args.log_x,
+            log_y: self.args.log_y,
+        };
+        Ok(draw_curves(&lines, &options)?)
+    }
 }
