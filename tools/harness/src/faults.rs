@@ -26,13 +26,6 @@ pub enum Fault {
     TellTwice,
 }
 
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let value = clap::ValueEnum::to_possible_value(self);
-        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
-    }
-}
-
 /// A store whose writer has a fault.
 pub(crate) struct FaultyBackend {
     pub inner: Arc<dyn Backend>,
@@ -97,19 +90,13 @@ impl FaultyStore {
 
     /// Omits some projections.
     fn omit_rows(&mut self, changes: &Changes) -> Changes {
-        let mut omitted = |percent| self.rng.percent(percent);
-        let gain_sums = changes.gain_sums.iter().filter(|_| !omitted(12));
-        let gain_sums = gain_sums.copied().collect();
+        let mut changes = changes.clone();
+        let mut kept = |percent| !self.rng.percent(percent);
+        changes.gain_sums.retain(|_| kept(12));
         // A learned episode is not written again soon, so that the omission stays.
-        let episodes = changes.episodes.iter();
-        let episodes = episodes.filter(|episode| episode.position.is_none() || !omitted(3));
-        Changes {
-            events: changes.events.clone(),
-            decisions: changes.decisions.clone(),
-            learned_episodes: changes.learned_episodes.clone(),
-            gain_sums,
-            episodes: episodes.cloned().collect(),
-        }
+        let episodes = &mut changes.episodes;
+        episodes.retain(|episode| episode.position.is_none() || kept(3));
+        changes
     }
 }
 

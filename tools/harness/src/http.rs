@@ -12,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
+use crate::Result;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub status: u16,
@@ -71,12 +73,10 @@ impl Connection {
         address: SocketAddr,
         token: &str,
         tasks: &mut JoinSet<()>,
-    ) -> Result<Connection, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("{address}: {error}");
-        let stream = TcpStream::connect(address).await.map_err(|e| failed(&e))?;
-        stream.set_nodelay(true).map_err(|e| failed(&e))?;
-        let opened = handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = opened.map_err(|e| failed(&e))?;
+    ) -> Result<Connection> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tasks.spawn(async {
             // An error also fails the request in flight.
             let _ = connection.await;
@@ -92,8 +92,7 @@ impl Connection {
     }
 
     /// Sends a request and returns its response, whatever its status.
-    pub(crate) async fn send(&mut self, request: Request) -> Result<Response, String> {
-        let failed = |error: hyper::Error| error.to_string();
+    pub(crate) async fn send(&mut self, request: Request) -> Result<Response> {
         let mut head = hyper::Request::builder()
             .method(request.method)
             .uri(request.target)
@@ -102,20 +101,14 @@ impl Connection {
         if !request.body.is_empty() {
             head = head.header(CONTENT_TYPE, request.content_type);
         }
-        let request = head.body(Full::from(request.body));
-        let request = request.map_err(|error| error.to_string())?;
-        self.sender.ready().await.map_err(failed)?;
-        let response = self.sender.send_request(request).await.map_err(failed)?;
+        let request = head.body(Full::from(request.body))?;
+        self.sender.ready().await?;
+        let response = self.sender.send_request(request).await?;
         let retry_after = response.headers().get(RETRY_AFTER);
         Ok(Response {
             status: response.status().as_u16(),
             retry_after: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
-            body: response
-                .into_body()
-                .collect()
-                .await
-                .map_err(failed)?
-                .to_bytes(),
+            body: response.into_body().collect().await?.to_bytes(),
         })
     }
 }
@@ -129,7 +122,7 @@ pub(crate) struct BlockingClient {
 }
 
 impl BlockingClient {
-    pub(crate) fn connect(address: SocketAddr, token: &str) -> Result<BlockingClient, String> {
+    pub(crate) fn connect(address: SocketAddr, token: &str) -> Result<BlockingClient> {
         let (runtime, mut tasks) = (runtime()?, JoinSet::new());
         let connection = runtime.block_on(Connection::open(address, token, &mut tasks))?;
         Ok(BlockingClient {
@@ -140,28 +133,23 @@ impl BlockingClient {
     }
 
     /// Sends a request; fails unless its status is 2xx and the response comes within a minute.
-    pub(crate) fn send(&mut self, request: Request) -> Result<Response, String> {
+    pub(crate) fn send(&mut self, request: Request) -> Result<Response> {
         let description = format!("{} {}", request.method, request.target);
         let timeout = Duration::from_secs(60);
         let send = async { tokio::time::timeout(timeout, self.connection.send(request)).await };
-        let sent = self.runtime.block_on(send);
-        let sent = sent.unwrap_or_else(|_| Err(format!("no response within {timeout:?}")));
-        match sent {
-            Ok(response) if (200..300).contains(&response.status) => Ok(response),
-            Ok(response) => Err(format!(
-                "{description}: {} {}",
-                response.status,
-                response.text()
-            )),
-            Err(error) => Err(format!("{description}: {error}")),
+        let sent = match self.runtime.block_on(send) {
+            Ok(sent) => sent.map_err(|error| format!("{description}: {error}"))?,
+            Err(_) => Err(format!("{description}: no response within {timeout:?}"))?,
+        };
+        match sent.status {
+            200..300 => Ok(sent),
+            status => Err(format!("{description}: {status} {}", sent.text()).into()),
         }
     }
 }
 
 /// A runtime that uses the thread that calls it and no other.
-pub(crate) fn runtime() -> Result<Runtime, String> {
-    let built = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    built.map_err(|error| format!("runtime: {error}"))
+pub(crate) fn runtime() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    Ok(builder.enable_all().build()?)
 }

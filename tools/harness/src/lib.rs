@@ -13,5 +13,9 @@ mod rng;
 pub mod scenarios;
 pub mod serve;
 
+/// Why a scenario could not run, in words.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Error>;
+
 pub use environment::StoreKind;
 pub use load::client::RequestCounts;

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command and prints its report; returns how often guarantees were violated.
-fn run(command: Command) -> Result<u64, String> {
+fn run(command: Command) -> Result<u64, emab_harness::Error> {
     let (name, report) = match command {
         Command::Serve(serve) => {
             tracing_subscriber::fmt()

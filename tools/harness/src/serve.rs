@@ -8,6 +8,7 @@ use std::sync::Arc;
 use emab_server::serve::{Options, serve};
 use emab_server::store::{Address, Backend};
 
+use crate::Result;
 use crate::faults::{Fault, FaultyBackend};
 
 /// Runs the service until it gets a signal or its standard input ends.
@@ -32,9 +33,9 @@ pub struct Serve {
 
 impl Serve {
     /// Runs the service. Fails if the store cannot be opened or the address not be bound.
-    pub fn run(self) -> Result<(), String> {
+    pub fn run(self) -> Result<()> {
         exit_with_parent();
-        let inner = self.store.open().map_err(|error| error.to_string())?;
+        let inner = self.store.open()?;
         let backend: Arc<dyn Backend> = match self.fault {
             None => inner,
             Some(fault) => Arc::new(FaultyBackend { inner, fault }),
@@ -47,10 +48,9 @@ impl Serve {
             behind_proxy: false,
             rate: self.rate,
         };
-        serve(backend, &options, |ready| {
+        Ok(serve(backend, &options, |ready| {
             println!("listening on http://{}", ready.address);
-        })
-        .map_err(|error| error.to_string())
+        })?)
     }
 }
 

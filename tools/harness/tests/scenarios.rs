@@ -1,7 +1,7 @@
 //! No acknowledged write is lost in an outage of the database, on a full disk, or when the clock moves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::RequestCounts;
+use emab_harness::{Error, RequestCounts};
 use emab_harness::scenarios::{Clock, Common, DiskFull, Outage, Report, clock_library};
 
 fn common(clients: u16) -> Common {
@@ -12,7 +12,7 @@ fn common(clients: u16) -> Common {
     }
 }
 
-fn check(report: Result<Report, String>) -> RequestCounts {
+fn check(report: Result<Report, Error>) -> RequestCounts {
     let report = report.unwrap_or_else(|error| panic!("{error}"));
     println!("{report}");
     assert_eq!(report.findings.total(), 0, "{report}");

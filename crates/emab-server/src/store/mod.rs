@@ -35,7 +35,7 @@ pub enum StoreError {
 }
 
 /// The changes of one study in one transaction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// New events, in order.
     pub events: Vec<Record>,

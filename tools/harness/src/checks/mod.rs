@@ -78,10 +78,10 @@ impl Findings {
         }
     }
 
-    pub(crate) fn check_result(&mut self, check: Check, result: Result<(), String>) {
+    pub(crate) fn check_result(&mut self, check: Check, result: crate::Result<()>) {
         self.checked(check, 1);
         if let Err(finding) = result {
-            self.violated(check, finding);
+            self.violated(check, finding.to_string());
         }
     }
 

@@ -7,6 +7,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use tempfile::TempDir;
 
 use super::Environment;
+use crate::Result;
 
 /// Space of the store in KiB.
 const STORE: u64 = 6 * 1024;
@@ -23,8 +24,8 @@ pub(crate) struct LimitedDisk {
 
 impl LimitedDisk {
     /// Mounts a file system if `mount` is set and possible.
-    pub(crate) fn new(mount: bool) -> Result<LimitedDisk, String> {
-        let folder = tempfile::tempdir().map_err(|error| format!("temporary folder: {error}"))?;
+    pub(crate) fn new(mount: bool) -> Result<LimitedDisk> {
+        let folder = tempfile::tempdir()?;
         let run_mount = || {
             let size = format!("size={}k", STORE + BALLAST);
             let mut command = Command::new("mount");
@@ -34,8 +35,7 @@ impl LimitedDisk {
         let mounted = mount && run_mount().is_ok_and(|output| output.status.success());
         let disk = LimitedDisk { folder, mounted };
         if mounted {
-            std::fs::write(disk.ballast(), vec![7; (BALLAST << 10) as usize])
-                .map_err(|error| format!("{}: {error}", disk.ballast().display()))?;
+            std::fs::write(disk.ballast(), vec![7; (BALLAST << 10) as usize])?;
         }
         Ok(disk)
     }
@@ -52,7 +52,7 @@ impl LimitedDisk {
     }
 
     /// Moves the store to this disk.
-    pub(crate) fn apply(&self, environment: &mut Environment) -> Result<(), String> {
+    pub(crate) fn apply(&self, environment: &mut Environment) -> Result<()> {
         environment.move_store(self.folder.path())?;
         let command = &mut environment.command;
         if !self.mounted {
@@ -66,20 +66,17 @@ impl LimitedDisk {
     }
 
     /// Frees space for the service with this process number.
-    pub(crate) fn free_space(&self, service: u32) -> Result<(), String> {
+    pub(crate) fn free_space(&self, service: u32) -> Result<()> {
         if self.mounted {
-            let removed = std::fs::remove_file(self.ballast());
-            return removed.map_err(|error| format!("{}: {error}", self.ballast().display()));
+            return Ok(std::fs::remove_file(self.ballast())?);
         }
         let id = i32::try_from(service).ok().and_then(Pid::from_raw);
         let unlimited = Rlimit {
             current: None,
             maximum: None,
         };
-        let raised = prlimit(id, Resource::Fsize, unlimited);
-        raised
-            .map(|_| ())
-            .map_err(|error| format!("prlimit: {error}"))
+        prlimit(id, Resource::Fsize, unlimited)?;
+        Ok(())
     }
 }
 

@@ -5,11 +5,13 @@ pub(crate) mod service_process;
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use emab_server::store::{Address, Store};
 use emab_server::tokens::{Role, TokenFile};
 use emab_testkit::postgres::Server;
 use tempfile::TempDir;
 
+use crate::Result;
 use crate::faults::Fault;
 use crate::http::{BlockingClient, Request};
 use crate::load::studies::STUDIES;
@@ -42,12 +44,11 @@ impl Environment {
         program: Option<&Path>,
         store: StoreKind,
         fault: Option<Fault>,
-    ) -> Result<Environment, String> {
-        let folder = tempfile::Builder::new().prefix("emab-harness-").tempdir();
-        let folder = folder.map_err(|error| format!("temporary folder: {error}"))?;
+    ) -> Result<Environment> {
+        let folder = tempfile::Builder::new().prefix("emab-harness-").tempdir()?;
         let program = match program {
             Some(program) => program.into(),
-            None => std::env::current_exe().map_err(|error| format!("this program: {error}"))?,
+            None => std::env::current_exe()?,
         };
         let at = |name: &str| folder.path().join(name);
         let server = match store {
@@ -59,9 +60,9 @@ impl Environment {
             Some(server) => server.database("studies")?,
         };
         let tokens = at("tokens.json");
-        let created = TokenFile::at(&tokens).new_token("harness", Role::Admin, None);
-        let (_, secret) = created.map_err(|error| error.to_string())?;
-        let after = fault.map_or_else(Vec::new, |it| vec!["--plant".into(), it.to_string()]);
+        let (_, secret) = TokenFile::at(&tokens).new_token("harness", Role::Admin, None)?;
+        let fault = fault.and_then(|fault| fault.to_possible_value());
+        let after = fault.map_or_else(Vec::new, |it| vec!["--plant".into(), it.get_name().into()]);
         Ok(Environment {
             address: store.parse()?,
             command: ServiceCommand {
@@ -84,24 +85,23 @@ impl Environment {
     }
 
     /// Moves the store, which must not exist yet, to a SQLite file in another folder.
-    pub(crate) fn move_store(&mut self, folder: &Path) -> Result<(), String> {
+    pub(crate) fn move_store(&mut self, folder: &Path) -> Result<()> {
         self.command.store = format!("sqlite:{}", folder.join("studies.db").display());
         self.address = self.command.store.parse()?;
         Ok(())
     }
 
     /// Opens the store for reading beside the service.
-    pub(crate) fn open_store(&self) -> Result<Box<dyn Store>, String> {
-        let opened = self.address.inspect();
-        opened.map_err(|error| error.to_string())
+    pub(crate) fn open_store(&self) -> Result<Box<dyn Store>> {
+        Ok(self.address.inspect()?)
     }
 
-    pub(crate) fn connect(&self, service: &ServiceProcess) -> Result<BlockingClient, String> {
+    pub(crate) fn connect(&self, service: &ServiceProcess) -> Result<BlockingClient> {
         BlockingClient::connect(service.address, &self.token)
     }
 
     /// Starts the service and creates the studies of the load.
-    pub(crate) fn start_with_studies(&self) -> Result<ServiceProcess, String> {
+    pub(crate) fn start_with_studies(&self) -> Result<ServiceProcess> {
         let service = self.command.start()?;
         let mut client = self.connect(&service)?;
         for study in &STUDIES {

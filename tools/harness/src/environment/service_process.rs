@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::Result;
+
 /// A small store opens in a tenth of a second; a large one, or a loaded machine, takes longer.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// The service gives requests in flight 20 s.
@@ -32,9 +34,8 @@ pub(crate) struct ServiceCommand {
 }
 
 impl ServiceCommand {
-    fn spawn(&self) -> Result<Child, String> {
-        let log = File::options().create(true).append(true).open(&self.log);
-        let log = log.map_err(|error| format!("{}: {error}", self.log.display()))?;
+    fn spawn(&self) -> Result<Child> {
+        let log = File::options().create(true).append(true).open(&self.log)?;
         Command::new(&self.program)
             .args(&self.before)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate", "0"])
@@ -47,11 +48,11 @@ impl ServiceCommand {
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()
-            .map_err(|error| format!("{}: {error}", self.program.display()))
+            .map_err(|error| format!("{}: {error}", self.program.display()).into())
     }
 
     /// Starts the service and waits until it listens.
-    pub(crate) fn start(&self) -> Result<ServiceProcess, String> {
+    pub(crate) fn start(&self) -> Result<ServiceProcess> {
         let started = Instant::now();
         let mut child = self.spawn()?;
         let address = listen_address(&mut child);
@@ -65,17 +66,16 @@ impl ServiceCommand {
         }
         let _ = child.kill().and_then(|()| child.wait());
         let log = self.log_tail();
-        Err(format!(
-            "the service does not listen after {startup:?}:\n{log}"
-        ))
+        Err(format!("the service does not listen after {startup:?}:\n{log}").into())
     }
 
     /// Starts the service and kills it after a delay.
-    pub(crate) fn start_and_kill(&self, after: Duration) -> Result<(), String> {
+    pub(crate) fn start_and_kill(&self, after: Duration) -> Result<()> {
         let mut child = self.spawn()?;
         std::thread::sleep(after);
-        let ended = child.kill().and_then(|()| child.wait());
-        ended.map(|_| ()).map_err(|error| error.to_string())
+        child.kill()?;
+        child.wait()?;
+        Ok(())
     }
 
     /// The last lines of the service's log.
@@ -92,7 +92,7 @@ fn listen_address(child: &mut Child) -> Option<SocketAddr> {
     let (sender, receiver) = mpsc::channel();
     // Reads until the service ends: a full pipe would block it.
     std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        for line in BufReader::new(stdout).lines().map_while(|line| line.ok()) {
             if let Some(rest) = line.strip_prefix("listening on http://") {
                 let address = rest.split_whitespace().next().unwrap_or_default();
                 let _ = sender.send(address.parse().ok());
@@ -117,23 +117,20 @@ impl ServiceProcess {
     }
 
     /// Sends SIGKILL without waiting for the end.
-    pub(crate) fn kill(&mut self) -> Result<(), String> {
-        self.child.kill().map_err(|error| error.to_string())
+    pub(crate) fn kill(&mut self) -> Result<()> {
+        Ok(self.child.kill()?)
     }
 
     /// Sends SIGTERM and waits for the end; fails if the service does not end, or ends with an error.
-    pub(crate) fn stop(mut self) -> Result<(), String> {
-        let signalled = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        signalled.map_err(|error| error.to_string())?;
+    pub(crate) fn stop(mut self) -> Result<()> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         let end = Instant::now() + STOP_TIMEOUT;
         loop {
-            match self.child.try_wait().map_err(|error| error.to_string())? {
+            match self.child.try_wait()? {
                 Some(status) if status.success() => return Ok(()),
-                Some(status) => {
-                    return Err(format!("after SIGTERM the service ended with {status}"));
-                }
+                Some(status) => Err(format!("after SIGTERM the service ended with {status}"))?,
                 None if Instant::now() > end => {
-                    return Err(format!("the service runs {STOP_TIMEOUT:?} after SIGTERM"));
+                    Err(format!("the service runs {STOP_TIMEOUT:?} after SIGTERM"))?;
                 }
                 None => std::thread::sleep(Duration::from_millis(5)),
             }
@@ -143,9 +140,8 @@ impl ServiceProcess {
     /// Resident memory in KiB; `None` without Linux's /proc.
     pub(crate) fn memory_kib(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.split_whitespace().next()?.parse().ok()
     }
 }

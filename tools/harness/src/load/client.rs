@@ -21,40 +21,20 @@ const MAX_ENDED: usize = 4;
 /// Clients that report the first step of the same shared episode.
 const CLIENTS_PER_SHARED_EPISODE: u32 = 6;
 
-/// Percentages of unusual requests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClientBehaviour {
-    /// Reads the current decision again.
-    ask: u64,
-    /// Repeats an answered request.
-    repeat: u64,
-    abandon: u64,
-    import: u64,
-    /// Takes part in an episode that several clients share.
-    share: u64,
-    /// Uses only the first study.
-    single_study: bool,
-}
+/// Percentages of unusual requests of [`ClientBehaviour::Varied`]: reads of the current decision, repetitions of answered
+/// requests, abandoned and imported episodes, and episodes that several clients share.
+const ASKS: u64 = 15;
+const REPETITIONS: u64 = 6;
+const ABANDONED: u64 = 3;
+const IMPORTED: u64 = 3;
+const SHARED_EPISODES: u64 = 4;
 
-impl ClientBehaviour {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientBehaviour {
     /// Every kind of request, in all studies: for correctness.
-    pub(crate) const VARIED: ClientBehaviour = ClientBehaviour {
-        ask: 15,
-        repeat: 6,
-        abandon: 3,
-        import: 3,
-        share: 4,
-        single_study: false,
-    };
-    /// Whole episodes of one study: for measurements.
-    pub(crate) const STEADY: ClientBehaviour = ClientBehaviour {
-        ask: 0,
-        repeat: 0,
-        abandon: 0,
-        import: 0,
-        share: 0,
-        single_study: true,
-    };
+    Varied,
+    /// Whole episodes of the first study: for measurements.
+    Steady,
 }
 
 /// What the response to a request must be.
@@ -122,12 +102,13 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
-    pub(crate) fn add(mut self, other: RequestCounts) -> RequestCounts {
-        self.writes += other.writes;
-        self.reads += other.reads;
-        self.unanswered += other.unanswered;
-        self.deferred += other.deferred;
-        self
+    pub(crate) fn add(self, other: RequestCounts) -> RequestCounts {
+        RequestCounts {
+            writes: self.writes + other.writes,
+            reads: self.reads + other.reads,
+            unanswered: self.unanswered + other.unanswered,
+            deferred: self.deferred + other.deferred,
+        }
     }
 }
 
@@ -182,6 +163,15 @@ impl EpisodeClient {
         })
     }
 
+    fn is_varied(&self) -> bool {
+        self.behaviour == ClientBehaviour::Varied
+    }
+
+    /// Draws whether to send an unusual request.
+    fn unusual(&mut self, percent: u64) -> bool {
+        self.is_varied() && self.rng.percent(percent)
+    }
+
     fn new_episode(&mut self) -> Episode {
         let mut draw = self.rng.below(100);
         let study = STUDIES.iter().position(|study| {
@@ -189,16 +179,16 @@ impl EpisodeClient {
             draw = draw.saturating_sub(study.share);
             drawn
         });
-        let study = study.filter(|_| !self.behaviour.single_study);
+        let study = study.filter(|_| self.is_varied());
         self.episodes += 1;
         Episode::new(study.unwrap_or(0) as u8, self.number, self.episodes)
     }
 
     /// The next request of an episode.
     fn advance(&mut self) -> (KeyedRequest, Expected) {
-        let rng = &mut self.rng;
         // Outcomes come late.
-        let due = self.ended.len() >= MAX_ENDED || (rng.percent(30) && self.open.is_none());
+        let late = self.rng.percent(30) && self.open.is_none();
+        let due = self.ended.len() >= MAX_ENDED || late;
         if due && let Some(episode) = self.ended.pop_front() {
             return match episode.outcome() {
                 Some(request) => (request, Expected::OutcomeAccepted(episode)),
@@ -206,25 +196,26 @@ impl EpisodeClient {
             };
         }
         let Some(episode) = self.open.take() else {
-            if rng.percent(self.behaviour.share) {
+            if self.unusual(SHARED_EPISODES) {
                 let count = self.shared.fetch_add(1, Ordering::Relaxed);
                 let episode = Episode::new(0, SHARED, count / CLIENTS_PER_SHARED_EPISODE);
                 return (episode.open(), Expected::SharedOpen(episode));
             }
-            let import = rng.percent(self.behaviour.import);
+            let import = self.unusual(IMPORTED);
             let episode = self.new_episode();
             if import {
                 return (episode.import(&mut self.rng), Expected::Imported);
             }
             return (episode.open(), Expected::Decision(episode, false));
         };
-        if rng.percent(self.behaviour.ask) {
+        if self.unusual(ASKS) {
             return (episode.ask(), Expected::SameDecision(episode));
         }
-        if rng.percent(self.behaviour.abandon) {
+        if self.unusual(ABANDONED) {
             return (episode.abandon(), Expected::Ended(episode));
         }
         // Recommendations are followed most of the time.
+        let rng = &mut self.rng;
         let stop = rng.percent(if episode.recommended.is_none() { 60 } else { 4 });
         if stop || episode.step >= episode.study().horizon {
             return (episode.stop(), Expected::Ended(episode));
@@ -237,7 +228,7 @@ impl EpisodeClient {
         if let Some(exchange) = self.repetitions.pop_front() {
             return Some(exchange);
         }
-        if !self.rng.percent(self.behaviour.repeat) {
+        if !self.unusual(REPETITIONS) {
             return None;
         }
         if self.rng.percent(50) {
@@ -248,12 +239,7 @@ impl EpisodeClient {
 
     /// Checks the body of a response with an allowed status, and continues the episode.
     fn accept(&mut self, pending: Pending, response: Response) {
-        let Pending {
-            request,
-            key,
-            expected,
-            ..
-        } = pending;
+        let (request, key, expected) = (pending.request, pending.key, pending.expected);
         let permanent = matches!(expected, Expected::Decision(..));
         match expected {
             Expected::SameBytes(bytes) => {
@@ -309,7 +295,7 @@ impl EpisodeClient {
             }
             Expected::Imported | Expected::SharedTold => return,
         }
-        if self.behaviour.repeat > 0 {
+        if self.is_varied() {
             let exchange = Exchange {
                 request,
                 body: response.body,
@@ -329,15 +315,13 @@ impl Client for EpisodeClient {
         }
         let mut pending = match self.pending.take() {
             Some(pending) => pending,
-            None => match self.repetition() {
-                Some(Exchange { request, body }) => {
-                    Pending::new((request, None), Expected::SameBytes(body))
-                }
-                None => {
-                    let (request, expected) = self.advance();
-                    Pending::new(request, expected)
-                }
-            },
+            None => {
+                let (request, expected) = match self.repetition() {
+                    Some(old) => ((old.request, None), Expected::SameBytes(old.body)),
+                    None => self.advance(),
+                };
+                Pending::new(request, expected)
+            }
         };
         if let Some(key) = pending.key {
             self.journal.record_sent(key);
@@ -391,21 +375,24 @@ impl Client for EpisodeClient {
         if self.pending.as_ref().is_some_and(|it| it.attempts > 0) {
             self.counts.unanswered += 1;
         }
-        if self.behaviour.repeat == 0 {
+        if !self.is_varied() {
             return;
         }
         // The last acknowledgement is the likeliest to be lost, so it is repeated. A decision never changes; another response
         // changes if the pending request took effect in the same episode.
         if let Some((exchange, key)) = &self.last {
-            let changed = self.pending.as_ref().is_some_and(|it| match &it.expected {
-                Expected::Ended(episode)
-                | Expected::OutcomeAccepted(episode)
-                | Expected::AmendmentAccepted(episode) => {
-                    key.is_some_and(|key| episode.is_of(&key))
-                }
-                _ => false,
-            });
-            if !changed {
+            let changing = match self.pending.as_ref().map(|pending| &pending.expected) {
+                Some(
+                    Expected::Ended(episode)
+                    | Expected::OutcomeAccepted(episode)
+                    | Expected::AmendmentAccepted(episode),
+                ) => Some(episode),
+                _ => None,
+            };
+            if !changing
+                .zip(*key)
+                .is_some_and(|(episode, key)| episode.is_of(&key))
+            {
                 self.repetitions.push_back(exchange.clone());
             }
         }

@@ -1,11 +1,11 @@
 //! An episode of a client: the requests that it sends, and the event that each becomes.
 
-use std::fmt::Write;
-
 use bytes::Bytes;
+use serde_json::json;
 
 use super::event_key::{EventKey, episode_id, hash, hash_outcome};
 use super::studies::{STUDIES, Study};
+use crate::Result;
 use crate::http::Request;
 use crate::rng::Rng;
 
@@ -33,7 +33,8 @@ pub(crate) struct Episode {
     pub decision: Bytes,
     /// Parts of the outcome that are not yet sent, the next one last.
     parts: Vec<Part>,
-    rewards: Vec<f64>,
+    /// The reward of the last step.
+    reward: Option<f64>,
     corrections: u64,
 }
 
@@ -47,7 +48,7 @@ impl Episode {
             recommended: None,
             decision: Bytes::new(),
             parts: Vec::new(),
-            rewards: Vec::new(),
+            reward: None,
             corrections: 0,
         }
     }
@@ -76,21 +77,21 @@ impl Episode {
         })
     }
 
-    fn request(&self, method: &'static str, action: &str, body: String) -> Request {
+    fn request(&self, method: &'static str, action: &str, body: impl ToString) -> Request {
         let (study, id) = (self.study().name, self.id());
         let target = format!("/v1/studies/{study}/episodes/{id}{action}");
-        Request::json(method, target, body)
+        Request::json(method, target, body.to_string())
     }
 
     pub(crate) fn open(&self) -> KeyedRequest {
         let target = format!("/v1/studies/{}/episodes", self.study().name);
-        let body = format!(r#"{{"id":"{}"}}"#, self.id());
-        let request = Request::json("POST", target, body);
+        let body = json!({"id": self.id()});
+        let request = Request::json("POST", target, body.to_string());
         (request, self.key("opened", 0, 0))
     }
 
     pub(crate) fn ask(&self) -> KeyedRequest {
-        (self.request("POST", ":ask", String::new()), None)
+        (self.request("POST", ":ask", ""), None)
     }
 
     /// Reports a step, usually with the recommended action.
@@ -115,54 +116,45 @@ impl Episode {
     }
 
     fn tell_step(&self, action: &str, feedback: &str, reason: Option<&str>) -> KeyedRequest {
-        let step = self.step;
-        let mut body = format!(r#"{{"step":{step},"action":"{action}","feedback":"{feedback}""#);
+        let mut body = json!({"step": self.step, "action": action, "feedback": feedback});
         if let Some(reason) = reason {
-            let _ = write!(body, r#","reason":"{reason}""#);
+            body["reason"] = reason.into();
         }
-        body.push('}');
-        let key = self.key("told", step, hash((action, feedback, reason)));
+        let key = self.key("told", self.step, hash((action, feedback, reason)));
         (self.request("POST", ":tell", body), key)
     }
 
     pub(crate) fn stop(&self) -> KeyedRequest {
         let reason = self.recommended.is_some().then_some("went home");
-        let step = self.step;
-        let body = match reason {
-            Some(reason) => format!(r#"{{"step":{step},"reason":"{reason}"}}"#),
-            None => format!(r#"{{"step":{step}}}"#),
-        };
-        let key = self.key("stopped", step, hash(reason));
+        let mut body = json!({"step": self.step});
+        if let Some(reason) = reason {
+            body["reason"] = reason.into();
+        }
+        let key = self.key("stopped", self.step, hash(reason));
         (self.request("POST", ":stop", body), key)
     }
 
     pub(crate) fn abandon(&self) -> KeyedRequest {
         let reason = "moved away";
-        let body = format!(r#"{{"reason":"{reason}"}}"#);
         let key = self.key("abandoned", 0, hash(reason));
+        let body = json!({"reason": reason});
         (self.request("POST", ":abandon", body), key)
     }
 
     /// Draws the outcome after the last step: complete, in two parts, or with values missing for good.
     pub(crate) fn draw_outcome(&mut self, rng: &mut Rng) {
-        let mut draw = |count: usize| -> Vec<f64> {
-            let values = (0..count).map(|_| rng.below(1000) as f64 / 1000.0);
+        let mut draw = |count: usize| -> Vec<Option<f64>> {
+            let values = (0..count).map(|_| Some(rng.below(1000) as f64 / 1000.0));
             values.collect()
         };
         let (costs, rewards) = (draw(self.step - 1), draw(self.step));
-        let known = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+        self.reward = rewards[self.step - 1];
         let complete = Part {
-            costs: known(&costs),
-            rewards: known(&rewards),
+            costs,
+            rewards,
             last: rng.percent(50),
         };
-        let mut last_reward = Part {
-            costs: vec![None; costs.len()],
-            rewards: vec![None; rewards.len()],
-            last: false,
-        };
-        last_reward.rewards[self.step - 1] = rewards.last().copied();
-        self.rewards = rewards;
+        let mut last_reward = self.last_reward(self.reward);
         self.parts = match rng.below(10) {
             0 if self.step > 1 => {
                 last_reward.last = true;
@@ -180,11 +172,7 @@ impl Episode {
             rewards,
             last,
         } = self.parts.last()?;
-        let body = format!(
-            r#"{{"costs":{},"rewards":{},"final":{last}}}"#,
-            list(costs),
-            list(rewards)
-        );
+        let body = json!({"costs": costs, "rewards": rewards, "final": last});
         let key = self.key("outcome", 0, hash((hash_outcome(costs, rewards), *last)));
         Some((self.request("PUT", "/outcome", body), key))
     }
@@ -193,17 +181,25 @@ impl Episode {
         self.parts.pop();
     }
 
+    /// A part with the reward of the last step only.
+    fn last_reward(&self, reward: Option<f64>) -> Part {
+        let mut rewards = vec![None; self.step];
+        rewards[self.step - 1] = reward;
+        Part {
+            costs: vec![None; self.step - 1],
+            rewards,
+            last: false,
+        }
+    }
+
     /// Corrects the last reward.
     pub(crate) fn amend(&self) -> KeyedRequest {
-        let (costs, mut rewards) = (vec![None; self.step - 1], vec![None; self.step]);
-        let reward = self.rewards.last().copied();
-        rewards[self.step - 1] = reward.map(|reward| reward + 1.0 + self.corrections as f64);
+        let corrected = self
+            .reward
+            .map(|reward| reward + 1.0 + self.corrections as f64);
+        let Part { costs, rewards, .. } = self.last_reward(corrected);
         let reason = "mistyped";
-        let body = format!(
-            r#"{{"costs":{},"rewards":{},"reason":"{reason}"}}"#,
-            list(&costs),
-            list(&rewards)
-        );
+        let body = json!({"costs": costs, "rewards": rewards, "reason": reason});
         let content = hash((hash_outcome(&costs, &rewards), reason));
         let key = self.key("amended", 0, content);
         (self.request("POST", "/outcome:amend", body), key)
@@ -223,31 +219,20 @@ impl Episode {
         let (actions, feedbacks) = (draw(study.actions), draw(study.feedbacks));
         let costs = vec![Some(0.25); steps];
         let rewards = vec![Some(rng.below(100) as f64 / 8.0); steps + 1];
-        let body = format!(
-            "{{\"id\":\"{}\",\"actions\":{actions:?},\"feedbacks\":{feedbacks:?},\"costs\":{},\"rewards\":{}}}\n",
-            self.id(),
-            list(&costs),
-            list(&rewards)
-        );
+        let body = json!({"id": self.id(), "actions": actions, "feedbacks": feedbacks, "costs": costs, "rewards": rewards});
         let content = hash((hash_outcome(&costs, &rewards), &actions, &feedbacks));
-        let request = Request::ndjson(format!("/v1/studies/{}:import", study.name), body);
+        let request = Request::ndjson(
+            format!("/v1/studies/{}:import", study.name),
+            format!("{body}\n"),
+        );
         (request, self.key("imported", 0, content))
     }
 }
 
-/// A JSON list.
-fn list(values: &[Option<f64>]) -> String {
-    let texts: Vec<String> = values
-        .iter()
-        .map(|value| value.map_or("null".into(), |value| value.to_string()))
-        .collect();
-    format!("[{}]", texts.join(","))
-}
-
 /// The action that a decision recommends; `None` is `stop`. Fails if the text has no action.
-pub(crate) fn recommended(decision: &[u8]) -> Result<Option<String>, String> {
+pub(crate) fn recommended(decision: &[u8]) -> Result<Option<String>> {
     const FIELD: &str = "\"action\":\"";
-    let text = std::str::from_utf8(decision).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(decision)?;
     // The first action is the recommended one; estimates follow.
     let start = text.find(FIELD).ok_or("it has no action")? + FIELD.len();
     let action = text[start..].split('"').next().unwrap_or_default();
@@ -281,8 +266,8 @@ mod tests {
     #[test]
     fn the_first_action_of_a_decision_is_the_recommended_one() {
         let text = br#"{"study":"hot","action":"scan","estimate":{"action":"blood"}}"#;
-        assert_eq!(recommended(text), Ok(Some("scan".into())));
-        assert_eq!(recommended(br#"{"action":"stop"}"#), Ok(None));
+        assert_eq!(recommended(text).unwrap().as_deref(), Some("scan"));
+        assert_eq!(recommended(br#"{"action":"stop"}"#).unwrap(), None);
         assert!(recommended(b"{}").is_err());
     }
 }

@@ -40,7 +40,7 @@ struct Slot<C> {
 }
 
 /// The number of a client, and the result of its request.
-type Exchange = (usize, Result<(Connection, Response, Duration), String>);
+type Exchange = (usize, crate::Result<(Connection, Response, Duration)>);
 
 pub(crate) struct LoadGenerator<C> {
     slots: Vec<Slot<C>>,
@@ -53,7 +53,7 @@ pub(crate) struct LoadGenerator<C> {
 }
 
 impl<C: Client> LoadGenerator<C> {
-    pub(crate) fn new(token: &str, clients: impl Iterator<Item = C>) -> Result<Self, String> {
+    pub(crate) fn new(token: &str, clients: impl Iterator<Item = C>) -> crate::Result<Self> {
         let slots = clients.map(|client| Slot {
             client,
             state: State::Disconnected,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use emab_server::store::Store;
 
 use super::{Common, Report};
+use crate::Result;
 use crate::checks::Check;
 use crate::environment::StoreKind;
 use crate::load::studies::STUDIES;
@@ -32,7 +33,7 @@ pub struct Clock {
 }
 
 /// The path of libfaketime; fails if it is not installed.
-pub fn library() -> Result<&'static Path, String> {
+pub fn library() -> Result<&'static Path> {
     let mut paths = LIBRARIES.iter().map(Path::new);
     paths.find(|path| path.is_file()).ok_or_else(|| {
         "libfaketime is not found (on Debian and Ubuntu `apt-get install faketime`)".into()
@@ -41,7 +42,7 @@ pub fn library() -> Result<&'static Path, String> {
 
 impl Clock {
     /// Runs the scenario. Fails without libfaketime.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let library = library()?;
         let mut scenario = self.common.scenario(StoreKind::Sqlite, None)?;
         let environment = &mut scenario.environment;
@@ -49,9 +50,7 @@ impl Clock {
         let set_offset = |offset: &str| {
             // Replaced atomically: the service reads the file at any time.
             let new = file.with_extension("new");
-            std::fs::write(&new, format!("{offset}\n"))
-                .and_then(|()| std::fs::rename(&new, &file))
-                .map_err(|error| format!("{}: {error}", file.display()))
+            std::fs::write(&new, format!("{offset}\n")).and_then(|()| std::fs::rename(&new, &file))
         };
         set_offset("+0")?;
         environment.command.variables = vec![
@@ -99,22 +98,18 @@ impl Clock {
 }
 
 /// The times of the first study's events, in the order of the log.
-fn event_times(store: &mut dyn Store) -> Result<Vec<String>, String> {
-    fn text(error: impl std::fmt::Display) -> String {
-        error.to_string()
-    }
+fn event_times(store: &mut dyn Store) -> Result<Vec<String>> {
     let mut times = Vec::new();
-    let Some(head) = store.head(STUDIES[0].name).map_err(text)? else {
+    let Some(head) = store.head(STUDIES[0].name)? else {
         return Ok(times);
     };
     loop {
-        let page = store.events(head.key, times.len() as u64, 1000);
-        let page = page.map_err(text)?;
+        let page = store.events(head.key, times.len() as u64, 1000)?;
         if page.is_empty() {
             return Ok(times);
         }
         for record in &page {
-            times.push(record.read().map_err(text)?.at);
+            times.push(record.read()?.at);
         }
     }
 }

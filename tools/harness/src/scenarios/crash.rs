@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Common, Report, median_and_longest};
+use crate::Result;
 use crate::checks::Check;
 use crate::environment::StoreKind;
 use crate::faults::Fault;
@@ -37,7 +38,7 @@ pub struct Crash {
 
 impl Crash {
     /// Runs the scenario. With a fault it ends at the first violation.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let mut scenario = self.common.scenario(self.store, self.fault)?;
         let (mut kills, mut startup_kills, mut startups) = (0, 0, Vec::new());
         for _ in 0..KILLS_WITHOUT_STORE {

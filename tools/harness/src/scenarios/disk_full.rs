@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Common, Report, Scenario};
+use crate::Result;
 use crate::checks::Check;
 use crate::environment::StoreKind;
 use crate::environment::limited_disk::LimitedDisk;
@@ -26,7 +27,7 @@ pub struct DiskFull {
 
 impl DiskFull {
     /// Runs the scenario.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let disk = LimitedDisk::new(!self.no_mount)?;
         let mut scenario = self.common.scenario(StoreKind::Sqlite, None)?;
         disk.apply(&mut scenario.environment)?;
@@ -53,6 +54,7 @@ impl DiskFull {
                 // Reading needs space, too. The service must start once there is some.
                 disk.free_space(0)?;
                 service = scenario.start_service()?;
+                let error = error.to_string();
                 let reason = error.lines().last().unwrap_or_default();
                 format!("it did not start ({reason}), but did with free space")
             }
@@ -75,7 +77,7 @@ impl DiskFull {
 }
 
 /// Writes until every write is deferred.
-fn fill(scenario: &mut Scenario, service: &ServiceProcess) -> Result<(), String> {
+fn fill(scenario: &mut Scenario, service: &ServiceProcess) -> Result<()> {
     let started = Instant::now();
     while started.elapsed() < TIMEOUT {
         let before = scenario.counts();
@@ -86,10 +88,10 @@ fn fill(scenario: &mut Scenario, service: &ServiceProcess) -> Result<(), String>
         }
     }
     let log = scenario.environment.command.log_tail();
-    Err(format!("the disk is not full after {TIMEOUT:?}\n{log}"))
+    Err(format!("the disk is not full after {TIMEOUT:?}\n{log}").into())
 }
 
-fn check_reads(scenario: &mut Scenario, service: &ServiceProcess) -> Result<(), String> {
+fn check_reads(scenario: &mut Scenario, service: &ServiceProcess) -> Result<()> {
     let mut client = scenario.environment.connect(service)?;
     let study = format!("/v1/studies/{}", STUDIES[0].name);
     for target in [

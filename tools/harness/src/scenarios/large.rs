@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::Report;
+use crate::Result;
 use crate::environment::{Environment, StoreKind};
 use crate::http::{BlockingClient, Request};
 use crate::load::studies::STUDIES;
@@ -28,7 +29,7 @@ pub struct Large {
 
 impl Large {
     /// Imports the events, starts the service again, and measures it.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let study = format!("/v1/studies/{}", STUDIES[0].name);
         let environment = Environment::new(self.program.as_deref(), self.store, None)?;
         let service = environment.start_with_studies()?;
@@ -93,7 +94,7 @@ fn past_episode(number: u64, rng: &mut Rng) -> String {
     )
 }
 
-fn open_and_tell(client: &mut BlockingClient, study: &str, id: &str) -> Result<(), String> {
+fn open_and_tell(client: &mut BlockingClient, study: &str, id: &str) -> Result<()> {
     let open = format!(r#"{{"id":"{id}"}}"#);
     client.send(Request::json("POST", format!("{study}/episodes"), open))?;
     let tell = r#"{"step":1,"action":"scan","feedback":"positive","reason":"to be sure"}"#;

@@ -4,23 +4,20 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::Result;
+
 /// One line with date, processors, memory, load and build.
 pub(crate) fn describe() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let (processors, memory, loads) = (
-        read("/proc/cpuinfo"),
-        read("/proc/meminfo"),
-        read("/proc/loadavg"),
-    );
+    let [processors, memory, loads] = ["/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg"].map(read);
     let model = field(&processors, "model name").unwrap_or("an unknown processor");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kib = field(&memory, "MemTotal").and_then(|it| it.split(' ').next()?.parse::<u64>().ok());
     let memory = kib.map_or("unknown memory".into(), |kib| format!("{} GiB", kib >> 20));
     let load = loads.split_whitespace().next().unwrap_or("unknown");
-    let build = if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
+    let build = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
     };
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let date = now.split('T').next().unwrap_or_default();
@@ -47,17 +44,16 @@ pub(crate) fn processor_time(id: u32) -> Option<f64> {
 }
 
 /// Appends 4 KiB and calls `fdatasync` repeatedly; returns the latencies in microseconds.
-pub(crate) fn disk_latencies(folder: &Path, time: Duration) -> Result<Vec<u32>, String> {
+pub(crate) fn disk_latencies(folder: &Path, time: Duration) -> Result<Vec<u32>> {
     let path = folder.join("disk");
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = std::fs::File::create(&path).map_err(failed)?;
+    let mut file = std::fs::File::create(&path)?;
     let (started, mut latencies) = (Instant::now(), Vec::new());
     while started.elapsed() < time {
         let since = Instant::now();
-        file.write_all(&[7; 4096]).map_err(failed)?;
-        file.sync_data().map_err(failed)?;
+        file.write_all(&[7; 4096])?;
+        file.sync_data()?;
         latencies.push(since.elapsed().as_micros() as u32);
     }
-    std::fs::remove_file(&path).map_err(failed)?;
+    std::fs::remove_file(&path)?;
     Ok(latencies)
 }

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::Result;
 use crate::checks::log::{LogChecker, audit};
 use crate::checks::{Check, Findings};
 use crate::environment::service_process::ServiceProcess;
@@ -48,9 +49,9 @@ pub struct Common {
 }
 
 impl Common {
-    fn scenario(&self, store: StoreKind, fault: Option<Fault>) -> Result<Scenario, String> {
+    fn scenario(&self, store: StoreKind, fault: Option<Fault>) -> Result<Scenario> {
         let environment = Environment::new(self.program.as_deref(), store, fault)?;
-        let behaviour = ClientBehaviour::VARIED;
+        let behaviour = ClientBehaviour::Varied;
         Scenario::new(environment, self.clients, self.seed, behaviour)
     }
 }
@@ -116,7 +117,7 @@ impl Scenario {
         clients: u16,
         seed: u64,
         behaviour: ClientBehaviour,
-    ) -> Result<Scenario, String> {
+    ) -> Result<Scenario> {
         let clients = EpisodeClient::create(clients, seed, behaviour);
         Ok(Scenario {
             rng: Rng::new(seed),
@@ -128,7 +129,7 @@ impl Scenario {
         })
     }
 
-    fn start_service(&self) -> Result<ServiceProcess, String> {
+    fn start_service(&self) -> Result<ServiceProcess> {
         self.environment.command.start()
     }
 
@@ -180,7 +181,7 @@ impl Scenario {
 
     /// Compares the log with the ack journals while no request is in flight; with `audit`, also recomputes everything from
     /// the log.
-    fn check(&mut self, with_audit: bool) -> Result<(), String> {
+    fn check(&mut self, with_audit: bool) -> Result<()> {
         let mut clients: Vec<&mut EpisodeClient> = self.generator.clients().collect();
         for client in &mut clients {
             self.findings.append(&mut client.findings);
@@ -191,7 +192,7 @@ impl Scenario {
         if with_audit && checked.is_ok() {
             checked = audit(&mut *store, findings);
         }
-        checked.map_err(|error| format!("{error}\n{}", self.environment.command.log_tail()))
+        checked.map_err(|error| format!("{error}\n{}", self.environment.command.log_tail()).into())
     }
 
     fn stop(&mut self, service: ServiceProcess) {
@@ -199,7 +200,7 @@ impl Scenario {
     }
 
     /// Stops the services and checks everything once more.
-    fn finish(&mut self, services: impl IntoIterator<Item = ServiceProcess>) -> Result<(), String> {
+    fn finish(&mut self, services: impl IntoIterator<Item = ServiceProcess>) -> Result<()> {
         self.drain_and_disconnect();
         services.into_iter().for_each(|service| self.stop(service));
         self.check(true)

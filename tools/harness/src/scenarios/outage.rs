@@ -6,6 +6,7 @@ use std::time::Duration;
 use emab_testkit::postgres::Server;
 
 use super::{Common, Report, Scenario, median_and_longest};
+use crate::Result;
 use crate::checks::Check;
 use crate::environment::StoreKind;
 
@@ -30,7 +31,7 @@ pub struct Outage {
 
 impl Outage {
     /// Runs the scenario.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let mut scenario = self.common.scenario(StoreKind::Postgres, None)?;
         let (mut kills, mut recoveries) = (0, Vec::new());
         let first = scenario.environment.start_with_studies()?;
@@ -79,11 +80,11 @@ fn restart(
     mut server: Server,
     scenario: &mut Scenario,
     addresses: &[SocketAddr],
-) -> Result<Server, String> {
+) -> Result<Server> {
     let starting = std::thread::spawn(move || server.start_again().map(|()| server));
     while !starting.is_finished() {
         scenario.run_load(addresses, Duration::from_millis(20));
     }
     let started = starting.join();
-    started.map_err(|_| "the thread that starts the database panicked")?
+    Ok(started.map_err(|_| "the thread that starts the database panicked")??)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::{Report, Scenario, machine};
+use crate::Result;
 use crate::environment::{Environment, StoreKind};
 use crate::load::client::ClientBehaviour;
 
@@ -32,10 +33,10 @@ pub struct Soak {
 
 impl Soak {
     /// Runs the load, and prints the memory to standard error meanwhile.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let machine = machine::describe();
         let environment = Environment::new(self.program.as_deref(), self.store, None)?;
-        let mut scenario = Scenario::new(environment, self.clients, 1, ClientBehaviour::STEADY)?;
+        let mut scenario = Scenario::new(environment, self.clients, 1, ClientBehaviour::Steady)?;
         scenario.generator.limit_rate(self.rate);
         let service = scenario.environment.start_with_studies()?;
         let started = Instant::now();

@@ -2,13 +2,13 @@
 
 mod optuna;
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::{Report, Scenario, machine};
+use crate::Result;
 use crate::checks::{Check, Findings};
 use crate::environment::service_process::ServiceProcess;
 use crate::environment::{Environment, StoreKind};
@@ -60,9 +60,7 @@ impl Figures {
         latencies.sort_unstable();
         let percentile = |percent: usize| {
             let index = (latencies.len() * percent / 100).min(latencies.len().saturating_sub(1));
-            latencies
-                .get(index)
-                .map_or(0.0, |&it| f64::from(it) / 1000.0)
+            f64::from(latencies.get(index).copied().unwrap_or(0)) / 1000.0
         };
         Figures {
             count: latencies.len() as u64,
@@ -108,30 +106,27 @@ struct BenchFigures {
 
 impl Bench {
     /// Runs all measurements. Without PostgreSQL or Optuna it leaves these out and says so.
-    pub fn run(&self) -> Result<Report, String> {
+    pub fn run(&self) -> Result<Report> {
         let time = Duration::try_from_secs_f64(self.seconds);
         let time = time.map_err(|error| format!("--seconds: {error}"))?;
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = tempfile::tempdir()?;
         let measure_disk = || {
             let time = time.min(Duration::from_secs(2));
             let latencies = machine::disk_latencies(folder.path(), time)?;
-            Ok::<_, String>(Figures::new(latencies, time))
+            Ok::<_, crate::Error>(Figures::new(latencies, time))
         };
         let machine = machine::describe();
         let (mut notes, mut findings) = (Vec::new(), Findings::default());
-        let optuna = (!self.no_optuna)
-            .then(Optuna::install)
-            .and_then(|installed| {
-                let left_out = |error| notes.push(format!("Optuna was left out: {error}"));
-                installed.map_err(left_out).ok()
-            });
+        let left_out = |error| notes.push(format!("Optuna was left out: {error}"));
+        let optuna = (!self.no_optuna).then(Optuna::install);
+        let optuna = optuna.and_then(|installed| installed.map_err(left_out).ok());
         let before = measure_disk()?;
         let mut stores = Vec::new();
         for &store in &self.stores {
             match Environment::new(self.program.as_deref(), store, None) {
                 Ok(environment) => {
-                    let mut scenario =
-                        Scenario::new(environment, self.clients, 1, ClientBehaviour::STEADY)?;
+                    let behaviour = ClientBehaviour::Steady;
+                    let mut scenario = Scenario::new(environment, self.clients, 1, behaviour)?;
                     stores.push(measure(&mut scenario, self.clients, time, optuna.as_ref())?);
                     findings.append(&mut scenario.findings);
                 }
@@ -150,7 +145,7 @@ impl Bench {
             broken: findings.total(),
         };
         let summary = match self.json {
-            true => serde_json::to_string_pretty(&figures).map_err(|error| error.to_string())?,
+            true => serde_json::to_string_pretty(&figures)?,
             false => figures.table(),
         };
         Ok(Report {
@@ -166,7 +161,7 @@ fn measure(
     clients: u16,
     time: Duration,
     optuna: Option<&Optuna>,
-) -> Result<StoreFigures, String> {
+) -> Result<StoreFigures> {
     let service = scenario.environment.start_with_studies()?;
     scenario.run_load(&[service.address], WARM_UP);
     let processor_times = || [service.id(), std::process::id()].map(machine::processor_time);
@@ -201,11 +196,9 @@ fn measure(
     let environment = &scenario.environment;
     for workers in [1, 4] {
         let Some(optuna) = optuna else { break };
+        let file = environment.folder().join("optuna.db");
         let url = match &environment.server {
-            None => format!(
-                "sqlite:///{}",
-                environment.folder().join("optuna.db").display()
-            ),
+            None => format!("sqlite:///{}", file.display()),
             Some(server) => {
                 let url = server.database(&format!("optuna{workers}"))?;
                 url.replacen("postgres://", "postgresql+psycopg2://", 1)
@@ -232,7 +225,7 @@ fn measure_asks(
     service: &ServiceProcess,
     clients: u16,
     time: Duration,
-) -> Result<Figures, String> {
+) -> Result<Figures> {
     let readers = (0..clients.into()).map(|number| ReadClient::new(number, STUDIES[0].name));
     let mut generator = LoadGenerator::new(&scenario.environment.token, readers)?;
     generator.run(&[service.address], Instant::now() + WARM_UP);
@@ -240,9 +233,8 @@ fn measure_asks(
     let started = Instant::now();
     generator.run(&[service.address], started + time);
     let measured = started.elapsed();
-    let latencies = generator
-        .clients()
-        .flat_map(|it| std::mem::take(&mut it.latencies));
+    let clients = generator.clients();
+    let latencies = clients.flat_map(|it| std::mem::take(&mut it.latencies));
     let figures = Figures::new(latencies.collect(), measured);
     generator.drain(Duration::from_secs(5));
     let failures: u64 = generator.clients().map(|it| it.failures).sum();
@@ -260,12 +252,8 @@ impl BenchFigures {
             "{}\n\n{:<12} {:<44} {:>9} {:>9} {:>9}\n",
             self.machine, "store", "what", "a second", "p50 ms", "p99 ms"
         );
-        // Writing to a string cannot fail.
         let mut row = |store: &str, what: &str, rate: f64, p50: f64, p99: f64| {
-            let _ = writeln!(
-                text,
-                "{store:<12} {what:<44} {rate:>9.0} {p50:>9.2} {p99:>9.2}"
-            );
+            text += &format!("{store:<12} {what:<44} {rate:>9.0} {p50:>9.2} {p99:>9.2}\n");
         };
         for (disk, when) in self.disk.iter().zip(["before", "after"]) {
             let what = format!("append 4 KiB, fdatasync ({when})");
@@ -287,36 +275,33 @@ impl BenchFigures {
             }
         }
         text.push('\n');
-        self.stores
-            .iter()
-            .for_each(|store| store.describe(&mut text));
+        let descriptions = self.stores.iter().map(StoreFigures::description);
+        text.extend(descriptions);
         text.push_str(&self.notes.join("\n"));
         text.trim_end().into()
     }
 }
 
 impl StoreFigures {
-    fn describe(&self, text: &mut String) {
+    fn description(&self) -> String {
         let known = |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.2}"));
+        let (service, clients) = (known(self.processors.0), known(self.processors.1));
         let memory: Vec<String> = self.memory_mib.iter().map(u64::to_string).collect();
-        let (store, episodes) = (self.store, self.episodes_per_second);
-        let _ = writeln!(
-            text,
-            "{store}: {episodes:.0} episodes a second; processors used: service {}, clients {}; memory in MiB: {}",
-            known(self.processors.0),
-            known(self.processors.1),
-            memory.join(" ")
+        let (store, episodes, memory) = (self.store, self.episodes_per_second, memory.join(" "));
+        let mut text = format!(
+            "{store}: {episodes:.0} episodes a second; processors used: service {service}, clients {clients}; memory in \
+             MiB: {memory}\n"
         );
         let rates = self.optuna.iter().map(|optuna| optuna.pairs_per_second);
         let best = rates.fold(0.0, f64::max);
         if best > 0.0 {
             let failures: u64 = self.optuna.iter().map(|optuna| optuna.failures).sum();
             let (writes, episodes) = (self.writes.per_second / best, episodes / best);
-            let _ = writeln!(
-                text,
+            text += &format!(
                 "{store}: {writes:.0} writes, or {episodes:.1} whole episodes, for each pair of Optuna's at its best; \
-                 {failures} of its pairs failed"
+                 {failures} of its pairs failed\n"
             );
         }
+        text
     }
 }
