@@ -2,7 +2,7 @@
 
 use emab::Mdp;
 use emab::learners::{LearnerError, MAX_FIXED_OUTCOMES};
-use emab::oracle::{Benchmark, Optimal, Pairs, PolicyIteration, ValueIteration, best_fixed};
+use emab::oracle::{Benchmark, Iteration, Optimal, Pairs, best_fixed};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
 use emab_sim::VerificationResult;
@@ -162,8 +162,8 @@ fn translation() -> Result<Claim, LedgerError> {
         let best = optimal.value(pairs.start());
         let mdp = Mdp::new(&mut pairs)?;
         let limit = 100_000_000;
-        let values = ValueIteration::new(&mdp, limit).map(|it| it.values()[mdp.start()]);
-        let policies = PolicyIteration::new(&mdp, limit).map(|it| it.values()[mdp.start()]);
+        let values = Iteration::of_values(&mdp, limit).map(|it| it.values[mdp.start()]);
+        let policies = Iteration::of_policies(&mdp, limit).map(|it| it.values[mdp.start()]);
         for value in [values, policies] {
             let away = value.map_or(f64::INFINITY, |value| (value - best).abs());
             agree &= away <= 1e-12 * best.abs().max(1.0);

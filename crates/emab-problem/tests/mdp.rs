@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use emab::Mdp;
-use emab::oracle::{Benchmark, Optimal, PolicyIteration, ValueIteration};
+use emab::oracle::{Benchmark, Iteration, Optimal};
 use emab_problem::{BUILTIN, ProblemFile};
 
 #[test]
@@ -17,32 +17,24 @@ fn three_solution_methods_agree_on_built_in_problems() {
         let mut benchmark = Benchmark::new(problem).unwrap();
         let optimal = Optimal::new(benchmark.pairs_mut()).unwrap();
         let mdp = Mdp::new(benchmark.pairs_mut()).unwrap();
-        let values = ValueIteration::new(&mdp, 1_000_000_000).unwrap();
-        let policies = PolicyIteration::new(&mdp, 1_000_000_000).unwrap();
-        assert!(
-            values.sweeps() <= horizon + 1,
-            "{name}: {}",
-            values.sweeps()
-        );
-        assert!(
-            policies.rounds() <= horizon,
-            "{name}: {}",
-            policies.rounds()
-        );
-        assert_eq!(values.policy(), policies.policy(), "{name}");
+        let values = Iteration::of_values(&mdp, 1_000_000_000).unwrap();
+        let policies = Iteration::of_policies(&mdp, 1_000_000_000).unwrap();
+        assert!(values.rounds <= horizon + 1, "{name}: {}", values.rounds);
+        assert!(policies.rounds <= horizon, "{name}: {}", policies.rounds);
+        assert_eq!(values.policy, policies.policy, "{name}");
         for s in 0..mdp.end() {
             let (t, x) = mdp.pair(s).unwrap();
             let pair = benchmark.pairs().find(t, x).unwrap();
             let place = format!("{name} at t = {t}, x = {x}");
             let best = optimal.value(pair);
-            for found in [values.values()[s], policies.values()[s]] {
+            for found in [values.values[s], policies.values[s]] {
                 assert!(
                     (found - best).abs() <= 1e-12 * best.abs().max(1.0),
                     "{place}"
                 );
             }
             assert_eq!(
-                mdp.action(values.policy()[s]),
+                mdp.action(values.policy[s]),
                 optimal.choice(pair),
                 "{place}"
             );

@@ -78,15 +78,11 @@ impl Noise {
 
     fn check(self, quantity: &'static str, point: Point, mean: f64) -> Result<f64, PointError> {
         if self == Noise::Bernoulli && !(0.0..=1.0).contains(&mean) {
-            return Err(PointError {
-                quantity,
-                point,
-                what: format!(
-                    "got {}, expected a probability from 0 to 1 (its noise is bernoulli)",
-                    format_number(mean)
-                ),
-                span: None,
-            });
+            let what = format!(
+                "got {}, expected a probability from 0 to 1 (its noise is bernoulli)",
+                format_number(mean)
+            );
+            return Err(PointError::new(quantity, point, what));
         }
         Ok(mean)
     }
@@ -237,58 +233,34 @@ impl Problem {
         a: usize,
         probabilities: &mut [f64],
     ) -> Result<(), PointError> {
-        let at = |f| Point {
-            t,
-            x,
-            a: Some(a),
-            f,
-        };
         for (f, p) in probabilities.iter_mut().enumerate() {
-            *p = evaluate(&*self.model.feedback, "feedback", at(Some(f)))?;
+            let point = Point::new(t, x, Some(a), Some(f));
+            *p = evaluate(&*self.model.feedback, "feedback", point)?;
             if !(0.0..=1.0).contains(p) {
-                return Err(PointError {
-                    quantity: "feedback",
-                    point: at(Some(f)),
-                    what: format!(
-                        "got {}, expected a probability from 0 to 1",
-                        format_number(*p)
-                    ),
-                    span: None,
-                });
+                let got = format_number(*p);
+                let what = format!("got {got}, expected a probability from 0 to 1");
+                return Err(PointError::new("feedback", point, what));
             }
         }
         let sum: f64 = probabilities.iter().sum();
         if (sum - 1.0).abs() > 1e-9 {
-            return Err(PointError {
-                quantity: "feedback",
-                point: at(None),
-                what: format!("the probabilities sum to {sum}, expected 1"),
-                span: None,
-            });
+            let what = format!("the probabilities sum to {sum}, expected 1");
+            let point = Point::new(t, x, Some(a), None);
+            return Err(PointError::new("feedback", point, what));
         }
         Ok(())
     }
 
     /// The expected cost `c_{t,x,a}`.
     pub fn cost(&self, t: usize, x: usize, a: usize) -> Result<f64, PointError> {
-        let point = Point {
-            t,
-            x,
-            a: Some(a),
-            f: None,
-        };
+        let point = Point::new(t, x, Some(a), None);
         let mean = evaluate(&*self.model.cost, "cost", point)?;
         self.model.cost_noise.check("cost", point, mean)
     }
 
     /// The expected terminal reward `r_{t,x}`.
     pub fn reward(&self, t: usize, x: usize) -> Result<f64, PointError> {
-        let point = Point {
-            t,
-            x,
-            a: None,
-            f: None,
-        };
+        let point = Point::new(t, x, None, None);
         let mean = evaluate(&*self.model.reward, "reward", point)?;
         self.model.reward_noise.check("reward", point, mean)
     }

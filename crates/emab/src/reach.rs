@@ -51,14 +51,8 @@ impl Spec {
     /// assert!(reachable.complete && !spec.reachable(3).unwrap().complete);
     /// ```
     pub fn reachable(&self, limit: usize) -> Result<Reachable, PointError> {
-        let mut pairs = Vec::new();
-        let traversal = traverse(self, limit, |t, x, actions, next| {
-            pairs.push((t, x));
+        traverse(self, limit, |t, x, actions, next| {
             follow(self, (t, x), actions, next)
-        })?;
-        Ok(Reachable {
-            pairs,
-            complete: traversal.complete,
         })
     }
 
@@ -112,7 +106,7 @@ impl Spec {
             }
         }
         let mut found = None;
-        let traversal = traverse(self, limit, |t, x, actions, next| {
+        let reachable = traverse(self, limit, |t, x, actions, next| {
             // The first difference is enough.
             if found.is_none() {
                 found = difference_at(self, other, (t, x))?;
@@ -124,7 +118,7 @@ impl Spec {
         })?;
         Ok(match found {
             Some(found) => SpecComparison::Differ(found),
-            None if traversal.complete => SpecComparison::Same,
+            None if reachable.complete => SpecComparison::Same,
             None => SpecComparison::TooLarge,
         })
     }
@@ -141,12 +135,7 @@ fn difference_at(
     (t, x): (usize, usize),
 ) -> Result<Option<SpecDifference>, PointError> {
     let found = |field: &'static str, a, f, one: String, other: String| {
-        let point = Point {
-            t,
-            x,
-            a: Some(a),
-            f,
-        };
+        let point = Point::new(t, x, Some(a), f);
         Ok(Some(SpecDifference {
             field,
             what: format!("`{field}` at {point}"),
@@ -171,14 +160,8 @@ fn difference_at(
     Ok(None)
 }
 
-/// The extent of a traversal.
-pub(crate) struct Traversal {
-    pub(crate) pairs: usize,
-    pub(crate) complete: bool,
-}
-
 /// Adds the states that these actions can lead to.
-pub(crate) fn follow(
+fn follow(
     spec: &Spec,
     (t, x): (usize, usize),
     actions: &[usize],
@@ -192,14 +175,14 @@ pub(crate) fn follow(
     Ok(())
 }
 
-/// Visits reachable pairs step by step; only the states of one step and the next are stored.
+/// Visits reachable pairs step by step.
 pub(crate) fn traverse(
     spec: &Spec,
     limit: usize,
     mut visit: impl FnMut(usize, usize, &[usize], &mut BTreeSet<usize>) -> Result<(), PointError>,
-) -> Result<Traversal, PointError> {
-    let mut traversal = Traversal {
-        pairs: 0,
+) -> Result<Reachable, PointError> {
+    let mut reachable = Reachable {
+        pairs: Vec::new(),
         complete: true,
     };
     let mut level = BTreeSet::from([spec.start()]);
@@ -210,11 +193,11 @@ pub(crate) fn traverse(
     for t in 1..=spec.horizon() {
         let mut next = BTreeSet::new();
         for &x in &level {
-            if traversal.pairs == limit || outcomes + branch > 10 * limit {
-                traversal.complete = false;
-                return Ok(traversal);
+            if reachable.pairs.len() == limit || outcomes + branch > 10 * limit {
+                reachable.complete = false;
+                return Ok(reachable);
             }
-            traversal.pairs += 1;
+            reachable.pairs.push((t, x));
             allowed.clear();
             for a in 0..spec.actions().len() {
                 if spec.check_allowed(t, x, a)? {
@@ -229,7 +212,7 @@ pub(crate) fn traverse(
         }
         level = next;
     }
-    Ok(traversal)
+    Ok(reachable)
 }
 
 #[cfg(test)]

@@ -71,6 +71,17 @@ pub struct PointError {
     pub span: Option<Range<usize>>,
 }
 
+impl PointError {
+    pub(crate) fn new(quantity: &'static str, point: Point, what: String) -> PointError {
+        PointError {
+            quantity,
+            point,
+            what,
+            span: None,
+        }
+    }
+}
+
 /// A step, a state and, where they apply, an action and a feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
@@ -82,6 +93,12 @@ pub struct Point {
     pub a: Option<usize>,
     /// Feedback.
     pub f: Option<usize>,
+}
+
+impl Point {
+    pub(crate) fn new(t: usize, x: usize, a: Option<usize>, f: Option<usize>) -> Point {
+        Point { t, x, a, f }
+    }
 }
 
 impl fmt::Display for Point {
@@ -119,15 +136,12 @@ pub(crate) fn evaluate(
     name: &'static str,
     point: Point,
 ) -> Result<f64, PointError> {
-    let failed = |what, span| PointError {
-        quantity: name,
-        point,
-        what,
-        span,
-    };
     let value = quantity
         .at(point.t, point.x, point.a.unwrap_or(0), point.f.unwrap_or(0))
-        .map_err(|fault| failed(fault.message, fault.span))?;
+        .map_err(|fault| PointError {
+            span: fault.span,
+            ..PointError::new(name, point, fault.message)
+        })?;
     if value.abs() <= LARGEST {
         Ok(value)
     } else {
@@ -135,7 +149,7 @@ pub(crate) fn evaluate(
             "got {}, expected a finite number of at most 1e100 in size",
             format_number(value)
         );
-        Err(failed(what, None))
+        Err(PointError::new(name, point, what))
     }
 }
 
@@ -360,12 +374,7 @@ impl Spec {
 
     /// The state after feedback `f` to action `a` in `(t, x)`.
     pub fn next(&self, t: usize, x: usize, a: usize, f: usize) -> Result<usize, PointError> {
-        let point = Point {
-            t,
-            x,
-            a: Some(a),
-            f: Some(f),
-        };
+        let point = Point::new(t, x, Some(a), Some(f));
         let value = evaluate(&*self.transition, "transition", point)?;
         let last = self.states.len() - 1;
         if value >= 0.0 && value <= last as f64 && value.fract() == 0.0 {
@@ -376,15 +385,11 @@ impl Spec {
         } else {
             "; floor(...) or round(...) make an integer"
         };
-        Err(PointError {
-            quantity: "transition",
-            point,
-            what: format!(
-                "got {}, expected a state, an integer from 0 to {last}{remedy}",
-                format_number(value)
-            ),
-            span: None,
-        })
+        let what = format!(
+            "got {}, expected a state, an integer from 0 to {last}{remedy}",
+            format_number(value)
+        );
+        Err(PointError::new("transition", point, what))
     }
 
     /// Whether the specification has an action mask.
@@ -400,12 +405,7 @@ impl Spec {
         let Some(mask) = &self.allowed else {
             return Ok(true);
         };
-        let point = Point {
-            t,
-            x,
-            a: Some(a),
-            f: None,
-        };
+        let point = Point::new(t, x, Some(a), None);
         Ok(evaluate(&**mask, "allowed", point)? != 0.0)
     }
 

@@ -15,7 +15,7 @@ use emab::learners::{
     FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerDefaults, LearnerError, Memory,
     Policy, Random, Ucb1,
 };
-use emab::oracle::{Benchmark, Optimal, Pairs, ValueIteration, best_fixed};
+use emab::oracle::{Benchmark, Iteration, Optimal, Pairs, best_fixed};
 use emab::stats::Moments;
 use emab::{
     Action, ConditionedEnvironment, Conditions, Environment, Episode, Learner, Mdp, Model, Names,
@@ -303,8 +303,8 @@ proptest! {
         };
         let with_dropout = Arc::new(problem.with_dropout(stated.dropout));
         let mdp = Mdp::new(&mut Pairs::new(with_dropout.clone()).unwrap()).unwrap();
-        let iterated = ValueIteration::new(&mdp, 1000).unwrap();
-        prop_assert!(near(iterated.values()[mdp.start()], optimum));
+        let iterated = Iteration::of_values(&mdp, 1000).unwrap();
+        prop_assert!(near(iterated.values[mdp.start()], optimum));
         prop_assert!(near(fixed(with_dropout), fixed(spelled_out(&problem, q))));
 
         conditioned.restart(3, 0);

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Tables, small_problem};
-use emab::oracle::{Benchmark, Optimal, PolicyIteration, ValueIteration};
+use emab::oracle::{Benchmark, Iteration, Optimal};
 use emab::{Action, Mdp, Model, Names, Problem, Spec};
 use proptest::prelude::*;
 
@@ -83,25 +83,25 @@ proptest! {
     #[test]
     fn three_solvers_agree(p in small_problem(6, 5, 3, 3)) {
         let (mut benchmark, optimal, mdp) = translate(p.problem());
-        let values = ValueIteration::new(&mdp, ENOUGH).unwrap();
-        let policies = PolicyIteration::new(&mdp, ENOUGH).unwrap();
-        prop_assert_eq!(values.values(), policies.values());
-        prop_assert_eq!(values.policy(), policies.policy());
-        prop_assert!(values.sweeps() <= p.horizon + 1);
-        prop_assert!(policies.rounds() <= p.horizon);
+        let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
+        let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
+        prop_assert_eq!(&values.values, &policies.values);
+        prop_assert_eq!(&values.policy, &policies.policy);
+        prop_assert!(values.rounds <= p.horizon + 1);
+        prop_assert!(policies.rounds <= p.horizon);
         let stopped = mdp.evaluate(&vec![mdp.stop(); mdp.len()]).unwrap();
         let first = mdp.improve(&stopped).unwrap();
         let earned = mdp.evaluate(&first).unwrap();
         for s in 0..mdp.end() {
             let (t, x) = mdp.pair(s).unwrap();
             let pair = benchmark.pairs().find(t, x).unwrap();
-            prop_assert!(close(values.values()[s], optimal.value(pair)));
-            prop_assert_eq!(mdp.action(values.policy()[s]), optimal.choice(pair));
+            prop_assert!(close(values.values[s], optimal.value(pair)));
+            prop_assert_eq!(mdp.action(values.policy[s]), optimal.choice(pair));
             // To improve once on stopping everywhere is the benchmark.
             prop_assert_eq!(mdp.action(first[s]), benchmark.choice(pair).unwrap());
             prop_assert!(close(earned[s], benchmark.value(pair).unwrap()));
         }
-        prop_assert_eq!((values.values()[mdp.end()], values.policy()[mdp.end()]), (0.0, mdp.stop()));
+        prop_assert_eq!((values.values[mdp.end()], values.policy[mdp.end()]), (0.0, mdp.stop()));
     }
 }
 
@@ -141,20 +141,20 @@ fn finds_a_policy_that_needs_two_steps() {
     let explored: Vec<_> = mdp.transitions(mdp.start(), 1).collect();
     assert_eq!(explored, [(2, 0.1 + 0.3), (3, 0.6)]);
     let (safe, explore, stop) = (0, 1, 2);
-    let values = ValueIteration::new(&mdp, ENOUGH).unwrap();
+    let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
     let expected = [1.8, 1.2, 4.8, 0.3, 0.7, 5.0, 0.5, 0.0];
-    for (value, expected) in values.values().iter().zip(expected) {
+    for (value, expected) in values.values.iter().zip(expected) {
         assert!(close(*value, expected), "{value} {expected}");
     }
     // At step 2 both actions are as good: the lower index wins.
     let policy = [explore, stop, safe, safe, stop, stop, stop, stop];
-    assert_eq!(values.policy(), policy);
-    assert_eq!(values.sweeps(), 4);
-    let policies = PolicyIteration::new(&mdp, ENOUGH).unwrap();
-    assert_eq!(policies.policy(), policy);
+    assert_eq!(values.policy, policy);
+    assert_eq!(values.rounds, 4);
+    let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
+    assert_eq!(policies.policy, policy);
     // Stopping, the benchmark, the detour.
-    assert_eq!(policies.rounds(), 3);
-    assert!(close(policies.values()[mdp.start()], 1.8));
+    assert_eq!(policies.rounds, 3);
+    assert!(close(policies.values[mdp.start()], 1.8));
 }
 
 #[test]
@@ -169,11 +169,11 @@ fn ties_are_broken_as_in_the_oracle() {
     );
     let (benchmark, optimal, mdp) = translate(Problem::new("tie", spec, model));
     assert_eq!(optimal.choice(benchmark.pairs().start()), Action::Stop);
-    let values = ValueIteration::new(&mdp, ENOUGH).unwrap();
-    assert_eq!(values.policy()[mdp.start()], mdp.stop());
-    assert_eq!(values.values()[mdp.start()], 0.3);
-    let policies = PolicyIteration::new(&mdp, ENOUGH).unwrap();
-    assert_eq!(policies.policy()[mdp.start()], mdp.stop());
+    let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
+    assert_eq!(values.policy[mdp.start()], mdp.stop());
+    assert_eq!(values.values[mdp.start()], 0.3);
+    let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
+    assert_eq!(policies.policy[mdp.start()], mdp.stop());
 }
 
 #[test]
@@ -188,10 +188,10 @@ fn rounding_of_large_terms_decides_nothing() {
     .cost(|_t, _x, _a, _f| 1e6);
     let (benchmark, optimal, mdp) = translate(Problem::new("large", spec, model));
     assert_eq!(optimal.choice(benchmark.pairs().start()), Action::Stop);
-    let values = ValueIteration::new(&mdp, ENOUGH).unwrap();
-    assert_eq!(values.policy()[mdp.start()], mdp.stop());
-    let policies = PolicyIteration::new(&mdp, ENOUGH).unwrap();
-    assert_eq!(policies.policy()[mdp.start()], mdp.stop());
+    let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
+    assert_eq!(values.policy[mdp.start()], mdp.stop());
+    let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
+    assert_eq!(policies.policy[mdp.start()], mdp.stop());
 }
 
 #[test]
@@ -216,8 +216,8 @@ fn rejects_invalid_policies_and_too_much_work() {
         (None, None, 0)
     );
     let count = mdp.transition_count();
-    assert_eq!(ValueIteration::new(&mdp, 4 * count - 1), None);
-    assert!(ValueIteration::new(&mdp, 4 * count).is_some());
-    assert_eq!(PolicyIteration::new(&mdp, 5 * count), None);
-    assert!(PolicyIteration::new(&mdp, 6 * count).is_some());
+    assert_eq!(Iteration::of_values(&mdp, 4 * count - 1), None);
+    assert!(Iteration::of_values(&mdp, 4 * count).is_some());
+    assert_eq!(Iteration::of_policies(&mdp, 5 * count), None);
+    assert!(Iteration::of_policies(&mdp, 6 * count).is_some());
 }

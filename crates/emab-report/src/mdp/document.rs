@@ -83,9 +83,9 @@ impl<'a> MdpDocument<'a> {
                 policy: OneLine(&solved.policy),
             },
             value_iteration: value_iteration
-                .map(|by| found(by.values()[mdp.start()], Some(by.sweeps()), None)),
+                .map(|by| found(by.values[mdp.start()], Some(by.rounds), None)),
             policy_iteration: policy_iteration
-                .map(|by| found(by.values()[mdp.start()], None, Some(by.rounds()))),
+                .map(|by| found(by.values[mdp.start()], None, Some(by.rounds))),
             benchmark: found(solved.benchmark, None, None),
         }
     }

@@ -46,9 +46,9 @@ pub fn mdp_table(solved: &SolvedMdp, problem: &str, width: usize) -> String {
         None => ("?".into(), "too many transitions to look at".into()),
     };
     let value_iteration = solved.value_iteration.as_ref();
-    let sweeps = value_iteration.map(|by| (by.values()[start], by.sweeps()));
+    let sweeps = value_iteration.map(|by| (by.values[start], by.rounds));
     let policy_iteration = solved.policy_iteration.as_ref();
-    let rounds = policy_iteration.map(|by| (by.values()[start], by.rounds()));
+    let rounds = policy_iteration.map(|by| (by.values[start], by.rounds));
     let optimal = solved.values[start];
     let short = optimal - solved.benchmark;
     let myopic = if short > 1e-9 * optimal.abs() {

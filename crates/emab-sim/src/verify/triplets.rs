@@ -32,7 +32,7 @@ impl TripletTable {
         let pairs = environment.pairs();
         let columns = pairs.problem().spec().actions().len() + 1;
         let mut triplets = vec![TripletValues::default(); pairs.len() * columns];
-        for triplet in gaps.triplets() {
+        for triplet in &gaps.triplets {
             let Some(pair) = pairs.find(triplet.t, triplet.x) else {
                 continue;
             };

@@ -12,7 +12,7 @@ use crate::environment::{ConditionedEnvironment, Scenario, ScenarioError};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::reach::{follow, traverse};
+use crate::reach::traverse;
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
 
@@ -97,7 +97,7 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
     let spec = problem.spec();
     let mut least = (f64::INFINITY, f64::INFINITY);
     let mut phase = vec![0.0; spec.feedbacks().len()];
-    let traversal = traverse(spec, limit, |t, x, actions, next| {
+    let reachable = traverse(spec, limit, |t, x, actions, next| {
         least.0 = least.0.min(problem.reward(t, x)?);
         for &a in actions {
             problem.feedback_distribution(t, x, a, &mut phase)?;
@@ -109,8 +109,8 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
         Ok(())
     })?;
     Ok(ReachSummary {
-        pairs: traversal.pairs,
-        complete: traversal.complete,
+        pairs: reachable.pairs.len(),
+        complete: reachable.complete,
         least_reward: least.0,
         least_cost: least.1,
     })
@@ -120,12 +120,10 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
 ///
 /// For a live study, where there is no model: the mask has a value and transitions lead to states.
 pub fn check_spec(spec: &Spec, limit: usize) -> Result<ReachSummary, PointError> {
-    let traversal = traverse(spec, limit, |t, x, actions, next| {
-        follow(spec, (t, x), actions, next)
-    })?;
+    let reachable = spec.reachable(limit)?;
     Ok(ReachSummary {
-        pairs: traversal.pairs,
-        complete: traversal.complete,
+        pairs: reachable.pairs.len(),
+        complete: reachable.complete,
         least_reward: f64::INFINITY,
         least_cost: f64::INFINITY,
     })
@@ -146,17 +144,16 @@ pub fn check_learner<L: Learner>(
         let scenario = Scenario { conditions, phases };
         let mut environment = ConditionedEnvironment::new(problem.clone(), &scenario, episodes)?;
         let mut learner = make();
-        let first = choices(&mut environment, &mut learner, episodes, seed)?;
-        let again = choices(&mut environment, &mut make(), episodes, seed)?;
+        let mut choices = |learner: &mut L, seed| {
+            let played = Recorder::play(&mut environment, learner, episodes, seed);
+            played.map(|recorder| recorder.choices)
+        };
+        let first = choices(&mut learner, seed)?;
+        let again = choices(&mut make(), seed)?;
         same("the same seed", &first, &again)?;
         // Another run, then a reset, which must remove every trace of it.
-        choices(
-            &mut environment,
-            &mut learner,
-            episodes,
-            seed.wrapping_add(1),
-        )?;
-        let reset = choices(&mut environment, &mut learner, episodes, seed)?;
+        choices(&mut learner, seed.wrapping_add(1))?;
+        let reset = choices(&mut learner, seed)?;
         same("a reset", &first, &reset)?;
     }
     Ok(())
@@ -198,43 +195,48 @@ fn same(what: &'static str, first: &[Choice], second: &[Choice]) -> Result<(), V
     }
 }
 
-/// Plays the learner from a reset and lists its choices.
-fn choices(
-    environment: &mut ConditionedEnvironment,
-    learner: &mut impl Learner,
-    episodes: u64,
-    seed: u64,
-) -> Result<Vec<Choice>, Violation> {
-    environment.restart(seed, 0);
-    let mut noted = Noted {
-        learner,
-        episode: 1,
-        choices: Vec::new(),
-    };
-    noted.reset(Stream::new(seed, 0, Role::Learner));
-    for episode in 1..=episodes {
-        noted.episode = episode;
-        environment
-            .play(&mut noted)
-            .map_err(|error| Violation::Play { episode, error })?;
-    }
-    Ok(noted.choices)
-}
-
-/// A learner whose choices are recorded.
-struct Noted<'a, L> {
+/// A learner with a record of its choices and of the episodes that it learned from.
+struct Recorder<'a, L> {
     learner: &'a mut L,
     episode: u64,
     choices: Vec<Choice>,
+    learned: Vec<Episode>,
 }
 
-impl<L: Learner> Learner for Noted<'_, L> {
+impl<'a, L: Learner> Recorder<'a, L> {
+    /// Plays the learner from a reset.
+    fn play(
+        environment: &mut ConditionedEnvironment,
+        learner: &'a mut L,
+        episodes: u64,
+        seed: u64,
+    ) -> Result<Recorder<'a, L>, Violation> {
+        environment.restart(seed, 0);
+        let mut recorder = Recorder {
+            learner,
+            episode: 1,
+            choices: Vec::new(),
+            learned: Vec::new(),
+        };
+        recorder.reset(Stream::new(seed, 0, Role::Learner));
+        for episode in 1..=episodes {
+            recorder.episode = episode;
+            environment
+                .play(&mut recorder)
+                .map_err(|error| Violation::Play { episode, error })?;
+        }
+        Ok(recorder)
+    }
+}
+
+impl<L: Learner> Learner for Recorder<'_, L> {
     fn choose(&mut self, t: usize, x: usize) -> Action {
         let action = self.learner.choose(t, x);
         self.choices.push((self.episode, t, x, action));
         action
     }
     fn learn(&mut self, episode: &Episode) {
+        self.learned.push(episode.clone());
         self.learner.learn(episode);
     }
     fn reset(&mut self, stream: Stream) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Violation, real_life};
+use super::{Recorder, Violation, real_life};
 use crate::environment::{ConditionedEnvironment, Scenario};
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -90,17 +90,8 @@ fn arrived(problem: &Arc<Problem>, episodes: u64, seed: u64) -> Result<Vec<Episo
         phases: Vec::new(),
     };
     let mut environment = ConditionedEnvironment::new(problem.clone(), &scenario, episodes)?;
-    environment.restart(seed, 0);
-    let mut recorder = EpisodeRecorder {
-        player: Random::new(problem.spec().clone()),
-        episodes: Vec::new(),
-    };
-    recorder.reset(Stream::new(seed, 0, Role::Learner));
-    for episode in 1..=episodes {
-        let played = environment.play(&mut recorder);
-        played.map_err(|error| Violation::Play { episode, error })?;
-    }
-    Ok(recorder.episodes)
+    let mut random = Random::new(problem.spec().clone());
+    Ok(Recorder::play(&mut environment, &mut random, episodes, seed)?.learned)
 }
 
 /// Makes half of the episodes partly unknown.
@@ -156,22 +147,4 @@ fn same_answers(
         }
     }
     Ok(())
-}
-
-/// Records the episodes it learns from, and chooses at random.
-struct EpisodeRecorder {
-    player: Random,
-    episodes: Vec<Episode>,
-}
-
-impl Learner for EpisodeRecorder {
-    fn choose(&mut self, t: usize, x: usize) -> Action {
-        self.player.choose(t, x)
-    }
-    fn learn(&mut self, episode: &Episode) {
-        self.episodes.push(episode.clone());
-    }
-    fn reset(&mut self, stream: Stream) {
-        self.player.reset(stream);
-    }
 }

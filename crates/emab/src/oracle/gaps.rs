@@ -40,14 +40,18 @@ pub struct Triplet {
 /// let gaps = Gaps::new(Arc::new(Problem::new("coin", spec, model)), 0.0).unwrap();
 /// let wrong: Vec<_> = gaps.suboptimal().collect();
 /// assert_eq!((wrong.len(), wrong[0].action), (1, Action::Stop));
-/// assert!((wrong[0].delta - 0.05).abs() < 1e-15 && (gaps.omega_max() - 0.05).abs() < 1e-15);
+/// assert!((wrong[0].delta - 0.05).abs() < 1e-15 && (gaps.omega_max - 0.05).abs() < 1e-15);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Gaps {
-    k: f64,
-    horizon: usize,
-    triplets: Vec<Triplet>,
-    omega_max: f64,
+    /// The paper's `K`: steps times states times actions, `stop` among them.
+    pub k: f64,
+    /// `l_max`.
+    pub horizon: usize,
+    /// All reachable triplets; at the last step `stop` alone.
+    pub triplets: Vec<Triplet>,
+    /// `Omega_max`: the largest expected shortfall of one episode.
+    pub omega_max: f64,
 }
 
 impl Gaps {
@@ -129,28 +133,8 @@ impl Gaps {
         })
     }
 
-    /// All reachable triplets; at the last step `stop` alone.
-    pub fn triplets(&self) -> &[Triplet] {
-        &self.triplets
-    }
-
     /// The triplets with `a` not in `O_{t,x}`: those that the theorems sum over.
     pub fn suboptimal(&self) -> impl Iterator<Item = &Triplet> {
         self.triplets.iter().filter(|triplet| triplet.delta > 0.0)
-    }
-
-    /// `Omega_max`: the largest expected shortfall of one episode.
-    pub fn omega_max(&self) -> f64 {
-        self.omega_max
-    }
-
-    /// The paper's `K`: steps times states times actions, `stop` among them.
-    pub fn k(&self) -> f64 {
-        self.k
-    }
-
-    /// `l_max`.
-    pub fn horizon(&self) -> usize {
-        self.horizon
     }
 }

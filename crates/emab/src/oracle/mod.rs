@@ -6,23 +6,21 @@
 mod benchmark;
 mod fixed_sequence;
 mod gaps;
+mod iteration;
 mod optimal;
 mod pairs;
-mod policy_iteration;
 mod solution;
 mod solved_mdp;
-mod value_iteration;
 mod variation;
 
 pub use benchmark::Benchmark;
 pub use fixed_sequence::{FixedSequence, best_fixed, best_repeated};
 pub use gaps::{Gaps, Triplet};
+pub use iteration::Iteration;
 pub use optimal::Optimal;
 pub use pairs::{OracleError, Pair, Pairs};
-pub use policy_iteration::PolicyIteration;
 pub use solution::{PolicyRow, Solution};
 pub use solved_mdp::SolvedMdp;
-pub use value_iteration::ValueIteration;
 pub use variation::Variation;
 
 use crate::spec::Action;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Benchmark, Optimal, OracleError, PolicyIteration, ValueIteration};
+use super::{Benchmark, Iteration, Optimal, OracleError};
 use crate::{Action, Mdp, Problem};
 
 /// Most transitions that value iteration and policy iteration visit: a second or two.
@@ -20,9 +20,9 @@ pub struct SolvedMdp {
     /// Optimal action by state.
     pub policy: Vec<usize>,
     /// Value iteration; none if there are too many transitions.
-    pub value_iteration: Option<ValueIteration>,
+    pub value_iteration: Option<Iteration>,
     /// Policy iteration; none if there are too many transitions.
-    pub policy_iteration: Option<PolicyIteration>,
+    pub policy_iteration: Option<Iteration>,
 }
 
 impl SolvedMdp {
@@ -46,8 +46,8 @@ impl SolvedMdp {
         let start = pairs.start();
         Ok(SolvedMdp {
             benchmark: benchmark.value(start)?,
-            value_iteration: ValueIteration::new(&mdp, MAX_TRANSITIONS),
-            policy_iteration: PolicyIteration::new(&mdp, MAX_TRANSITIONS),
+            value_iteration: Iteration::of_values(&mdp, MAX_TRANSITIONS),
+            policy_iteration: Iteration::of_policies(&mdp, MAX_TRANSITIONS),
             mdp,
             values,
             policy,

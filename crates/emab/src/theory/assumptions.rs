@@ -10,7 +10,7 @@ use crate::spec::Action;
 /// value is never below the reward of stopping). But the
 /// learner's choices need not converge to those of the benchmark.
 pub fn assumption1(gaps: &Gaps) -> Vec<Triplet> {
-    gaps.triplets()
+    gaps.triplets
         .iter()
         .filter(|triplet| {
             triplet.stop_is_best && triplet.delta == 0.0 && triplet.action != Action::Stop
@@ -23,7 +23,7 @@ pub fn assumption1(gaps: &Gaps) -> Vec<Triplet> {
 pub fn assumption2(gaps: &Gaps) -> Vec<Triplet> {
     gaps.suboptimal()
         .filter(|triplet| {
-            let steps = (gaps.horizon() - triplet.t) as f64;
+            let steps = (gaps.horizon - triplet.t) as f64;
             // At the last but one step both sides are the same number, computed differently.
             let rounding =
                 1e-12 * (1.0 + steps) * (triplet.gain.abs() + triplet.omega.abs() + triplet.delta);
@@ -40,7 +40,7 @@ pub fn assumption2(gaps: &Gaps) -> Vec<Triplet> {
 /// makes another action the best. Either may cost its `regret` in every episode: where this list is not empty the theorems
 /// do not cover the problem.
 pub fn uncovered(gaps: &Gaps) -> Vec<Triplet> {
-    gaps.triplets()
+    gaps.triplets
         .iter()
         .filter(|triplet| {
             let size = triplet.gain.abs() + triplet.omega.abs();

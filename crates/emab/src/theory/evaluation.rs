@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Bound, Premises, assumption1, assumption2, corollary2, informative_from, theorem1, theorem2,
-    trivial, uncovered,
+    Bound, Onset, Premises, assumption1, assumption2, corollary2, informative_from, theorem1,
+    theorem2, trivial, uncovered,
 };
 use crate::learners::FeedBalParameters;
 use crate::model::Problem;
@@ -107,17 +107,6 @@ pub struct Informative {
     pub corollary2: Onset,
 }
 
-/// The first number of episodes after which a bound is below the trivial one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Onset {
-    /// As printed.
-    pub printed: Option<u64>,
-    /// As derived.
-    pub derived: Option<u64>,
-    /// As tight as the argument gives it.
-    pub tight: Option<u64>,
-}
-
 /// One triplet with its gaps and its count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TripletBound {
@@ -169,7 +158,7 @@ impl Bounds {
         Ok(Bounds {
             problem: name,
             episodes,
-            k: gaps.k(),
+            k: gaps.k,
             delta,
             sigma2: parameters.sigma2_reward.get(),
             sigma2_cost: parameters.sigma2_cost.get(),
@@ -178,7 +167,7 @@ impl Bounds {
             coefficients: premises.coefficients,
             needed: variation.needed,
             sound: premises.coefficients.cover(variation.needed),
-            omega_max: gaps.omega_max(),
+            omega_max: gaps.omega_max,
             assumption1: assumption(assumption1(&gaps)),
             assumption2: assumption(assumption2(&gaps)),
             uncovered: uncovered(&gaps).iter().map(place).collect(),

@@ -42,21 +42,24 @@ mod regret;
 
 pub use assumptions::{assumption1, assumption2, uncovered};
 pub use counts::{corollary1, lemma1, lemma2};
-pub use evaluation::{Assumption, Bounds, Informative, Onset, TripletAt, TripletBound};
+pub use evaluation::{Assumption, Bounds, Informative, TripletAt, TripletBound};
 pub use regret::{Premises, corollary2, informative_from, theorem1, theorem2, trivial};
 
 use serde::Serialize;
 
 /// One statement in its three readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Bound {
+pub struct Bound<T = f64> {
     /// As the paper prints it.
-    pub printed: f64,
+    pub printed: T,
     /// As the paper's proof derives it.
-    pub derived: f64,
+    pub derived: T,
     /// The tightest bound of the argument: inequalities solved, not relaxed, and `V - Q` in place of `Omega`.
-    pub tight: f64,
+    pub tight: T,
 }
+
+/// The first number of episodes after which each reading is below the trivial bound.
+pub type Onset = Bound<Option<u64>>;
 
 impl Bound {
     fn map(self, change: impl Fn(f64) -> f64) -> Bound {

@@ -21,7 +21,7 @@ impl Premises<'_> {
             Action::Continue(_) => self.coefficients.action,
             Action::Stop => self.coefficients.stop,
         };
-        lemma2(triplet.delta, w, log_ratio(self.gaps.k(), delta))
+        lemma2(triplet.delta, w, log_ratio(self.gaps.k, delta))
     }
 
     /// Counts times costs. The expected cost of a choice is `V - Q`, which the tight reading uses instead of `Omega`.
@@ -48,15 +48,15 @@ pub fn theorem1(premises: &Premises<'_>, delta: f64) -> Bound {
 /// Theorem 2: with `delta = 1 / n`, the expected regret after `n` episodes is at most this.
 pub fn theorem2(premises: &Premises<'_>, episodes: u64) -> Bound {
     let delta = 1.0 / episodes as f64;
-    let omega_max = premises.gaps.omega_max();
+    let omega_max = premises.gaps.omega_max;
     theorem1(premises, delta).map(|bound| omega_max + bound)
 }
 
 /// Corollary 2: the same where Assumption 2 holds, in terms of the gaps alone.
 pub fn corollary2(premises: &Premises<'_>, episodes: u64) -> Bound {
     let delta = 1.0 / episodes as f64;
-    let omega_max = premises.gaps.omega_max();
-    let steps = premises.gaps.horizon() as f64;
+    let omega_max = premises.gaps.omega_max;
+    let steps = premises.gaps.horizon as f64;
     premises
         .sum(delta, |triplet| steps * triplet.delta)
         .map(|bound| omega_max + bound)
@@ -64,7 +64,7 @@ pub fn corollary2(premises: &Premises<'_>, episodes: u64) -> Bound {
 
 /// The trivial bound: no episode has more than `Omega_max` of expected regret.
 pub fn trivial(gaps: &Gaps, episodes: u64) -> f64 {
-    episodes as f64 * gaps.omega_max()
+    episodes as f64 * gaps.omega_max
 }
 
 /// The first number of episodes after which a bound is below [`trivial`]; none if it never is.
