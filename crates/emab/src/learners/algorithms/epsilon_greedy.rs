@@ -87,18 +87,15 @@ impl EpsilonGreedy {
 
 impl Learner for EpsilonGreedy {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        if t >= self.gains.spec().horizon() {
-            return Action::Stop;
-        }
-        let row = self.gains.of(t, x);
-        let visit = self.gains.cells[self.gains.stop(row)].count + 1;
-        let epsilon = self.schedule.at(visit, self.gains.choices(row).count());
-        let cell = if self.stream.uniform() < epsilon {
-            self.gains.any(row, &mut self.stream)
-        } else {
-            self.gains.greedy(row)
-        };
-        self.gains.action(row, cell)
+        let (schedule, stream) = (self.schedule, &mut self.stream);
+        self.gains.choose(t, x, |gains, row| {
+            let visit = gains.cells[gains.stop(row)].count + 1;
+            let epsilon = schedule.at(visit, gains.choices(row).count());
+            match stream.uniform() < epsilon {
+                true => gains.any(row, stream),
+                false => gains.greedy(row),
+            }
+        })
     }
 
     fn learn(&mut self, episode: &Episode) {

@@ -73,15 +73,11 @@ const MAX_CHOICES: usize = 2_000;
 
 /// The learning rate; none with the doubling trick.
 fn eta(with: &Build<'_>) -> Result<Option<f64>, LearnerError> {
-    let wrong = |got: &dyn std::fmt::Display| {
-        let rule = "be a finite number above 0, or `doubling`";
-        Err(with.wrong(ParameterError::new("eta", rule, got)))
-    };
     match with.value("eta") {
         None => Ok(None),
         Some(ParameterValue::Word(word)) if word == "doubling" => Ok(None),
         Some(ParameterValue::Number(eta)) if *eta > 0.0 && eta.is_finite() => Ok(Some(*eta)),
-        Some(other) => wrong(other),
+        Some(other) => with.reject("eta", "be a finite number above 0, or `doubling`", other),
     }
 }
 

@@ -57,8 +57,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         // More draws are hardly better, and slow.
         let psi = with.number("samples")?;
         if !(1.0..=10_000.0).contains(&psi) || psi.fract() != 0.0 {
-            let rule = "be a whole number from 1 to 10000";
-            return Err(with.wrong(ParameterError::new("samples", rule, psi)));
+            return with.reject("samples", "be a whole number from 1 to 10000", psi);
         }
         let sampling = Sampling {
             psi: psi as usize,

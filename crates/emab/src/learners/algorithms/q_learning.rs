@@ -25,8 +25,8 @@
 //! - `epsilon`: `Q` begins at `initial`.
 
 use super::prelude::*;
+use crate::learners::support::action_values::ActionValues;
 use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
-use crate::learners::support::rows::Rows;
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, REVEAL, SIGMA2, TabularParameters};
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -96,23 +96,13 @@ enum Explore {
     },
 }
 
-/// What is known of one action in one pair.
-#[derive(Clone, Copy, Debug)]
-struct ActionValue {
-    count: u64,
-    q: f64,
-}
-
 /// The learner.
 #[derive(Clone, Debug)]
 struct QLearning {
     parameters: TabularParameters,
     explore: Explore,
-    rows: Rows<ActionValue>,
-    /// By row: how often the pair was passed.
-    visits: Vec<u64>,
+    table: ActionValues,
     episodes: u64,
-    stream: Stream,
 }
 
 impl QLearning {
@@ -122,25 +112,23 @@ impl QLearning {
             Explore::Ucb { .. } => parameters.most,
         };
         QLearning {
-            rows: Rows::new(spec, ActionValue { count: 0, q }),
-            visits: Vec::new(),
+            table: ActionValues::new(spec, q),
             parameters,
             explore,
             episodes: 0,
-            stream: Stream::new(0, 0, Role::Learner),
         }
     }
 
     /// `iota`.
     fn iota(&self) -> f64 {
-        libm::log(self.rows.spec().k() * self.episodes.max(1) as f64 / self.parameters.delta)
+        libm::log(self.table.rows.spec().k() * self.episodes.max(1) as f64 / self.parameters.delta)
     }
 
     /// `max_a Q(x,a)`, clipped where the algorithm says so.
     fn value(&mut self, t: usize, x: usize) -> f64 {
-        let row = self.rows.of(t, x);
-        let best = self.rows.best(row, |_, cell| cell.q);
-        let q = self.rows.cells[best].q;
+        let rows = &mut self.table.rows;
+        let row = rows.of(t, x);
+        let q = rows.cells[rows.best(row, |_, cell| cell.q)].q;
         match self.explore {
             Explore::Epsilon { .. } => q,
             Explore::Ucb { .. } => q.min(self.parameters.most),
@@ -149,8 +137,8 @@ impl QLearning {
 
     /// One update of a cell. `length` is how far the values that may come next are apart: 0 for `stop`.
     fn update(&mut self, cell: usize, target: f64, length: f64, iota: f64) {
-        let h = self.rows.spec().horizon() as f64;
-        let cell = &mut self.rows.cells[cell];
+        let h = self.table.rows.spec().horizon() as f64;
+        let cell = &mut self.table.rows.cells[cell];
         cell.count += 1;
         let (alpha, bonus) = match self.explore {
             Explore::Epsilon { alpha, .. } => (alpha.at(cell.count), 0.0),
@@ -166,19 +154,11 @@ impl QLearning {
 
 impl Learner for QLearning {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        if t >= self.rows.spec().horizon() {
-            return Action::Stop;
-        }
-        let row = self.rows.of(t, x);
-        if let Explore::Epsilon { epsilon, .. } = self.explore {
-            let passed = self.visits.get(self.rows.number(row)).copied();
-            if self.stream.uniform() < epsilon.at(passed.unwrap_or(0) + 1) {
-                let cell = self.rows.any(row, &mut self.stream);
-                return self.rows.action(row, cell);
-            }
-        }
-        let best = self.rows.best(row, |_, cell| cell.q);
-        self.rows.action(row, best)
+        let epsilon = match self.explore {
+            Explore::Epsilon { epsilon, .. } => Some(epsilon),
+            Explore::Ucb { .. } => None,
+        };
+        self.table.choose(t, x, epsilon)
     }
 
     fn learn(&mut self, episode: &Episode) {
@@ -186,16 +166,11 @@ impl Learner for QLearning {
         let (iota, steps) = (self.iota(), episode.states.len());
         for (i, &x) in episode.states.iter().enumerate() {
             let t = i + 1;
-            let row = self.rows.of(t, x);
-            let number = self.rows.number(row);
-            if self.visits.len() <= number {
-                self.visits.resize(number + 1, 0);
-            }
-            self.visits[number] += 1;
+            let row = self.table.visit(t, x);
             if let Some(reward) = episode.known_reward(t)
                 && (self.parameters.reveal || t == steps)
             {
-                self.update(self.rows.stop(row), reward, 0.0, iota);
+                self.update(self.table.rows.stop(row), reward, 0.0, iota);
             }
             if let (Some(&a), Some(cost), Some(&next)) = (
                 episode.actions.get(i),
@@ -209,10 +184,8 @@ impl Learner for QLearning {
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.rows.clear();
-        self.visits.clear();
+        self.table.reset(stream);
         self.episodes = 0;
-        self.stream = stream;
     }
 }
 
@@ -245,8 +218,8 @@ mod tests {
     }
 
     fn q(learner: &mut QLearning, t: usize, x: usize, column: usize) -> f64 {
-        let row = learner.rows.of(t, x);
-        learner.rows.cells[row + column].q
+        let row = learner.table.rows.of(t, x);
+        learner.table.rows.cells[row + column].q
     }
 
     #[test]

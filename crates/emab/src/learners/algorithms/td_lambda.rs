@@ -18,8 +18,8 @@
 //!   it. These have no traces: nothing before them earned it.
 
 use super::prelude::*;
+use crate::learners::support::action_values::ActionValues;
 use crate::learners::support::decay::{ALPHA, ALPHA_DECAY, Decay, EPSILON, EPSILON_DECAY};
-use crate::learners::support::rows::Rows;
 use crate::learners::support::tabular::REVEAL;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
@@ -60,40 +60,24 @@ struct SarsaParameters {
     reveal: bool,
 }
 
-/// The value of one action in one pair, and its count.
-#[derive(Clone, Copy, Debug)]
-struct ActionValue {
-    count: u64,
-    q: f64,
-}
-
 /// The learner.
 #[derive(Clone, Debug)]
 struct TdLambda {
     parameters: SarsaParameters,
-    rows: Rows<ActionValue>,
-    /// By row: how often the pair was passed.
-    visits: Vec<u64>,
-    stream: Stream,
+    table: ActionValues,
 }
 
 impl TdLambda {
     fn new(spec: Arc<Spec>, parameters: SarsaParameters, initial: f64) -> TdLambda {
-        let fresh = ActionValue {
-            count: 0,
-            q: initial,
-        };
         TdLambda {
             parameters,
-            rows: Rows::new(spec, fresh),
-            visits: Vec::new(),
-            stream: Stream::new(0, 0, Role::Learner),
+            table: ActionValues::new(spec, initial),
         }
     }
 
     /// Moves a value by its step size times a difference.
     fn step(&mut self, cell: usize, difference: f64) {
-        let cell = &mut self.rows.cells[cell];
+        let cell = &mut self.table.rows.cells[cell];
         cell.count += 1;
         cell.q += self.parameters.alpha.at(cell.count) * difference;
     }
@@ -101,18 +85,7 @@ impl TdLambda {
 
 impl Learner for TdLambda {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        if t >= self.rows.spec().horizon() {
-            return Action::Stop;
-        }
-        let row = self.rows.of(t, x);
-        let passed = self.visits.get(self.rows.number(row)).copied();
-        let epsilon = self.parameters.epsilon.at(passed.unwrap_or(0) + 1);
-        let cell = if self.stream.uniform() < epsilon {
-            self.rows.any(row, &mut self.stream)
-        } else {
-            self.rows.best(row, |_, cell| cell.q)
-        };
-        self.rows.action(row, cell)
+        self.table.choose(t, x, Some(self.parameters.epsilon))
     }
 
     fn learn(&mut self, episode: &Episode) {
@@ -120,13 +93,8 @@ impl Learner for TdLambda {
         // What follows: the value of the next action before this episode, and the differences from there on.
         let (mut ahead, mut beyond) = (None, 0.0);
         for (i, &x) in episode.states.iter().enumerate().rev() {
-            let row = self.rows.of(i + 1, x);
-            let number = self.rows.number(row);
-            if self.visits.len() <= number {
-                self.visits.resize(number + 1, 0);
-            }
-            self.visits[number] += 1;
-            let stop = self.rows.stop(row);
+            let row = self.table.visit(i + 1, x);
+            let stop = self.table.rows.stop(row);
             let reward = episode.known_reward(i + 1);
             let (cell, target) = if i + 1 == steps {
                 (stop, reward)
@@ -139,9 +107,9 @@ impl Learner for TdLambda {
                 && self.parameters.reveal
                 && let Some(reward) = reward
             {
-                self.step(stop, reward - self.rows.cells[stop].q);
+                self.step(stop, reward - self.table.rows.cells[stop].q);
             }
-            let before = self.rows.cells[cell].q;
+            let before = self.table.rows.cells[cell].q;
             ahead = Some(before);
             // Where it is not known what a step paid, nothing from there on is.
             beyond = if let Some(target) = target {
@@ -155,9 +123,7 @@ impl Learner for TdLambda {
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.rows.clear();
-        self.visits.clear();
-        self.stream = stream;
+        self.table.reset(stream);
     }
 }
 
@@ -184,7 +150,7 @@ mod tests {
     }
 
     fn cell(learner: &mut TdLambda, t: usize, x: usize, column: usize) -> usize {
-        learner.rows.of(t, x) + column
+        learner.table.rows.of(t, x) + column
     }
 
     /// As it was published: step by step, with a trace for every cell.
@@ -195,7 +161,7 @@ mod tests {
                 cell(learner, i + 1, episode.states[i], column)
             })
             .collect();
-        let mut q: Vec<f64> = learner.rows.cells.iter().map(|cell| cell.q).collect();
+        let mut q: Vec<f64> = learner.table.rows.cells.iter().map(|cell| cell.q).collect();
         let mut trace = vec![0.0; q.len()];
         for (i, &here) in path.iter().enumerate() {
             let target = match path.get(i + 1) {
@@ -224,7 +190,7 @@ mod tests {
                     let episode = after(steps, &costs[..n], &rewards[..=n]);
                     let expected = step_by_step(&mut learner, &episode, replacing);
                     learner.learn(&episode);
-                    for (cell, expected) in learner.rows.cells.iter().zip(expected) {
+                    for (cell, expected) in learner.table.rows.cells.iter().zip(expected) {
                         assert!((cell.q - expected).abs() < 1e-12);
                     }
                 }
@@ -247,14 +213,15 @@ mod tests {
             (2, 1, 0, 0.25),
         ] {
             let cell = cell(&mut learner, t, x, column);
-            let q = learner.rows.cells[cell].q;
+            let q = learner.table.rows.cells[cell].q;
             assert!((q - by_hand).abs() < 1e-12, "{q} is not {by_hand}");
         }
         // An unknown outcome changes nothing; with known costs alone, only what they determine.
-        let before: Vec<f64> = learner.rows.cells.iter().map(|cell| cell.q).collect();
+        let before: Vec<f64> = learner.table.rows.cells.iter().map(|cell| cell.q).collect();
         learner.learn(&after(&[(0, 1)], &[], &[]));
         assert!(
             learner
+                .table
                 .rows
                 .cells
                 .iter()
@@ -263,7 +230,9 @@ mod tests {
         );
         learner.learn(&after(&[(0, 1)], &[0.2], &[]));
         let on = cell(&mut learner, 1, 0, 0);
-        assert!((learner.rows.cells[on].q - (0.325 + 0.5 * (0.5 - 0.2 - 0.325))).abs() < 1e-12);
+        assert!(
+            (learner.table.rows.cells[on].q - (0.325 + 0.5 * (0.5 - 0.2 - 0.325))).abs() < 1e-12
+        );
     }
 
     #[test]

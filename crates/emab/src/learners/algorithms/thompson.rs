@@ -94,15 +94,10 @@ impl Thompson {
 
 impl Learner for Thompson {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        if t >= self.gains.spec().horizon() {
-            return Action::Stop;
-        }
-        let row = self.gains.of(t, x);
-        let (gains, stream) = (&self.gains, &mut self.stream);
-        let best = gains.best(row, |cell, _| {
-            self.beliefs.of(gains, row, cell).draw(stream)
-        });
-        gains.action(row, best)
+        let (beliefs, stream) = (self.beliefs, &mut self.stream);
+        self.gains.choose(t, x, |gains, row| {
+            gains.best(row, |cell, _| beliefs.of(gains, row, cell).draw(stream))
+        })
     }
 
     fn learn(&mut self, episode: &Episode) {

@@ -278,7 +278,7 @@ impl LearnerConfig {
         if settings.memory()?.is_some() {
             return Err(LearnerError::Forgets(learner));
         }
-        Delta::new(settings.number("delta")?).map_err(|error| settings.wrong(error))
+        settings.delta()
     }
 
     /// Builds the learner; `problem` is required by learners that read the model.

@@ -16,13 +16,7 @@ pub(crate) struct Settings<'a> {
 
 impl Settings<'_> {
     pub(crate) fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
-        let wrong = |error| self.wrong(error);
-        let sigma2 = |name| Sigma2::named(name, self.number(name)?).map_err(wrong);
-        let both = sigma2("sigma2")?;
-        let part = |name| match self.value(name) {
-            Some(_) => sigma2(name),
-            None => Ok(both),
-        };
+        let (sigma2_cost, sigma2_reward) = self.sigma2_parts()?;
         // The third has no coefficient, but the error lists it.
         let words = [
             ("paper", Some(false)),
@@ -40,9 +34,9 @@ impl Settings<'_> {
             WidthKind::Paper
         };
         Ok(FeedBalParameters {
-            sigma2_cost: part("sigma2_cost")?,
-            sigma2_reward: part("sigma2_reward")?,
-            delta: Delta::new(self.number("delta")?).map_err(wrong)?,
+            sigma2_cost,
+            sigma2_reward,
+            delta: self.delta()?,
             width,
             stop_bias: self.finite("stop_bias")?,
             ties: self.word(
@@ -64,7 +58,7 @@ impl Settings<'_> {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
                 let rule = "not be set together with `window`: it forgets in one way or the other";
-                return Err(wrong(ParameterError::new("gamma", rule, "both")));
+                return self.reject("gamma", rule, "both");
             }
             (Some(_), None) => Memory::window(self.count("window", 1)?),
             (None, Some(_)) => Memory::discount(self.number("gamma")?),
@@ -80,7 +74,7 @@ impl Settings<'_> {
             let rule = format!(
                 "be known for width={width} (state it, or `reward_range`, in [learning], or in the call)"
             );
-            return Err(self.wrong(ParameterError::new("feedback_spread", rule, "nothing")));
+            return self.reject("feedback_spread", rule, "nothing");
         }
         FeedbackSpread::new(self.number("feedback_spread")?).map_err(|error| self.wrong(error))
     }
@@ -89,31 +83,52 @@ impl Settings<'_> {
         LearnerError::Parameter(self.learner, error)
     }
 
+    /// The error that parameter `name` must `rule` but is `got`.
+    pub(crate) fn reject<T>(
+        &self,
+        name: &str,
+        rule: impl Into<String>,
+        got: impl ToString,
+    ) -> Result<T, LearnerError> {
+        Err(self.wrong(ParameterError::new(name, rule, got)))
+    }
+
     pub(crate) fn value(&self, name: &str) -> Option<&ParameterValue> {
         self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<f64, LearnerError> {
-        match self.value(name) {
-            Some(ParameterValue::Number(number)) => Ok(*number),
-            Some(ParameterValue::Word(word)) => {
-                let rule = match name {
-                    "delta" => "be a number, or `1/n` for one over the episodes of a run",
-                    _ => "be a number",
-                };
-                Err(self.wrong(ParameterError::new(name, rule, word)))
+        match (self.value(name), name) {
+            (Some(ParameterValue::Number(number)), _) => Ok(*number),
+            (Some(ParameterValue::Word(word)), "delta") => {
+                let rule = "be a number, or `1/n` for one over the episodes of a run";
+                self.reject(name, rule, word)
             }
-            None => Err(self.wrong(ParameterError::new(name, "be given", "nothing"))),
+            (Some(ParameterValue::Word(word)), _) => self.reject(name, "be a number", word),
+            (None, _) => self.reject(name, "be given", "nothing"),
         }
     }
 
     pub(crate) fn finite(&self, name: &str) -> Result<f64, LearnerError> {
-        let number = self.number(name)?;
-        if number.is_finite() {
-            Ok(number)
-        } else {
-            Err(self.wrong(ParameterError::new(name, "be a finite number", number)))
+        match self.number(name)? {
+            number if number.is_finite() => Ok(number),
+            number => self.reject(name, "be a finite number", number),
         }
+    }
+
+    /// The variance proxies of costs and of rewards; `sigma2` stands for a part that is not set.
+    pub(crate) fn sigma2_parts(&self) -> Result<(Sigma2, Sigma2), LearnerError> {
+        let sigma2 = |name| {
+            let sigma2 = Sigma2::named(name, self.number(name)?);
+            sigma2.map_err(|error| self.wrong(error))
+        };
+        let both = sigma2("sigma2")?;
+        let part = |name| self.value(name).map_or(Ok(both), |_| sigma2(name));
+        Ok((part("sigma2_cost")?, part("sigma2_reward")?))
+    }
+
+    pub(crate) fn delta(&self) -> Result<Delta, LearnerError> {
+        Delta::new(self.number("delta")?).map_err(|error| self.wrong(error))
     }
 
     /// Whether a parameter is this word.
@@ -128,22 +143,16 @@ impl Settings<'_> {
         names: &[&str],
         why: &str,
     ) -> Result<(), LearnerError> {
-        names
-            .iter()
-            .try_for_each(|name| self.reject_set(entry, name, why))
-    }
-
-    /// Fails if a parameter is set though another setting makes it unused.
-    fn reject_set(&self, entry: &LearnerEntry, name: &str, why: &str) -> Result<(), LearnerError> {
-        let default = entry.parameters.iter().find(|p| p.name == name);
-        let default = default.map(|parameter| ParameterValue::read(parameter.default));
-        match self.value(name) {
-            Some(value) if Some(value) != default.as_ref() => {
-                let rule = format!("be left at its default {why}");
-                Err(self.wrong(ParameterError::new(name, rule, value)))
+        for &name in names {
+            let default = entry.parameters.iter().find(|p| p.name == name);
+            let default = default.map(|parameter| ParameterValue::read(parameter.default));
+            if let Some(value) = self.value(name)
+                && Some(value) != default.as_ref()
+            {
+                return self.reject(name, format!("be left at its default {why}"), value);
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     /// `true` or `false`.
@@ -153,11 +162,9 @@ impl Settings<'_> {
 
     /// A finite number of more than 0.
     pub(crate) fn positive(&self, name: &str) -> Result<f64, LearnerError> {
-        let number = self.finite(name)?;
-        if number > 0.0 {
-            Ok(number)
-        } else {
-            Err(self.wrong(ParameterError::new(name, "be more than 0", number)))
+        match self.finite(name)? {
+            number if number > 0.0 => Ok(number),
+            number => self.reject(name, "be more than 0", number),
         }
     }
 
@@ -165,39 +172,33 @@ impl Settings<'_> {
     pub(crate) fn count(&self, name: &str, least: u64) -> Result<u64, LearnerError> {
         let number = self.number(name)?;
         if number >= least as f64 && number.fract() == 0.0 && number <= 1e15 {
-            Ok(number as u64)
-        } else {
-            let rule = format!("be a whole number from {least} to 1e15");
-            Err(self.wrong(ParameterError::new(name, rule, format_number(number))))
+            return Ok(number as u64);
         }
+        let rule = format!("be a whole number from {least} to 1e15");
+        self.reject(name, rule, format_number(number))
     }
 
     /// A number from `least` to `most`, both included.
     pub(crate) fn within(&self, name: &str, least: f64, most: f64) -> Result<f64, LearnerError> {
         let number = self.number(name)?;
         if (least..=most).contains(&number) {
-            Ok(number)
-        } else {
-            let rule = format!(
-                "be a number from {} to {}",
-                format_number(least),
-                format_number(most)
-            );
-            Err(self.wrong(ParameterError::new(name, rule, format_number(number))))
+            return Ok(number);
         }
+        let [least, most] = [least, most].map(format_number);
+        let rule = format!("be a number from {least} to {most}");
+        self.reject(name, rule, format_number(number))
     }
 
     pub(crate) fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, LearnerError> {
         let got = self.value(name).map_or(String::new(), ToString::to_string);
         let found = words.iter().find(|(word, _)| *word == got);
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let known = listed(words.iter().map(|(word, _)| *word), "or");
-            self.wrong(ParameterError::new(
-                name,
-                format!("be {known}"),
-                format!("`{got}`"),
-            ))
-        })
+        found.map_or_else(
+            || {
+                let known = listed(words.iter().map(|(word, _)| *word), "or");
+                self.reject(name, format!("be {known}"), format!("`{got}`"))
+            },
+            |(_, value)| Ok(*value),
+        )
     }
 }
 

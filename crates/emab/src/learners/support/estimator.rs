@@ -9,7 +9,6 @@ use crate::learners::registry::entry::Build;
 use crate::learners::support::tabular::{Counts, Sums, TransitionGraph};
 use crate::learners::support::trust::GainEstimate;
 use crate::mixture::{Mixture, kt_regret};
-use crate::parameter::{Delta, Sigma2};
 use crate::spec::Action;
 
 /// How the width covers the randomness of the feedback.
@@ -59,14 +58,8 @@ impl GainEstimator {
         max_spread: f64,
     ) -> Result<GainEstimator, LearnerError> {
         let graph = TransitionGraph::new(with.learner, with.spec)?;
-        let wrong = |error| with.wrong(error);
-        let sigma2 = |name| Sigma2::named(name, with.number(name)?).map_err(wrong);
-        let both = sigma2("sigma2")?;
-        let part = |name| match with.value(name) {
-            Some(_) => sigma2(name),
-            None => Ok(both),
-        };
-        let delta = Delta::new(with.number("delta")?).map_err(wrong)?;
+        let (sigma2_cost, sigma2_reward) = with.sigma2_parts()?;
+        let delta = with.delta()?;
         let rho = match with.value("rho") {
             Some(_) => with.within("rho", 1e-3, 1e6)?,
             None => 1.0,
@@ -77,8 +70,8 @@ impl GainEstimator {
             counts: Counts::new(&graph, true),
             direct: (!pooled).then(|| vec![Sums::default(); graph.edge_count()]),
             graph,
-            sigma2_cost: part("sigma2_cost")?.get(),
-            sigma2_reward: part("sigma2_reward")?.get(),
+            sigma2_cost: sigma2_cost.get(),
+            sigma2_reward: sigma2_reward.get(),
             max_spread,
             feedback_bound,
             mixture: Mixture::new(rho, libm::log(bounds) - libm::log(delta.get())),

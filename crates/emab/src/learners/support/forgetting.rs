@@ -22,9 +22,9 @@ use std::sync::Arc;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::learners::algorithms::feedbal::{FeedBalParameters, Ties};
+use crate::learners::support::rows::Rows;
 use crate::parameter::ParameterError;
 use crate::rng::{Role, Stream};
-use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 use crate::width::{IndexTable, Width};
 
@@ -81,32 +81,52 @@ impl Memory {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Forgetting {
-    spec: Arc<Spec>,
-    actions: usize,
     ties: Ties,
-    stop_bias: f64,
-    memory: Memory,
-    action_index: IndexTable,
-    stop_index: IndexTable,
-    action_width: Width,
-    stop_width: Width,
-    slots: Slots,
-    /// By slot: one entry per continuation action, then one for `stop`.
-    arms: Vec<ArmStats>,
+    indices: Indices,
+    rows: Rows<ArmStats>,
     stream: Stream,
-    /// The weight of the last episode. Weights grow over time instead of shrinking all earlier ones.
-    weight: f64,
     /// With a window: its observations by arm, and their number per episode.
     seen: VecDeque<(usize, f64)>,
     lengths: VecDeque<usize>,
 }
 
 /// The weighted count and sum of one action in one pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ArmStats {
-    allowed: bool,
     count: f64,
     sum: f64,
+}
+
+/// The upper confidence bounds of arms.
+#[derive(Clone, Debug)]
+struct Indices {
+    memory: Memory,
+    /// The weight of the last episode. Weights grow over time instead of shrinking all earlier ones.
+    weight: f64,
+    /// By count, for continuation actions and for `stop`.
+    tables: [IndexTable; 2],
+    /// By weight, with what is added to them.
+    widths: [(Width, f64); 2],
+}
+
+impl Indices {
+    fn at(&mut self, arm: ArmStats, stop: bool) -> f64 {
+        match self.memory.0 {
+            // Counts are integers: bit-identical to FeedBAL.
+            MemoryKind::Window(_) => {
+                let [reciprocal, width] = self.tables[usize::from(stop)].at(arm.count as u64);
+                arm.sum * reciprocal + width
+            }
+            MemoryKind::Discount(_) => {
+                let (width, bias) = self.widths[usize::from(stop)];
+                let count = arm.count / self.weight;
+                if count == 0.0 {
+                    return f64::INFINITY;
+                }
+                arm.sum / arm.count + (width.at_weight(count) + bias)
+            }
+        }
+    }
 }
 
 /// Weights are rescaled above this, which is rare.
@@ -119,93 +139,45 @@ impl Forgetting {
         let coefficients = parameters.coefficients();
         let width = |w| Width::new(w, spec.k(), parameters.delta);
         Forgetting {
-            actions: spec.actions().len(),
             ties: parameters.ties,
-            stop_bias: parameters.stop_bias,
-            memory,
-            action_index,
-            stop_index,
-            action_width: width(coefficients.action),
-            stop_width: width(coefficients.stop),
-            slots: Slots::new(spec.horizon(), spec.states().len()),
-            spec,
-            arms: Vec::new(),
+            indices: Indices {
+                memory,
+                weight: 1.0,
+                tables: [action_index, stop_index],
+                widths: [
+                    (width(coefficients.action), 0.0),
+                    (width(coefficients.stop), parameters.stop_bias),
+                ],
+            },
+            rows: Rows::new(spec, ArmStats::default()),
             stream: Stream::new(0, 0, Role::Learner),
-            weight: 1.0,
             seen: VecDeque::new(),
             lengths: VecDeque::new(),
         }
     }
 
-    /// The first arm of a pair.
-    fn row(&mut self, t: usize, x: usize) -> usize {
-        let (slot, new) = self.slots.of(t, x);
-        if new {
-            let fresh = |allowed| ArmStats {
-                allowed,
-                count: 0.0,
-                sum: 0.0,
-            };
-            for a in 0..self.actions {
-                let allowed = self.spec.is_allowed(t, x, a);
-                self.arms.push(fresh(allowed));
-            }
-            self.arms.push(fresh(true));
-        }
-        slot * (self.actions + 1)
-    }
-
-    /// The index of an action, the last of a row being `stop`.
-    fn index(&mut self, first: usize, column: usize) -> f64 {
-        let arm = self.arms[first + column];
-        if !arm.allowed {
-            return f64::NEG_INFINITY; // never chosen
-        }
-        let stop = column == self.actions;
-        match self.memory.0 {
-            // Counts are integers: bit-identical to FeedBAL.
-            MemoryKind::Window(_) => {
-                let table = match stop {
-                    true => &mut self.stop_index,
-                    false => &mut self.action_index,
-                };
-                let [reciprocal, width] = table.at(arm.count as u64);
-                arm.sum * reciprocal + width
-            }
-            MemoryKind::Discount(_) => {
-                let (width, bias) = match stop {
-                    true => (self.stop_width, self.stop_bias),
-                    false => (self.action_width, 0.0),
-                };
-                let count = arm.count / self.weight;
-                if count == 0.0 {
-                    return f64::INFINITY;
-                }
-                arm.sum / arm.count + (width.at_weight(count) + bias)
-            }
-        }
-    }
-
     fn observe(&mut self, arm: usize, value: f64) {
-        self.arms[arm].count += self.weight;
-        self.arms[arm].sum += self.weight * value;
-        if let MemoryKind::Window(_) = self.memory.0 {
+        let (weight, stats) = (self.indices.weight, &mut self.rows.cells[arm]);
+        stats.count += weight;
+        stats.sum += weight * value;
+        if let MemoryKind::Window(_) = self.indices.memory.0 {
             self.seen.push_back((arm, value));
         }
     }
 
     /// Discounts all earlier episodes.
     fn discount(&mut self) {
-        let MemoryKind::Discount(gamma) = self.memory.0 else {
+        let MemoryKind::Discount(gamma) = self.indices.memory.0 else {
             return;
         };
-        self.weight /= gamma;
-        if self.weight > HEAVY {
-            for arm in &mut self.arms {
-                arm.count /= self.weight;
-                arm.sum /= self.weight;
+        let weight = &mut self.indices.weight;
+        *weight /= gamma;
+        if *weight > HEAVY {
+            for arm in &mut self.rows.cells {
+                arm.count /= *weight;
+                arm.sum /= *weight;
             }
-            self.weight = 1.0;
+            *weight = 1.0;
         }
     }
 
@@ -214,7 +186,7 @@ impl Forgetting {
         while self.lengths.len() as u64 > window.get() {
             let length = self.lengths.pop_front().unwrap_or(0);
             for (arm, value) in self.seen.drain(..length) {
-                let arm = &mut self.arms[arm];
+                let arm = &mut self.rows.cells[arm];
                 arm.count -= 1.0;
                 arm.sum -= value;
                 if arm.count == 0.0 {
@@ -228,62 +200,47 @@ impl Forgetting {
 
 impl Learner for Forgetting {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        if t >= self.spec.horizon() {
-            return Action::Stop;
-        }
-        let first = self.row(t, x);
-        let mut best = (0, self.index(first, 0));
-        let mut tied = 1;
-        for a in 1..self.actions {
-            let index = self.index(first, a);
-            if index > best.1 {
-                best = (a, index);
-                tied = 1;
-            } else if index == best.1 {
-                tied += 1;
+        let (indices, ties, stream) = (&mut self.indices, self.ties, &mut self.stream);
+        self.rows.choose(t, x, |rows, row| {
+            let stop = rows.stop(row);
+            let mut index = |cell: usize| indices.at(rows.cells[cell], cell == stop);
+            let best = rows.best(row, |cell, _| index(cell));
+            if ties == Ties::Lowest || best == stop {
+                return best;
             }
-        }
-        if best.1 <= self.index(first, self.actions) {
-            return Action::Stop;
-        }
-        if self.ties == Ties::Random && tied > 1 {
-            let mut skip = self.stream.below(tied);
-            for a in 0..self.actions {
-                if self.index(first, a) == best.1 {
-                    if skip == 0 {
-                        return Action::Continue(a);
-                    }
-                    skip -= 1;
-                }
+            let largest = index(best);
+            let actions = rows.choices(row).filter(|&cell| cell != stop);
+            let tied: Vec<usize> = actions.filter(|&cell| index(cell) == largest).collect();
+            match tied.len() {
+                0 | 1 => best,
+                n => tied[stream.below(n)],
             }
-        }
-        Action::Continue(best.0)
+        })
     }
 
     fn learn(&mut self, episode: &Episode) {
         self.discount();
         let before = self.seen.len();
         for (i, &x) in episode.states.iter().enumerate() {
-            let first = self.row(i + 1, x);
+            let row = self.rows.of(i + 1, x);
             if let Some(reward) = episode.known_reward(i + 1) {
-                self.observe(first + self.actions, reward);
+                self.observe(self.rows.stop(row), reward);
             }
             if let (Some(&a), Some(gain)) = (episode.actions.get(i), episode.known_gain(i + 1)) {
-                self.observe(first + a, gain);
+                self.observe(row + a, gain);
             }
         }
-        if let MemoryKind::Window(window) = self.memory.0 {
+        if let MemoryKind::Window(window) = self.indices.memory.0 {
             self.lengths.push_back(self.seen.len() - before);
             self.forget(window);
         }
     }
 
     fn reset(&mut self, stream: Stream) {
-        self.slots.clear();
-        self.arms.clear();
+        self.rows.clear();
         self.seen.clear();
         self.lengths.clear();
-        self.weight = 1.0;
+        self.indices.weight = 1.0;
         self.stream = stream;
     }
 }
@@ -312,6 +269,14 @@ mod tests {
         }
     }
 
+    /// The index of an action at the start; 2 is `stop`.
+    fn index(learner: &mut Forgetting, column: usize) -> f64 {
+        let row = learner.rows.of(1, 0);
+        learner
+            .indices
+            .at(learner.rows.cells[row + column], column == 2)
+    }
+
     fn conf(n: f64) -> f64 {
         ((1.0 + n) / (n * n) * 0.8 * (6.0 * (1.0 + n).sqrt() / DELTA).ln()).sqrt()
     }
@@ -326,16 +291,14 @@ mod tests {
         learner.learn(&continued(0, [1.0, 2.0]));
         learner.learn(&continued(1, [3.0, 5.0]));
         learner.learn(&continued(1, [4.0, 6.0])); // the first is out
-        let first = learner.row(1, 0);
-        assert_eq!(learner.index(first, 0), f64::INFINITY);
-        close(learner.index(first, 1), (4.5 + 5.5) / 2.0 + conf(2.0));
-        close(learner.index(first, 2), (3.0 + 4.0) / 2.0 + conf(2.0));
+        assert_eq!(index(&mut learner, 0), f64::INFINITY);
+        close(index(&mut learner, 1), (4.5 + 5.5) / 2.0 + conf(2.0));
+        close(index(&mut learner, 2), (3.0 + 4.0) / 2.0 + conf(2.0));
         learner.learn(&Episode {
             rewards: Vec::new(),
             ..continued(1, [0.0, 0.0])
         });
-        let first = learner.row(1, 0);
-        close(learner.index(first, 1), 5.5 + conf(1.0));
+        close(index(&mut learner, 1), 5.5 + conf(1.0));
     }
 
     #[test]
@@ -347,18 +310,17 @@ mod tests {
             learner
         };
         let mut window = trained(Memory::window(2).unwrap());
-        let first = window.row(1, 0);
-        close(window.index(first, 0), 1.5 + conf(1.0));
-        assert_eq!(window.index(first, 1), f64::INFINITY);
-        close(window.index(first, 2), 3.0 + conf(1.0));
+        close(index(&mut window, 0), 1.5 + conf(1.0));
+        assert_eq!(index(&mut window, 1), f64::INFINITY);
+        close(index(&mut window, 2), 3.0 + conf(1.0));
         window.learn(&continued(1, [4.0, 6.0])); // the first is out, and all that it showed
-        assert_eq!(window.index(first, 0), f64::INFINITY);
-        close(window.index(first, 1), 5.5 + conf(1.0));
-        close(window.index(first, 2), 3.5 + conf(2.0));
+        assert_eq!(index(&mut window, 0), f64::INFINITY);
+        close(index(&mut window, 1), 5.5 + conf(1.0));
+        close(index(&mut window, 2), 3.5 + conf(2.0));
         let mut discount = trained(Memory::discount(0.5).unwrap());
-        close(discount.index(first, 0), 1.5 + conf(0.5));
-        assert_eq!(discount.index(first, 1), f64::INFINITY);
-        close(discount.index(first, 2), 3.0 + conf(1.0));
+        close(index(&mut discount, 0), 1.5 + conf(0.5));
+        assert_eq!(index(&mut discount, 1), f64::INFINITY);
+        close(index(&mut discount, 2), 3.0 + conf(1.0));
     }
 
     #[test]
@@ -367,11 +329,10 @@ mod tests {
         learner.learn(&continued(0, [1.0, 2.0]));
         learner.learn(&continued(1, [3.0, 5.0]));
         learner.learn(&continued(1, [4.0, 6.0]));
-        let first = learner.row(1, 0);
-        close(learner.index(first, 0), 1.5 + conf(0.25));
-        close(learner.index(first, 1), (0.5 * 4.5 + 5.5) / 1.5 + conf(1.5));
+        close(index(&mut learner, 0), 1.5 + conf(0.25));
+        close(index(&mut learner, 1), (0.5 * 4.5 + 5.5) / 1.5 + conf(1.5));
         let stop = (0.25 * 1.0 + 0.5 * 3.0 + 4.0) / 1.75;
-        close(learner.index(first, 2), stop + conf(1.75));
+        close(index(&mut learner, 2), stop + conf(1.75));
     }
 
     #[test]
@@ -382,15 +343,13 @@ mod tests {
         for _ in 0..400 {
             learner.learn(&continued(1, [1.0, 2.0]));
         }
-        let first = learner.row(1, 0);
-        close(learner.index(first, 1), 1.5 + conf(2.0));
+        close(index(&mut learner, 1), 1.5 + conf(2.0));
         for tiny in [1e-300, 1e-5] {
             let mut learner = self::learner(Memory::discount(tiny).unwrap());
             for _ in 0..100 {
                 learner.learn(&continued(1, [1.0, 2.0]));
             }
-            let first = learner.row(1, 0);
-            assert!((learner.index(first, 1) - 1.5 - conf(1.0)).abs() < 1e-3);
+            assert!((index(&mut learner, 1) - 1.5 - conf(1.0)).abs() < 1e-3);
         }
     }
 }

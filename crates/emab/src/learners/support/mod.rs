@@ -1,5 +1,6 @@
 //! Code that several algorithms share: tables of visited pairs, estimates with widths, planning, certificates.
 
+pub(crate) mod action_values;
 pub(crate) mod certificate;
 pub(crate) mod decay;
 pub(crate) mod estimator;

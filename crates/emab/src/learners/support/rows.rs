@@ -35,6 +35,20 @@ impl<C: Copy> Rows<C> {
         &self.spec
     }
 
+    /// The action of the cell that `choose` returns for the row of a pair; `stop` at the horizon.
+    pub(crate) fn choose(
+        &mut self,
+        t: usize,
+        x: usize,
+        choose: impl FnOnce(&Rows<C>, usize) -> usize,
+    ) -> Action {
+        if t >= self.spec.horizon() {
+            return Action::Stop;
+        }
+        let row = self.of(t, x);
+        self.action(row, choose(self, row))
+    }
+
     fn columns(&self) -> usize {
         self.spec.actions().len() + 1
     }

@@ -3,7 +3,7 @@
 use crate::learners::LearnerError;
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::registry::settings::Settings;
-use crate::parameter::{Delta, ParameterError, Sigma2};
+use crate::parameter::{Delta, Sigma2};
 
 /// Variance proxy of the noise.
 pub(crate) const SIGMA2: Parameter = Parameter::new("sigma2", "0.25")
@@ -60,23 +60,21 @@ impl TabularParameters {
             Some(_) => settings.finite(name),
             None => Ok(default),
         };
-        let wrong = |error| settings.wrong(error);
         let (least, most) = (or("reward_least", 0.0)?, or("reward_most", 1.0)?);
         if least > most {
-            return Err(wrong(ParameterError::new(
-                "reward_most",
-                format!("be at least `reward_least`, which is {least}"),
-                most,
-            )));
+            let rule = format!("be at least `reward_least`, which is {least}");
+            return settings.reject("reward_most", rule, most);
         }
         let scale = or("scale", 1.0)?;
         if scale < 0.0 {
-            return Err(wrong(ParameterError::new("scale", "be at least 0", scale)));
+            return settings.reject("scale", "be at least 0", scale);
         }
         Ok(TabularParameters {
-            sigma2: Sigma2::new(or("sigma2", 0.25)?).map_err(wrong)?.get(),
+            sigma2: Sigma2::new(or("sigma2", 0.25)?)
+                .map_err(|error| settings.wrong(error))?
+                .get(),
             delta: match settings.value("delta") {
-                Some(_) => Delta::new(settings.number("delta")?).map_err(wrong)?.get(),
+                Some(_) => settings.delta()?.get(),
                 None => 0.01,
             },
             least,

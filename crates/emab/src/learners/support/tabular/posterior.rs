@@ -6,7 +6,6 @@ use super::{Sums, TabularParameters};
 use crate::learners::LearnerError;
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::registry::settings::Settings;
-use crate::parameter::ParameterError;
 use crate::rng::Stream;
 
 /// The standard deviation of the prior of a mean.
@@ -22,7 +21,7 @@ pub(crate) fn prior_sd(settings: &Settings<'_>) -> Result<f64, LearnerError> {
     );
     if most <= least {
         let rule = format!("be more than `reward_least`, which is {least}");
-        return Err(settings.wrong(ParameterError::new("reward_most", rule, most)));
+        return settings.reject("reward_most", rule, most);
     }
     settings.positive("prior_sd")
 }
