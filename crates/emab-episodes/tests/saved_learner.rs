@@ -163,85 +163,59 @@ fn reads_integers_written_as_floats() {
 #[test]
 fn rejects_invalid_lines_with_their_number() {
     let (head, past) = small();
-    for (wrong, message_part) in [
-        (past.replace("]}", ""), "EOF while parsing"),
-        (past.replace("cont", "run"), "there is no action `run`"),
-        (
-            past.replace("\"cont\"", "1"),
-            "there is no action 1: indices are 0 to 0",
-        ),
-        (past.replace("\"cont\"", "0.5"), "got 0.5"),
-        (past.replace("\"cont\"", "-1"), "a name, or a whole number"),
-        (
-            past.replace("\"cont\"", "null"),
-            "a name, or a whole number",
-        ),
-        (
-            past.replace("cont", "stop"),
-            "an episode ends after its last action",
-        ),
-        (past.replace("[1]", "[1e300]"), "whole number"),
-        (past.replace("[1]", "[]"), "1 actions and 0 feedbacks"),
-        (
-            past.replace("[0.5]", "[]"),
-            "`costs` has 0 values and the episode 1",
-        ),
-        (
-            past.replace("[0,1]", "[0]"),
-            "`rewards` has 1 values and the episode 2",
-        ),
-        (
-            past.replace("0.5", "1e101"),
-            "`costs` has 1e101: at most 1e100",
-        ),
-        (past.replace("0.5", "1e999"), "out of range"),
-        (past.replace("0.5", "NaN"), "expected value, at column 55"),
-        (
-            past.replace("\"a\"", "\"a/b\""),
-            "`a/b` cannot be the name of an episode",
-        ),
-        (past.replace("\"id\":\"a\",", ""), "missing field `id`"),
-        (past.replace("{", "{\"id\":\"b\","), "duplicate field `id`"),
-        (past.replace("costs", "cost"), "unknown field `cost`"),
+    // A change of the episode, or a line in its place, and the message.
+    const CASES: &str = r#"
+]} -> | EOF while parsing
+cont -> run | there is no action `run`
+"cont" -> 1 | there is no action 1: indices are 0 to 0
+"cont" -> 0.5 | got 0.5
+"cont" -> -1 | a name, or a whole number
+"cont" -> null | a name, or a whole number
+cont -> stop | an episode ends after its last action
+[1] -> [1e300] | whole number
+[1] -> [] | 1 actions and 0 feedbacks
+[0.5] -> [] | `costs` has 0 values and the episode 1
+[0,1] -> [0] | `rewards` has 1 values and the episode 2
+0.5 -> 1e101 | `costs` has 1e101: at most 1e100
+0.5 -> 1e999 | out of range
+0.5 -> NaN | expected value, at column 55
+"a" -> "a/b" | `a/b` cannot be the name of an episode
+"id":"a", -> | missing field `id`
+{ -> {"id":"b", | duplicate field `id`
+costs -> cost | unknown field `cost`
+{"ask": [0, 0]} | `ask` is [0, 0]: steps are 1 to 10, and states 0 to 9
+{"ask": [1, 10]} | `ask` is [1, 10]
+{"ask": [1, 1e15]} | `ask` is [1, 1000000000000000]
+{"ask": [1]} | invalid length 1
+{"ask": [1, 0], "by": "me"} | unknown field `by`
+["a", ["cont"], [1], [0.5], [0, 1]] | expected a JSON object
+"#;
+    let change = |change: &str| match change.split_once(" ->") {
+        Some((from, to)) => past.replace(from, to.trim_start()),
+        None => change.into(),
+    };
+    let cases = CASES.trim().lines().map(|case| {
+        let (wrong, message_part) = case.split_once(" | ").unwrap();
+        (change(wrong), message_part)
+    });
+    for (wrong, message_part) in cases.chain([
         (past.clone(), "there is an episode `a` already"),
         (head.clone(), "unknown field `emab_learner`"),
-        (
-            r#"{"ask": [0, 0]}"#.into(),
-            "`ask` is [0, 0]: steps are 1 to 10, and states 0 to 9",
-        ),
-        (r#"{"ask": [1, 10]}"#.into(), "`ask` is [1, 10]"),
-        (
-            r#"{"ask": [1, 1e15]}"#.into(),
-            "`ask` is [1, 1000000000000000]",
-        ),
-        (r#"{"ask": [1]}"#.into(), "invalid length 1"),
-        (
-            r#"{"ask": [1, 0], "by": "me"}"#.into(),
-            "unknown field `by`",
-        ),
-        (
-            r#"["a", ["cont"], [1], [0.5], [0, 1]]"#.into(),
-            "expected a JSON object",
-        ),
         ("[".repeat(100_000), "expected a JSON object"),
         (format!("{{\"id\": {}", "[".repeat(100_000)), "line 4"),
-    ] {
+    ]) {
         // After a blank line, to see that they count.
         let message = error(format!("{head}\n{past}\n\n{wrong}\n"));
         assert!(message.starts_with("line 4: "), "{wrong}: {message}");
         assert!(message.contains(message_part), "{wrong}: {message}");
         assert!(message.len() < 400, "{message}");
     }
-    let long = past
-        .replace("[\"cont\"]", &format!("[{}]", ["0"; 10].join(",")))
-        .replace("[1]", &format!("[{}]", ["0"; 10].join(",")))
-        .replace("[0.5]", &format!("[{}]", ["0"; 10].join(",")))
-        .replace("[0,1]", &format!("[{}]", ["0"; 11].join(",")));
-    let message = error(format!("{head}\n{long}"));
-    assert!(
-        message.contains("10 actions: at most 9 fit before the horizon"),
-        "{message}"
-    );
+    let zeros = |n: usize| format!("[{}]", vec!["0"; n].join(","));
+    let lists = ["[\"cont\"]", "[1]", "[0.5]"].into_iter();
+    let long = lists.fold(past, |line, list| line.replace(list, &zeros(10)));
+    let message = error(format!("{head}\n{}", long.replace("[0,1]", &zeros(11))));
+    let expected = "10 actions: at most 9 fit before the horizon";
+    assert!(message.contains(expected), "{message}");
     let message = error([head.as_bytes(), b"\n{\"id\": \"\xff\"}"].concat());
     assert_eq!(message, "line 2: it is not UTF-8: byte 8 is invalid");
 }
@@ -249,43 +223,29 @@ fn rejects_invalid_lines_with_their_number() {
 #[test]
 fn rejects_an_invalid_header() {
     let (head, past) = small();
-    for (wrong, message_part) in [
-        (
-            String::new(),
-            "line 1: the file is empty; a saved learner begins with",
-        ),
+    // A change of the first line, and the message.
+    const CASES: &str = r#"
+"emab_learner":1 -> "emab_learner":2 | the format is 2, written by emab 0.1.0
+"emab_learner":1 -> "emab_learner":"1" | a whole number from 0 on
+"seed":7 -> "seed":-7 | a whole number from 0 on
+"seed":7 -> "seed":7,"seed":8 | duplicate field `seed`
+"seed" -> "sead" | unknown field `sead`
+"horizon":10 -> "horizon":0 | `horizon` must be from 1
+"horizon":10 -> "horizon":10,"horizon":9 | `horizon` is given twice
+"#;
+    let cases = CASES.trim().lines().map(|case| {
+        let (change, message_part) = case.split_once(" | ").unwrap();
+        let (from, to) = change.split_once(" -> ").unwrap();
+        (head.replace(from, to), message_part)
+    });
+    let empty = "line 1: the file is empty; a saved learner begins with";
+    let other = r#"{"emab_learner": 2, "all": "else"}"#.to_owned();
+    for (wrong, message_part) in cases.chain([
+        (String::new(), empty),
         (past, "missing field `emab_learner`"),
         ("horizon = 3".into(), "line 1: this is no JSON object"),
-        (
-            head.replace("\"emab_learner\":1", "\"emab_learner\":2"),
-            "the format is 2, written by emab 0.1.0",
-        ),
-        (
-            r#"{"emab_learner": 2, "all": "else"}"#.into(),
-            "the format is 2",
-        ),
-        (
-            head.replace("\"emab_learner\":1", "\"emab_learner\":\"1\""),
-            "a whole number from 0 on",
-        ),
-        (
-            head.replace("\"seed\":7", "\"seed\":-7"),
-            "a whole number from 0 on",
-        ),
-        (
-            head.replace("\"seed\":7", "\"seed\":7,\"seed\":8"),
-            "duplicate field `seed`",
-        ),
-        (head.replace("\"seed\"", "\"sead\""), "unknown field `sead`"),
-        (
-            head.replace("\"horizon\":10", "\"horizon\":0"),
-            "`horizon` must be from 1",
-        ),
-        (
-            head.replace("\"horizon\":10", "\"horizon\":10,\"horizon\":9"),
-            "`horizon` is given twice",
-        ),
-    ] {
+        (other, "the format is 2"),
+    ]) {
         let message = error(&wrong);
         assert!(message.contains(message_part), "{wrong}: {message}");
     }

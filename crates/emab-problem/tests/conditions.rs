@@ -29,28 +29,19 @@ fn under(conditions: &str) -> Result<ProblemFile, String> {
 
 #[test]
 fn reads_conditions() {
-    for (stated, meant) in [
-        ("", ""),
-        ("delay = 0\ndropout = 0", ""),
-        ("delay = 20", "delay=20"),
-        ("delay = { kind = \"fixed\", episodes = 20 }", "delay=20"),
-        (
-            "delay = { kind = \"geometric\", mean = 2.5 }",
-            "delay=geometric:2.5",
-        ),
-        (
-            "delay = { kind = \"batches\", size = 50 }",
-            "delay=batches:50",
-        ),
-        (
-            "dropout = 0.05\nlost = 0.1\noverride = 0.2",
-            "dropout=0.05 lost=0.1 override=0.2",
-        ),
-        (
-            "drift = [{ parameter = \"p\", to = 0.4, at = 5000 }, { parameter = \"p\", to = 1, from = 6000, until = 7000 }]",
-            "drift=p:0.4@5000 drift=p:1@6000-7000",
-        ),
-    ] {
+    const CASES: &str = r#"
+|
+delay = 0\ndropout = 0 |
+delay = 20 | delay=20
+delay = { kind = "fixed", episodes = 20 } | delay=20
+delay = { kind = "geometric", mean = 2.5 } | delay=geometric:2.5
+delay = { kind = "batches", size = 50 } | delay=batches:50
+dropout = 0.05\nlost = 0.1\noverride = 0.2 | dropout=0.05 lost=0.1 override=0.2
+drift = [{ parameter = "p", to = 0.4, at = 5000 }, { parameter = "p", to = 1, from = 6000, until = 7000 }] | drift=p:0.4@5000 drift=p:1@6000-7000
+"#;
+    for case in CASES.trim_matches('\n').lines() {
+        let (stated, meant) = case.split_once('|').unwrap();
+        let (stated, meant) = (&stated.replace("\\n", "\n"), meant.trim());
         let file = under(stated).unwrap();
         assert_eq!(file.conditions().to_string(), meant, "{stated}");
         // The canonical form says the same, and so does the line.
@@ -89,95 +80,37 @@ fn models_follow_drifting_parameters() {
 
 #[test]
 fn errors_point_at_their_place() {
-    for (stated, place, said) in [
-        (
-            "dropout = 1.2",
-            "mine.toml:14:11",
-            "`dropout` must lie in [0, 1), got 1.2",
-        ),
-        (
-            "lost = \"often\"",
-            "mine.toml:14:8",
-            "`lost` must be a number",
-        ),
-        ("delai = 3", "mine.toml:14:1", "did you mean `delay`?"),
-        (
-            "delay = -1",
-            "mine.toml:14:9",
-            "`delay` must be a whole number of at least 0, got -1",
-        ),
-        (
-            "delay = \"3\"",
-            "mine.toml:14:9",
-            "`delay` must be a number of episodes, or a table",
-        ),
-        (
-            "delay = { mean = 3 }",
-            "mine.toml:14:9",
-            "a delay needs a `kind`",
-        ),
-        (
-            "delay = { kind = \"poisson\", mean = 3 }",
-            "mine.toml:14:18",
-            "unknown delay `poisson`",
-        ),
-        (
-            "delay = { kind = \"batches\" }",
-            "mine.toml:14:9",
-            "delay `batches` needs `size`",
-        ),
-        (
-            "delay = { kind = \"batches\", size = 0 }",
-            "mine.toml:14:36",
-            "`size` must be a whole number of at least 1, got 0",
-        ),
-        (
-            "delay = { kind = \"geometric\", mean = -3 }",
-            "mine.toml:14:38",
-            "`mean` must be a number from 0 to 1e15, got -3",
-        ),
-        (
-            "delay = { kind = \"geometric\", size = 3 }",
-            "mine.toml:14:31",
-            "unknown field `size` in this delay",
-        ),
-        ("drift = 3", "mine.toml:14:9", "`drift` must be a list"),
-        (
-            "drift = [{ to = 0.4, at = 5 }]",
-            "mine.toml:14:10",
-            "a change needs `parameter`",
-        ),
-        (
-            "drift = [{ parameter = \"p\", to = 0.4 }]",
-            "mine.toml:14:10",
-            "either `at`, or both `from` and `until`",
-        ),
-        (
-            "drift = [{ parameter = \"p\", to = 0.4, at = 1 }]",
-            "mine.toml:14:44",
-            "`at` must be a whole number of at least 2, got 1",
-        ),
-        (
-            "drift = [{ parameter = \"p\", to = 0.4, from = 9, until = 9 }]",
-            "mine.toml:14:10",
-            "`until` must be an episode after `from`, which is 9, got 9",
-        ),
-        (
-            "drift = [{ parameter = \"stap\", to = 0.4, at = 9 }]",
-            "mine.toml:14:24",
-            "did you mean `step`?",
-        ),
-        (
-            "drift = [{ parameter = \"p\", to = 0.4, at = 9 }, { parameter = \"p\", to = 0.5, at = 9 }]",
-            "mine.toml:14:49",
-            "`p` must change again after its change before is over",
-        ),
-    ] {
+    // The section, the line and column, and the message.
+    const CASES: &str = r#"
+dropout = 1.2 | 14:11 | `dropout` must lie in [0, 1), got 1.2
+lost = "often" | 14:8 | `lost` must be a number
+delai = 3 | 14:1 | did you mean `delay`?
+delay = -1 | 14:9 | `delay` must be a whole number of at least 0, got -1
+delay = "3" | 14:9 | `delay` must be a number of episodes, or a table
+delay = { mean = 3 } | 14:9 | a delay needs a `kind`
+delay = { kind = "poisson", mean = 3 } | 14:18 | unknown delay `poisson`
+delay = { kind = "batches" } | 14:9 | delay `batches` needs `size`
+delay = { kind = "batches", size = 0 } | 14:36 | `size` must be a whole number of at least 1, got 0
+delay = { kind = "geometric", mean = -3 } | 14:38 | `mean` must be a number from 0 to 1e15, got -3
+delay = { kind = "geometric", size = 3 } | 14:31 | unknown field `size` in this delay
+drift = 3 | 14:9 | `drift` must be a list
+drift = [{ to = 0.4, at = 5 }] | 14:10 | a change needs `parameter`
+drift = [{ parameter = "p", to = 0.4 }] | 14:10 | either `at`, or both `from` and `until`
+drift = [{ parameter = "p", to = 0.4, at = 1 }] | 14:44 | `at` must be a whole number of at least 2, got 1
+drift = [{ parameter = "p", to = 0.4, from = 9, until = 9 }] | 14:10 | `until` must be an episode after `from`, which is 9, got 9
+drift = [{ parameter = "stap", to = 0.4, at = 9 }] | 14:24 | did you mean `step`?
+drift = [{ parameter = "p", to = 0.4, at = 9 }, { parameter = "p", to = 0.5, at = 9 }] | 14:49 | `p` must change again after its change before is over
+"#;
+    for case in CASES.trim().lines() {
+        let [stated, place, said] = case.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{case}");
+        };
         let error = under(stated).unwrap_err();
         assert!(
-            error.contains(place) && error.contains(said),
-            "{stated}: {error}"
+            error.contains(&format!("mine.toml:{place}")),
+            "{case}: {error}"
         );
+        assert!(error.contains(said), "{case}: {error}");
     }
 }
 

@@ -43,6 +43,21 @@ fn with(from: &str, to: &str) -> String {
     COIN.replacen(from, to, 1)
 }
 
+/// Each line of `cases` is `from -> to | line:column | part & part`: the coin with this change is rejected by `read`, with an
+/// error that has the place and all parts.
+fn assert_errors(cases: &str, read: impl Fn(&str) -> Result<(), String>) {
+    for case in cases.trim().lines() {
+        let [change, place, parts] = case.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{case}");
+        };
+        let (from, to) = change.split_once(" -> ").expect(case);
+        let error = read(&with(from, &to.replace("\\n", "\n"))).expect_err(case);
+        for part in parts.split(" & ").chain([&*format!("mine.toml:{place}")]) {
+            assert!(error.contains(part), "{case}\n{error}");
+        }
+    }
+}
+
 #[test]
 fn built_in_problems_are_valid_and_described() {
     for builtin in BUILTIN {
@@ -236,247 +251,64 @@ fn checks_reachable_pairs_only() {
     assert_eq!(checked(&text), Ok(3));
 }
 
-/// Each case: the file, the line and column, the value found and the value expected.
 #[test]
 fn errors_have_place_and_rule() {
-    for (text, place, parts) in [
-        (
-            with("horizon = 3", "horizn = 3"),
-            "mine.toml:2:1",
-            vec!["unknown field `horizn`", "did you mean `horizon`?"],
-        ),
-        (
-            with("cost = 0.1", "costs = 0.1"),
-            "mine.toml:11:1",
-            vec!["`costs` in [model]", "`cost`"],
-        ),
-        (
-            with("horizon = 3", "horizon = 1000000000000"),
-            "mine.toml:2:11",
-            vec!["from 1 to 1000000, got 1000000000000"],
-        ),
-        (
-            with("horizon = 3", "horizon = 0"),
-            "mine.toml:2:11",
-            vec!["from 1 to 1000000, got 0"],
-        ),
-        (
-            with("horizon = 3", "horizon = 2.5"),
-            "mine.toml:2:11",
-            vec!["whole number", "2.5"],
-        ),
-        (
-            with("horizon = 3", "horizon = -3"),
-            "mine.toml:2:11",
-            vec!["at least 1, got -3"],
-        ),
-        (
-            with("horizon = 3", "horizon = \"3\""),
-            "mine.toml:2:11",
-            vec!["whole number", "got a text"],
-        ),
-        (
-            with("horizon = 3", ""),
-            "mine.toml",
-            vec!["has no `horizon`"],
-        ),
-        (
-            with("\"toss\"", "\"stop\""),
-            "mine.toml:4:12",
-            vec!["`stop` always exists"],
-        ),
-        (
-            with("\"toss\"", "\"p\""),
-            "mine.toml:4:11",
-            vec!["also a parameter"],
-        ),
-        (
-            with("[\"toss\"]", "[\"b\", \"b\"]"),
-            "mine.toml:4:17",
-            vec!["listed twice"],
-        ),
-        (
-            with("[\"toss\"]", "[]"),
-            "mine.toml:4:11",
-            vec!["`actions` must be from 1"],
-        ),
-        (
-            with("\"x + f\"", "\"x + g\""),
-            "mine.toml:6:19",
-            vec!["`transition`", "unknown name `g`"],
-        ),
-        (
-            with("\"x + f\"", "\"x + \""),
-            "mine.toml:6:19",
-            vec!["ends too early"],
-        ),
-        (
-            with("\"x\"", "\"x + a\""),
-            "mine.toml:12:15",
-            vec!["`a` is not available here", "`t`, `x`"],
-        ),
-        (
-            with("p = 0.5", "t = 0.5"),
-            "mine.toml:8:1",
-            vec!["cannot be called `t`"],
-        ),
-        (
-            with("p = 0.5", "p = inf"),
-            "mine.toml:8:5",
-            vec!["must be finite"],
-        ),
-        (
-            with("p = 0.5", "p = \"half\""),
-            "mine.toml:8:5",
-            vec!["`p` must be a number", "got a text"],
-        ),
-        (
-            with("\"p\"]", "\"p\", \"0\"]"),
-            "mine.toml:10:12",
-            vec!["3 probabilities", "expected 2"],
-        ),
-        (
-            with("reward = \"x\"", "reward = [[1, 2]]"),
-            "mine.toml:12:11",
-            vec!["2 entries", "expected 3 or 1", "states"],
-        ),
-        (
-            with("reward = \"x\"", "reward = [[1], 2, [3]]"),
-            "mine.toml:12:16",
-            vec!["nested array", "got a number"],
-        ),
-        (
-            with("reward = \"x\"", "reward = true"),
-            "mine.toml:12:10",
-            vec!["number or an expression"],
-        ),
-        (
-            with("cost = 0.1", "cost_noise = { kind = \"gauss\" }"),
-            "mine.toml:11:23",
-            vec!["unknown noise `gauss`", "normal"],
-        ),
-        (
-            with("cost = 0.1", "cost_noise = { kind = \"normal\" }"),
-            "mine.toml:11:14",
-            vec!["needs a `variance`"],
-        ),
-        (
-            with(
-                "cost = 0.1",
-                "cost_noise = { kind = \"normal\", variance = -1 }",
-            ),
-            "mine.toml:11:44",
-            vec!["from 0 to 1e100, got -1"],
-        ),
-        (
-            with(
-                "cost = 0.1",
-                "cost_noise = { kind = \"none\", variance = 1 }",
-            ),
-            "mine.toml:11:31",
-            vec!["unknown field `variance`"],
-        ),
-        (
-            format!("{COIN}[learning]\ndelta = 1.5\n"),
-            "mine.toml:14:9",
-            vec!["`delta` must lie in (0, 1), got 1.5"],
-        ),
-        (
-            format!("{COIN}[learning]\nsigma2 = -1\n"),
-            "mine.toml:14:10",
-            vec!["`sigma2`", "got -1"],
-        ),
-        (
-            format!("{COIN}[learning]\nreward_range = [2, 1]\n"),
-            "mine.toml:14:16",
-            vec!["must rise, got [2, 1]"],
-        ),
-        (
-            with("horizon = 3", "horizon = 3\nhorizon = 4"),
-            "mine.toml:3:1",
-            vec!["not TOML", "duplicate key"],
-        ),
-        (
-            with("horizon = 3", "horizon = "),
-            "mine.toml:2:11",
-            vec!["not TOML"],
-        ),
-        (
-            with("feedbacks", "start = 3\nfeedbacks"),
-            "mine.toml:5:9",
-            vec!["`start` must be a state from 0 to 2, got 3"],
-        ),
-        (
-            with("feedbacks", "start = \"three\"\nfeedbacks"),
-            "mine.toml:5:9",
-            vec!["no state is called `three`"],
-        ),
-    ] {
-        let error = toml(&text).expect_err(&text);
-        assert!(error.contains(place), "{place} in\n{error}");
-        for part in parts {
-            assert!(error.contains(part), "{part} in\n{error}");
-        }
-    }
+    assert_errors(
+        r#"
+horizon = 3 -> horizn = 3 | 2:1 | unknown field `horizn` & did you mean `horizon`?
+cost = 0.1 -> costs = 0.1 | 11:1 | `costs` in [model] & `cost`
+horizon = 3 -> horizon = 1000000000000 | 2:11 | from 1 to 1000000, got 1000000000000
+horizon = 3 -> horizon = 0 | 2:11 | from 1 to 1000000, got 0
+horizon = 3 -> horizon = 2.5 | 2:11 | whole number & 2.5
+horizon = 3 -> horizon = -3 | 2:11 | at least 1, got -3
+horizon = 3 -> horizon = "3" | 2:11 | whole number & got a text
+horizon = 3 ->  |  | has no `horizon`
+"toss" -> "stop" | 4:12 | `stop` always exists
+"toss" -> "p" | 4:11 | also a parameter
+["toss"] -> ["b", "b"] | 4:17 | listed twice
+["toss"] -> [] | 4:11 | `actions` must be from 1
+"x + f" -> "x + g" | 6:19 | `transition` & unknown name `g`
+"x + f" -> "x + " | 6:19 | ends too early
+"x" -> "x + a" | 12:15 | `a` is not available here & `t`, `x`
+p = 0.5 -> t = 0.5 | 8:1 | cannot be called `t`
+p = 0.5 -> p = inf | 8:5 | must be finite
+p = 0.5 -> p = "half" | 8:5 | `p` must be a number & got a text
+"p"] -> "p", "0"] | 10:12 | 3 probabilities & expected 2
+reward = "x" -> reward = [[1, 2]] | 12:11 | 2 entries & expected 3 or 1 & states
+reward = "x" -> reward = [[1], 2, [3]] | 12:16 | nested array & got a number
+reward = "x" -> reward = true | 12:10 | number or an expression
+cost = 0.1 -> cost_noise = { kind = "gauss" } | 11:23 | unknown noise `gauss` & normal
+cost = 0.1 -> cost_noise = { kind = "normal" } | 11:14 | needs a `variance`
+cost = 0.1 -> cost_noise = { kind = "normal", variance = -1 } | 11:44 | from 0 to 1e100, got -1
+cost = 0.1 -> cost_noise = { kind = "none", variance = 1 } | 11:31 | unknown field `variance`
+reward = "x" -> reward = "x"\n[learning]\ndelta = 1.5 | 14:9 | `delta` must lie in (0, 1), got 1.5
+reward = "x" -> reward = "x"\n[learning]\nsigma2 = -1 | 14:10 | `sigma2` & got -1
+reward = "x" -> reward = "x"\n[learning]\nreward_range = [2, 1] | 14:16 | must rise, got [2, 1]
+horizon = 3 -> horizon = 3\nhorizon = 4 | 3:1 | not TOML & duplicate key
+horizon = 3 -> horizon =  | 2:11 | not TOML
+feedbacks -> start = 3\nfeedbacks | 5:9 | `start` must be a state from 0 to 2, got 3
+feedbacks -> start = "three"\nfeedbacks | 5:9 | no state is called `three`
+"#,
+        |text| toml(text).map(drop),
+    );
 }
 
 /// Errors found on evaluation: the line, the point, the value and the rule.
 #[test]
 fn evaluation_errors_name_the_point() {
-    for (text, place, parts) in [
-        (
-            with("\"1 - p\"", "\"1 - p/t\""),
-            "mine.toml:10:12",
-            vec![
-                "`feedback` is wrong at t = 2, x = 0 (none), a = 0 (toss)",
-                "sum to 1.25, expected 1",
-            ],
-        ),
-        (
-            with("p = 0.5", "p = 1.5"),
-            "mine.toml:10:13",
-            vec!["t = 1", "f = 0 (tails)", "got -0.5, expected a probability"],
-        ),
-        (
-            with("x + f", "x + 2 * f"),
-            "mine.toml:6:14",
-            vec![
-                "t = 2, x = 2 (two), a = 0 (toss), f = 1 (heads)",
-                "got 4",
-                "from 0 to 2",
-            ],
-        ),
-        (
-            with("x + f", "x + f / 2"),
-            "mine.toml:6:14",
-            vec!["got 0.5", "floor(...)"],
-        ),
-        (with("x + f", "x - f"), "mine.toml:6:14", vec!["got -1"]),
-        (
-            with("reward = \"x\"", "reward = \"1 + 2 / (x - 1)\""),
-            "mine.toml:12:15",
-            vec!["t = 2, x = 1 (one)", "division by zero: 2 / 0"],
-        ),
-        (
-            with(
-                "reward = \"x\"",
-                "reward = \"x\"\nreward_noise = { kind = \"bernoulli\" }",
-            ),
-            "mine.toml:12:10",
-            vec!["x = 2", "got 2", "probability from 0 to 1"],
-        ),
-        (
-            with("cost = 0.1", "cost = \"ln(1 - x)\""),
-            "mine.toml:11:9",
-            vec!["ln(0) has no finite value"],
-        ),
-    ] {
-        let error = checked(&text).expect_err(&text);
-        assert!(error.contains(place), "{place} in\n{error}");
-        for part in parts {
-            assert!(error.contains(part), "{part} in\n{error}");
-        }
-    }
+    assert_errors(
+        r#"
+"1 - p" -> "1 - p/t" | 10:12 | `feedback` is wrong at t = 2, x = 0 (none), a = 0 (toss) & sum to 1.25, expected 1
+p = 0.5 -> p = 1.5 | 10:13 | t = 1 & f = 0 (tails) & got -0.5, expected a probability
+x + f -> x + 2 * f | 6:14 | t = 2, x = 2 (two), a = 0 (toss), f = 1 (heads) & got 4 & from 0 to 2
+x + f -> x + f / 2 | 6:14 | got 0.5 & floor(...)
+x + f -> x - f | 6:14 | got -1
+reward = "x" -> reward = "1 + 2 / (x - 1)" | 12:15 | t = 2, x = 1 (one) & division by zero: 2 / 0
+reward = "x" -> reward = "x"\nreward_noise = { kind = "bernoulli" } | 12:10 | x = 2 & got 2 & probability from 0 to 1
+cost = 0.1 -> cost = "ln(1 - x)" | 11:9 | ln(0) has no finite value
+"#,
+        |text| checked(text).map(drop),
+    );
 }
 
 /// For an array, the error shows the row.
@@ -497,25 +329,17 @@ fn evaluation_errors_show_the_row() {
 #[test]
 fn json_errors_have_a_place() {
     for (text, place, part) in [
-        (
-            "{\"horizon\": 3,\n \"horizon\": 4}",
-            "mine.json:2:2",
-            "`horizon` is given twice",
-        ),
-        (
-            "{\"horizon\": 3,\n \"stat\": 4}",
-            "mine.json:2:2",
-            "unknown field `stat`",
-        ),
-        ("{\"horizon\":\n 3", "mine.json:2:", "not JSON"),
-        ("{\"horizon\": 1e999}", "mine.json:1:", "must be finite"),
-        ("[1]", "mine.json:1:1", "must be a table"),
-        ("", "mine.json:1:1", "not JSON"),
-        ("{\"horizon\": null}", "mine.json:1:13", "got null"),
+        ("{'horizon': 3,\n 'horizon': 4}", "2:2", "is given twice"),
+        ("{'horizon': 3,\n 'stat': 4}", "2:2", "unknown field `stat`"),
+        ("{'horizon':\n 3", "2:", "not JSON"),
+        ("{'horizon': 1e999}", "1:", "must be finite"),
+        ("[1]", "1:1", "must be a table"),
+        ("", "1:1", "not JSON"),
+        ("{'horizon': null}", "1:13", "got null"),
     ] {
-        let error = json(text).expect_err(text);
+        let error = json(&text.replace('\'', "\"")).expect_err(text);
         assert!(error.contains(part), "{part} in\n{error}");
-        assert!(error.contains(place), "{place} in\n{error}");
+        assert!(error.contains(&format!("mine.json:{place}")), "{error}");
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(json(&deep).unwrap_err().contains("16 deep"));

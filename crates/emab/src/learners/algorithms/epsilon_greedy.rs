@@ -112,7 +112,7 @@ impl Learner for EpsilonGreedy {
 mod tests {
     use super::*;
     use crate::learners::support::gains::testing::crossing;
-    use crate::learners::support::tabular::testing::{after, play};
+    use crate::learners::support::tabular::testing::{after, assert_shares, play};
 
     fn learner(schedule: Schedule) -> EpsilonGreedy {
         EpsilonGreedy::new(crossing().spec().clone(), schedule)
@@ -129,20 +129,15 @@ mod tests {
             for _ in 0..9 {
                 learner.learn(&after(&[(1, 1)], &[0.25], &[1.0, 2.0]));
             }
-            let n = 20_000;
             let mut taken = [0_u32; 3];
-            for _ in 0..n {
+            for _ in 0..20_000 {
                 taken[match learner.choose(1, 0) {
                     Action::Continue(a) => a,
                     Action::Stop => 2,
                 }] += 1;
             }
             let other = epsilon / 3.0;
-            for (taken, share) in taken.iter().zip([other, 1.0 - 2.0 * other, other]) {
-                let sd = (share * (1.0 - share) / f64::from(n)).sqrt();
-                let got = f64::from(*taken) / f64::from(n);
-                assert!((got - share).abs() < 4.5 * sd, "{got} is not {share}");
-            }
+            assert_shares(taken, [other, 1.0 - 2.0 * other, other], 0.0);
         }
     }
 
@@ -150,18 +145,10 @@ mod tests {
     fn finds_the_benchmark() {
         let mut decaying = learner(Schedule::Decay(10.0));
         let played = play(&crossing(), &mut decaying, 20_000, |_| 0.0);
-        assert!(
-            played.late_gain > played.benchmark - 0.01,
-            "{}",
-            played.late_gain
-        );
+        played.assert_benchmark();
         // Constant exploration has linear regret.
         let mut constant = learner(Schedule::Constant(0.2));
         let played = play(&crossing(), &mut constant, 20_000, |_| 0.0);
-        assert!(
-            played.late_gain < played.benchmark - 0.02,
-            "{}",
-            played.late_gain
-        );
+        assert!(played.late_gain < played.benchmark - 0.02);
     }
 }

@@ -243,32 +243,23 @@ impl Learner for FeedBalLookahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play};
+    use crate::learners::support::tabular::testing::{after, assert_close, patience, play};
     use crate::learners::{LearnerConfig, LearnerDefaults};
 
     const TOLD: &str = "sigma2=0.01,reward_most=1,delta=0.1";
 
-    fn build(depth: &str) -> Box<dyn Learner + Send> {
-        let text = format!("feedbal-lookahead:depth={depth},{TOLD}");
-        let config = LearnerConfig::parse(&text, &LearnerDefaults::default()).unwrap();
-        config.build(patience().spec(), None).unwrap()
-    }
-
     #[test]
     fn depth_1_targets_the_benchmark_and_more_the_optimum() {
         for depth in ["1", "2", "horizon"] {
-            let mut learner = build(depth);
+            let mut learner = lookahead(depth);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);
             let goal = if depth == "1" {
                 played.benchmark
             } else {
                 played.optimal
             };
-            assert!(
-                (played.late_gain - goal).abs() < 0.02,
-                "{depth}: {}",
-                played.late_gain
-            );
+            let late = played.late_gain;
+            assert!((late - goal).abs() < 0.02, "{depth}: {late}");
         }
     }
 
@@ -286,10 +277,7 @@ mod tests {
         // Its bounds: those of the cost and the law after it, and the most that anything is worth.
         let logs = 2.0 * ((5.0 + 2.0 * 3.0) / 0.1_f64).ln() + (4.0_f64 / 3.0).ln();
         let width = ((0.01 + 0.25) * 4.0 * logs).sqrt();
-        assert!(
-            (value.upper - (1.0 - 0.1 + width)).abs() < 1e-12,
-            "{value:?}"
-        );
+        assert_close(value.upper, 1.0 - 0.1 + width);
     }
 
     #[test]

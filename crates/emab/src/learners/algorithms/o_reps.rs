@@ -235,7 +235,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{
+        after, assert_close, patience, play, tabular,
+    };
     use crate::learners::{LearnerConfig, LearnerDefaults};
     use crate::model::{Model, Problem};
     use crate::spec::Spec;
@@ -243,15 +245,7 @@ mod tests {
     fn learner(problem: &Problem, reveal: bool, eta: Option<f64>) -> OReps {
         let graph = TransitionGraph::new("o-reps", problem.spec()).unwrap();
         let occupancy = OccupancyGraph::new(&graph, problem).unwrap();
-        OReps::new(
-            graph,
-            occupancy,
-            TabularParameters {
-                reveal,
-                ..parameters()
-            },
-            eta,
-        )
+        OReps::new(graph, occupancy, tabular(1.0, reveal).parameters, eta)
     }
 
     /// Stop at once, or go on and stop then; the reward is never looked at.
@@ -292,7 +286,7 @@ mod tests {
             // s minimises s ln(s/w) - s + 2 (1 - s) ln((1 - s)/A) - 2 (1 - s), A = 1 - golden: s A^2 = w (1 - s)^2.
             let s = learner.q[1];
             let a = 1.0 - golden;
-            assert!((s * a * a - w * (1.0 - s) * (1.0 - s)).abs() < 1e-12, "{s}");
+            assert_close(s * a * a, w * (1.0 - s) * (1.0 - s));
             // It goes on at a cost of 0.1 and gets 0.6; what the first step would have paid is seen with `reveal` alone.
             let mut learner = self::learner(&choice(), reveal, Some(eta));
             learner.learn(&after(&[(0, 0)], &[0.1], &[0.3, 0.6]));
@@ -303,10 +297,7 @@ mod tests {
                 false => golden,
             };
             let s = learner.q[1];
-            assert!(
-                (s * go * end - stop * (1.0 - s) * (1.0 - s)).abs() < 1e-12,
-                "{s}"
-            );
+            assert_close(s * go * end, stop * (1.0 - s) * (1.0 - s));
         }
     }
 
@@ -336,8 +327,8 @@ mod tests {
                 }
             }
             let truth = [0.2, 0.5, 0.3, 0.9, 0.3, 0.9, 0.1, 0.1];
-            for (mean, truth) in mean.iter().zip(truth) {
-                assert!((mean - truth).abs() < 1e-12, "{mean} is not {truth}");
+            for (mean, truth) in mean.into_iter().zip(truth) {
+                assert_close(mean, truth);
             }
         }
     }
@@ -357,12 +348,7 @@ mod tests {
         for (reveal, eta) in [(false, None), (false, Some(0.05)), (true, Some(0.05))] {
             let mut learner = learner(&patience(), reveal, eta);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);
-            assert!(
-                played.late_gain > played.optimal - 0.04,
-                "{}",
-                played.late_gain
-            );
-            assert!(played.optimal > played.benchmark + 0.2);
+            played.assert_optimal(0.04);
         }
     }
 
@@ -381,25 +367,17 @@ mod tests {
             .transition(|_t, x, _a, f| (x + f) as f64);
         let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, _x, _a, _f| 0.0);
         let problem = Arc::new(Problem::new("large", spec, model));
-        let build = |text: &str, problem: &Arc<Problem>| {
+        let rejects = |text: &str, problem: &Arc<Problem>, part: &str| {
             let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
-            config
-                .build(problem.spec(), Some(problem))
-                .map(|_| ())
-                .unwrap_err()
+            let error = config.build(problem.spec(), Some(problem)).err().unwrap();
+            assert!(error.to_string().contains(part), "{error}");
+            error
         };
-        let error = build("o-reps", &problem);
-        assert!(error.does_not_apply());
-        assert!(
-            error.to_string().contains("3600, more than 2000"),
-            "{error}"
-        );
+        let large = rejects("o-reps", &problem, "3600, more than 2000");
+        assert!(large.does_not_apply());
         for eta in ["0", "inf", "-1", "published"] {
-            let error = build(&format!("o-reps:eta={eta}"), &patience()).to_string();
-            assert!(
-                error.contains("be a finite number above 0, or `doubling`"),
-                "{error}"
-            );
+            let rule = "be a finite number above 0, or `doubling`";
+            rejects(&format!("o-reps:eta={eta}"), &patience(), rule);
         }
     }
 }

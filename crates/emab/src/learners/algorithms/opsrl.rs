@@ -336,11 +336,7 @@ mod tests {
     fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for reveal in [false, true] {
             let played = play(&patience(), &mut learner(SAMPLING, reveal), 1000, |_| 0.0);
-            assert!(
-                played.late_gain > played.optimal - 0.01,
-                "{}",
-                played.late_gain
-            );
+            played.assert_optimal(0.01);
         }
     }
 }

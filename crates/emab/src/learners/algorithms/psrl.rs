@@ -145,7 +145,9 @@ impl Learner for Psrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
+    use crate::learners::support::tabular::testing::{
+        after, assert_close, patience, play, tabular,
+    };
 
     fn learner(reveal: bool) -> Psrl {
         Psrl::new(tabular(1.0, reveal), 1.0, 0.5)
@@ -216,13 +218,13 @@ mod tests {
         // (2, 0) goes on for 1.2 - 0.2, (2, 1) stops for 0.6 over 0.4 - 0.3; the start 0.25 * 1 + 0.75 * 0.6 - 0.1.
         let by_hand = [0.6, 1.0, 0.6, 0.4, 2.0];
         for (value, by_hand) in learner.plan.value.iter().zip(by_hand) {
-            assert!((value - by_hand).abs() < 1e-12, "{value} is not {by_hand}");
+            assert_close(*value, by_hand);
         }
+        let choice = |t, x| learner.plan.at(&learner.tabular.graph, t, x);
         assert_eq!(
-            learner.plan.at(&learner.tabular.graph, 1, 0),
-            Action::Continue(0)
+            (choice(1, 0), choice(2, 1)),
+            (Action::Continue(0), Action::Stop)
         );
-        assert_eq!(learner.plan.at(&learner.tabular.graph, 2, 1), Action::Stop);
     }
 
     #[test]
@@ -250,11 +252,7 @@ mod tests {
     fn finds_the_optimal_policy_where_the_benchmark_does_not() {
         for reveal in [false, true] {
             let played = play(&patience(), &mut learner(reveal), 1000, |_| 0.0);
-            assert!(
-                played.late_gain > played.optimal - 0.01,
-                "{}",
-                played.late_gain
-            );
+            played.assert_optimal(0.01);
         }
     }
 }

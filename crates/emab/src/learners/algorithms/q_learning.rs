@@ -192,7 +192,9 @@ impl Learner for QLearning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, parameters, patience, play};
+    use crate::learners::support::tabular::testing::{
+        after, assert_close, parameters, patience, play,
+    };
 
     const EPSILON_GREEDY: Explore = Explore::Epsilon {
         epsilon: Decay {
@@ -229,24 +231,21 @@ mod tests {
         let bonus = |wide: f64, episodes: f64, t: f64| {
             0.5 * wide * (3.0 * (12.0 * episodes / 0.1_f64).ln() / t).sqrt()
         };
-        let near = |got: f64, by_hand: f64| {
-            assert!((got - by_hand).abs() < 1e-12, "{got} is not {by_hand}");
-        };
         learner.learn(&after(&[(0, 1)], &[0.2], &[0.5, 0.3]));
         // The first step size is 1. What follows is worth 1, since going on from there was never tried.
         let first = 1.0 - 0.2 + bonus(1.1, 1.0, 1.0);
-        near(q(&mut learner, 1, 0, 0), first);
-        near(q(&mut learner, 2, 1, 1), 0.3 + bonus(0.1, 1.0, 1.0));
-        near(q(&mut learner, 1, 0, 1), 1.0);
+        assert_close(q(&mut learner, 1, 0, 0), first);
+        assert_close(q(&mut learner, 2, 1, 1), 0.3 + bonus(0.1, 1.0, 1.0));
+        assert_close(q(&mut learner, 1, 0, 1), 1.0);
         // On to the end, which pays -0.4: the value of step 2 is still clipped at 1 when step 1 reads it.
         learner.learn(&after(&[(0, 1), (0, 0)], &[0.1, 0.6], &[0.5, 0.3, -0.4]));
         let second = 0.2 * first + 0.8 * (1.0 - 0.1 + bonus(1.1, 2.0, 2.0));
-        near(q(&mut learner, 1, 0, 0), second);
-        near(q(&mut learner, 2, 1, 0), 1.0 - 0.6 + bonus(1.1, 2.0, 1.0));
-        near(q(&mut learner, 3, 0, 1), -0.4 + bonus(0.1, 2.0, 1.0));
+        assert_close(q(&mut learner, 1, 0, 0), second);
+        assert_close(q(&mut learner, 2, 1, 0), 1.0 - 0.6 + bonus(1.1, 2.0, 1.0));
+        assert_close(q(&mut learner, 3, 0, 1), -0.4 + bonus(0.1, 2.0, 1.0));
         // The outcome is unknown.
         learner.learn(&after(&[(0, 1), (0, 0)], &[], &[]));
-        near(q(&mut learner, 1, 0, 0), second);
+        assert_close(q(&mut learner, 1, 0, 0), second);
     }
 
     #[test]
@@ -258,9 +257,8 @@ mod tests {
         learner.learn(&after(&[(0, 1)], &[0.4], &[0.7, 0.3]));
         let alpha = 2.0_f64.powf(-0.8);
         let by_hand = (1.0 - alpha) * -0.2 + alpha * (0.3 - 0.4);
-        assert!((q(&mut learner, 1, 0, 0) - by_hand).abs() < 1e-12);
-        let by_hand = 0.5 + alpha * 0.2;
-        assert!((q(&mut learner, 1, 0, 1) - by_hand).abs() < 1e-12);
+        assert_close(q(&mut learner, 1, 0, 0), by_hand);
+        assert_close(q(&mut learner, 1, 0, 1), 0.5 + alpha * 0.2);
         // At the third visit the chance to explore is 1/sqrt(3); half of that, or none, goes to the lesser choice.
         let n = 20_000;
         let greedy = (0..n)
@@ -291,11 +289,7 @@ mod tests {
             (EPSILON_GREEDY, true),
         ] {
             let played = play(&patience(), &mut learner(explore, reveal), 20_000, |_| 0.0);
-            assert!(
-                played.late_gain > played.optimal - 0.03,
-                "{explore:?} {reveal} {}",
-                played.late_gain
-            );
+            played.assert_optimal(0.03);
         }
     }
 }

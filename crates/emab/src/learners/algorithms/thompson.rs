@@ -114,7 +114,7 @@ impl Learner for Thompson {
 mod tests {
     use super::*;
     use crate::learners::support::gains::testing::crossing;
-    use crate::learners::support::tabular::testing::{after, play};
+    use crate::learners::support::tabular::testing::{after, assert_close, assert_shares, play};
 
     fn learner(mean: f64, variance: f64) -> Thompson {
         let spec = crossing().spec().clone();
@@ -130,12 +130,8 @@ mod tests {
         learner.learn(&episode);
         let row = learner.gains.of(1, 0);
         let near = |belief: Normal, mean: f64, variance: f64| {
-            let by_hand = Normal { mean, variance };
-            assert!((belief.mean - mean).abs() < 1e-12, "{belief:?} {by_hand:?}");
-            assert!(
-                (belief.variance - variance).abs() < 1e-12,
-                "{belief:?} {by_hand:?}"
-            );
+            assert_close(belief.mean, mean);
+            assert_close(belief.variance, variance);
         };
         let belief = |cell| learner.beliefs.of(&learner.gains, row, cell);
         near(belief(row), 0.5, 0.25);
@@ -155,32 +151,20 @@ mod tests {
             learner.learn(&after(&[], &[], &[1.5]));
         }
         learner.stream = Stream::new(1, 0, Role::Learner);
-        let n = 20_000;
         let mut taken = [0_u32; 3];
-        for _ in 0..n {
+        for _ in 0..20_000 {
             taken[match learner.choose(1, 0) {
                 Action::Continue(a) => a,
                 Action::Stop => 2,
             }] += 1;
         }
         // `stop` wins where both are below: 1/4.
-        for (taken, share) in taken.iter().zip([0.375, 0.375, 0.25]) {
-            let sd = (share * (1.0 - share) / f64::from(n)).sqrt();
-            let got = f64::from(*taken) / f64::from(n);
-            assert!(
-                (got - share).abs() < 4.5 * sd + 0.005,
-                "{got} is not {share}"
-            );
-        }
+        assert_shares(taken, [0.375, 0.375, 0.25], 0.005);
     }
 
     #[test]
     fn finds_the_benchmark() {
         let played = play(&crossing(), &mut learner(0.5, 0.25), 4000, |_| 0.0);
-        assert!(
-            played.late_gain > played.benchmark - 0.01,
-            "{}",
-            played.late_gain
-        );
+        played.assert_benchmark();
     }
 }

@@ -224,12 +224,7 @@ mod tests {
         for (bernstein, reveal) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut learner = learner(bernstein, 0.02, reveal);
             let played = play(&patience(), &mut learner, 4000, |_| 0.0);
-            assert!(
-                played.late_gain > played.optimal - 0.03,
-                "{bernstein} {}",
-                played.late_gain
-            );
-            assert!(played.optimal > played.benchmark + 0.2);
+            played.assert_optimal(0.03);
         }
     }
 }

@@ -100,3 +100,40 @@ pub(crate) fn play<L: Learner>(
         late_gain: late / (episodes / 4) as f64,
     }
 }
+
+impl Played {
+    /// Fails unless the late gain comes within `tolerance` of that of the optimal policy, which the benchmark does not.
+    #[track_caller]
+    pub(crate) fn assert_optimal(&self, tolerance: f64) {
+        assert!(self.optimal > self.benchmark + 0.2);
+        let late = self.late_gain;
+        assert!(late > self.optimal - tolerance, "{late}");
+    }
+
+    /// Fails unless the late gain comes within 0.01 of that of the benchmark.
+    #[track_caller]
+    pub(crate) fn assert_benchmark(&self) {
+        let late = self.late_gain;
+        assert!(late > self.benchmark - 0.01, "{late}");
+    }
+}
+
+/// Fails unless the shares of `n` draws are these probabilities, up to 4.5 standard errors and `tolerance`.
+#[track_caller]
+pub(crate) fn assert_shares<const N: usize>(counts: [u32; N], shares: [f64; N], tolerance: f64) {
+    let n = f64::from(counts.iter().sum::<u32>());
+    for (count, share) in counts.into_iter().zip(shares) {
+        let sd = (share * (1.0 - share) / n).sqrt();
+        let got = f64::from(count) / n;
+        assert!(
+            (got - share).abs() < 4.5 * sd + tolerance,
+            "{got} is not {share}"
+        );
+    }
+}
+
+/// Fails unless two numbers are equal up to rounding.
+#[track_caller]
+pub(crate) fn assert_close(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-12, "{got} is not {expected}");
+}
