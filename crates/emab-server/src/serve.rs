@@ -8,8 +8,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::app::metrics::Metrics;
-use crate::app::service::Service;
+use crate::app::{Metrics, Service};
 use crate::http::{App, Rates, app};
 use crate::store::{Backend, StoreError};
 use crate::tokens::{Secret, TokenError, TokenFile, Tokens};

@@ -17,7 +17,7 @@ mod walk;
 use serde::Serialize;
 
 use crate::app::state_hash;
-use crate::domain::head::Head;
+use crate::domain::Head;
 use crate::store::{Store, StoreError};
 
 pub use export::{audit_export, audit_export_with};

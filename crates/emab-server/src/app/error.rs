@@ -1,6 +1,6 @@
 //! Errors of the application layer.
 
-use crate::domain::rejection::Rejection;
+use crate::domain::Rejection;
 use crate::store::StoreError;
 
 /// Why a command was not executed, or a read failed.

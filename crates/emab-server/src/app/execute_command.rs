@@ -8,25 +8,14 @@ use std::collections::{BTreeSet, HashMap};
 use emab::Action;
 use serde_json::value::to_raw_value;
 
-use crate::app::error::CommandError;
-use crate::app::load::{Pending, rebuild};
-use crate::app::replay::{CHANGED, mismatch};
-use crate::domain::command::{
-    Abandon, Amend, Command, GiveOutcome, PastEpisode, Reply, ReplyBody, Stop, Tell,
-};
-use crate::domain::decision::{Decision, StoredDecision};
-use crate::domain::episode::{EpisodeRecord, Outcome};
-use crate::domain::event::{
-    Abandoned, Amended, Closed, Created, Event, EventKind, Opened, OutcomeGiven, Record, Shadow,
-    StepRecorded, Stopped,
-};
+use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
 use crate::domain::json::{LenientU64, short};
-use crate::domain::learned_episode::{LearnedEpisode, pack};
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_learners::TripletKey;
-use crate::domain::study_state::StudyState;
-use crate::domain::validate;
+use crate::domain::{
+    Abandon, Abandoned, Amend, Amended, Closed, Command, Created, Decision, EpisodeRecord, Event,
+    EventKind, GiveOutcome, LearnedEpisode, Opened, Outcome, OutcomeGiven, PastEpisode, Record,
+    Rejection, Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision, Study,
+    StudyState, Tell, TripletKey, pack, validate,
+};
 use crate::store::{Changes, Store, StoreError};
 
 fn internal(error: impl std::fmt::Display) -> CommandError {

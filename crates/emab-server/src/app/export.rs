@@ -7,11 +7,8 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::app::error::ServiceError;
-use crate::app::load::head;
-use crate::app::service::Service;
-use crate::domain::event::Record;
-use crate::domain::head::Head;
+use crate::app::{Service, ServiceError, head};
+use crate::domain::{Head, Record};
 
 /// The number of events in one read.
 pub const PART: usize = 100;

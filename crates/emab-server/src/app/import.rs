@@ -13,11 +13,8 @@ use utoipa::ToSchema;
 
 use self::dry_run::DryRun;
 use self::saved_learner::check_header;
-use crate::app::error::{CommandError, ServiceError};
-use crate::app::service::Service;
-use crate::domain::command::{Command, PastEpisode, ReplyBody};
-use crate::domain::event::Record;
-use crate::domain::rejection::Rejection;
+use crate::app::{CommandError, Service, ServiceError};
+use crate::domain::{Command, PastEpisode, Record, Rejection, ReplyBody};
 use crate::store::Store;
 
 /// The largest number of lines in a batch, and of bytes.

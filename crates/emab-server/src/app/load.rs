@@ -3,13 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::app::error::CommandError;
-use crate::domain::head::Head;
-use crate::domain::learned_episode::unpack;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_learners::StudyLearners;
-use crate::domain::study_state::StudyState;
+use crate::app::CommandError;
+use crate::domain::{Head, Rejection, Study, StudyLearners, StudyState, unpack};
 use crate::store::{Store, StoreError};
 
 /// The number of learned episodes in one read.

@@ -18,3 +18,9 @@ pub mod replay;
 pub mod service;
 pub mod state_hash;
 pub mod writer;
+
+pub use error::*;
+pub use load::*;
+pub use metrics::*;
+pub use replay::*;
+pub use service::*;

@@ -3,14 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::domain::decision::Decision;
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::event::{Event, EventKind, Opened, Record, Shadow, StepRecorded};
-use crate::domain::learned_episode::{pack, unpack};
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_learners::StudyLearners;
-use crate::domain::study_state::StudyState;
+use crate::domain::{
+    Decision, EpisodeRecord, Event, EventKind, Opened, Record, Rejection, Shadow, StepRecorded,
+    Study, StudyLearners, StudyState, pack, unpack,
+};
 
 /// The error for an event whose hash does not match.
 pub const CHANGED: &str = "its hash does not match its line: one of them was changed";

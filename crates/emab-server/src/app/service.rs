@@ -7,17 +7,9 @@ use std::thread::JoinHandle;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::app::error::{CommandError, ServiceError};
-use crate::app::load::{head, load_state};
-use crate::app::metrics::Metrics;
-use crate::app::replay::{CHANGED, Replay};
 use crate::app::writer::{GroupCommitWriter, Job};
-use crate::domain::command::{Command, Reply};
-use crate::domain::decision::Decision;
-use crate::domain::head::Head;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_state::StudyState;
+use crate::app::{CHANGED, CommandError, Metrics, Replay, ServiceError, head, load_state};
+use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
 /// The largest number of queued commands.

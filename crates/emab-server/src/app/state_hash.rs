@@ -4,10 +4,8 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::app::replay::Replay;
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::head::Head;
-use crate::domain::study_learners::GainSum;
+use crate::app::Replay;
+use crate::domain::{EpisodeRecord, GainSum, Head};
 use crate::store::{Store, StoreError};
 
 /// The number of rows in one read.

@@ -14,16 +14,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::app::error::{CommandError, ServiceError};
 use crate::app::execute_command::CommandExecutor;
-use crate::app::load::{load_state, no_study};
-use crate::app::metrics::Metrics;
-use crate::app::replay::CHANGED;
-use crate::domain::command::{Command, Reply};
-use crate::domain::event::{Event, EventKind, Record};
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_state::StudyState;
+use crate::app::{CHANGED, CommandError, Metrics, ServiceError, load_state, no_study};
+use crate::domain::{Command, Event, EventKind, Record, Rejection, Reply, Study, StudyState};
 use crate::store::{Store, StoreError};
 
 /// The largest number of commands in a batch.

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::event::{EventKind, Imported, Record};
-use crate::domain::head::Head;
 use crate::domain::json::{LenientU64, Name};
-use crate::domain::rejection::Rejection;
-use crate::domain::study::{MAX_STEPS, Study, is_name};
-use crate::domain::validate;
+use crate::domain::{
+    EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, Record, Rejection, Study, is_name,
+    validate,
+};
 
 /// The action and feedback of a step.
 #[derive(Clone, Debug, Deserialize, ToSchema)]

@@ -6,9 +6,7 @@ use emab::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::head::Head;
-use crate::domain::study::Study;
-use crate::domain::study_learners::{Candidate, StudyLearners};
+use crate::domain::{Candidate, Head, Study, StudyLearners};
 
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The head of a study: the end of its log, and its counters.
 
-use crate::domain::event::{GENESIS, sha256};
+use crate::domain::{GENESIS, sha256};
 
 /// The head of a study. Stores keep it in one row, which writers lock.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 pub use emab_episodes::json::{LenientU64, Name, truncate as short};
 
-use crate::domain::rejection::Rejection;
+use crate::domain::Rejection;
 
 /// Parses a JSON text; an error has the JSON pointer of the fault.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {

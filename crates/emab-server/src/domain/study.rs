@@ -9,9 +9,8 @@ use emab_problem::{Format, ProblemFile};
 pub use emab_problem::{NAME_RULE, is_name};
 use serde_json::{Map, Value, json};
 
-use crate::domain::event::sha256;
 use crate::domain::json::{Name, Strict, pointer_at, short};
-use crate::domain::rejection::Rejection;
+use crate::domain::{Rejection, sha256};
 
 /// The largest horizon of a live study.
 pub const MAX_STEPS: usize = 10_000;

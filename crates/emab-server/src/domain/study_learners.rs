@@ -5,8 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use emab::learners::shortfall;
 use emab::{Action, Episode, Learner, Spec};
 
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
+use crate::domain::{Rejection, Study};
 
 /// A step, a state and an action; the number of continuation actions stands for `stop`.
 pub type TripletKey = (u32, u32, u32);

@@ -7,15 +7,11 @@ use std::sync::Arc;
 
 use emab::{Action, Episode};
 
-use crate::domain::decision::Decision;
-use crate::domain::episode::{End, EpisodeRecord, Outcome, Step};
-use crate::domain::event::{Event, EventKind, Shadow};
-use crate::domain::head::Head;
 use crate::domain::json::Name;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_learners::StudyLearners;
-use crate::domain::validate;
+use crate::domain::{
+    Decision, End, EpisodeRecord, Event, EventKind, Head, Outcome, Rejection, Shadow, Step, Study,
+    StudyLearners, validate,
+};
 
 /// A study after some event of its log.
 pub struct StudyState {

@@ -6,12 +6,8 @@
 
 use emab::Action;
 
-use crate::domain::episode::{EpisodeRecord, Outcome};
-use crate::domain::event::Created;
-use crate::domain::head::Head;
 use crate::domain::json::{Name, short};
-use crate::domain::rejection::Rejection;
-use crate::domain::study::{NAME_RULE, Study, is_name};
+use crate::domain::{Created, EpisodeRecord, Head, NAME_RULE, Outcome, Rejection, Study, is_name};
 
 /// The longest reason, in characters.
 pub const MAX_REASON: usize = 2_000;

@@ -10,9 +10,8 @@ use super::App;
 use super::auth::Caller;
 use super::body;
 use super::error::ApiError;
-use crate::domain::command::{Command, Reply};
 use crate::domain::json::{object, object_or_null, short};
-use crate::domain::study::{NAME_RULE, is_name};
+use crate::domain::{Command, NAME_RULE, Reply, is_name};
 use crate::tokens::Permission;
 
 /// A call by an authenticated caller. The path is the name of a study, and of an episode in [`EpisodeCall`].

@@ -11,11 +11,11 @@ use super::query;
 use super::response::{self, ApiResult, json};
 use super::studies::Page;
 use super::view::{EpisodeList, EpisodeView, ReplayView};
-use crate::app::load::{head, key};
-use crate::domain::command::{Abandon, Amend, Command, GiveOutcome, ReplyBody, Stop, Tell};
-use crate::domain::decision::Decision;
+use crate::app::{head, key};
 use crate::domain::json::short;
-use crate::domain::rejection::Rejection;
+use crate::domain::{
+    Abandon, Amend, Command, Decision, GiveOutcome, Rejection, ReplyBody, Stop, Tell,
+};
 use crate::tokens::Permission;
 
 /// An episode to open.

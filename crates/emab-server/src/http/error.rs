@@ -7,8 +7,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::response::typed;
-use crate::app::error::ServiceError;
-use crate::domain::rejection::{Rejection, RejectionKind};
+use crate::app::ServiceError;
+use crate::domain::{Rejection, RejectionKind};
 
 /// An error response.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]

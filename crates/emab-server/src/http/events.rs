@@ -16,9 +16,8 @@ use super::call::Call;
 use super::error::ApiError;
 use super::response::{ApiResult, typed};
 use super::{App, query};
-use crate::app::error::ServiceError;
 use crate::app::export::{self, PART};
-use crate::app::service::PAGE;
+use crate::app::{PAGE, ServiceError};
 use crate::tokens::{Permission, Token};
 
 /// Newline-delimited JSON.

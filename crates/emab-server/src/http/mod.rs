@@ -38,8 +38,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::app::metrics::Metrics;
-use crate::app::service::Service;
+use crate::app::{Metrics, Service};
 use crate::tokens::Tokens;
 
 use error::ApiError;

@@ -11,7 +11,7 @@ use super::auth::Caller;
 use super::docs_page;
 use super::error::ApiError;
 use super::response::{ApiResult, json, typed};
-use crate::app::metrics::CONTENT_TYPE;
+use crate::app::CONTENT_TYPE;
 use crate::tokens::Permission;
 
 /// Check that the process runs

@@ -6,8 +6,7 @@ use axum::http::{Response, StatusCode};
 use serde::Serialize;
 
 use super::error::ApiError;
-use crate::domain::decision::Decision;
-use crate::domain::rejection::Rejection;
+use crate::domain::{Decision, Rejection};
 
 /// The result of every handler.
 pub type ApiResult = Result<axum::response::Response, ApiError>;

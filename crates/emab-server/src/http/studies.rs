@@ -13,10 +13,7 @@ use super::error::ApiError;
 use super::response::{ApiResult, json};
 use super::view::{Estimates, StudyList, StudyView};
 use super::{App, query};
-use crate::domain::command::{Command, Reply, ReplyBody};
-use crate::domain::head::Head;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::{NAME_RULE, Study, is_name};
+use crate::domain::{Command, Head, NAME_RULE, Rejection, Reply, ReplyBody, Study, is_name};
 use crate::tokens::Permission;
 
 /// The largest number of studies or episodes in one response.

@@ -8,12 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::decision::{Advice, Decision, StoredDecision};
-use crate::domain::episode::{EpisodeRecord, Outcome, Status};
-use crate::domain::head::Head;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::Study;
-use crate::domain::study_state::StudyState;
+use crate::domain::{
+    Advice, Decision, EpisodeRecord, Head, Outcome, Rejection, Status, StoredDecision, Study,
+    StudyState,
+};
 
 /// A study.
 #[derive(Debug, Serialize, ToSchema)]

@@ -9,8 +9,7 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
 use super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::event::Record;
+use crate::domain::{EpisodeRecord, Record};
 
 macro_rules! heads {
     ($rest:literal) => {

@@ -38,7 +38,7 @@ pub use address::check_address;
 pub use connection_limits::Limits;
 pub use tls::Tls;
 
-use crate::app::metrics::Metrics;
+use crate::app::Metrics;
 use crate::http::Peer;
 use crate::http::error::ApiError;
 use acceptor::Acceptor;

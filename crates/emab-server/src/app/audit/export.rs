@@ -4,8 +4,8 @@ use std::io::{BufRead, Read};
 
 use super::walk::Walk;
 use super::{Options, Report, report};
-use crate::app::replay::CHANGED;
-use crate::domain::event::Record;
+use crate::app::CHANGED;
+use crate::domain::Record;
 
 /// The longest line. The first event contains the whole specification.
 const MAX_LINE: usize = 64 << 20;

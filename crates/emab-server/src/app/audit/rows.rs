@@ -7,10 +7,8 @@ use sha2::{Digest, Sha256};
 use super::differences::between;
 use super::walk::{Mark, Walk};
 use super::{Findings, PAGE};
-use crate::app::replay::Replay;
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::head::Head;
-use crate::domain::study_learners::GainSum;
+use crate::app::Replay;
+use crate::domain::{EpisodeRecord, GainSum, Head};
 use crate::store::{Store, StoreError};
 
 /// Compares all projections.

@@ -6,9 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::Findings;
 use super::differences::of_texts;
-use crate::app::replay::{CHANGED, Replay};
-use crate::domain::event::{Event, GENESIS, Record, sha256};
-use crate::domain::head::Head;
+use crate::app::{CHANGED, Replay};
+use crate::domain::{Event, GENESIS, Head, Record, sha256};
 
 /// A recorded decision: the number of its event and the hash of its text.
 pub(super) type Mark = (u64, [u8; 32]);

@@ -3,17 +3,9 @@
 use std::collections::HashMap;
 
 use super::ImportReport;
-use crate::app::error::CommandError;
-use crate::app::load::head;
-use crate::app::replay::Replay;
-use crate::app::service::PAGE;
 use crate::app::writer::created_by;
-use crate::domain::command::PastEpisode;
-use crate::domain::event::{Record, sha256};
-use crate::domain::head::Head;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::{Study, is_name};
-use crate::domain::validate;
+use crate::app::{CommandError, PAGE, Replay, head};
+use crate::domain::{Head, PastEpisode, Record, Rejection, Study, is_name, sha256, validate};
 use crate::store::{Store, StoreError};
 
 /// What the lines so far would add.

@@ -6,8 +6,7 @@ use emab_problem::ProblemFile;
 use serde_json::Value;
 
 use crate::domain::json::short;
-use crate::domain::rejection::Rejection;
-use crate::domain::study::{CHECKED_PAIRS, Study, describe};
+use crate::domain::{CHECKED_PAIRS, Rejection, Study, describe};
 
 /// The fields that define the states, actions, feedbacks and transitions.
 const FIELDS: [&str; 8] = [

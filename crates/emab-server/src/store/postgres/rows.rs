@@ -10,8 +10,7 @@ use super::super::{Changes, GainSum, Head, LearnedEpisode, StoreError, StoredDec
 use super::connection::PgConnection;
 use super::error::describe;
 use super::session::Tools;
-use crate::domain::episode::EpisodeRecord;
-use crate::domain::event::Record;
+use crate::domain::{EpisodeRecord, Record};
 
 const WRITE_EVENTS: &str = "
     INSERT INTO events (study, seq, text, hash)

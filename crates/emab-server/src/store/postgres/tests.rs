@@ -12,7 +12,7 @@ use tokio_postgres::Error;
 use super::connection::PgConnection;
 use super::session::Tools;
 use super::*;
-use crate::domain::event::{GENESIS, Record};
+use crate::domain::{GENESIS, Record};
 use crate::store::{Changes, Head};
 
 fn server() -> Arc<Server> {

@@ -8,7 +8,7 @@ use rusqlite::StatementStatus;
 use tempfile::TempDir;
 
 use super::*;
-use crate::domain::event::{Record, sha256};
+use crate::domain::{Record, sha256};
 use crate::store::sql;
 use crate::store::{Changes, Head, StoredDecision};
 

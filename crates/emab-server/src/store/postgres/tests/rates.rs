@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::domain::episode::{EpisodeRecord, Outcome, Step};
+use crate::domain::{EpisodeRecord, Outcome, Step};
 use crate::store::{GainSum, LearnedEpisode, StoredDecision};
 
 /// A batch of requests on one study: one step of each of several episodes.
