@@ -82,7 +82,7 @@ pub fn serve(
         Some((cert, key)) => Some(Tls::from_files(cert, key)?),
         None => None,
     };
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     let service = Service::start(backend, metrics.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -28,20 +28,23 @@ const SECONDS: [f64; 16] = [
 /// Buckets for the number of writes in one commit.
 const GROUPS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
+/// The labels of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Call {
+pub struct Call {
     route: Arc<str>,
     method: &'static str,
     status: &'static str,
 }
 
+/// The label of a duration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Route {
+pub struct Route {
     route: Arc<str>,
 }
 
+/// Makes the histogram of a route.
 #[derive(Clone)]
-struct Latency;
+pub struct Latency;
 
 impl MetricConstructor<Histogram> for Latency {
     fn new_metric(&self) -> Histogram {
@@ -51,89 +54,57 @@ impl MetricConstructor<Histogram> for Latency {
 
 /// The metrics; clones share them.
 #[derive(Clone)]
-pub struct Metrics(Arc<Inner>);
+pub struct Metrics(Arc<Series>);
 
-struct Inner {
-    registry: Registry,
-    routes: RwLock<HashSet<Arc<str>>>,
-    requests: Family<Call, Counter>,
-    latency: Family<Route, Histogram, Latency>,
-    refused_tokens: Counter,
-    rate_limited: Counter,
-    writes: Counter,
-    groups: Histogram,
-    commits: Histogram,
-    events: Counter,
-    store_errors: Counter,
-    connections: Gauge,
-    queue: Gauge,
+macro_rules! series {
+    ($($name:ident: $kind:ty = $new:expr, $registered:literal $([$unit:ident])? $help:literal;)*) => {
+        /// All series.
+        pub struct Series {
+            registry: Registry,
+            routes: RwLock<HashSet<Arc<str>>>,
+            $(#[doc = $help] pub $name: $kind,)*
+        }
+
+        impl Default for Metrics {
+            fn default() -> Metrics {
+                let mut registry = Registry::with_prefix("emab");
+                $(let $name: $kind = $new;
+                let unit: Option<Unit> = None$(.or(Some(Unit::$unit)))?;
+                match unit {
+                    Some(unit) => registry.register_with_unit($registered, $help, unit, $name.clone()),
+                    None => registry.register($registered, $help, $name.clone()),
+                })*
+                Metrics(Arc::new(Series { registry, routes: RwLock::default(), $($name,)* }))
+            }
+        }
+    };
 }
 
-impl std::fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Metrics")
-    }
+series! {
+    requests: Family<Call, Counter> = Family::default(), "requests" "Requests answered";
+    latency: Family<Route, Histogram, Latency> = Family::new_with_constructor(Latency), "request_duration" [Seconds]
+        "Time from the request head to the response head";
+    groups: Histogram = Histogram::new(GROUPS), "group_size" "Writes in one commit";
+    commits: Histogram = Histogram::new(SECONDS), "commit_duration" [Seconds] "Duration of a commit";
+    refused_tokens: Counter = Counter::default(), "refused_tokens"
+        "Requests rejected because the token is missing, malformed, unknown or revoked";
+    rate_limited: Counter = Counter::default(), "rate_limited" "Requests rejected by the rate limit";
+    writes: Counter = Counter::default(), "writes_acknowledged" "Writes acknowledged after their commit";
+    events: Counter = Counter::default(), "events_appended" "Events appended to the log";
+    store_errors: Counter = Counter::default(), "store_errors" "Failures of the store";
+    connections: Gauge = Gauge::default(), "open_connections" "Open connections";
+    queue: Gauge = Gauge::default(), "queue_length" "Writes queued";
 }
 
-impl Default for Metrics {
-    fn default() -> Metrics {
-        Metrics::new()
+impl std::ops::Deref for Metrics {
+    type Target = Series;
+
+    fn deref(&self) -> &Series {
+        &self.0
     }
 }
 
 impl Metrics {
-    /// Metrics at zero.
-    pub fn new() -> Metrics {
-        let mut registry = Registry::with_prefix("emab");
-        let r = &mut registry;
-        let requests = Family::default();
-        r.register("requests", "Requests answered", requests.clone());
-        let latency = Family::new_with_constructor(Latency);
-        let help = "Time from the request head to the response head";
-        r.register_with_unit("request_duration", help, Unit::Seconds, latency.clone());
-        let groups = Histogram::new(GROUPS);
-        r.register("group_size", "Writes in one commit", groups.clone());
-        let commits = Histogram::new(SECONDS);
-        let help = "Duration of a commit";
-        r.register_with_unit("commit_duration", help, Unit::Seconds, commits.clone());
-        let mut counter = |name, help| {
-            let counter = Counter::default();
-            registry.register(name, help, counter.clone());
-            counter
-        };
-        let refused_tokens = counter(
-            "refused_tokens",
-            "Requests rejected because the token is missing, malformed, unknown or revoked",
-        );
-        let rate_limited = counter("rate_limited", "Requests rejected by the rate limit");
-        let writes = counter(
-            "writes_acknowledged",
-            "Writes acknowledged after their commit",
-        );
-        let events = counter("events_appended", "Events appended to the log");
-        let store_errors = counter("store_errors", "Failures of the store");
-        let mut gauge = |name, help| {
-            let gauge = Gauge::default();
-            registry.register(name, help, gauge.clone());
-            gauge
-        };
-        Metrics(Arc::new(Inner {
-            connections: gauge("open_connections", "Open connections"),
-            queue: gauge("queue_length", "Writes queued"),
-            registry,
-            routes: RwLock::default(),
-            requests,
-            latency,
-            refused_tokens,
-            rate_limited,
-            writes,
-            groups,
-            commits,
-            events,
-            store_errors,
-        }))
-    }
-
     /// Counts a response. `route` is the template (`/v1/studies/{study}`), `None` if no route matched.
     pub fn request(&self, route: Option<&str>, method: &str, status: u16, took: Duration) {
         let route = self.route(route.unwrap_or("unmatched"));
@@ -142,23 +113,19 @@ impl Metrics {
             method: method_label(method),
             status: status_label(status),
         };
-        self.0.requests.get_or_create(&call).inc();
-        let latency = self.0.latency.get_or_create(&Route { route });
+        self.requests.get_or_create(&call).inc();
+        let latency = self.latency.get_or_create(&Route { route });
         latency.observe(took.as_secs_f64());
     }
 
     /// The label of a route: the route, or `other` beyond the limit.
     fn route(&self, route: &str) -> Arc<str> {
-        let known = self.0.routes.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.routes.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(route) = known.get(route) {
             return Arc::clone(route);
         }
         drop(known);
-        let mut known = self
-            .0
-            .routes
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= ROUTES {
             return "other".into();
         }
@@ -167,44 +134,24 @@ impl Metrics {
         route
     }
 
-    /// Counts a request rejected for its token.
-    pub fn refused_token(&self) {
-        self.0.refused_tokens.inc();
-    }
-
-    /// Counts a request rejected by the rate limit.
-    pub fn rate_limited(&self) {
-        self.0.rate_limited.inc();
-    }
-
     /// Counts a commit with its writes, events and duration.
     pub fn commit(&self, writes: u64, events: u64, took: Duration) {
-        self.0.writes.inc_by(writes);
-        self.0.events.inc_by(events);
-        self.0.groups.observe(writes as f64);
-        self.0.commits.observe(took.as_secs_f64());
-    }
-
-    /// Counts a failure of the store.
-    pub fn store_error(&self) {
-        self.0.store_errors.inc();
-    }
-
-    /// Changes the number of queued writes.
-    pub fn waiting(&self, change: i64) {
-        self.0.queue.inc_by(change);
+        self.writes.inc_by(writes);
+        self.events.inc_by(events);
+        self.groups.observe(writes as f64);
+        self.commits.observe(took.as_secs_f64());
     }
 
     /// Counts an open connection until the returned guard is dropped.
     pub fn connection(&self) -> OpenConnection {
-        self.0.connections.inc();
-        OpenConnection(self.clone())
+        self.connections.inc();
+        OpenConnection(self.connections.clone())
     }
 
     /// The metrics as text, of type [`CONTENT_TYPE`].
     pub fn encode(&self) -> String {
         let mut out = String::new();
-        if text::encode(&mut out, &self.0.registry).is_err() {
+        if text::encode(&mut out, &self.registry).is_err() {
             tracing::error!("the metrics could not be encoded");
         }
         out
@@ -212,27 +159,19 @@ impl Metrics {
 }
 
 /// An open connection, counted until the guard is dropped.
-#[derive(Debug)]
-pub struct OpenConnection(Metrics);
+pub struct OpenConnection(Gauge);
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.0.connections.dec();
+        self.0.dec();
     }
 }
 
 /// Clients may send any method.
 fn method_label(method: &str) -> &'static str {
-    match method {
-        "GET" => "GET",
-        "HEAD" => "HEAD",
-        "POST" => "POST",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        "DELETE" => "DELETE",
-        "OPTIONS" => "OPTIONS",
-        _ => "other",
-    }
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let found = known.into_iter().find(|known| *known == method);
+    found.unwrap_or("other")
 }
 
 fn status_label(status: u16) -> &'static str {
@@ -261,14 +200,14 @@ mod tests {
 
     #[test]
     fn encodes_what_was_counted() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         metrics.request(Some("/v1/studies/{study}"), "PUT", 201, 2 * MS);
         metrics.commit(3, 5, 2 * MS);
         metrics.commit(1, 1, 2 * MS);
-        metrics.store_error();
-        metrics.refused_token();
-        metrics.rate_limited();
-        metrics.waiting(7);
+        metrics.store_errors.inc();
+        metrics.refused_tokens.inc();
+        metrics.rate_limited.inc();
+        metrics.queue.inc_by(7);
         let open = metrics.connection();
         let text = metrics.encode();
         for line in [
@@ -296,7 +235,7 @@ mod tests {
 
     #[test]
     fn unknown_methods_and_many_routes_create_no_new_series() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         for i in 0..10_000 {
             let path = format!("/{i}");
             metrics.request(Some(&path), &format!("M{i}"), 200, MS);

@@ -99,7 +99,7 @@ impl Service {
                 TrySendError::Disconnected(_) => ServiceError::stopping(),
             })?,
         }
-        self.metrics.waiting(1);
+        self.metrics.queue.inc();
         answer
             .await
             .unwrap_or_else(|_| Err(ServiceError::stopping()))

@@ -74,7 +74,7 @@ impl GroupCommitWriter {
             {
                 batch.push(job);
             }
-            self.metrics.waiting(-(batch.len() as i64));
+            self.metrics.queue.dec_by(batch.len() as i64);
             self.execute(batch);
         }
     }
@@ -116,7 +116,7 @@ impl GroupCommitWriter {
                 }
                 Some(error) => {
                     tracing::warn!(%error, requests = batch.len(), "the store failed");
-                    self.metrics.store_error();
+                    self.metrics.store_errors.inc();
                 }
                 None => tracing::error!(requests = batch.len(), "a command panicked"),
             }

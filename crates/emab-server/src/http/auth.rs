@@ -77,11 +77,11 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Caller, ApiError> {
         let limited = |seconds: u64| {
-            app.metrics.rate_limited();
+            app.metrics.rate_limited.inc();
             ApiError::too_many("too many requests").retry(seconds)
         };
         let denied = |detail: &str| {
-            app.metrics.refused_token();
+            app.metrics.refused_tokens.inc();
             // Guessing is slowed down.
             if let Some(Peer(peer)) = parts.extensions.get() {
                 app.rates.failures.check(network(*peer)).map_err(limited)?;

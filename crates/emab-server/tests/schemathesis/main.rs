@@ -80,7 +80,7 @@ async fn openapi_tools_find_no_undocumented_answer() {
         failures: RateLimiter::new(0, 0),
     };
     let tokens = Tokens::watch(server.tokens.path()).unwrap();
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     let router = app(App::new(server.service.clone(), tokens, rates, metrics));
     let running = Running::start(router, Limits::default(), None).await;
     let mut command = Command::new(schemathesis);

@@ -75,7 +75,7 @@ async fn limits_the_rate_of_each_token() {
     let fixture = Fixture::new().await;
     let server = &fixture.server;
     let tokens = Tokens::watch(server.tokens.path()).unwrap();
-    let metrics = emab_server::app::metrics::Metrics::new();
+    let metrics = emab_server::app::metrics::Metrics::default();
     let router = app(App::new(
         server.service.clone(),
         tokens,

@@ -177,7 +177,7 @@ impl TestServer {
         let blinded = new("blinded", Role::Blinded, None);
         let bound = Some(vec!["elsewhere".to_owned()]);
         let elsewhere = new("elsewhere", Role::Admin, bound);
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         let service = Service::start(backend, metrics.clone()).unwrap();
         let watched = Tokens::watch(tokens.path()).unwrap();
         let parts = App::new(service.clone(), watched, Rates::new(0), metrics);

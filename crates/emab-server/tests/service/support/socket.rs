@@ -45,7 +45,7 @@ impl Running {
     pub async fn start(app: Router, limits: Limits, tls: Option<Tls>) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async {
             let _ = stopped.await;
