@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use emab_server::domain::event::{Record, sha256};
 use emab_server::store::sqlite::Sqlite;
-use emab_server::store::{Changes, GainSum, Head, LearnedEpisode, Store, StoredDecision};
+use emab_server::store::{Backend, Changes, GainSum, Head, LearnedEpisode, Store, StoredDecision};
 
 /// How many episodes are open at once.
 const OPEN: usize = 5_000;

@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod clock;
-pub mod data_dir;
 pub mod serve;
 pub mod store;
 pub mod tokens;

@@ -99,20 +99,3 @@ pub enum TokenError {
     #[error("no random numbers are available: {0}")]
     Random(String),
 }
-
-/// Why a secret is rejected. Clients do not see which case it is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
-    /// It is not `emab_` and 64 hexadecimal digits.
-    #[error("malformed token")]
-    Malformed,
-    /// No token has it.
-    #[error("unknown token")]
-    Unknown,
-    /// Its token was revoked.
-    #[error("token {id} was revoked")]
-    Revoked {
-        /// The token's id.
-        id: String,
-    },
-}

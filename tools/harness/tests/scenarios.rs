@@ -1,8 +1,8 @@
 //! No acknowledged write is lost in an outage of the database, on a full disk, or when the clock moves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::{Error, RequestCounts};
 use emab_harness::scenarios::{Clock, Common, DiskFull, Outage, Report, clock_library};
+use emab_harness::{Error, RequestCounts};
 
 fn common(clients: u16) -> Common {
     Common {

@@ -1,7 +1,6 @@
 //! `emab serve`: the decision service.
 
-use emab_server::data_dir::{data_folder, token_file};
-use emab_server::serve::{Options, Ready, ServeError, serve as run};
+use emab_server::serve::{Options, Ready, ServeError, data_folder, serve as run, token_file};
 use emab_server::store::Address;
 use serde_json::json;
 

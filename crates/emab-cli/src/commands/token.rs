@@ -1,6 +1,6 @@
 //! `emab token`: access tokens of the decision service.
 
-use emab_server::data_dir::token_file;
+use emab_server::serve::token_file;
 use emab_server::tokens::{Token, TokenFile};
 use emab_sim::quoted;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn new(file: &TokenFile, args: NewToken, json: bool) -> Result<(), CommandError>
     terminal::show(json, &document, || secret.reveal().into())?;
     terminal::note(&format!(
         "token {} of {name}, {role} on {}, is in {}; its secret is not stored and not shown again",
-        token.id(),
+        token.id,
         studies_of(&token),
         quoted(file.path())
     ));
@@ -50,12 +50,12 @@ fn list(file: &TokenFile, json: bool) -> Result<(), CommandError> {
     }
     let row = |token: &Token| {
         vec![
-            token.id().into(),
-            token.name().into(),
-            token.role().to_string(),
+            token.id.clone(),
+            token.name.clone(),
+            token.role.to_string(),
             studies_of(token),
-            token.created().into(),
-            token.revoked().unwrap_or("no").into(),
+            token.created.clone(),
+            token.revoked.as_deref().unwrap_or("no").into(),
         ]
     };
     let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
@@ -66,10 +66,10 @@ fn list(file: &TokenFile, json: bool) -> Result<(), CommandError> {
 fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), CommandError> {
     let token = file.revoke(id_or_name)?;
     terminal::show(json, &document(&token), || {
-        let (id, name, at) = (token.id(), token.name(), token.revoked());
+        let (id, name, at) = (&token.id, &token.name, &token.revoked);
         format!(
             "token {id} of {name} was revoked at {}",
-            at.unwrap_or_default()
+            at.as_deref().unwrap_or_default()
         )
     })
 }
@@ -77,17 +77,16 @@ fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), CommandE
 /// Everything except the hash.
 fn document(token: &Token) -> Value {
     json!({
-        "id": token.id(),
-        "name": token.name(),
-        "role": token.role(),
-        "studies": token.studies(),
-        "created": token.created(),
-        "revoked": token.revoked(),
+        "id": token.id,
+        "name": token.name,
+        "role": token.role,
+        "studies": token.studies,
+        "created": token.created,
+        "revoked": token.revoked,
     })
 }
 
 fn studies_of(token: &Token) -> String {
-    token
-        .studies()
-        .map_or_else(|| "all studies".into(), |studies| studies.join(", "))
+    let bound = token.studies.as_ref();
+    bound.map_or_else(|| "all studies".into(), |studies| studies.join(", "))
 }

@@ -12,8 +12,8 @@ use emab_server::domain::command::{Abandon, Command as Ask};
 use emab_server::domain::event::Record;
 use emab_server::domain::study::Study;
 use emab_server::domain::study_state::StudyState;
-use emab_server::store::Store;
 use emab_server::store::sqlite::Sqlite;
+use emab_server::store::{Backend, Store};
 
 const STUDY: &str = r#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbacks": ["negative", "positive"],
     "transition": "x + f", "learning": {"sigma2": 0.2, "delta": 0.05, "feedback_spread": 1},

@@ -144,7 +144,7 @@ fn report(mut walk: Walk<'_>) -> Report {
         episodes: head.map_or(0, |head| head.episodes),
         learned: head.map_or(0, |head| head.learned),
         state_hash,
-        expected: walk.expected_at(),
+        expected: walk.expected_at,
         head_hash: walk.last_hash,
         findings: walk.found.kept,
         more: walk.found.more,

@@ -1,35 +1,29 @@
 //! Errors of the application layer.
 
+use thiserror::Error;
+
 use crate::domain::Rejection;
 use crate::store::StoreError;
 
 /// Why a command was not executed, or a read failed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum CommandError {
     /// It was rejected.
-    Rejected(Rejection),
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
     /// The store failed; the transaction is rolled back.
-    Store(StoreError),
-}
-
-impl From<Rejection> for CommandError {
-    fn from(rejection: Rejection) -> CommandError {
-        CommandError::Rejected(rejection)
-    }
-}
-
-impl From<StoreError> for CommandError {
-    fn from(error: StoreError) -> CommandError {
-        CommandError::Store(error)
-    }
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Why the service does not answer a request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum ServiceError {
     /// The request was rejected.
-    Rejected(Rejection),
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
     /// The store cannot be used, the queue is full, or the service is stopping.
+    #[error("{detail}")]
     Unavailable {
         /// The cause.
         detail: String,
@@ -37,6 +31,7 @@ pub enum ServiceError {
         retry_after: u64,
     },
     /// Too many long requests are running.
+    #[error("{detail}")]
     Busy {
         /// Which ones.
         detail: String,
@@ -94,11 +89,5 @@ impl ServiceError {
                 ServiceError::unavailable(format!("the store cannot be reached; {again}"), 1)
             }
         }
-    }
-}
-
-impl From<Rejection> for ServiceError {
-    fn from(rejection: Rejection) -> ServiceError {
-        ServiceError::Rejected(rejection)
     }
 }

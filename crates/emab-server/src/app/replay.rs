@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::app::PAGE;
 use crate::domain::{
-    Decision, EpisodeRecord, Event, EventKind, Opened, Record, Rejection, Shadow, StepRecorded,
-    Study, StudyLearners, StudyState, pack, unpack,
+    Decision, EpisodeRecord, Event, EventKind, Head, Opened, Record, Rejection, Shadow,
+    StepRecorded, Study, StudyLearners, StudyState, pack, unpack,
 };
+use crate::store::{Store, StoreError};
 
 /// The error for an event whose hash does not match.
 pub const CHANGED: &str = "its hash does not match its line: one of them was changed";
@@ -36,11 +38,23 @@ pub struct Mismatch {
 impl Replay {
     /// Checks the hash of the next event and applies it. A decision in it is recomputed, and returned if it differs.
     pub fn feed(&mut self, record: &Record) -> Result<Option<Mismatch>, String> {
-        if !record.is_intact() {
-            return Err(CHANGED.into());
+        self.follow(&read_intact(record)?, &record.hash)
+    }
+
+    /// Replays the log of a study up to an event, without recomputing its decisions.
+    pub fn of_store(store: &mut dyn Store, head: &Head, end: u64) -> Result<Replay, StoreError> {
+        let damaged = |seq: u64, what: &str| StoreError::Damaged(format!("event {seq}: {what}"));
+        let (mut replay, mut at) = (Replay::default(), 0);
+        while at < end {
+            let page = store.events(head.key, at, PAGE.min((end - at) as usize))?;
+            at = page.last().ok_or_else(|| damaged(at + 1, "missing"))?.seq;
+            for record in &page {
+                read_intact(record)
+                    .and_then(|event| replay.pass(&event, &record.hash))
+                    .map_err(|what| damaged(record.seq, &what))?;
+            }
         }
-        let event = record.read().map_err(|error| error.to_string())?;
-        self.follow(&event, &record.hash)
+        Ok(replay)
     }
 
     /// Applies an event whose line has this hash, and recomputes its decision.
@@ -118,6 +132,14 @@ impl Replay {
         let episodes = self.episodes.iter();
         episodes.map(|(id, episode)| (&**id, episode)).collect()
     }
+}
+
+/// Parses an event, and checks its hash.
+fn read_intact(record: &Record) -> Result<Event, String> {
+    if !record.is_intact() {
+        return Err(CHANGED.into());
+    }
+    record.read().map_err(|error| error.to_string())
 }
 
 fn detail(rejection: Rejection) -> String {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::app::writer::{GroupCommitWriter, Job};
-use crate::app::{CHANGED, CommandError, Metrics, Replay, ServiceError, head, load_state};
+use crate::app::{CommandError, Metrics, Replay, ServiceError, head, load_state};
 use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
@@ -221,23 +221,7 @@ impl Service {
         self.read(move |store| {
             let _permit = permit;
             let head = head(store, &name)?;
-            let mut replay = Replay::default();
-            let mut at = 0;
-            while at < seq {
-                let page = store.events(head.key, at, PAGE.min((seq - at) as usize))?;
-                let Some(last) = page.last() else { break };
-                at = last.seq;
-                for record in &page {
-                    let passed = match record.read() {
-                        Ok(event) if record.is_intact() => replay.pass(&event, &record.hash),
-                        Ok(_) => Err(CHANGED.into()),
-                        Err(error) => Err(error.to_string()),
-                    };
-                    passed.map_err(|what| {
-                        StoreError::Damaged(format!("event {}: {what}", record.seq))
-                    })?;
-                }
-            }
+            let mut replay = Replay::of_store(store, &head, seq)?;
             replay.refresh().map_err(StoreError::Damaged)?;
             read(&mut replay, store, &head)
         })

@@ -1,7 +1,5 @@
 //! A hash of the state of a study: equal for equal states, in any store.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 use crate::app::Replay;
@@ -51,18 +49,12 @@ pub fn of_replay(replay: &mut Replay) -> Result<String, String> {
 }
 
 /// Hashes a state, one line for each part.
-struct State {
-    hash: Sha256,
-    line: String,
-}
+struct State(Sha256);
 
 impl State {
     /// Hashes the head without its key, which differs between stores.
     fn new(head: &Head) -> State {
-        let mut state = State {
-            hash: Sha256::new(),
-            line: String::new(),
-        };
+        let mut state = State(Sha256::new());
         state.put(format_args!(
             "emab state 1\nstudy {}\nspec {}\nseq {}\nhash {}\nclosed {}\n",
             head.name, head.spec_hash, head.seq, head.hash, head.closed
@@ -92,13 +84,10 @@ impl State {
     }
 
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        self.line.clear();
-        // Writing to a string does not fail.
-        let _ = self.line.write_fmt(text);
-        self.hash.update(self.line.as_bytes());
+        self.0.update(text.to_string());
     }
 
     fn finish(self) -> String {
-        emab_problem::hex(&self.hash.finalize())
+        emab_problem::hex(&self.0.finalize())
     }
 }

@@ -6,7 +6,7 @@ use emab::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::{Candidate, Head, Study, StudyLearners};
+use crate::domain::{Head, Study, StudyLearners};
 
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +74,9 @@ pub struct Advice {
     pub previous: String,
 }
 
+/// An action and what the learner has estimated for it.
+type Candidate = (Action, emab::Estimate);
+
 impl Decision {
     /// The decision for step `t` in state `x` of an episode, from the log up to `head`.
     pub fn make(
@@ -89,25 +92,25 @@ impl Decision {
         let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
         let all = allowed.map(Action::Continue).chain([Action::Stop]);
         let candidates: Vec<Candidate> = all
-            .filter_map(|action| learners.candidate(t, x, action))
+            .filter_map(|action| Some((action, learners.estimate(t, x, action)?)))
             .collect();
-        let chosen = candidates.iter().find(|c| c.action == action).copied();
+        let chosen = candidates.iter().find(|it| it.0 == action);
         let runner_up = candidates
             .iter()
-            .filter(|c| c.action != action)
+            .filter(|it| it.0 != action)
             // Of equal indices the first; `max_by` takes the last.
             .rev()
-            .max_by(|a, b| a.index.total_cmp(&b.index));
+            .max_by(|a, b| a.1.index.total_cmp(&b.1.index));
         let shortfall = learners.shortfall(spec, t, x, action);
-        let certificate = certificate(study, head, chosen.as_ref(), shortfall);
-        let estimate = |c: &Candidate| {
-            let known = |value: f64| Some(value).filter(|v| c.count > 0 && v.is_finite());
+        let certificate = certificate(study, head, chosen.map(|it| it.1.width), shortfall);
+        let estimate = |(action, it): &Candidate| {
+            let known = |value: f64| Some(value).filter(|v| it.count > 0 && v.is_finite());
             Estimate {
-                action: spec.action_name(c.action).into_owned(),
-                count: c.count,
-                mean: known(c.mean),
-                lower: known(c.lower()),
-                upper: known(c.upper()),
+                action: spec.action_name(*action).into_owned(),
+                count: it.count,
+                mean: known(it.mean),
+                lower: known(it.mean - it.width),
+                upper: known(it.mean + it.width),
             }
         };
         Decision {
@@ -121,12 +124,12 @@ impl Decision {
                 spec_hash: study.hash.clone(),
                 previous: head.hash.clone(),
             },
-            estimate: chosen.as_ref().map(estimate),
+            estimate: chosen.map(estimate),
             runner_up: runner_up.map(estimate),
             certificate: certificate.as_ref().ok().copied(),
             withheld: certificate.err(),
-            explored: chosen.map(|chosen| {
-                let better = |c: &Candidate| c.count > 0 && c.mean > chosen.mean;
+            explored: chosen.map(|(_, chosen)| {
+                let better = |(_, it): &Candidate| it.count > 0 && it.mean > chosen.mean;
                 chosen.count == 0 || candidates.iter().any(better)
             }),
         }
@@ -142,7 +145,7 @@ impl Decision {
 fn certificate(
     study: &Study,
     head: &Head,
-    chosen: Option<&Candidate>,
+    width: Option<f64>,
     shortfall: Option<f64>,
 ) -> Result<f64, String> {
     if let Some(why) = &study.unsound {
@@ -155,8 +158,8 @@ fn certificate(
             head.missing, head.episodes
         ));
     }
-    let chosen = chosen.ok_or("the learner keeps no estimates")?;
-    let within = shortfall.map(|shortfall| shortfall.max(2.0 * chosen.width));
+    let width = width.ok_or("the learner keeps no estimates")?;
+    let within = shortfall.map(|shortfall| shortfall.max(2.0 * width));
     match within {
         Some(within) if within.is_finite() => Ok(within),
         Some(_) => Err("not every action has been observed here".into()),

@@ -18,7 +18,7 @@ pub enum Status {
 }
 
 /// One recorded step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The action that was taken.
     pub action: usize,
@@ -33,7 +33,7 @@ pub struct Step {
 }
 
 /// How an episode ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Whether it was abandoned rather than stopped.
     pub abandoned: bool,
@@ -72,7 +72,7 @@ impl Outcome {
 }
 
 /// An episode as the service keeps it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeRecord {
     /// Its name.
     pub id: String,

@@ -278,6 +278,12 @@ impl EventKind {
         Ok(hash)
     }
 
+    /// Whether it changes the outcome of its episode.
+    pub fn changes_outcome(&self) -> bool {
+        use EventKind::{Amended, Imported, OutcomeGiven};
+        matches!(self, OutcomeGiven(_) | Amended(_) | Imported(_))
+    }
+
     /// The episode of the event, if it has one.
     pub fn episode(&self) -> Option<&str> {
         match self {

@@ -1,11 +1,14 @@
 //! The head of a study: the end of its log, and its counters.
 
+use serde::Serialize;
+
 use crate::domain::{GENESIS, sha256};
 
 /// The head of a study. Stores keep it in one row, which writers lock.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Head {
     /// The key of the study in its store; 0 before it is created.
+    #[serde(skip)]
     pub key: i64,
     /// The name of the study.
     pub name: String,
@@ -35,18 +38,11 @@ impl Head {
     /// The head of a study before its first event.
     pub fn new(name: &str, spec: &str) -> Head {
         Head {
-            key: 0,
             name: name.into(),
             spec_hash: sha256(spec.as_bytes()),
             spec: spec.into(),
-            seq: 0,
             hash: GENESIS.into(),
-            closed: false,
-            episodes: 0,
-            open: 0,
-            learned: 0,
-            missing: 0,
-            relearned: 0,
+            ..Head::default()
         }
     }
 }

@@ -18,7 +18,8 @@ pub enum RejectionKind {
 }
 
 /// A rejected command or event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
 pub struct Rejection {
     /// The kind.
     pub kind: RejectionKind,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use emab::learners::shortfall;
-use emab::{Action, Episode, Learner, Spec};
+use emab::{Action, Episode, Estimate, Learner, Spec};
 
 use crate::domain::{Rejection, Study};
 
@@ -33,33 +33,6 @@ pub struct StudyLearners {
     actions: u32,
     /// The number of learned episodes.
     pub learned: u64,
-}
-
-/// What the learner has estimated for one action in one step and state.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Candidate {
-    /// The action.
-    pub action: Action,
-    /// The number of observations.
-    pub count: u64,
-    /// The estimate of its gain.
-    pub mean: f64,
-    /// The confidence width of the estimate.
-    pub width: f64,
-    /// The index that actions are compared by.
-    pub index: f64,
-}
-
-impl Candidate {
-    /// The upper confidence limit.
-    pub fn upper(&self) -> f64 {
-        self.mean + self.width
-    }
-
-    /// The lower confidence limit.
-    pub fn lower(&self) -> f64 {
-        self.mean - self.width
-    }
 }
 
 impl StudyLearners {
@@ -104,15 +77,8 @@ impl StudyLearners {
     }
 
     /// The estimate of an action there; none if the learner keeps no estimates.
-    pub fn candidate(&mut self, t: usize, x: usize, action: Action) -> Option<Candidate> {
-        let estimate = self.learner.estimate(t, x, action)?;
-        Some(Candidate {
-            action,
-            count: estimate.count,
-            mean: estimate.mean,
-            width: estimate.width,
-            index: estimate.index,
-        })
+    pub fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
+        self.learner.estimate(t, x, action)
     }
 
     /// How far an action can be below the best one there while all widths hold; none if the learner gives no bound.

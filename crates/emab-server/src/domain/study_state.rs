@@ -113,7 +113,7 @@ impl StudyState {
                 self.head.episodes += 1;
             }
             episode.touched = event.seq;
-            if changes_outcome(&event.kind) {
+            if event.kind.changes_outcome() {
                 let fingerprint = event.kind.fingerprint();
                 let broken = |error: serde_json::Error| Rejection::internal(error.to_string());
                 episode.given.push(fingerprint.map_err(broken)?);
@@ -162,22 +162,39 @@ impl StudyState {
         episode: Option<EpisodeRecord>,
     ) -> Result<Option<EpisodeRecord>, Rejection> {
         let study = &*self.study;
-        if let EventKind::Created(created) = kind {
-            validate::creation(study, &self.head, created)?;
-            return Ok(None);
+        if !matches!(kind, EventKind::Created(_)) {
+            validate::created(&self.head)?;
         }
-        validate::created(&self.head)?;
         let new = |id: &str| {
             validate::not_closed(&self.head)?;
             validate::episode_name(id)?;
             match episode {
                 Some(_) => Err(validate::name_taken(id)),
-                None => Ok(new_episode(id, study.spec.start())),
+                None => Ok(EpisodeRecord {
+                    id: id.into(),
+                    states: vec![study.spec.start()],
+                    ..EpisodeRecord::default()
+                }),
             }
         };
         let there = || known(kind, episode.as_ref()).cloned();
+        let at = |step: usize| {
+            let episode = there()?;
+            validate::is_open(&episode)?;
+            validate::current_step(&episode, step as u64)?;
+            Ok::<_, Rejection>(episode)
+        };
+        let ended = |costs: &[Option<f64>], rewards: &[Option<f64>]| {
+            let episode = there()?;
+            validate::has_ended(&episode)?;
+            let outcome = validate::recorded_outcome(episode.step(), costs, rewards)?;
+            Ok::<_, Rejection>((episode, outcome))
+        };
         Ok(Some(match kind {
-            EventKind::Created(_) => return Ok(None),
+            EventKind::Created(created) => {
+                validate::creation(study, &self.head, created)?;
+                return Ok(None);
+            }
             EventKind::Closed(_) if self.head.closed => {
                 return Err(Rejection::conflict("the study was closed before"));
             }
@@ -203,9 +220,7 @@ impl StudyState {
                 episode
             }
             EventKind::Stopped(stopped) => {
-                let mut episode = there()?;
-                validate::is_open(&episode)?;
-                validate::current_step(&episode, stopped.step as u64)?;
+                let mut episode = at(stopped.step)?;
                 validate::override_flag(episode.recommended.is_some(), stopped.overridden)?;
                 let reason = stopped.reason.as_deref();
                 validate::reason_of_override(study, &episode, Action::Stop, reason)?;
@@ -217,32 +232,24 @@ impl StudyState {
                 episode
             }
             EventKind::Abandoned(abandoned) => {
-                let mut episode = there()?;
-                validate::is_open(&episode)?;
-                validate::current_step(&episode, abandoned.step as u64)?;
+                let mut episode = at(abandoned.step)?;
                 validate::reason(&abandoned.reason)?;
                 episode.finish(End {
                     abandoned: true,
-                    overridden: false,
                     reason: Some(abandoned.reason.clone()),
+                    ..End::default()
                 });
                 episode
             }
             EventKind::OutcomeGiven(given) => {
-                let mut episode = there()?;
-                validate::has_ended(&episode)?;
-                let outcome =
-                    validate::recorded_outcome(episode.step(), &given.costs, &given.rewards)?;
+                let (mut episode, outcome) = ended(&given.costs, &given.rewards)?;
                 validate::adds_to(&episode.outcome, &outcome)?;
                 episode.outcome.merge(&outcome);
                 episode.outcome.last |= given.last;
                 episode
             }
             EventKind::Amended(given) => {
-                let mut episode = there()?;
-                validate::has_ended(&episode)?;
-                let outcome =
-                    validate::recorded_outcome(episode.step(), &given.costs, &given.rewards)?;
+                let (mut episode, outcome) = ended(&given.costs, &given.rewards)?;
                 validate::reason(&given.reason)?;
                 episode.outcome.merge(&outcome);
                 episode
@@ -259,16 +266,11 @@ impl StudyState {
                 let steps = steps.into_iter().map(|(action, feedback)| Step {
                     action,
                     feedback,
-                    overridden: false,
-                    reason: None,
+                    ..Step::default()
                 });
                 episode.steps = steps.collect();
                 episode.imported = true;
-                episode.finish(End {
-                    abandoned: false,
-                    overridden: false,
-                    reason: None,
-                });
+                episode.finish(End::default());
                 episode.outcome = Outcome {
                     last: true,
                     ..outcome
@@ -305,27 +307,4 @@ fn known<'a>(
         let id = kind.episode().unwrap_or("");
         Rejection::not_found(format!("there is no episode `{id}` before it"))
     })
-}
-
-fn changes_outcome(kind: &EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::OutcomeGiven(_) | EventKind::Amended(_) | EventKind::Imported(_)
-    )
-}
-
-fn new_episode(id: &str, start: usize) -> EpisodeRecord {
-    EpisodeRecord {
-        id: id.into(),
-        states: vec![start],
-        steps: Vec::new(),
-        recommended: None,
-        end: None,
-        outcome: Outcome::default(),
-        position: None,
-        opened: 0,
-        touched: 0,
-        given: Vec::new(),
-        imported: false,
-    }
 }

@@ -24,7 +24,7 @@ pub struct Caller(Arc<Token>);
 impl Caller {
     /// The id of the token.
     pub fn id(&self) -> &str {
-        self.0.id()
+        &self.0.id
     }
 
     /// Whether the caller must not see estimates.
@@ -34,12 +34,12 @@ impl Caller {
 
     /// Whether the role has a permission.
     pub fn has(&self, permission: Permission) -> bool {
-        self.0.role().may(permission)
+        self.0.role.may(permission)
     }
 
     /// The studies that the token is bound to; none for all.
     pub fn studies(&self) -> Option<&[String]> {
-        self.0.studies()
+        self.0.studies.as_deref()
     }
 
     /// The token, for later checks that it is still valid.
@@ -53,7 +53,7 @@ impl Caller {
         if self.0.may(permission, None) {
             return Ok(());
         }
-        let role = self.0.role();
+        let role = self.0.role;
         Err(ApiError::forbidden(format!(
             "a token of role `{role}` does not permit this; `emab token new` creates another one"
         )))
@@ -91,10 +91,10 @@ impl FromRequestParts<App> for Caller {
         let Some(secret) = bearer(&parts.headers) else {
             return denied("send `Authorization: Bearer TOKEN`; `emab token new` creates a token");
         };
-        let Ok(token) = app.tokens.check(secret) else {
+        let Some(token) = app.tokens.check(secret) else {
             return denied("this token is unknown or was revoked");
         };
-        let checked = app.rates.calls.check(token.id().to_owned());
+        let checked = app.rates.calls.check(token.id.clone());
         checked.map_err(limited)?;
         Ok(Caller(token))
     }

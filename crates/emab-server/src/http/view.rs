@@ -249,7 +249,7 @@ impl Estimates {
             } else {
                 Action::Stop
             };
-            let known = learners.candidate(t, x, action);
+            let known = learners.estimate(t, x, action);
             let finite = |value: f64| Some(value).filter(|value| value.is_finite());
             EstimateRow {
                 step: gains.t,

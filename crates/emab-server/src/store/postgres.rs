@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use self::address::Target;
 use self::connection::PgConnection;
-use super::{Store, StoreError};
+use super::{Backend, Store, StoreError};
 
 /// The timeouts.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl Postgres {
     /// of the system or of `sslrootcert=FILE`.
     ///
     /// ```no_run
-    /// use emab_server::store::postgres::Postgres;
+    /// use emab_server::store::{Backend, postgres::Postgres};
     /// let store = Postgres::open("postgres://emab@db.example.org/emab?sslrootcert=/etc/emab/ca.pem")?;
     /// assert!(store.reader()?.heads("", 10)?.is_empty());
     /// # Ok::<(), emab_server::store::StoreError>(())
@@ -109,16 +109,6 @@ impl Postgres {
         })
     }
 
-    /// A connection for writing. It connects when first used, and reconnects after a loss.
-    pub fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(self.connection(Role::Write)?))
-    }
-
-    /// A connection for reading committed data. Readers and writers do not block each other.
-    pub fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(self.connection(Role::Read)?))
-    }
-
     /// The location of the database, without user and password.
     pub fn location(&self) -> &str {
         &self.target.location
@@ -129,11 +119,14 @@ impl Postgres {
     }
 }
 
-impl super::Backend for Postgres {
+impl Backend for Postgres {
+    /// It connects when first used, and reconnects after a loss.
     fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
-        Postgres::writer(self)
+        Ok(Box::new(self.connection(Role::Write)?))
     }
+
+    /// Readers and writers do not block each other.
     fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
-        Postgres::reader(self)
+        Ok(Box::new(self.connection(Role::Read)?))
     }
 }

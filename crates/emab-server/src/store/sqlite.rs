@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use self::connection::SqliteConnection;
 use self::error::fault;
 use self::file::DatabaseFile;
-use super::{Store, StoreError};
+use super::{Backend, Store, StoreError};
 
 mod connection;
 mod error;
@@ -56,7 +56,7 @@ impl Sqlite {
     /// Opens the file, creates it and its folders if necessary, and locks it for this process.
     ///
     /// ```
-    /// use emab_server::store::sqlite::Sqlite;
+    /// use emab_server::store::{Backend, sqlite::Sqlite};
     /// let folder = tempfile::tempdir().unwrap();
     /// let file = folder.path().join("new/studies.db");
     /// let owner = Sqlite::open(&file).unwrap();
@@ -100,16 +100,6 @@ impl Sqlite {
             }
             result => Ok(Box::new(result?)),
         }
-    }
-
-    /// A connection for writing. There is one transaction at a time; a second writer waits briefly, then has to retry.
-    pub fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
-        self.connection(Role::Write)
-    }
-
-    /// A connection for reading committed data. Readers and writers do not block each other.
-    pub fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
-        self.connection(Role::Read)
     }
 
     /// The absolute path, without links.
@@ -249,11 +239,14 @@ fn enable_wal(connection: &Connection) -> Result<(), StoreError> {
     )))
 }
 
-impl super::Backend for Sqlite {
+impl Backend for Sqlite {
+    /// There is one transaction at a time; a second writer waits briefly, then has to retry.
     fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
-        Sqlite::writer(self)
+        self.connection(Role::Write)
     }
+
+    /// Readers and writers do not block each other.
     fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
-        Sqlite::reader(self)
+        self.connection(Role::Read)
     }
 }

@@ -195,8 +195,8 @@ fn parse(text: &str) -> Result<Vec<Token>, String> {
     for (i, token) in tokens.iter().enumerate() {
         let place = |what: &dyn std::fmt::Display| format!("token {} of the list: {what}", i + 1);
         token.check().map_err(|error| place(&error))?;
-        if tokens[..i].iter().any(|other| other.id() == token.id()) {
-            return Err(place(&format!("the id `{}` appears twice", token.id())));
+        if tokens[..i].iter().any(|other| other.id == token.id) {
+            return Err(place(&format!("the id `{}` appears twice", token.id)));
         }
     }
     Ok(tokens)
@@ -208,11 +208,11 @@ fn make(
     role: Role,
     studies: Option<Vec<String>>,
 ) -> Result<(Token, Secret), TokenError> {
-    let of_name = |token: &&Token| token.name() == name && token.revoked().is_none();
+    let of_name = |token: &&Token| token.name == name && token.revoked.is_none();
     if let Some(token) = tokens.iter().find(of_name) {
         return Err(TokenError::Taken {
             name: name.into(),
-            id: token.id().into(),
+            id: token.id.clone(),
         });
     }
     loop {
@@ -222,7 +222,7 @@ fn make(
         };
         let token = Token::new(name, role, studies.clone(), hash)?;
         // Ids must be unique; a collision has probability 2^-32.
-        if tokens.iter().all(|other| other.id() != token.id()) {
+        if tokens.iter().all(|other| other.id != token.id) {
             return Ok((token, secret));
         }
     }
@@ -234,12 +234,12 @@ fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenE
         let all = tokens.iter().enumerate();
         all.filter(|(_, token)| is(token)).map(|(i, _)| i).collect()
     };
-    let mut found = at(&|token| token.id() == id_or_name);
+    let mut found = at(&|token| token.id == id_or_name);
     if found.is_empty() {
-        found = at(&|token| token.name() == id_or_name && token.revoked().is_none());
+        found = at(&|token| token.name == id_or_name && token.revoked.is_none());
     }
     if found.is_empty() {
-        found = at(&|token| token.name() == id_or_name);
+        found = at(&|token| token.name == id_or_name);
         found.drain(..found.len().saturating_sub(1));
     }
     match found[..] {
@@ -249,7 +249,7 @@ fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenE
             path: path.into(),
         }),
         _ => {
-            let ids: Vec<&str> = found.iter().map(|i| tokens[*i].id()).collect();
+            let ids: Vec<&str> = found.iter().map(|i| &*tokens[*i].id).collect();
             Err(TokenError::Ambiguous {
                 name: id_or_name.into(),
                 ids: ids.join(", "),
@@ -314,7 +314,7 @@ mod tests {
         let (_folder, file) = fresh();
         assert!(file.create_first_admin().unwrap().is_some());
         let tokens = file.list().unwrap();
-        assert_eq!((tokens.len(), tokens[0].role()), (1, Role::Admin));
+        assert_eq!((tokens.len(), tokens[0].role), (1, Role::Admin));
         assert!(file.create_first_admin().unwrap().is_none());
         assert_eq!(file.list().unwrap(), tokens);
         // An invalid file is not replaced.
@@ -332,17 +332,17 @@ mod tests {
         assert!(matches!(file.revoke("a"), Err(TokenError::Missing { .. })));
         let (a, _) = file.new_token("a", Role::Viewer, None).unwrap();
         let error = file.new_token("a", Role::Viewer, None).unwrap_err();
-        assert!(error.to_string().contains(a.id()), "{error}");
+        assert!(error.to_string().contains(&a.id), "{error}");
         let revoked = file.revoke("a").unwrap();
-        assert_eq!(revoked.id(), a.id());
-        assert!(revoked.revoked().is_some());
+        assert_eq!(revoked.id, a.id);
+        assert!(revoked.revoked.is_some());
         assert_eq!(file.revoke("a").unwrap(), revoked);
         // The name is free again, and selects the active token.
         let (b, _) = file.new_token("a", Role::Viewer, None).unwrap();
-        assert_eq!(file.revoke("a").unwrap().id(), b.id());
+        assert_eq!(file.revoke("a").unwrap().id, b.id);
         let (c, _) = file.new_token("c", Role::Viewer, None).unwrap();
-        assert_eq!(file.revoke(c.id()).unwrap().id(), c.id());
-        assert!(file.list().unwrap().iter().all(|t| t.revoked().is_some()));
+        assert_eq!(file.revoke(&c.id).unwrap().id, c.id);
+        assert!(file.list().unwrap().iter().all(|t| t.revoked.is_some()));
         let error = file.revoke("unknown").unwrap_err().to_string();
         assert!(
             error.contains("`unknown`") && error.contains("tokens.json"),
@@ -429,7 +429,7 @@ mod tests {
         });
         let tokens = file.list().unwrap();
         assert_eq!(tokens.len(), 40);
-        assert_eq!(tokens.iter().filter(|t| t.revoked().is_some()).count(), 20);
+        assert_eq!(tokens.iter().filter(|t| t.revoked.is_some()).count(), 20);
     }
 
     #[test]

@@ -48,23 +48,6 @@ pub enum Permission {
     Metrics,
 }
 
-impl Permission {
-    /// All permissions.
-    pub const ALL: [Permission; 11] = [
-        Permission::CreateStudy,
-        Permission::CloseStudy,
-        Permission::Import,
-        Permission::ReadStudy,
-        Permission::Act,
-        Permission::Amend,
-        Permission::ReadEpisode,
-        Permission::Compare,
-        Permission::Estimates,
-        Permission::Log,
-        Permission::Metrics,
-    ];
-}
-
 impl Role {
     /// All roles.
     pub const ALL: [Role; 4] = [Role::Admin, Role::Operator, Role::Viewer, Role::Blinded];
@@ -113,27 +96,27 @@ impl FromStr for Role {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Admin, operator, viewer, blinded.
+    pub const TABLE: [(Permission, [bool; 4]); 11] = [
+        (Permission::CreateStudy, [true, false, false, false]),
+        (Permission::CloseStudy, [true, false, false, false]),
+        (Permission::Import, [true, false, false, false]),
+        (Permission::ReadStudy, [true, true, true, true]),
+        (Permission::Act, [true, true, false, true]),
+        (Permission::Amend, [true, true, false, false]),
+        (Permission::ReadEpisode, [true, true, true, true]),
+        (Permission::Compare, [true, true, true, false]),
+        (Permission::Estimates, [true, false, true, false]),
+        (Permission::Log, [true, false, true, false]),
+        (Permission::Metrics, [true, false, true, false]),
+    ];
 
     #[test]
     fn grants_exactly_the_permissions_of_the_table() {
-        // Admin, operator, viewer, blinded.
-        let table = [
-            (Permission::CreateStudy, [true, false, false, false]),
-            (Permission::CloseStudy, [true, false, false, false]),
-            (Permission::Import, [true, false, false, false]),
-            (Permission::ReadStudy, [true, true, true, true]),
-            (Permission::Act, [true, true, false, true]),
-            (Permission::Amend, [true, true, false, false]),
-            (Permission::ReadEpisode, [true, true, true, true]),
-            (Permission::Compare, [true, true, true, false]),
-            (Permission::Estimates, [true, false, true, false]),
-            (Permission::Log, [true, false, true, false]),
-            (Permission::Metrics, [true, false, true, false]),
-        ];
-        assert_eq!(table.map(|(permission, _)| permission), Permission::ALL);
-        for (permission, row) in table {
+        for (permission, row) in TABLE {
             assert_eq!(
                 Role::ALL.map(|role| role.may(permission)),
                 row,

@@ -12,16 +12,22 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    id: String,
-    name: String,
-    role: Role,
+    /// The first 8 hexadecimal digits of the hash.
+    pub id: String,
+    /// The name of its owner.
+    pub name: String,
+    /// The role.
+    pub role: Role,
+    /// The studies it is bound to; `None` for all, including future ones.
     // Required: a token whose list was left out by mistake would see everything.
     #[serde(deserialize_with = "Option::deserialize")]
-    studies: Option<Vec<String>>,
-    hash: Hash,
-    created: String,
+    pub studies: Option<Vec<String>>,
+    pub(super) hash: Hash,
+    /// The time of creation, RFC 3339.
+    pub created: String,
+    /// The time of revocation, if it was revoked.
     #[serde(deserialize_with = "Option::deserialize")]
-    revoked: Option<String>,
+    pub revoked: Option<String>,
 }
 
 impl Token {
@@ -91,40 +97,6 @@ impl Token {
         self.revoked.get_or_insert_with(now);
     }
 
-    pub(super) fn hash(&self) -> Hash {
-        self.hash
-    }
-
-    /// The id: the first 8 hexadecimal digits of the hash.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The name of its owner.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The role.
-    pub fn role(&self) -> Role {
-        self.role
-    }
-
-    /// The studies it is bound to; `None` for all, including future ones.
-    pub fn studies(&self) -> Option<&[String]> {
-        self.studies.as_deref()
-    }
-
-    /// The time of creation, RFC 3339.
-    pub fn created(&self) -> &str {
-        &self.created
-    }
-
-    /// The time of revocation, if it was revoked.
-    pub fn revoked(&self) -> Option<&str> {
-        self.revoked.as_deref()
-    }
-
     /// Whether it may see a study.
     pub fn may_see(&self, study: &str) -> bool {
         let bound = self.studies.as_ref();
@@ -182,7 +154,7 @@ mod tests {
         assert!(free.may_see("one") && free.may_see("three"));
         assert!(bound.may_see("one") && bound.may_see("two"));
         assert!(!bound.may_see("three") && !bound.may_see("") && !bound.may_see("on"));
-        for permission in Permission::ALL {
+        for (permission, _) in crate::tokens::role::tests::TABLE {
             assert!(free.may(permission, Some("three")) && free.may(permission, None));
             assert!(bound.may(permission, Some("one")), "{permission:?}");
             assert!(!bound.may(permission, Some("three")), "{permission:?}");

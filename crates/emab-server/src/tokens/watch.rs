@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use super::TokenError;
 use super::file::TokenFile;
 use super::secret::Hash;
 use super::token::Token;
-use super::{Denied, TokenError};
 
 /// The time between two looks at the file.
 const EVERY: Duration = Duration::from_secs(1);
@@ -30,15 +30,8 @@ struct Inner {
     /// The time of the next look at the file, in milliseconds after the start.
     due: AtomicU64,
     known: RwLock<Arc<Known>>,
-    seen: Mutex<Seen>,
-}
-
-/// The file at the last look.
-#[derive(Debug)]
-struct Seen {
-    stamp: Option<Stamp>,
-    /// The last error, so that it is logged once and not every second.
-    complaint: Option<String>,
+    /// The file at the last look, or the error, so that it is logged once and not every second.
+    seen: Mutex<Result<Stamp, String>>,
 }
 
 /// Changes whenever the file changes: device, inode, length, and times of modification and change.
@@ -63,47 +56,35 @@ impl Tokens {
     fn watch_every(path: &Path, every: Duration) -> Result<Tokens, TokenError> {
         let file = TokenFile::at(path);
         let (tokens, meta) = file.read()?;
-        let seen = Seen {
-            stamp: Some(stamp(&meta)),
-            complaint: None,
-        };
         Ok(Tokens(Arc::new(Inner {
             file,
             start: Instant::now(),
             every,
             due: AtomicU64::new(millis(every)),
             known: RwLock::new(Arc::new(index(tokens))),
-            seen: Mutex::new(seen),
+            seen: Mutex::new(Ok(stamp(&meta))),
         })))
     }
 
-    /// The token of a secret.
+    /// The token of a secret; none if it is malformed, unknown or revoked.
     ///
     /// Timing reveals nothing useful: hashes are compared, and an attacker cannot choose a guess by its hash.
-    pub fn check(&self, bearer: &str) -> Result<Arc<Token>, Denied> {
+    pub fn check(&self, bearer: &str) -> Option<Arc<Token>> {
         self.0.refresh();
-        let hash = Hash::of(bearer).ok_or(Denied::Malformed)?;
-        let token = match self.0.find(&hash) {
-            Some(token) => token,
-            None => {
-                // It may have been created a moment ago.
-                self.0.look();
-                self.0.find(&hash).ok_or(Denied::Unknown)?
-            }
-        };
-        match token.revoked() {
-            None => Ok(token),
-            Some(_) => Err(Denied::Revoked {
-                id: token.id().into(),
-            }),
-        }
+        let hash = Hash::of(bearer)?;
+        let known = self.0.find(&hash).or_else(|| {
+            // It may have been created a moment ago.
+            self.0.look();
+            self.0.find(&hash)
+        });
+        known.filter(|token| token.revoked.is_none())
     }
 
     /// Whether a token is still valid and unchanged, for responses that stream.
     pub fn is_still_good(&self, token: &Token) -> bool {
         self.0.refresh();
-        let now = self.0.find(&token.hash());
-        now.is_some_and(|now| now.revoked().is_none() && *now == *token)
+        let now = self.0.find(&token.hash);
+        now.is_some_and(|now| now.revoked.is_none() && *now == *token)
     }
 }
 
@@ -132,37 +113,30 @@ impl Inner {
             return;
         };
         let now = fs::metadata(self.file.path());
-        let now = now.ok().map(|meta| stamp(&meta));
-        if now.is_some() && now == seen.stamp {
+        if now.is_ok_and(|meta| *seen == Ok(stamp(&meta))) {
             return;
         }
         let path = self.file.path().display();
-        match self.file.read() {
+        *seen = match self.file.read() {
             Ok((tokens, meta)) => {
                 let known = index(tokens);
                 tracing::info!(%path, tokens = known.len(), "token file reloaded");
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
-                *seen = Seen {
-                    stamp: Some(stamp(&meta)),
-                    complaint: None,
-                };
+                Ok(stamp(&meta))
             }
             Err(error) => {
-                let complaint = error.to_string();
-                if seen.complaint.as_ref() != Some(&complaint) {
-                    tracing::error!(%path, error = complaint, "the previous tokens stay valid");
+                let error = Err(error.to_string());
+                if *seen != error {
+                    tracing::error!(%path, error = error.as_ref().err(), "the previous tokens stay valid");
                 }
-                *seen = Seen {
-                    stamp: None,
-                    complaint: Some(complaint),
-                };
+                error
             }
-        }
+        };
     }
 }
 
 fn index(tokens: Vec<Token>) -> Known {
-    let entry = |token: Token| (token.hash(), Arc::new(token));
+    let entry = |token: Token| (token.hash, Arc::new(token));
     tokens.into_iter().map(entry).collect()
 }
 
@@ -199,10 +173,10 @@ mod tests {
         let place = place();
         let tokens = Tokens::watch(place.file.path()).unwrap();
         let token = tokens.check(place.secret.reveal()).unwrap();
-        assert_eq!((token.name(), token.role()), ("a", Role::Operator));
-        assert_eq!(tokens.check("").unwrap_err(), Denied::Malformed);
+        assert_eq!((&*token.name, token.role), ("a", Role::Operator));
+        assert_eq!(tokens.check(""), None);
         let other = Secret::new().unwrap();
-        assert_eq!(tokens.check(other.reveal()).unwrap_err(), Denied::Unknown);
+        assert_eq!(tokens.check(other.reveal()), None);
         assert!(!format!("{tokens:?}").contains(&place.secret.reveal()[5..13]));
         let none = place.file.path().with_extension("none");
         assert!(matches!(
@@ -216,7 +190,7 @@ mod tests {
         let place = place();
         let tokens = Tokens::watch_every(place.file.path(), Duration::ZERO).unwrap();
         let (_, second) = place.file.new_token("b", Role::Viewer, None).unwrap();
-        assert_eq!(tokens.check(second.reveal()).unwrap().name(), "b");
+        assert_eq!(tokens.check(second.reveal()).unwrap().name, "b");
         let good = fs::read(place.file.path()).unwrap();
 
         fs::write(place.file.path(), "[").unwrap();
@@ -227,9 +201,8 @@ mod tests {
 
         // A valid file is used again.
         fs::write(place.file.path(), good).unwrap();
-        let id = place.file.revoke("b").unwrap().id().to_owned();
-        let denied = tokens.check(second.reveal()).unwrap_err();
-        assert_eq!(denied, Denied::Revoked { id });
+        place.file.revoke("b").unwrap();
+        assert_eq!(tokens.check(second.reveal()), None);
         tokens.check(place.secret.reveal()).unwrap();
     }
 
@@ -240,7 +213,7 @@ mod tests {
         tokens.check(place.secret.reveal()).unwrap();
         place.file.revoke("a").unwrap();
         let start = Instant::now();
-        while tokens.check(place.secret.reveal()).is_ok() {
+        while tokens.check(place.secret.reveal()).is_some() {
             assert!(start.elapsed() < Duration::from_secs(10));
             sleep(Duration::from_millis(20));
         }

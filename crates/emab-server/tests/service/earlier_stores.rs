@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use emab_server::app::audit::audit_study;
+use emab_server::store::Backend;
 use emab_server::store::Store;
 use emab_server::store::postgres::Postgres;
 use emab_server::store::sqlite::Sqlite;

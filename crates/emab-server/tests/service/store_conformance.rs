@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use emab_server::domain::event::{Record, sha256};
+use emab_server::store::Backend;
 use emab_server::store::postgres::Postgres;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{

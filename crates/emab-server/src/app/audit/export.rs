@@ -49,8 +49,8 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             let what = format!("longer than {} MiB: not an event", MAX_LINE >> 20);
             walk.found.add(place(), what);
             walk.lost();
-            match skip_line(&mut reader) {
-                Ok(()) => continue,
+            match reader.skip_until(b'\n') {
+                Ok(_) => continue,
                 Err(error) => {
                     walk.found
                         .add(place(), format!("it cannot be read: {error}"));
@@ -93,24 +93,4 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         walk.found.add("line 1", "the export is empty");
     }
     report(walk)
-}
-
-/// Skips to the end of a line.
-fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(end) => {
-                reader.consume(end + 1);
-                return Ok(());
-            }
-            None => {
-                let all = buffer.len();
-                reader.consume(all);
-            }
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::differences::between;
@@ -34,44 +35,18 @@ pub(super) fn compare(
 }
 
 fn compare_heads(there: &Head, should: &Head, found: &mut Findings) {
-    // Destructured, so that a new field is a compile error here.
-    let fields = |head: &Head| {
-        let Head {
-            key: _,
-            name,
-            spec,
-            spec_hash,
-            seq,
-            hash,
-            closed,
-            episodes,
-            open,
-            learned,
-            missing,
-            relearned,
-        } = head;
-        [
-            ("name", name.clone()),
-            ("spec", spec.clone()),
-            ("spec_hash", spec_hash.clone()),
-            ("seq", seq.to_string()),
-            ("hash", hash.clone()),
-            ("closed", closed.to_string()),
-            ("episodes", episodes.to_string()),
-            ("open", open.to_string()),
-            ("learned", learned.to_string()),
-            ("missing", missing.to_string()),
-            ("relearned", relearned.to_string()),
-        ]
-    };
-    for ((field, there), (_, should)) in fields(there).into_iter().zip(fields(should)) {
-        if there == should {
-            continue;
-        }
-        let what = match field {
+    let [there, should] =
+        [there, should].map(|head| serde_json::to_value(head).unwrap_or_default());
+    let shown = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    for (field, there) in there.as_object().into_iter().flatten() {
+        let what = match &should[field] {
+            should if there == should => continue,
             // Too long to show.
-            "spec" => "`spec` is not the one in the first event".into(),
-            _ => format!("`{field}` is {there}, and the log leads to {should}"),
+            _ if field == "spec" => "`spec` is not the one in the first event".into(),
+            should => {
+                let (there, should) = (shown(there), shown(should));
+                format!("`{field}` is {there}, and the log leads to {should}")
+            }
         };
         found.add("head", what);
     }

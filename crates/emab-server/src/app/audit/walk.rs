@@ -13,6 +13,7 @@ use crate::domain::{Event, GENESIS, Head, Record, sha256};
 pub(super) type Mark = (u64, [u8; 32]);
 
 /// The log up to some event.
+#[derive(Default)]
 pub(super) struct Walk<'a> {
     pub replay: Replay,
     pub found: Findings,
@@ -32,7 +33,8 @@ pub(super) struct Walk<'a> {
     before: Option<Before>,
     broken: bool,
     expect: Option<&'a str>,
-    expected_at: Option<u64>,
+    /// The number of the event with the expected hash.
+    pub expected_at: Option<u64>,
 }
 
 /// The event before: its stored hash, and the hash of its line.
@@ -44,23 +46,15 @@ struct Before {
 impl<'a> Walk<'a> {
     pub fn new(expect: Option<&'a str>, keeps_marks: bool) -> Walk<'a> {
         Walk {
-            replay: Replay::default(),
-            found: Findings::default(),
-            events: 0,
-            recomputed: 0,
-            decisions: 0,
             last_hash: GENESIS.into(),
-            marks: BTreeMap::new(),
             keeps_marks,
             next: 1,
-            lost: 0,
             before: Some(Before {
                 beside: GENESIS.into(),
                 real: GENESIS.into(),
             }),
-            broken: false,
             expect,
-            expected_at: None,
+            ..Walk::default()
         }
     }
 
@@ -168,10 +162,6 @@ impl<'a> Walk<'a> {
                 ),
             );
         }
-    }
-
-    pub fn expected_at(&self) -> Option<u64> {
-        self.expected_at
     }
 
     fn wrong(&mut self, seq: u64, what: impl Into<String>) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::ImportReport;
 use crate::app::writer::created_by;
-use crate::app::{CommandError, PAGE, Replay, head};
+use crate::app::{CommandError, Replay, head};
 use crate::domain::{Head, PastEpisode, Record, Rejection, Study, is_name, sha256, validate};
 use crate::store::{Store, StoreError};
 
@@ -111,19 +111,10 @@ impl Log {
     /// Replays the log of the existing study.
     fn begin(store: &mut dyn Store, study: &str) -> Result<Log, CommandError> {
         let head = store.head(study)?;
-        let mut replay = Replay::default();
-        if let Some(head) = &head {
-            let mut at = 0;
-            while at < head.seq {
-                let page = store.events(head.key, at, PAGE.min((head.seq - at) as usize))?;
-                let damaged = |seq, what: &str| StoreError::Damaged(format!("event {seq}: {what}"));
-                at = page.last().ok_or_else(|| damaged(at + 1, "missing"))?.seq;
-                for record in &page {
-                    let fed = replay.feed(record);
-                    fed.map_err(|what| damaged(record.seq, &what))?;
-                }
-            }
-        }
+        let replay = match &head {
+            Some(head) => Replay::of_store(store, head, head.seq)?,
+            None => Replay::default(),
+        };
         Ok(Log {
             head,
             replay,

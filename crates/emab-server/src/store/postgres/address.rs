@@ -34,7 +34,7 @@ impl fmt::Debug for Target {
 impl Target {
     /// Parses a URL; the password is used if the URL has none.
     pub(super) fn read(url: &str, password: Option<&str>) -> Result<Target, String> {
-        let Parts { rest, mode, roots } = Parts::split(url)?;
+        let (rest, mode, roots) = split(url)?;
         let mut config: Config = rest.parse().map_err(|_| UNREADABLE.to_string())?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(
@@ -58,10 +58,9 @@ impl Target {
             }
             (true, roots) => Some(tls::connector(roots.as_deref())?),
         };
-        config.ssl_mode(if encrypted {
-            SslMode::Require
-        } else {
-            SslMode::Disable
+        config.ssl_mode(match encrypted {
+            true => SslMode::Require,
+            false => SslMode::Disable,
         });
         Ok(Target {
             location: location(&config),
@@ -76,43 +75,32 @@ const UNREADABLE: &str = "the address is invalid; expected `postgres://USER@HOST
     `connect_timeout`, `application_name`, `options`, `hostaddr`, `keepalives`, `keepalives_idle`, \
     `keepalives_interval`, `keepalives_retries`, `tcp_user_timeout`, `channel_binding`, `load_balance_hosts`";
 
-/// A URL, split into the part for the library and our own options.
-struct Parts {
-    rest: String,
-    mode: Option<String>,
-    roots: Option<String>,
-}
-
-impl Parts {
-    fn split(url: &str) -> Result<Parts, String> {
-        // Like the library: the credentials end at the first `@`.
-        let scheme = url.find("://").map_or(0, |at| at + 3);
-        let credentials = url[scheme..].find('@').map_or(0, |at| at + 1);
-        let user = url[scheme..][..credentials].split(':').next();
-        let (base, query) = match url[scheme + credentials..].split_once('?') {
-            Some((base, query)) => (base, query),
-            None => (&url[scheme + credentials..], ""),
-        };
-        // A second `@` would split a password, and one half would be shown as a host.
-        if base.contains('@') || user.is_some_and(|user| user.contains(['/', '?'])) {
-            return Err(UNREADABLE.into());
-        }
-        let (mut mode, mut roots, mut others) = (None, None, Vec::new());
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').ok_or(UNREADABLE)?;
-            match key {
-                "sslmode" => mode = Some(decoded(value)?),
-                "sslrootcert" => roots = Some(decoded(value)?),
-                _ => others.push(pair),
-            }
-        }
-        let mut rest = format!("{}{base}", &url[..scheme + credentials]);
-        if !others.is_empty() {
-            rest.push('?');
-            rest.push_str(&others.join("&"));
-        }
-        Ok(Parts { rest, mode, roots })
+/// Splits a URL into the part for the library, `sslmode` and `sslrootcert`.
+fn split(url: &str) -> Result<(String, Option<String>, Option<String>), String> {
+    // Like the library: the credentials end at the first `@`.
+    let scheme = url.find("://").map_or(0, |at| at + 3);
+    let credentials = url[scheme..].find('@').map_or(0, |at| at + 1);
+    let user = url[scheme..][..credentials].split(':').next();
+    let place = &url[scheme + credentials..];
+    let (base, query) = place.split_once('?').unwrap_or((place, ""));
+    // A second `@` would split a password, and one half would be shown as a host.
+    if base.contains('@') || user.is_some_and(|user| user.contains(['/', '?'])) {
+        return Err(UNREADABLE.into());
     }
+    let (mut mode, mut roots, mut others) = (None, None, Vec::new());
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').ok_or(UNREADABLE)?;
+        match key {
+            "sslmode" => mode = Some(decoded(value)?),
+            "sslrootcert" => roots = Some(decoded(value)?),
+            _ => others.push(pair),
+        }
+    }
+    let mut rest = format!("{}{base}", &url[..scheme + credentials]);
+    if !others.is_empty() {
+        rest = format!("{rest}?{}", others.join("&"));
+    }
+    Ok((rest, mode, roots))
 }
 
 fn decoded(text: &str) -> Result<String, String> {
@@ -143,7 +131,6 @@ fn set_defaults(config: &mut Config) {
 
 fn is_local(config: &Config) -> bool {
     let hosts = config.get_hosts().iter().all(|host| match host {
-        #[cfg(unix)]
         Host::Unix(_) => true,
         Host::Tcp(name) => {
             let address = name.parse::<std::net::IpAddr>();
@@ -171,7 +158,6 @@ fn is_encrypted(mode: Option<&str>, local: bool) -> Result<bool, String> {
 
 fn location(config: &Config) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
-        #[cfg(unix)]
         Host::Unix(path) => path.display().to_string(),
         Host::Tcp(name) => name.clone(),
     });

@@ -3,9 +3,19 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use super::super::StoreError;
+
+/// The characters of a path that are escaped in a URI.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'.')
+    .remove(b'-')
+    .remove(b'_');
 
 /// The database file.
 ///
@@ -84,19 +94,8 @@ impl DatabaseFile {
 
     /// The URI that marks the file as immutable.
     pub(super) fn immutable_uri(&self) -> String {
-        use std::fmt::Write;
-        let mut uri = String::from("file:");
-        for &byte in self.path.as_os_str().as_encoded_bytes() {
-            match byte {
-                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
-                    uri.push(byte.into());
-                }
-                _ => {
-                    let _ = write!(uri, "%{byte:02x}");
-                }
-            }
-        }
-        uri + "?immutable=1"
+        let path = percent_encode(self.path.as_os_str().as_encoded_bytes(), ESCAPED);
+        format!("file:{path}?immutable=1")
     }
 
     /// Fails if the file was moved or replaced: further writes would be lost.
@@ -128,9 +127,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 /// Options of a file that only its owner may read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.write(true);
+    options.write(true).mode(0o600);
     options
 }
 
@@ -162,7 +159,6 @@ fn create(path: &Path) -> io::Result<()> {
     }
     private().create_new(true).open(path)?.sync_all()?;
     // The directory entry must be durable too.
-    #[cfg(unix)]
     if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
     }
@@ -170,7 +166,7 @@ fn create(path: &Path) -> io::Result<()> {
 }
 
 /// Device and inode.
-type Identity = Option<(u64, u64)>;
+type Identity = (u64, u64);
 
 fn identity(path: &Path) -> Result<Identity, StoreError> {
     let found =
@@ -179,11 +175,5 @@ fn identity(path: &Path) -> Result<Identity, StoreError> {
         let text = format!("`{}` is not a file", path.display());
         return Err(StoreError::Unavailable(text));
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        Ok(Some((found.dev(), found.ino())))
-    }
-    #[cfg(not(unix))]
-    Ok(None)
+    Ok((found.dev(), found.ino()))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use emab_server::audit::audit_study;
+use emab_server::store::Backend;
 use emab_server::store::postgres::Postgres;
 use emab_testkit::postgres::Server;
 

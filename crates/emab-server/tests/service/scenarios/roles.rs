@@ -200,7 +200,7 @@ async fn no_secret_in_the_log() {
     let server = &client.server;
     call(&client, &server.operator, COMMANDS[0]).await.is(201);
     let ids: Vec<_> = server.tokens.list().unwrap();
-    let id = |name: &str| ids.iter().find(|t| t.name() == name).unwrap().id();
+    let id = |name: &str| ids.iter().find(|t| t.name == name).unwrap().id.clone();
     assert_eq!(client.events("created").await[0]["by"], id("admin"));
     assert_eq!(client.events("opened").await[0]["by"], id("operator"));
     let export = client.export().await;
