@@ -85,7 +85,7 @@ impl Figures {
     }
 }
 
-fn picture(curves: &[emab_report::Series], title: &str) -> Result<Picture, LedgerError> {
+pub(crate) fn picture(curves: &[emab_report::Series], title: &str) -> Result<Picture, LedgerError> {
     let options = PlotOptions {
         title: title.into(),
         x_label: "episodes".into(),

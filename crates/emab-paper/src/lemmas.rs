@@ -6,9 +6,11 @@ use emab_report::{Claim, Verdict, number};
 use emab_sim::VerificationResult;
 
 use crate::lemma2_worst_case::WorstCasePath;
-use crate::measurement::{exact, guarantee_verdict, violation_text};
+use crate::measurement::{
+    claim, exact, guarantee_claim, guarantee_verdict, runs_of, violation_text,
+};
 use crate::runner::{LedgerError, Runner, builtin, learner_of};
-use crate::theorems::{claim, guarantee};
+use crate::theorems::guarantee;
 
 pub(crate) fn lemma1(
     runner: &mut Runner<'_>,
@@ -21,26 +23,18 @@ pub(crate) fn lemma1(
     let [section5, printed, sound] = [section5, printed, sound].map(|v| guarantee(v, "Lemma 1"));
     let says = "with probability 1 - delta no sample mean is ever further from its gain than its confidence number";
     let mut claims = vec![
-        claim(
+        guarantee_claim("Lemma 1", format!("{says}: in Section 5"), how5, &section5),
+        guarantee_claim(
             "Lemma 1",
-            &format!("{says}: in Section 5"),
-            how5,
-            violation_text(&section5),
-            guarantee_verdict(&section5),
-        ),
-        claim(
-            "Lemma 1",
-            &format!("{says}: in every problem"),
+            format!("{says}: in every problem"),
             how_gap,
-            violation_text(&printed),
-            guarantee_verdict(&printed),
+            &printed,
         ),
-        claim(
+        guarantee_claim(
             "Lemma 1, repaired",
             "Lemma 1 holds with width=sound, which covers the randomness of the feedback",
             how_gap,
-            violation_text(&sound),
-            guarantee_verdict(&sound),
+            &sound,
         ),
     ];
     let (runs, episodes) = (1000, 200);
@@ -48,8 +42,8 @@ pub(crate) fn lemma1(
     let mut seen = Vec::new();
     for problem in BUILTIN {
         let file = builtin(problem.name)?;
-        let learner = learner_of(&file, "feedbal:width=sound")?;
-        let verified = runner.verify("sound widths", file.problem()?, learner, episodes, runs)?;
+        let verified =
+            runner.verify("sound widths", &file, "feedbal:width=sound", episodes, runs)?;
         let guarantee = guarantee(&verified, "Lemma 1");
         verdicts.push(guarantee_verdict(&guarantee));
         seen.push(format!("{} {}", problem.name, guarantee.violated));
@@ -57,9 +51,10 @@ pub(crate) fn lemma1(
     claims.push(claim(
         "Lemma 1, repaired",
         "Lemma 1 holds with width=sound on every built-in problem",
-        &format!(
-            "{} problems, {runs} runs of {episodes} episodes each",
-            BUILTIN.len()
+        format!(
+            "{} problems, {} each",
+            BUILTIN.len(),
+            runs_of(runs, episodes)
         ),
         format!("runs that violate it: {}", seen.join(", ")),
         Verdict::all(verdicts),
@@ -91,7 +86,7 @@ pub(crate) fn lemma2_claims(
     Ok(vec![
         claim(
             "Lemma 2",
-            &format!("{says}, in Section 5"),
+            format!("{says}, in Section 5"),
             how5,
             format!(
                 "as printed: {}; as derived: {}. {can_fail}",
@@ -102,7 +97,7 @@ pub(crate) fn lemma2_claims(
         ),
         claim(
             "Lemma 2, as printed",
-            &format!("{says}, on every path"),
+            format!("{says}, on every path"),
             "FeedBAL with the most misleading observations that Lemma 1's event allows, 100,000 episodes of a two-step problem",
             format!(
                 "chosen {} times, the printed count is {:.2} and the derived {:.2}; no observation is further than {:.1} sigma from its mean",
@@ -112,8 +107,8 @@ pub(crate) fn lemma2_claims(
         ),
         claim(
             "Lemma 2, as derived",
-            &format!("{says}, on every path"),
-            &format!(
+            format!("{says}, on every path"),
+            format!(
                 "the largest count that its inequality allows, over {cells} pairs of gap and K/delta, and the path above"
             ),
             format!(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emab::Problem;
-use emab::learners::{LearnerConfig, LearnerDefaults, LearnerError};
-use emab::oracle::OracleError;
+use emab::learners::{LearnerConfig, LearnerDefaults, LearnerError, MAX_FIXED_OUTCOMES};
+use emab::oracle::{Benchmark, FixedSequence, Optimal, OracleError, best_fixed};
 use emab::spec::SpecError;
 use emab_problem::{ProblemFile, ReadError};
 use emab_report::PlotError;
@@ -15,7 +15,7 @@ use emab_sim::{
 };
 use thiserror::Error;
 
-use crate::measurement::last;
+use crate::measurement::{Estimate, last};
 
 /// Why the experiments failed.
 #[derive(Debug, Error)]
@@ -152,7 +152,7 @@ impl Runner<'_> {
         learner: LearnerConfig,
         episodes: u64,
         runs: u64,
-    ) -> Result<(f64, f64), LedgerError> {
+    ) -> Result<Estimate, LedgerError> {
         let outcome = self.run(Job {
             what,
             problem,
@@ -164,7 +164,41 @@ impl Runner<'_> {
         Ok(last(&outcome.results[0], runs))
     }
 
+    /// The regret of learners on a problem file at the end of the same runs.
+    pub(crate) fn final_regrets<const N: usize>(
+        &mut self,
+        what: &str,
+        file: &ProblemFile,
+        learners: [&str; N],
+        episodes: u64,
+        runs: u64,
+    ) -> Result<[Estimate; N], LedgerError> {
+        let learners = learners.iter().map(|text| learner_of(file, text));
+        let outcome = self.run(Job {
+            what,
+            problem: file.problem()?,
+            learners: learners.collect::<Result<_, _>>()?,
+            episodes,
+            runs,
+            checkpoints: Vec::new(),
+        })?;
+        Ok(std::array::from_fn(|i| last(&outcome.results[i], runs)))
+    }
+
+    /// Verifies a learner on a problem file.
     pub(crate) fn verify(
+        &mut self,
+        what: &str,
+        file: &ProblemFile,
+        learner: &str,
+        episodes: u64,
+        runs: u64,
+    ) -> Result<VerificationResult, LedgerError> {
+        let learner = learner_of(file, learner)?;
+        self.verify_config(what, file.problem()?, learner, episodes, runs)
+    }
+
+    pub(crate) fn verify_config(
         &mut self,
         what: &str,
         problem: Arc<Problem>,
@@ -186,6 +220,35 @@ impl Runner<'_> {
             watch: &mut |progress, _| watch(what, progress),
         })?;
         verified.ok_or(LedgerError::Stopped)
+    }
+}
+
+/// A problem with its benchmark and its optimal policy.
+pub(crate) struct Solved {
+    pub(crate) benchmark: Benchmark,
+    pub(crate) optimal: Optimal,
+    /// Expected gain of the benchmark in an episode.
+    pub(crate) value: f64,
+    /// Expected gain of the optimal policy.
+    pub(crate) best: f64,
+}
+
+impl Solved {
+    pub(crate) fn new(problem: Arc<Problem>) -> Result<Solved, OracleError> {
+        let mut benchmark = Benchmark::new(problem)?;
+        let optimal = Optimal::new(benchmark.pairs_mut())?;
+        let start = benchmark.pairs().start();
+        Ok(Solved {
+            value: benchmark.value(start)?,
+            best: optimal.value(start),
+            benchmark,
+            optimal,
+        })
+    }
+
+    /// The best fixed sequence, if there are not too many.
+    pub(crate) fn best_fixed(&self) -> Option<FixedSequence> {
+        best_fixed(self.benchmark.pairs(), &self.optimal, MAX_FIXED_OUTCOMES)
     }
 }
 

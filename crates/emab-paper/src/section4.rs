@@ -3,9 +3,9 @@
 use emab::oracle::Benchmark;
 use emab_report::{Claim, Verdict, number};
 
-use crate::fit::Line;
+use crate::fit::slope;
 use crate::instances;
-use crate::measurement::{exact, measured_text};
+use crate::measurement::{Estimate, claim, exact, runs_of};
 use crate::runner::{LedgerError, Runner, learner};
 use crate::section2::expected_stop;
 
@@ -29,61 +29,47 @@ fn hardness(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
             runs,
         )?);
     }
-    let errors: Vec<(f64, f64)> = gaps
+    let errors: Vec<Estimate> = gaps
         .iter()
         .zip(&regrets)
-        .map(|(gap, regret)| (regret.0 / gap, regret.1 / gap))
+        .map(|(gap, regret)| regret.divided_by(*gap))
         .collect();
-    let list = |values: &[(f64, f64)]| {
+    let list = |values: &[Estimate]| {
         let each = gaps.iter().zip(values);
-        let each: Vec<String> = each
-            .map(|(gap, v)| format!("{gap}: {}", measured_text(*v)))
-            .collect();
+        let each: Vec<String> = each.map(|(gap, v)| format!("{gap}: {v}")).collect();
         each.join("; ")
     };
-    let points: Vec<(f64, f64, f64)> = gaps
+    let points: Vec<(f64, Estimate)> = gaps
         .iter()
         .zip(&regrets)
-        .map(|(gap, (mean, stderr))| (f64::ln(*gap), mean.ln(), stderr / mean))
+        .map(|(gap, Estimate(mean, stderr))| (f64::ln(*gap), Estimate(mean.ln(), stderr / mean)))
         .collect();
-    let (slope, stderr) =
-        Line::through(&points).map_or((f64::NAN, f64::INFINITY), |line| (line.slope, line.stderr));
+    let power = slope(&points);
     let how = format!(
-        "two steps with gaps of 0.05 to 0.4, {runs} runs of {} episodes each",
-        number(episodes as f64)
+        "two steps with gaps of 0.05 to 0.4, {} each",
+        runs_of(runs, episodes)
     );
     Ok(vec![
-        Claim {
-            ours: false,
-            place: "Section 4".into(),
-            says: "the smaller the gap, the more often the wrong action is chosen".into(),
-            how: how.clone(),
-            measured: format!("wrong choices by gap: {}", list(&errors)),
-            verdict: Verdict::all(
-                errors
-                    .windows(2)
-                    .map(|pair| Verdict::less(pair[1], pair[0])),
-            ),
-        },
-        Claim {
-            ours: false,
-            place: "Section 4".into(),
-            says: "regret scales with Omega / Delta^2, the hardness of the problem".into(),
-            how: format!(
+        claim(
+            "Section 4",
+            "the smaller the gap, the more often the wrong action is chosen",
+            how.clone(),
+            format!("wrong choices by gap: {}", list(&errors)),
+            Verdict::all(errors.windows(2).map(|pair| pair[1].less(pair[0]))),
+        ),
+        claim(
+            "Section 4",
+            "regret scales with Omega / Delta^2, the hardness of the problem",
+            format!(
                 "{how}; here Omega = Delta, so that the power of Delta should be -1 (to within 0.2), by a line through the logarithms"
             ),
-            measured: format!(
-                "regret by gap: {}; power {}",
-                list(&regrets),
-                measured_text((slope, stderr))
-            ),
+            format!("regret by gap: {}; power {power}", list(&regrets)),
             // Small gaps are not fully learned after so many episodes, which makes the line a little less steep.
-            verdict: match (slope + 1.0).abs() {
-                _ if !stderr.is_finite() => Verdict::Undecided,
-                away if away <= 0.2 + 3.0 * stderr => Verdict::Holds,
-                _ => Verdict::Fails,
+            match (power.0 + 1.0).abs() {
+                _ if !power.1.is_finite() => Verdict::Undecided,
+                away => exact(away <= 0.2 + 3.0 * power.1),
             },
-        },
+        ),
     ])
 }
 
@@ -96,27 +82,23 @@ fn costs() -> Result<Claim, LedgerError> {
         )?)?);
     }
     let falls = steps.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12);
-    Ok(Claim {
-        ours: false,
-        place: "Section 4, Remark 1".into(),
-        says: "the higher the costs, the earlier the benchmark stops".into(),
-        how: format!(
+    let [free, some, most] = [steps[0], steps[5], steps[steps.len() - 1]].map(number);
+    let order = match falls {
+        true => "never later at a higher cost",
+        false => "later at some higher cost",
+    };
+    Ok(claim(
+        "Section 4, Remark 1",
+        "the higher the costs, the earlier the benchmark stops",
+        format!(
             "Section 5's problem with {} costs from 0 to 0.8 per step, exactly",
             costs.len()
         ),
-        measured: format!(
-            "it stops at step {} on average without costs, {} at 0.2, {} at 0.8; {}",
-            number(steps[0]),
-            number(steps[5]),
-            number(steps[steps.len() - 1]),
-            if falls {
-                "never later at a higher cost"
-            } else {
-                "later at some higher cost"
-            }
+        format!(
+            "it stops at step {free} on average without costs, {some} at 0.2, {most} at 0.8; {order}"
         ),
-        verdict: exact(falls && steps[0] > steps[steps.len() - 1]),
-    })
+        exact(falls && steps[0] > steps[steps.len() - 1]),
+    ))
 }
 
 /// Polynomial in the number of steps and states: the power does not grow with them.
@@ -133,36 +115,28 @@ pub(crate) fn horizon(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
             runs,
         )?);
     }
-    let powers: Vec<(f64, f64)> = regrets
-        .windows(2)
-        .map(|pair| {
-            let [(a, ea), (b, eb)] = [pair[0], pair[1]];
-            (
-                (b / a).log2(),
-                (ea / a).hypot(eb / b) / std::f64::consts::LN_2,
-            )
-        })
-        .collect();
+    let power = |pair: &[Estimate]| {
+        let [Estimate(a, ea), Estimate(b, eb)] = [pair[0], pair[1]];
+        let error = (ea / a).hypot(eb / b) / std::f64::consts::LN_2;
+        Estimate((b / a).log2(), error)
+    };
     let all: Vec<String> = steps
         .iter()
         .zip(&regrets)
-        .map(|(steps, regret)| format!("{steps}: {}", measured_text(*regret)))
+        .map(|(steps, regret)| format!("{steps}: {regret}"))
         .collect();
-    let (first, end) = (powers[0], powers[powers.len() - 1]);
-    Ok(Claim {
-        ours: false,
-        place: "Section 2.4, abstract".into(),
-        says: "regret grows at most polynomially with steps and states".into(),
-        how: format!(
+    let (first, end) = (power(&regrets[..2]), power(&regrets[2..]));
+    Ok(claim(
+        "Section 2.4, abstract",
+        "regret grows at most polynomially with steps and states",
+        format!(
             "Section 5's problem with 8 to 64 steps and as many states, {runs} runs of {episodes} episodes; the power between doublings, which an exponential would double and which must not grow by half"
         ),
-        measured: format!(
-            "regret by steps: {}; power {} from 8 to 16, {} from 32 to 64",
-            all.join("; "),
-            measured_text(first),
-            measured_text(end)
+        format!(
+            "regret by steps: {}; power {first} from 8 to 16, {end} from 32 to 64",
+            all.join("; ")
         ),
         // An exponential's power would double each time; a polynomial's does not grow.
-        verdict: Verdict::less(end, (1.5 * first.0, 1.5 * first.1)),
-    })
+        end.less(Estimate(1.5 * first.0, 1.5 * first.1)),
+    ))
 }

@@ -1,16 +1,14 @@
 //! Section 5 and the additional results: what the figures show.
 
-use emab::learners::MAX_FIXED_OUTCOMES;
-use emab::oracle::{Benchmark, Optimal, best_fixed};
 use emab::{Role, Stream};
 use emab_report::{Claim, Verdict, number};
 use emab_sim::results::LearnerResult;
 
 use crate::figures::{Figures, TITLES};
 use crate::instances;
-use crate::measurement::{MIN_RUNS, exact, last, measured_text, regret_at};
+use crate::measurement::{Estimate, MIN_RUNS, claim, exact, last, regret_at, runs_of};
 use crate::reference::{AT, REGRET};
-use crate::runner::{LedgerError, Runner};
+use crate::runner::{LedgerError, Runner, Solved};
 
 pub(crate) fn claims(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = vec![optimality(runner)?];
@@ -42,26 +40,22 @@ fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     let all = problems.len();
     let mut worst = 0.0_f64;
     for problem in problems {
-        let mut benchmark = Benchmark::new(problem)?;
-        let optimal = Optimal::new(benchmark.pairs_mut())?;
-        let start = benchmark.pairs().start();
-        let best = optimal.value(start);
-        worst = worst.max((best - benchmark.value(start)?) / best.abs().max(f64::MIN_POSITIVE));
+        let Solved { value, best, .. } = Solved::new(problem)?;
+        worst = worst.max((best - value) / best.abs().max(f64::MIN_POSITIVE));
     }
-    Ok(Claim {
-        ours: false,
-        place: "Section 5".into(),
-        says: "the benchmark is the optimal policy".into(),
-        how: format!(
+    Ok(claim(
+        "Section 5",
+        "the benchmark is the optimal policy",
+        format!(
             "{all} problems solved exactly: beta and p from 0.05 to 1 in steps of 0.05, and {laws} random falling p_t"
         ),
-        measured: if worst > 0.0 {
+        if worst > 0.0 {
             format!("it falls short of the optimum by at most {worst:.0e} of it")
         } else {
             "it never falls short of the optimum".into()
         },
-        verdict: exact(worst <= 1e-12),
-    })
+        exact(worst <= 1e-12),
+    ))
 }
 
 fn baselines(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, LedgerError> {
@@ -69,70 +63,54 @@ fn baselines(runner: &Runner<'_>, figures: &Figures) -> Result<Vec<Claim>, Ledge
         return Ok(Vec::new());
     };
     let (runs, n) = (runner.settings.runs, runner.settings.episodes);
-    let last = |result: &LearnerResult| last(result, runs);
-    let show_last = |result: &LearnerResult| measured_text(last(result));
-    let below = |a: &LearnerResult, b: &LearnerResult| Verdict::less(last(a), last(b));
-    let share = |of: &LearnerResult| 100.0 * last(feedbal).0 / last(of).0;
-    let how = || format!("{runs} runs of {} episodes", number(n as f64));
-
-    let mut benchmark = Benchmark::new(figures.problem.clone())?;
-    let optimal = Optimal::new(benchmark.pairs_mut())?;
-    let fixed = best_fixed(benchmark.pairs(), &optimal, MAX_FIXED_OUTCOMES);
-    let fixed = fixed.map_or(f64::NAN, |fixed| fixed.value);
-    let start = benchmark.pairs().start();
-    let value = benchmark.value(start)?;
+    let [ours, ucb1, ucb1v] = [feedbal, ucb1, ucb1v].map(|result| last(result, runs));
+    let share = |of: Estimate| 100.0 * ours.0 / of.0;
+    let solved = Solved::new(figures.problem.clone())?;
+    let fixed = solved.best_fixed().map_or(f64::NAN, |fixed| fixed.value);
     // The last quarter, in which little is left to learn. Both sums share most of their runs' noise, so that the
     // error of their difference is, if anything, smaller than this.
     let gain = |n: u64| feedbal.curve.iter().find(|point| point.episode == n);
     let quarter = n - n / 4;
     let late = match (gain(quarter), gain(n)) {
         (Some(before), Some(after)) if n > quarter && runs >= MIN_RUNS => {
-            let span = (n - quarter) as f64;
-            let mean = (after.gain - before.gain) / span;
-            (mean, after.gain_stderr.hypot(before.gain_stderr) / span)
+            let error = after.gain_stderr.hypot(before.gain_stderr);
+            Estimate(after.gain - before.gain, error).divided_by((n - quarter) as f64)
         }
-        _ => (f64::NAN, f64::INFINITY),
+        _ => Estimate::UNKNOWN,
     };
     Ok(vec![
-        Claim {
-            ours: false,
-            place: "Section 5".into(),
-            says: "FeedBAL has far less regret than UCB1 and UCB1-V".into(),
-            how: how(),
-            measured: format!(
-                "FeedBAL {}: {:.0} % of UCB1-V's {} and {:.0} % of UCB1's {}",
-                show_last(feedbal),
+        claim(
+            "Section 5",
+            "FeedBAL has far less regret than UCB1 and UCB1-V",
+            runs_of(runs, n),
+            format!(
+                "FeedBAL {ours}: {:.0} % of UCB1-V's {ucb1v} and {:.0} % of UCB1's {ucb1}",
                 share(ucb1v),
-                show_last(ucb1v),
-                share(ucb1),
-                show_last(ucb1)
+                share(ucb1)
             ),
-            verdict: Verdict::all([below(feedbal, ucb1v), below(feedbal, ucb1)]),
-        },
-        Claim {
-            ours: false,
-            place: "Section 5, figure".into(),
-            says: "UCB1-V, which updates every prefix, lies below UCB1".into(),
-            how: how(),
-            measured: format!("UCB1-V {}, UCB1 {}", show_last(ucb1v), show_last(ucb1)),
-            verdict: below(ucb1v, ucb1),
-        },
-        Claim {
-            ours: false,
-            place: "Section 5".into(),
-            says: "FeedBAL does better because it adapts to the feedback within an episode".into(),
-            how: format!(
+            Verdict::all([ours.less(ucb1v), ours.less(ucb1)]),
+        ),
+        claim(
+            "Section 5, figure",
+            "UCB1-V, which updates every prefix, lies below UCB1",
+            runs_of(runs, n),
+            format!("UCB1-V {ucb1v}, UCB1 {ucb1}"),
+            ucb1v.less(ucb1),
+        ),
+        claim(
+            "Section 5",
+            "FeedBAL does better because it adapts to the feedback within an episode",
+            format!(
                 "what it earns in the last quarter of {} episodes, against the best sequence that does not adapt (exact)",
                 number(n as f64)
             ),
-            measured: format!(
-                "FeedBAL {} per episode, the best fixed sequence {}, the benchmark {}",
-                measured_text(late),
+            format!(
+                "FeedBAL {late} per episode, the best fixed sequence {}, the benchmark {}",
                 number(fixed),
-                number(value)
+                number(solved.value)
             ),
-            verdict: Verdict::less((fixed, 0.0), late),
-        },
+            Estimate(fixed, 0.0).less(late),
+        ),
     ])
 }
 
@@ -140,40 +118,30 @@ fn sigma2(runner: &Runner<'_>, results: &[LearnerResult]) -> Vec<Claim> {
     let [feedbal, _, _, low, small, large] = results else {
         return Vec::new();
     };
-    let runs = runner.settings.runs;
-    let below = |a, b| Verdict::less(last(a, runs), last(b, runs));
-    let sweep = format!(
-        "0.02: {}; 0.05: {}; 0.2: {}; 0.4: {}",
-        measured_text(last(low, runs)),
-        measured_text(last(small, runs)),
-        measured_text(last(feedbal, runs)),
-        measured_text(last(large, runs))
-    );
-    let claim = |says: &str, verdict| Claim {
-        ours: false,
-        place: "Additional results".into(),
-        says: says.into(),
-        how: format!(
-            "{runs} runs of {} episodes",
-            number(runner.settings.episodes as f64)
-        ),
-        measured: sweep.clone(),
-        verdict,
-    };
-    vec![
-        claim(
+    let (runs, episodes) = (runner.settings.runs, runner.settings.episodes);
+    let [low, small, feedbal, large] = [low, small, feedbal, large].map(|one| last(one, runs));
+    let sweep = format!("0.02: {low}; 0.05: {small}; 0.2: {feedbal}; 0.4: {large}");
+    let smallest = [low, feedbal, large].map(|other| small.less(other));
+    let largest = [small, feedbal, large].map(|other| other.less(low));
+    [
+        (
             "of σ² = 0.02, 0.05, 0.2, 0.4 the regret is smallest at 0.05",
-            Verdict::all([low, feedbal, large].map(|other| below(small, other))),
+            Verdict::all(smallest),
         ),
-        claim(
+        (
             "the regret is largest at σ² = 0.02: widths that are too narrow cost dearly",
-            Verdict::all([small, feedbal, large].map(|other| below(other, low))),
+            Verdict::all(largest),
         ),
-        claim(
+        (
             "σ² = 0.4 is worse than 0.2 and better than 0.02",
-            Verdict::all([below(feedbal, large), below(large, low)]),
+            Verdict::all([feedbal.less(large), large.less(low)]),
         ),
     ]
+    .map(|(says, verdict)| {
+        let how = runs_of(runs, episodes);
+        claim("Additional results", says, how, &sweep, verdict)
+    })
+    .to_vec()
 }
 
 /// Section 2.4, on the runs of the figures.
@@ -182,9 +150,7 @@ pub(crate) fn definitions(
     figures: &Figures,
 ) -> Result<Vec<Claim>, LedgerError> {
     let (runs, n) = (runner.settings.runs, runner.settings.episodes);
-    let mut benchmark = Benchmark::new(figures.problem.clone())?;
-    let start = benchmark.pairs().start();
-    let value = benchmark.value(start)?;
+    let value = Solved::new(figures.problem.clone())?.value;
     let mut worst = (0.0, String::new());
     for (result, title) in figures.results.iter().zip(TITLES) {
         let Some(point) = result.curve.last() else {
@@ -193,48 +159,43 @@ pub(crate) fn definitions(
         let realised = n as f64 * value - point.gain;
         let away = (realised - point.regret).abs() / point.stderr.hypot(point.gain_stderr);
         if away > worst.0 {
-            let pair = format!(
-                "{title}: {} against {}",
-                measured_text((realised, point.gain_stderr)),
-                measured_text((point.regret, point.stderr))
-            );
-            worst = (away, pair);
+            let realised = Estimate(realised, point.gain_stderr);
+            let regret = Estimate(point.regret, point.stderr);
+            worst = (away, format!("{title}: {realised} against {regret}"));
         }
     }
     let Some(feedbal) = figures.results.first() else {
         return Ok(Vec::new());
     };
     let tenth = (n / 10).max(1);
-    let early = regret_at(feedbal, tenth, runs);
-    let late = last(feedbal, runs);
-    let per = |(mean, stderr): (f64, f64), n: u64| (mean / n as f64, stderr / n as f64);
+    let early = regret_at(feedbal, tenth, runs).divided_by(tenth as f64);
+    let late = last(feedbal, runs).divided_by(n as f64);
+    let few = runs < MIN_RUNS;
     Ok(vec![
-        Claim {
-            ours: false,
-            place: "Section 2.4".into(),
-            says: "the regret of Equation 1 has the expectation of Equation 2".into(),
-            how: "all learners of the figures: the benchmark's value times n less what was earned (Equation 2), against the sum of V - Q (the expectation of Equation 1); at most 4 standard errors apart".into(),
-            measured: if runs < MIN_RUNS {
-                "too few runs for an interval".into()
-            } else {
-                format!("at most {:.1} standard errors apart ({})", worst.0, worst.1)
+        claim(
+            "Section 2.4",
+            "the regret of Equation 1 has the expectation of Equation 2",
+            "all learners of the figures: the benchmark's value times n less what was earned (Equation 2), against the sum of V - Q (the expectation of Equation 1); at most 4 standard errors apart",
+            match worst {
+                _ if few => "too few runs for an interval".into(),
+                (away, pair) => format!("at most {away:.1} standard errors apart ({pair})"),
             },
-            verdict: match worst.0 {
-                _ if runs < MIN_RUNS => Verdict::Undecided,
-                away if away <= 4.0 => Verdict::Holds,
-                _ => Verdict::Fails,
+            match worst.0 {
+                _ if few => Verdict::Undecided,
+                away => exact(away <= 4.0),
             },
-        },
-        Claim {
-            ours: false,
-            place: "Section 2.4".into(),
-            says: "with sublinear regret the average reward tends to the benchmark's".into(),
-            how: format!("FeedBAL's regret per episode after {} and after {} episodes, {runs} runs",
+        ),
+        claim(
+            "Section 2.4",
+            "with sublinear regret the average reward tends to the benchmark's",
+            format!(
+                "FeedBAL's regret per episode after {} and after {} episodes, {runs} runs",
                 number(tenth as f64),
-                number(n as f64)),
-            measured: format!("{}, then {}", measured_text(per(early, tenth)), measured_text(per(late, n))),
-            verdict: Verdict::less(per(late, n), per(early, tenth)),
-        },
+                number(n as f64)
+            ),
+            format!("{early}, then {late}"),
+            late.less(early),
+        ),
     ])
 }
 
@@ -259,16 +220,18 @@ fn reference(results: &[LearnerResult], runs: u64) -> Option<Claim> {
         }
     }
     let (away, what) = worst?;
-    Some(Claim {
-        ours: true,
-        place: "our own reference".into(),
-        says: "the regret agrees with that of a separate program (400,000 runs)".into(),
-        how: "every checkpoint in common, all learners of the figures; at most 4 standard errors"
-            .into(),
-        measured: format!("at most {away:.1} standard errors away ({what})"),
-        verdict: match away {
+    let claim = claim(
+        "our own reference",
+        "the regret agrees with that of a separate program (400,000 runs)",
+        "every checkpoint in common, all learners of the figures; at most 4 standard errors",
+        format!("at most {away:.1} standard errors away ({what})"),
+        match away {
             _ if runs < MIN_RUNS => Verdict::Undecided,
             away => exact(away <= 4.0),
         },
+    );
+    Some(Claim {
+        ours: true,
+        ..claim
     })
 }

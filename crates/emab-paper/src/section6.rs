@@ -1,16 +1,16 @@
 //! Section 6: statements of the paper about other methods, and learners of this project.
 
 use emab::Mdp;
-use emab::learners::{LearnerError, MAX_FIXED_OUTCOMES};
-use emab::oracle::{Benchmark, Iteration, Optimal, Pairs, best_fixed};
+use emab::learners::LearnerError;
+use emab::oracle::{Iteration, Optimal, Pairs};
 use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{Claim, Verdict, number};
 use emab_sim::VerificationResult;
 use emab_sim::results::LearnerResult;
 
 use crate::instances;
-use crate::measurement::{exact, guarantee_verdict, last, measured_text, violation_text};
-use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
+use crate::measurement::{Estimate, claim, exact, guarantee_claim, last, runs_of};
+use crate::runner::{Job, LedgerError, Runner, Solved, builtin, learner_of};
 use crate::theorems::guarantee;
 
 /// Baselines that plan on an estimated process or learn its values: optimistic ones, and ones that sample from a
@@ -44,14 +44,14 @@ struct ProblemResults {
 
 impl ProblemResults {
     /// FeedBAL's regret, against the benchmark, which it learns.
-    fn feedbal_regret(&self) -> (f64, f64) {
+    fn feedbal_regret(&self) -> Estimate {
         last(&self.feedbal, self.runs)
     }
 
     /// A baseline's regret, against the optimum, which it learns.
-    fn baseline_regret(&self, result: &LearnerResult) -> (f64, f64) {
-        let (regret, stderr) = last(result, self.runs);
-        (regret + self.ahead, stderr)
+    fn baseline_regret(&self, result: &LearnerResult) -> Estimate {
+        let Estimate(regret, stderr) = last(result, self.runs);
+        Estimate(regret + self.ahead, stderr)
     }
 }
 
@@ -73,10 +73,7 @@ fn run_all(runner: &mut Runner<'_>) -> Result<Vec<ProblemResults>, LedgerError> 
             runs,
             checkpoints: Vec::new(),
         })?;
-        let mut benchmark = Benchmark::new(file.problem()?)?;
-        let optimal = Optimal::new(benchmark.pairs_mut())?;
-        let start = benchmark.pairs().start();
-        let ahead = (optimal.value(start) - benchmark.value(start)?) * EPISODES as f64;
+        let Solved { value, best, .. } = Solved::new(file.problem()?)?;
         let mut results = outcome.results.into_iter();
         let Some(feedbal) = results.next() else {
             continue;
@@ -90,17 +87,17 @@ fn run_all(runner: &mut Runner<'_>) -> Result<Vec<ProblemResults>, LedgerError> 
             runs,
             feedbal,
             baselines,
-            ahead,
+            ahead: (best - value) * EPISODES as f64,
         });
     }
     Ok(problems)
 }
 
 fn how(problems: &[ProblemResults]) -> String {
+    let runs = problems.first().map_or(0, |problem| problem.runs);
     format!(
-        "{} runs of {} episodes on each of the {} built-in problems",
-        problems.first().map_or(0, |problem| problem.runs),
-        number(EPISODES as f64),
+        "{} on each of the {} built-in problems",
+        runs_of(runs, EPISODES),
         problems.len()
     )
 }
@@ -118,38 +115,26 @@ fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     }
     let file = builtin("coverage")?;
     let runs = runner.settings.scaled(40, 10);
-    let outcome = runner.run(Job {
-        what: "adaptive submodular",
-        problem: file.problem()?,
-        learners: vec![learner_of(&file, "oasm")?, learner_of(&file, "feedbal")?],
-        episodes: EPISODES,
-        runs,
-        checkpoints: Vec::new(),
-    })?;
-    let [oasm, feedbal] = [0, 1].map(|i| last(&outcome.results[i], runs));
-    Ok(Claim {
-        ours: false,
-        place: "Section 6".into(),
-        says: "online adaptive submodular maximisation learns fast because item states are independent, and covers a special case of eMAB"
-            .into(),
-        how: format!(
-            "whether OASM applies, on {} problems; {runs} runs of {} episodes on coverage",
-            BUILTIN.len(),
-            number(EPISODES as f64)
+    let learners = ["oasm", "feedbal"];
+    let [oasm, feedbal] =
+        runner.final_regrets("adaptive submodular", &file, learners, EPISODES, runs)?;
+    let (few, all) = (applies.len(), BUILTIN.len());
+    Ok(claim(
+        "Section 6",
+        "online adaptive submodular maximisation learns fast because item states are independent, and covers a special case of eMAB",
+        format!(
+            "whether OASM applies, on {all} problems; {} on coverage",
+            runs_of(runs, EPISODES)
         ),
-        measured: format!(
-            "it applies to {} of {} ({}); there its regret is {} against FeedBAL's {}",
-            applies.len(),
-            BUILTIN.len(),
-            applies.join(", "),
-            measured_text(oasm),
-            measured_text(feedbal)
+        format!(
+            "it applies to {few} of {all} ({}); there its regret is {oasm} against FeedBAL's {feedbal}",
+            applies.join(", ")
         ),
-        verdict: Verdict::all([
-            exact(applies.contains(&"coverage") && applies.len() < BUILTIN.len()),
-            Verdict::less(oasm, feedbal),
+        Verdict::all([
+            exact(applies.contains(&"coverage") && few < all),
+            oasm.less(feedbal),
         ]),
-    })
+    ))
 }
 
 /// eMAB as a Markov decision process.
@@ -171,78 +156,59 @@ fn translation() -> Result<Claim, LedgerError> {
         }
         states.push(mdp.len());
     }
-    let (least, most) = (states.iter().min(), states.iter().max());
-    Ok(Claim {
-        ours: false,
-        place: "Section 6".into(),
-        says: "eMAB can be translated into a Markov decision process".into(),
-        how: format!(
+    let [least, most] = [states.iter().min(), states.iter().max()].map(|n| n.map_or(0, |n| *n));
+    let differ = match worst {
+        0.0 => "are the same".into(),
+        worst => format!("differ by at most {worst:.0e}"),
+    };
+    Ok(claim(
+        "Section 6",
+        "eMAB can be translated into a Markov decision process",
+        format!(
             "the translation of {} problems, solved by backward induction, value iteration and policy iteration",
             BUILTIN.len()
         ),
-        measured: format!(
-            "processes of {} to {} states; the three optimal values {}",
-            least.copied().unwrap_or(0),
-            most.copied().unwrap_or(0),
-            if worst > 0.0 {
-                format!("differ by at most {worst:.0e}")
-            } else {
-                "are the same".into()
-            }
-        ),
-        verdict: exact(agree),
-    })
+        format!("processes of {least} to {most} states; the three optimal values {differ}"),
+        exact(agree),
+    ))
 }
 
 /// Learning the benchmark against learning the optimum: optimistic baselines, and ones that sample.
 fn learning(problems: &[ProblemResults]) -> Vec<Claim> {
     let sampling = |baseline: &LearnerResult| SAMPLING.contains(&baseline.learner.as_str());
     let claim = |says: &str, of: &dyn Fn(&LearnerResult) -> bool| {
-        let (mut ahead, mut behind, mut open) = (0, 0, 0);
+        let mut count = Count::default();
         let mut lost: Vec<String> = Vec::new();
         for problem in problems {
-            for baseline in problem
-                .baselines
-                .iter()
-                .flatten()
-                .filter(|baseline| of(baseline))
-            {
-                match Verdict::less(problem.feedbal_regret(), problem.baseline_regret(baseline)) {
-                    Verdict::Holds => ahead += 1,
-                    Verdict::Fails => {
-                        behind += 1;
-                        let on = format!("{} on {}", baseline.label, problem.file.name());
-                        lost.push(on);
-                    }
-                    _ => open += 1,
+            let baselines = problem.baselines.iter().flatten();
+            for baseline in baselines.filter(|baseline| of(baseline)) {
+                let baseline_regret = problem.baseline_regret(baseline);
+                if count.add(problem.feedbal_regret().less(baseline_regret)) == Verdict::Fails {
+                    lost.push(format!("{} on {}", baseline.label, problem.file.name()));
                 }
             }
         }
         let named = match lost.as_slice() {
             [] => String::new(),
-            few if few.len() <= 4 => format!(": {}", few.join(", ")),
-            [first, second, third, ..] => format!(", such as {first}, {second} and {third}"),
-            [..] => String::new(),
+            [first, second, third, _, _, ..] => {
+                format!(", such as {first}, {second} and {third}")
+            }
+            few => format!(": {}", few.join(", ")),
         };
-        Claim {
-            ours: false,
-            place: "Section 6".into(),
-            says: says.into(),
-            how: format!(
+        let Count { hold, fail, open } = count;
+        claim(
+            "Section 6",
+            says,
+            format!(
                 "{}: FeedBAL's regret against the benchmark and each baseline's against the optimum",
                 how(problems)
             ),
-            measured: format!(
-                "FeedBAL's is smaller in {ahead} of {} comparisons, larger in {behind}{named}; {open} undecided",
-                ahead + behind + open
+            format!(
+                "FeedBAL's is smaller in {hold} of {} comparisons, larger in {fail}{named}; {open} undecided",
+                count.all()
             ),
-            verdict: match (ahead, behind) {
-                (0, 0) => Verdict::Undecided,
-                (_, 0) => Verdict::Holds,
-                (ahead, behind) if ahead > behind => Verdict::HoldsInPart,
-                _ => Verdict::Fails,
-            },
-        }
+            count.verdict(),
+        )
     };
     vec![
         claim(
@@ -254,6 +220,40 @@ fn learning(problems: &[ProblemResults]) -> Vec<Claim> {
             &sampling,
         ),
     ]
+}
+
+/// Verdicts on a claim, by comparison.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    hold: usize,
+    fail: usize,
+    open: usize,
+}
+
+impl Count {
+    /// Counts a verdict and returns it.
+    fn add(&mut self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Holds => self.hold += 1,
+            Verdict::Fails => self.fail += 1,
+            _ => self.open += 1,
+        }
+        verdict
+    }
+
+    fn all(self) -> usize {
+        self.hold + self.fail + self.open
+    }
+
+    /// The verdict on the claim in general.
+    fn verdict(self) -> Verdict {
+        match (self.hold, self.fail) {
+            (0, 0) => Verdict::Undecided,
+            (_, 0) => Verdict::Holds,
+            (hold, fail) if hold > fail => Verdict::HoldsInPart,
+            _ => Verdict::Fails,
+        }
+    }
 }
 
 /// Cost of planning per episode, counted and not timed.
@@ -272,160 +272,116 @@ fn computation(problems: &[ProblemResults]) -> Result<Claim, LedgerError> {
         let ratio = plan as f64 / (2.0 * steps - 1.0);
         (least, most) = (least.min(ratio), most.max(ratio));
     }
-    Ok(Claim {
-        ours: false,
-        place: "Section 6".into(),
-        says: "baselines that solve the estimated process by value iteration or linear programs cost more computation".into(),
-        how: format!(
+    Ok(claim(
+        "Section 6",
+        "baselines that solve the estimated process by value iteration or linear programs cost more computation",
+        format!(
             "{}: triplets that a plan looks at (UCBVI, PSRL once an episode, OLP too) for each one that FeedBAL updates",
             how(problems)
         ),
-        measured: format!(
+        format!(
             "{} to {} times as many (`emab arena` has nanoseconds, and baselines that plan seldom or never)",
             number(least),
             number(most)
         ),
-        verdict: exact(least > 1.0),
-    })
+        exact(least > 1.0),
+    ))
 }
 
 /// The benchmark as a moderate goal.
 fn moderate() -> Result<Vec<Claim>, LedgerError> {
-    let (mut below, mut unknown, mut ratios) = (Vec::new(), 0, Vec::new());
+    let (mut below, mut unknown, mut least) = (0, 0, f64::INFINITY);
     for problem in BUILTIN {
-        let file = builtin(problem.name)?;
-        let mut benchmark = Benchmark::new(file.problem()?)?;
-        let optimal = Optimal::new(benchmark.pairs_mut())?;
-        let start = benchmark.pairs().start();
-        let value = benchmark.value(start)?;
-        let best = optimal.value(start);
-        match best_fixed(benchmark.pairs(), &optimal, MAX_FIXED_OUTCOMES) {
-            Some(fixed) if value < fixed.value - 1e-12 * value.abs() => below.push(problem.name),
+        let solved = Solved::new(builtin(problem.name)?.problem()?)?;
+        let value = solved.value;
+        match solved.best_fixed() {
+            Some(fixed) if value < fixed.value - 1e-12 * value.abs() => below += 1,
             Some(_) => {}
             None => unknown += 1,
         }
-        ratios.push(value / best);
+        least = least.min(value / solved.best);
     }
-    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut patience = Benchmark::new(instances::patience()?)?;
-    let optimal = Optimal::new(patience.pairs_mut())?;
-    let start = patience.pairs().start();
-    let (poor, best) = (patience.value(start)?, optimal.value(start));
-    let claim = |says: &str, how: &str, measured: String, verdict| Claim {
-        ours: false,
-        place: "Section 6".into(),
-        says: says.into(),
-        how: how.into(),
-        measured,
-        verdict,
-    };
+    let Solved { value, best, .. } = Solved::new(instances::patience()?)?;
     Ok(vec![
         claim(
+            "Section 6",
             "the benchmark outperforms the best fixed sequence and works well in many settings",
             "the built-in problems, solved exactly",
             format!(
-                "it earns less than the best fixed sequence on {} of {} problems ({unknown} unknown), and at least {least:.4} of the \
+                "it earns less than the best fixed sequence on {below} of {} problems ({unknown} unknown), and at least {least:.4} of the \
                  optimum",
-                below.len(),
                 BUILTIN.len()
             ),
-            if unknown > 0 {
-                Verdict::Undecided
-            } else {
-                exact(below.is_empty() && least > 0.9)
+            match unknown {
+                0 => exact(below == 0 && least > 0.9),
+                _ => Verdict::Undecided,
             },
         ),
         claim(
+            "Section 6",
             "it may not always be optimal",
             "three steps: 0.1 at once, nothing at step 2, 1 at step 3; solved exactly",
-            format!("the benchmark earns {poor}, the optimum {best}"),
-            exact(poor < best),
+            format!("the benchmark earns {value}, the optimum {best}"),
+            exact(value < best),
         ),
     ])
 }
 
 /// Effect of the revealed rewards on baselines.
 fn revealed(problems: &[ProblemResults]) -> Claim {
-    let (mut better, mut worse, mut open) = (0, 0, 0);
+    let mut count = Count::default();
     for problem in problems {
         for [earned, revealed] in &problem.baselines {
-            match Verdict::less(last(revealed, problem.runs), last(earned, problem.runs)) {
-                Verdict::Holds => better += 1,
-                Verdict::Fails => worse += 1,
-                _ => open += 1,
-            }
+            count.add(last(revealed, problem.runs).less(last(earned, problem.runs)));
         }
     }
-    Claim {
-        ours: true,
-        place: "Section 6".into(),
-        says: "seeing the rewards of all steps that were passed makes the baselines learn faster"
-            .into(),
-        how: format!(
+    let Count { hold, fail, open } = count;
+    let claim = claim(
+        "Section 6",
+        "seeing the rewards of all steps that were passed makes the baselines learn faster",
+        format!(
             "{}: each baseline with reveal=true and without",
             how(problems)
         ),
-        measured: format!(
-            "less regret in {better} of {} comparisons, more in {worse}, undecided in {open}",
-            better + worse + open
+        format!(
+            "less regret in {hold} of {} comparisons, more in {fail}, undecided in {open}",
+            count.all()
         ),
-        verdict: match (better, worse) {
-            (0, 0) => Verdict::Undecided,
-            (_, 0) => Verdict::Holds,
-            (better, worse) if better > worse => Verdict::HoldsInPart,
-            _ => Verdict::Fails,
-        },
+        count.verdict(),
+    );
+    Claim {
+        ours: true,
+        ..claim
     }
 }
 
 /// `feedbal-model`: less regret in Section 5, with valid confidence.
-fn ours(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
+fn ours(runner: &mut Runner<'_>) -> Result<[Claim; 2], LedgerError> {
     let file = builtin("resource")?;
     let (episodes, runs) = (runner.settings.episodes, runner.settings.scaled(200, 20));
-    let outcome = runner.run(Job {
-        what: "feedbal-model",
-        problem: file.problem()?,
-        learners: vec![
-            learner_of(&file, "feedbal-model")?,
-            learner_of(&file, "feedbal")?,
-        ],
-        episodes,
-        runs,
-        checkpoints: Vec::new(),
-    })?;
-    let [model, feedbal] = [0, 1].map(|i| last(&outcome.results[i], runs));
+    let learners = ["feedbal-model", "feedbal"];
+    let [model, feedbal] =
+        runner.final_regrets("feedbal-model", &file, learners, episodes, runs)?;
     let watched = runner.settings.scaled(1000, 100);
-    let verified = runner.verify(
-        "coverage of feedbal-model",
-        file.problem()?,
-        learner_of(&file, "feedbal-model")?,
-        EPISODES,
-        watched,
-    )?;
-    let coverage = guarantee(&verified, VerificationResult::COVERAGE);
-    Ok(vec![
-        Claim {
-            ours: true,
-            place: "Section 5".into(),
-            says: "a learner on the estimated model, feedbal-model, has less regret than FeedBAL"
-                .into(),
-            how: format!("{runs} runs of {} episodes", number(episodes as f64)),
-            measured: format!(
-                "feedbal-model {}, FeedBAL {}",
-                measured_text(model),
-                measured_text(feedbal)
-            ),
-            verdict: Verdict::less(model, feedbal),
-        },
-        Claim {
-            ours: true,
-            place: "Section 5".into(),
-            says:
-                "with probability 1 - delta all estimates of feedbal-model stay within their widths"
-                    .into(),
-            how: format!("{watched} runs of {} episodes", number(EPISODES as f64)),
-            measured: violation_text(&coverage),
-            verdict: guarantee_verdict(&coverage),
-        },
-    ])
+    let what = "coverage of feedbal-model";
+    let verified = runner.verify(what, &file, "feedbal-model", EPISODES, watched)?;
+    let claims = [
+        claim(
+            "Section 5",
+            "a learner on the estimated model, feedbal-model, has less regret than FeedBAL",
+            runs_of(runs, episodes),
+            format!("feedbal-model {model}, FeedBAL {feedbal}"),
+            model.less(feedbal),
+        ),
+        guarantee_claim(
+            "Section 5",
+            "with probability 1 - delta all estimates of feedbal-model stay within their widths",
+            &runs_of(watched, EPISODES),
+            &guarantee(&verified, VerificationResult::COVERAGE),
+        ),
+    ];
+    Ok(claims.map(|claim| Claim {
+        ours: true,
+        ..claim
+    }))
 }

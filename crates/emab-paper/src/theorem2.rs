@@ -4,11 +4,10 @@ use emab::theory::Bounds;
 use emab_report::{Claim, Picture, PlotOptions, Series, SeriesPoint, Verdict, draw_curves, number};
 
 use crate::figures::Figures;
-use crate::fit::Line;
+use crate::fit::slope;
 use crate::instances;
-use crate::measurement::{exact, measured_text, regret_at};
+use crate::measurement::{Estimate, claim, exact, regret_at};
 use crate::runner::{LedgerError, Runner, builtin, learner, learner_of};
-use crate::theorems::claim;
 
 pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let runs = runner.settings.scaled(200, 50);
@@ -26,13 +25,9 @@ pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
                 Bounds::new(file.problem()?, &config.feedbal_parameters()?, episodes)?.theorem2;
             let regret =
                 runner.final_regret("Theorem 2", file.problem()?, config, episodes, runs)?;
-            verdicts.push(Verdict::less(
-                regret,
-                (bound.printed.min(bound.derived), 0.0),
-            ));
+            verdicts.push(regret.below(bound.printed.min(bound.derived)));
             seen.push(format!(
-                "{name}, n = {episodes}: {} (bound {} as printed, {} as derived)",
-                measured_text(regret),
+                "{name}, n = {episodes}: {regret} (bound {} as printed, {} as derived)",
                 number(bound.printed),
                 number(bound.derived)
             ));
@@ -41,7 +36,7 @@ pub(crate) fn theorem2(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     Ok(claim(
         "Theorem 2",
         "with delta = 1/n the expected regret is below its bound",
-        &format!("three problems, {runs} runs each; feedback-gap with width=sound"),
+        format!("three problems, {runs} runs each; feedback-gap with width=sound"),
         seen.join("; "),
         Verdict::all(verdicts),
     ))
@@ -60,21 +55,13 @@ pub(crate) fn logarithm(
         let problem = instances::gap(0.3)?;
         let config = learner("feedbal:sigma2=0.05,delta=1/n")?.for_episodes(episodes)?;
         bound.push(Bounds::new(problem.clone(), &config.feedbal_parameters()?, episodes)?.theorem2);
-        let (regret, stderr) =
-            runner.final_regret("the logarithm", problem, config, episodes, runs)?;
-        points.push(((episodes as f64).ln(), regret, stderr));
+        let regret = runner.final_regret("the logarithm", problem, config, episodes, runs)?;
+        points.push(((episodes as f64).ln(), regret));
     }
-    let (all, half) = (Line::through(&points), points.len() / 2);
-    let (early, late) = (
-        Line::through(&points[..=half]),
-        Line::through(&points[half..]),
-    );
-    let slope = |line: Option<Line>| {
-        line.map_or((f64::NAN, f64::INFINITY), |line| (line.slope, line.stderr))
-    };
-    let (all, early, late) = (slope(all), slope(early), slope(late));
+    let half = points.len() / 2;
+    let [all, early, late] = [&points[..], &points[..=half], &points[half..]].map(slope);
     // A logarithm has the same slope everywhere; a power of n doubles it with every few doublings of n.
-    let verdict = match Verdict::less(early, late) {
+    let verdict = match early.less(late) {
         Verdict::Holds => Verdict::Fails,
         _ if all.1.is_finite() && all.0 > 3.0 * all.1 => Verdict::Holds,
         _ => Verdict::Undecided,
@@ -95,53 +82,34 @@ pub(crate) fn logarithm(
     let claim = claim(
         "Theorem 2",
         "with delta = 1/n the expected regret grows like log n",
-        &format!(
+        format!(
             "two steps, gap 0.3: n from {} to {} by doubling, {runs} runs each; line through regret over ln n, which must be as steep in the lower half as in the upper",
             sizes[0],
             sizes[sizes.len() - 1]
         ),
         format!(
-            "slope {} per unit of ln n, {} in the lower half and {} in the upper{section5}",
-            measured_text(all),
-            measured_text(early),
-            measured_text(late)
+            "slope {all} per unit of ln n, {early} in the lower half and {late} in the upper{section5}"
         ),
         verdict,
     );
-    let line = |label: &str, dashed, values: Vec<(f64, f64)>| Series {
-        label: label.into(),
-        points: sizes
-            .iter()
-            .zip(values)
-            .map(|(&n, (mean, stderr))| SeriesPoint {
-                x: n as f64,
-                mean,
-                stderr,
-            })
-            .collect(),
-        dashed,
+    let line = |label: &str, dashed, value: &dyn Fn(usize) -> Estimate| {
+        let points = sizes.iter().enumerate().map(|(i, &n)| SeriesPoint {
+            x: n as f64,
+            mean: value(i).0,
+            stderr: value(i).1,
+        });
+        Series {
+            label: label.into(),
+            points: points.collect(),
+            dashed,
+        }
     };
+    let known = |value: f64| Estimate(value, 0.0);
     let curves = [
-        line(
-            "FeedBAL, delta = 1/n",
-            false,
-            points.iter().map(|p| (p.1, p.2)).collect(),
-        ),
-        line(
-            "Theorem 2, printed",
-            true,
-            bound.iter().map(|b| (b.printed, 0.0)).collect(),
-        ),
-        line(
-            "Theorem 2, derived",
-            true,
-            bound.iter().map(|b| (b.derived, 0.0)).collect(),
-        ),
-        line(
-            "Theorem 2, tight",
-            true,
-            bound.iter().map(|b| (b.tight, 0.0)).collect(),
-        ),
+        line("FeedBAL, delta = 1/n", false, &|i| points[i].1),
+        line("Theorem 2, printed", true, &|i| known(bound[i].printed)),
+        line("Theorem 2, derived", true, &|i| known(bound[i].derived)),
+        line("Theorem 2, tight", true, &|i| known(bound[i].tight)),
     ];
     let options = PlotOptions {
         title: format!("Expected regret where gaps are wide ({runs} runs per point)"),
@@ -167,22 +135,17 @@ pub(crate) fn corollary2(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerEr
         claim(
             "Corollary 2",
             "where Assumption 2 holds, the expected regret with delta = 1/n is below its bound",
-            &format!(
+            format!(
                 "problem `feedback-gap` with width=sound, {runs} runs of {episodes} episodes; Assumption 2 checked exactly"
             ),
             format!(
-                "Assumption 2 {}; regret {}, bound {} as printed and {} as derived",
-                if bounds.assumption2.holds {
-                    "holds"
-                } else {
-                    "does not hold"
-                },
-                measured_text(regret),
+                "Assumption 2 {}; regret {regret}, bound {} as printed and {} as derived",
+                exact(bounds.assumption2.holds).text(),
                 number(bound.printed),
                 number(bound.derived)
             ),
             Verdict::all([
-                Verdict::less(regret, (bound.printed.min(bound.derived), 0.0)),
+                regret.below(bound.printed.min(bound.derived)),
                 exact(bounds.assumption2.holds),
             ]),
         ),

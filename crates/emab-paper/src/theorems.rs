@@ -1,13 +1,13 @@
 //! Lemmas, theorems and corollaries of Section 4: shared runs and the order of the claims.
 
-use emab_report::{Claim, Picture, Verdict, number};
+use emab_report::{Claim, Picture};
 use emab_sim::VerificationResult;
 use emab_sim::results::Guarantee;
 
 use crate::figures::Figures;
 use crate::lemmas::{lemma1, lemma2_claims};
-use crate::measurement::{guarantee_verdict, violation_text};
-use crate::runner::{LedgerError, Runner, builtin, learner_of};
+use crate::measurement::{guarantee_claim, runs_of};
+use crate::runner::{LedgerError, Runner, builtin};
 use crate::theorem1::{counterexample, realised, theorem1, vacuous};
 use crate::theorem2::{corollary2, logarithm, theorem2};
 
@@ -25,53 +25,34 @@ pub(crate) fn claims(
     let mut claims = Vec::new();
     // Deciding a probability of 0.01 takes at least 368 runs.
     let runs = runner.settings.scaled(1000, 400);
-    let episodes = runner
-        .settings
-        .scaled(20_000, 2000)
-        .min(runner.settings.episodes);
+    let most = runner.settings.episodes;
+    let episodes = runner.settings.scaled(20_000, 2000).min(most);
     let file = builtin("resource")?;
-    let paper = learner_of(&file, "feedbal")?;
-    let section5 = runner.verify(
-        "Section 5's guarantees",
-        file.problem()?,
-        paper,
-        episodes,
-        runs,
-    )?;
+    let section5 = runner.verify("Section 5's guarantees", &file, "feedbal", episodes, runs)?;
     let how5 = format!(
-        "Section 5's problem, {runs} runs of {} episodes, every triplet after every episode",
-        number(episodes as f64)
+        "Section 5's problem, {}, every triplet after every episode",
+        runs_of(runs, episodes)
     );
 
     let gap = builtin("feedback-gap")?;
     let gap_runs = runner.settings.scaled(2000, 1000);
     let gap_episodes = runner.settings.scaled(10_000, 2000);
-    let mut on_gap = |text: &str| {
-        let learner = learner_of(&gap, text)?;
-        runner.verify(
-            "feedback gap",
-            gap.problem()?,
-            learner,
-            gap_episodes,
-            gap_runs,
-        )
-    };
+    let mut on_gap = |text: &str| runner.verify("feedback gap", &gap, text, gap_episodes, gap_runs);
     let (printed, sound) = (on_gap("feedbal")?, on_gap("feedbal:width=sound")?);
     let how_gap = format!(
-        "problem `feedback-gap`, {gap_runs} runs of {} episodes",
-        number(gap_episodes as f64)
+        "problem `feedback-gap`, {}",
+        runs_of(gap_runs, gap_episodes)
     );
 
     claims.extend(lemma1(
         runner, &section5, &how5, &printed, &sound, &how_gap,
     )?);
     claims.extend(lemma2_claims(&section5, &how5, episodes)?);
-    claims.push(claim(
+    claims.push(guarantee_claim(
         "Corollary 1",
         "no chosen action falls short of the best by more than twice its confidence number: in Section 5",
         &how5,
-        violation_text(&guarantee(&section5, "Corollary 1")),
-        guarantee_verdict(&guarantee(&section5, "Corollary 1")),
+        &guarantee(&section5, "Corollary 1"),
     ));
     claims.extend(theorem1(
         &vacuous(runner)?,
@@ -93,24 +74,6 @@ pub(crate) fn claims(
         counterexample,
         logarithm,
     })
-}
-
-/// A claim. Repairs, and questions that the paper does not ask, are marked as additions.
-pub(crate) fn claim(
-    place: &str,
-    says: &str,
-    how: &str,
-    measured: String,
-    verdict: Verdict,
-) -> Claim {
-    Claim {
-        ours: place.ends_with("repaired") || place.starts_with("Assumption 2"),
-        place: place.into(),
-        says: says.into(),
-        how: how.into(),
-        measured,
-        verdict,
-    }
 }
 
 pub(crate) fn guarantee(verified: &VerificationResult, statement: &str) -> Guarantee {

@@ -5,9 +5,10 @@ use emab_report::{Claim, Verdict, number};
 
 use crate::instances;
 use crate::measurement::{
-    exact, guarantee_verdict, last, measured_text, regret_at, violation_text,
+    Estimate, claim, exact, guarantee_verdict, last, regret_at, runs_of, violation_text,
 };
 use crate::runner::{Job, LedgerError, Runner, learner};
+use crate::theorems::guarantee;
 
 pub(crate) fn claims(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let mut claims = stop_tie(runner)?;
@@ -46,50 +47,42 @@ fn stop_tie(runner: &mut Runner<'_>) -> Result<Vec<Claim>, LedgerError> {
     let end = |i: usize| last(&outcome.results[i], runs);
     // What linear regret of the tie would be: it loses 0.5 at most.
     let growth = |i: usize| {
-        let (a, b) = (half(i), end(i));
-        let span = (episodes / 2) as f64;
-        ((b.0 - a.0) / span, a.1.hypot(b.1) / span)
+        let (Estimate(a, ea), Estimate(b, eb)) = (half(i), end(i));
+        Estimate(b - a, ea.hypot(eb)).divided_by((episodes / 2) as f64)
     };
     let how = format!(
-        "three steps, stopping ties with going on ({ties} such tie, found exactly): {runs} runs of {} episodes; linear would be 0.01 per episode or more",
-        number(episodes as f64)
+        "three steps, stopping ties with going on ({ties} such tie, found exactly): {}; linear would be 0.01 per episode or more",
+        runs_of(runs, episodes)
     );
     let figures = |i: usize| {
-        format!(
-            "regret {} at half, {} at the end; goes on in {:.1} % of the episodes",
-            measured_text(half(i)),
-            measured_text(end(i)),
-            100.0 * went_on(i)
-        )
+        let (half, end, share) = (half(i), end(i), 100.0 * went_on(i));
+        format!("regret {half} at half, {end} at the end; goes on in {share:.1} % of the episodes")
     };
     Ok(vec![
-        Claim {
-            ours: false,
-            place: "Section 4, Assumption 1".into(),
-            says: "where stop ties with another action, a learner may incur linear regret".into(),
-            how: how.clone(),
-            measured: format!(
+        claim(
+            "Section 4, Assumption 1",
+            "where stop ties with another action, a learner may incur linear regret",
+            how,
+            format!(
                 "{}. The choices never settle and cost nothing: in any problem the benchmark's value after the tied action is at least that of stopping",
                 figures(0)
             ),
             // Linear regret would be at least a hundredth an episode here.
-            verdict: match Verdict::less(growth(0), (0.01, 0.0)) {
+            match growth(0).below(0.01) {
                 Verdict::Holds => Verdict::Fails,
                 Verdict::Fails => Verdict::Holds,
                 other => other,
             },
-        },
-        Claim {
-            ours: false,
-            place: "Section 4, Assumption 1".into(),
-            says: "a small bias on stop makes the learner follow the benchmark in spite of the tie"
-                .into(),
-            how: format!(
+        ),
+        claim(
+            "Section 4, Assumption 1",
+            "a small bias on stop makes the learner follow the benchmark in spite of the tie",
+            format!(
                 "the problem above with stop_bias=0.1, {runs} runs; less than 5 % and less than a tenth"
             ),
-            measured: figures(1),
-            verdict: exact(ties > 0 && went_on(1) < 0.05 && went_on(1) < 0.1 * went_on(0)),
-        },
+            figures(1),
+            exact(ties > 0 && went_on(1) < 0.05 && went_on(1) < 0.1 * went_on(0)),
+        ),
     ])
 }
 
@@ -99,31 +92,22 @@ fn action_tie(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let problem = instances::action_tie()?;
     let config = learner("feedbal:sigma2=0.05,delta=0.01")?;
     let bounds = Bounds::new(problem.clone(), &config.feedbal_parameters()?, episodes)?;
-    let verified = runner.verify("a tie of actions", problem, config, episodes, runs)?;
-    let guarantees = verified.guarantees();
-    let guarantee = guarantees
-        .iter()
-        .find(|p| p.statement == "Theorem 1, derived");
-    Ok(Claim {
-        ours: false,
-        place: "Theorem 1, ties".into(),
-        says: "Theorem 1 holds under Assumption 1, which allows ties among continuation actions"
-            .into(),
-        how: format!(
-            "three steps, two actions equal one step ahead and different after: Assumption 1 {}, {runs} runs of {} episodes",
-            if bounds.assumption1.holds {
-                "holds"
-            } else {
-                "does not hold"
-            },
-            number(episodes as f64)
+    let verified = runner.verify_config("a tie of actions", problem, config, episodes, runs)?;
+    let guarantee = guarantee(&verified, "Theorem 1, derived");
+    let regret = Estimate(verified.regret.0, verified.regret.1);
+    Ok(claim(
+        "Theorem 1, ties",
+        "Theorem 1 holds under Assumption 1, which allows ties among continuation actions",
+        format!(
+            "three steps, two actions equal one step ahead and different after: Assumption 1 {}, {}",
+            exact(bounds.assumption1.holds).text(),
+            runs_of(runs, episodes)
         ),
-        measured: format!(
-            "regret {}, bound {}: {}",
-            measured_text(verified.regret),
+        format!(
+            "regret {regret}, bound {}: {}",
             number(bounds.theorem1.derived),
-            guarantee.map_or(String::new(), violation_text)
+            violation_text(&guarantee)
         ),
-        verdict: guarantee.map_or(Verdict::Undecided, guarantee_verdict),
-    })
+        guarantee_verdict(&guarantee),
+    ))
 }

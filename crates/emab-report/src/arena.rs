@@ -1,7 +1,8 @@
 //! Comparison of learners as text and CSV: one table per problem, and one over all problems.
 
 use emab_sim::results::{
-    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, Measured, Ranking, Values,
+    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, ExcludedLearner, Measured,
+    Ranking, Values,
 };
 
 use crate::csv_parquet::table_csv;
@@ -120,18 +121,15 @@ fn digits(value: f64) -> String {
 
 /// Summary of each learner over all problems.
 fn summary_text(tallied: &[ArenaSummary]) -> String {
-    let rows: Vec<Vec<String>> = tallied
-        .iter()
-        .map(|one| {
-            let mut row = vec![one.label.clone(), one.played.to_string()];
-            row.push(format!("{:.2}", one.place));
-            for count in [one.best, one.within_noise, one.better, one.worse] {
-                row.push(count.to_string());
-            }
-            row.push(if one.informed { "informed" } else { "" }.into());
-            row
-        })
-        .collect();
+    let row = |one: &ArenaSummary| {
+        let place = format!("{:.2}", one.place);
+        let counts = [one.best, one.within_noise, one.better, one.worse];
+        let mut row = vec![one.label.clone(), one.played.to_string(), place];
+        row.extend(counts.map(|count| count.to_string()));
+        row.push(if one.informed { "informed" } else { "" }.into());
+        row
+    };
+    let rows: Vec<Vec<String>> = tallied.iter().map(row).collect();
     let header = [
         "learner",
         "problems",
@@ -151,52 +149,46 @@ fn summary_text(tallied: &[ArenaSummary]) -> String {
 
 /// CSV with one row per problem and learner; learners left out have the reason as a note.
 pub fn arena_csv(result: &ArenaResult) -> String {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    for problem in &result.problems {
-        rows.extend(problem.learners.iter().map(|entry| Row {
-            problem,
-            label: &entry.label,
-            entry: Some(entry),
-            note: None,
-        }));
-        rows.extend(problem.left_out.iter().map(|left| Row {
-            problem,
-            label: &left.label,
-            entry: None,
-            note: Some(&left.why),
-        }));
-    }
-    let count = |name: &str, of: &dyn Fn(&Row<'_>) -> Option<u64>| Column {
+    type Row<'a> = (
+        &'a ArenaProblem,
+        Result<&'a ArenaEntry, &'a ExcludedLearner>,
+    );
+    let rows = result.problems.iter().flat_map(|problem| {
+        let played = problem.learners.iter().map(Ok);
+        let all = played.chain(problem.left_out.iter().map(Err));
+        all.map(move |learner| (problem, learner))
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    let count = |name: &str, of: &dyn Fn(Row<'_>) -> Option<u64>| Column {
         name: name.into(),
-        values: Values::Counts(rows.iter().map(of).collect()),
+        values: Values::Counts(rows.iter().map(|row| of(*row)).collect()),
     };
-    let text = |name: &str, of: &dyn Fn(&Row<'_>) -> Option<String>| Column {
+    let text = |name: &str, of: &dyn Fn(Row<'_>) -> Option<String>| Column {
         name: name.into(),
-        values: Values::Texts(rows.iter().map(of).collect()),
+        values: Values::Texts(rows.iter().map(|row| of(*row)).collect()),
     };
     let mut columns = vec![
-        text("problem", &|row| Some(row.problem.ground.problem.clone())),
-        text("problem_hash", &|row| {
-            Some(row.problem.ground.problem_hash.clone())
+        text("problem", &|(at, _)| Some(at.ground.problem.clone())),
+        text("problem_hash", &|(at, _)| {
+            Some(at.ground.problem_hash.clone())
         }),
         count("episodes", &|_| Some(result.episodes)),
         count("runs", &|_| Some(result.runs)),
         count("seed", &|_| Some(result.seed)),
-        text("learner", &|row| Some(row.label.to_owned())),
-        text("sees", &|row| row.entry.map(|entry| entry.sees.clone())),
+        text("learner", &|(_, learner)| {
+            Some(learner.map_or_else(|left| left.label.clone(), |entry| entry.label.clone()))
+        }),
+        text("sees", &|(_, learner)| Some(learner.ok()?.sees.clone())),
     ];
-    if result
-        .problems
-        .iter()
-        .any(|problem| !problem.ground.conditions.is_none())
-    {
-        columns.push(text("conditions", &|row| {
-            let conditions = &row.problem.ground.conditions;
+    let mut grounds = result.problems.iter().map(|problem| &problem.ground);
+    if grounds.any(|ground| !ground.conditions.is_none()) {
+        columns.push(text("conditions", &|(at, _)| {
+            let conditions = &at.ground.conditions;
             (!conditions.is_none()).then(|| conditions.to_string())
         }));
     }
     let mut number = |name: &str, of: &dyn Fn(&ArenaEntry) -> Option<f64>| {
-        let values = rows.iter().map(|row| row.entry.and_then(of)).collect();
+        let values = rows.iter().map(|(_, learner)| of(learner.ok()?)).collect();
         columns.push(Column {
             name: name.into(),
             values: Values::Numbers(values),
@@ -219,22 +211,17 @@ pub fn arena_csv(result: &ArenaResult) -> String {
         });
     }
     number("nanoseconds", &|entry| Some(entry.nanoseconds));
-    columns.push(count("memory", &|row| row.entry?.memory));
-    columns.push(count("steps", &|row| row.entry.map(|entry| entry.steps)));
-    columns.push(text("standing", &|row| {
-        Some(match row.entry.map(|entry| entry.standing) {
-            Some(Ranking::Worse) => "worse".into(),
-            Some(standing) => standing.words().into(),
-            None => "left out".into(),
+    columns.push(count("memory", &|(_, learner)| learner.ok()?.memory));
+    columns.push(count("steps", &|(_, learner)| Some(learner.ok()?.steps)));
+    columns.push(text("standing", &|(_, learner)| {
+        Some(match learner.map(|entry| entry.standing) {
+            Ok(Ranking::Worse) => "worse".into(),
+            Ok(standing) => standing.words().into(),
+            Err(_) => "left out".into(),
         })
     }));
-    columns.push(text("note", &|row| row.note.map(str::to_owned)));
+    columns.push(text("note", &|(_, learner)| {
+        Some(learner.err()?.why.clone())
+    }));
     table_csv(&columns)
-}
-
-struct Row<'a> {
-    problem: &'a ArenaProblem,
-    label: &'a str,
-    entry: Option<&'a ArenaEntry>,
-    note: Option<&'a str>,
 }

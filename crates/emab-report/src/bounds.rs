@@ -10,7 +10,8 @@ const SHOWN: usize = 10;
 
 /// The bounds as a table, the triplets that add the most, and notes.
 pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
-    let mut text = format!("{}\n", summary(bounds, width));
+    let (header, rows) = bounds_rows(bounds);
+    let mut text = table(&header, &rows, width) + "\n";
     if !bounds.triplets.is_empty() {
         text += &format!("\n{}\n", triplets(bounds, width));
     }
@@ -20,85 +21,84 @@ pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
     text
 }
 
-fn summary(bounds: &Bounds, width: usize) -> String {
-    let (header, rows) = bounds_rows(bounds);
-    table(&header, &rows, width)
-}
-
 /// The header and rows of the table of bounds: one row per theorem, and one for the trivial bound.
 pub fn bounds_rows(bounds: &Bounds) -> (Vec<&str>, Vec<Vec<String>>) {
-    let show = |n: Option<u64>| n.map_or("never".into(), |n| number(n as f64));
-    let row = |name: String, bound: Bound, says: Onset| {
-        vec![
-            name,
-            number(bound.printed),
-            number(bound.derived),
-            number(bound.tight),
-            show(says.derived),
-            show(says.tight),
-        ]
+    let row = |name: String,
+               Bound {
+                   printed,
+                   derived,
+                   tight,
+               }: Bound,
+               onset: Onset| {
+        let numbers = [printed, derived, tight].map(number);
+        let from = [onset.derived, onset.tight].map(episode_or_never);
+        [name].into_iter().chain(numbers).chain(from).collect()
     };
     let n = number(bounds.episodes as f64);
-    let informative = bounds.informative_from;
-    let trivial = number(bounds.trivial);
-    (
-        vec![
-            &bounds.problem,
-            "as printed",
-            "as derived",
-            "tight",
-            "informative from",
-            "tight from",
-        ],
-        vec![
-            row(
-                format!("Theorem 1, delta = {}", plain_delta(bounds.delta)),
-                bounds.theorem1,
-                informative.theorem1,
-            ),
-            row(
-                format!("Theorem 2, delta = 1/{n}"),
-                bounds.theorem2,
-                informative.theorem2,
-            ),
-            row(
-                format!("Corollary 2, delta = 1/{n}"),
-                bounds.corollary2,
-                informative.corollary2,
-            ),
-            vec![
-                "no theorem, n * Omega_max".into(),
-                trivial.clone(),
-                trivial.clone(),
-                trivial,
-                "1".into(),
-                "1".into(),
-            ],
-        ],
-    )
+    let from = bounds.informative_from;
+    let trivial = Bound {
+        printed: bounds.trivial,
+        derived: bounds.trivial,
+        tight: bounds.trivial,
+    };
+    let at_once = Onset {
+        printed: Some(1),
+        derived: Some(1),
+        tight: Some(1),
+    };
+    let delta = plain_delta(bounds.delta);
+    let rows = vec![
+        row(
+            format!("Theorem 1, delta = {delta}"),
+            bounds.theorem1,
+            from.theorem1,
+        ),
+        row(
+            format!("Theorem 2, delta = 1/{n}"),
+            bounds.theorem2,
+            from.theorem2,
+        ),
+        row(
+            format!("Corollary 2, delta = 1/{n}"),
+            bounds.corollary2,
+            from.corollary2,
+        ),
+        row("no theorem, n * Omega_max".into(), trivial, at_once),
+    ];
+    let mut header = vec![bounds.problem.as_str()];
+    header.extend([
+        "as printed",
+        "as derived",
+        "tight",
+        "informative from",
+        "tight from",
+    ]);
+    (header, rows)
+}
+
+fn episode_or_never(from: Option<u64>) -> String {
+    from.map_or("never".into(), |n| number(n as f64))
 }
 
 fn triplets(bounds: &Bounds, width: usize) -> String {
     let mut most: Vec<_> = bounds.triplets.iter().collect();
     let adds = |triplet: &TripletBound| triplet.omega * triplet.lemma2.derived;
     most.sort_by(|a, b| adds(b).total_cmp(&adds(a)));
-    let rows: Vec<Vec<String>> = most
-        .iter()
-        .take(SHOWN)
-        .map(|triplet| {
-            vec![
-                triplet.place.t.to_string(),
-                triplet.place.x.to_string(),
-                triplet.place.a.clone(),
-                number(triplet.delta_gap),
-                number(triplet.omega),
-                number(triplet.lemma2.printed),
-                number(triplet.lemma2.derived),
-                number(triplet.lemma2.tight),
-                number(adds(triplet)),
-            ]
-        })
-        .collect();
+    let row = |triplet: &&TripletBound| {
+        let TripletAt { t, x, a } = &triplet.place;
+        let Bound {
+            printed,
+            derived,
+            tight,
+        } = triplet.lemma2;
+        let gaps = [triplet.delta_gap, triplet.omega];
+        let numbers = gaps
+            .into_iter()
+            .chain([printed, derived, tight, adds(triplet)]);
+        let place = [t.to_string(), x.to_string(), a.clone()];
+        place.into_iter().chain(numbers.map(number)).collect()
+    };
+    let rows: Vec<Vec<String>> = most.iter().take(SHOWN).map(row).collect();
     let all = bounds.triplets.len();
     let head = if all > SHOWN {
         format!("The {SHOWN} of {all} triplets that add the most to Theorem 1 (--json has all):\n")
@@ -120,7 +120,7 @@ fn triplets(bounds: &Bounds, width: usize) -> String {
 }
 
 /// Notes on the numbers, one sentence each.
-pub fn bounds_notes(bounds: &Bounds) -> Vec<String> {
+fn bounds_notes(bounds: &Bounds) -> Vec<String> {
     let mut notes = Vec::new();
     let n = number(bounds.episodes as f64);
     if bounds.omega_max == 0.0 {
@@ -138,10 +138,7 @@ pub fn bounds_notes(bounds: &Bounds) -> Vec<String> {
             if bounds.stop_bias == 0.0 { "" } else { ", the bias of stop included" }
         ));
     }
-    if [bounds.theorem1.derived, bounds.theorem2.derived]
-        .iter()
-        .any(|bound| bound.is_infinite())
-    {
+    if bounds.theorem1.derived.is_infinite() || bounds.theorem2.derived.is_infinite() {
         notes.push(
             "A gap is so small, or a width so large, that a bound is beyond the largest number: inf here, null in JSON.".into(),
         );
@@ -152,9 +149,29 @@ pub fn bounds_notes(bounds: &Bounds) -> Vec<String> {
             .into(),
     );
     if !bounds.sound {
-        notes.push(unsound(bounds));
+        let which = if bounds.is_paper() {
+            "The paper's width is not sound here"
+        } else {
+            "The width is not sound here, the problem varies more than the parameters state"
+        };
+        let why = coefficient_words(bounds.coefficients, bounds.needed);
+        notes.push(format!(
+            "{which}: {why} for Lemma 1, on which all bounds rest."
+        ));
     }
-    notes.extend(assumptions(bounds));
+    if !bounds.assumption1.holds {
+        notes.push(format!(
+            "Assumption 1 does not hold ({}): stop ties with another action there. Such a tie costs no regret, but the \
+             learner's choices need not become the benchmark's; a small stop_bias breaks it.",
+            first(&bounds.assumption1.violations)
+        ));
+    }
+    if !bounds.assumption2.holds {
+        notes.push(format!(
+            "Assumption 2 does not hold ({}): Corollary 2 does not apply, and what it gives as printed and as derived is no bound.",
+            first(&bounds.assumption2.violations)
+        ));
+    }
     if bounds.sigma2 == 0.0 && bounds.sigma2_cost == 0.0 {
         notes.push(
             "sigma2 is 0: the learner assumes that observations have no noise, so that widths of 0 and a single look \
@@ -182,73 +199,31 @@ fn vacuous(bounds: &Bounds, n: &str) -> String {
         } else {
             "is vacuous"
         };
-        let from = |n: Option<u64>| n.map_or("never".into(), |n| number(n as f64));
         format!(
             "{name} {state}: {} as derived and {} at its tightest (informative from episode {} and {} on)",
             number(bound.derived),
             number(bound.tight),
-            from(onset.derived),
-            from(onset.tight)
+            episode_or_never(onset.derived),
+            episode_or_never(onset.tight)
         )
     };
+    let from = bounds.informative_from;
     format!(
         "At n = {n} no learner's expected regret can exceed n * Omega_max = {}. {}; {}.",
         number(bounds.trivial),
-        notes(
-            "Theorem 1",
-            bounds.theorem1,
-            bounds.informative_from.theorem1
-        ),
-        notes(
-            "Theorem 2",
-            bounds.theorem2,
-            bounds.informative_from.theorem2
-        )
+        notes("Theorem 1", bounds.theorem1, from.theorem1),
+        notes("Theorem 2", bounds.theorem2, from.theorem2)
     )
-}
-
-fn unsound(bounds: &Bounds) -> String {
-    let which = if bounds.is_paper() {
-        "The paper's width is not sound here"
-    } else {
-        "The width is not sound here, the problem varies more than the parameters state"
-    };
-    format!(
-        "{which}: {} for Lemma 1, on which all bounds rest.",
-        coefficient_words(bounds.coefficients, bounds.needed)
-    )
-}
-
-fn assumptions(bounds: &Bounds) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !bounds.assumption1.holds {
-        notes.push(format!(
-            "Assumption 1 does not hold ({}): stop ties with another action there. Such a tie costs no regret, but the \
-             learner's choices need not become the benchmark's; a small stop_bias breaks it.",
-            first(&bounds.assumption1.violations)
-        ));
-    }
-    if !bounds.assumption2.holds {
-        notes.push(format!(
-            "Assumption 2 does not hold ({}): Corollary 2 does not apply, and what it gives as printed and as derived is no bound.",
-            first(&bounds.assumption2.violations)
-        ));
-    }
-    notes
 }
 
 /// Number of triplets, and the first of them.
 fn first(triplets: &[TripletAt]) -> String {
-    triplets.first().map_or(String::new(), |at| {
-        format!(
-            "{} triplet{}, the first at t = {}, x = {}, a = {}",
-            triplets.len(),
-            if triplets.len() == 1 { "" } else { "s" },
-            at.t,
-            at.x,
-            at.a
-        )
-    })
+    let (count, s) = (triplets.len(), if triplets.len() == 1 { "" } else { "s" });
+    triplets
+        .first()
+        .map_or(String::new(), |TripletAt { t, x, a }| {
+            format!("{count} triplet{s}, the first at t = {t}, x = {x}, a = {a}")
+        })
 }
 
 /// In decimal notation, or with an exponent if it is small.

@@ -30,10 +30,8 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
         "verdict",
     ];
     let mut text = table(&header, &rows, width);
-    let open = guarantees
-        .iter()
-        .find(|p| p.verdict == GuaranteeVerdict::NotDecidable);
-    if let Some(guarantee) = open {
+    let open = |guarantee: &&Guarantee| guarantee.verdict == GuaranteeVerdict::NotDecidable;
+    if let Some(guarantee) = guarantees.iter().find(open) {
         let needed = number(Guarantee::runs_needed(guarantee.delta));
         let allowed = percent(guarantee.delta);
         text += &match guarantee.violated {
@@ -58,10 +56,8 @@ fn percent(share: f64) -> String {
         _ => 2,
     };
     let text = format!("{percent:.decimals$}");
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
-    format!("{text} %")
+    match text.contains('.') {
+        true => format!("{} %", text.trim_end_matches('0').trim_end_matches('.')),
+        false => format!("{text} %"),
+    }
 }

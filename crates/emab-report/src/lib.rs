@@ -16,15 +16,15 @@ mod run_table;
 mod text_table;
 
 pub use arena::{arena_csv, arena_text};
-pub use bounds::{bounds_notes, bounds_rows, bounds_text};
+pub use bounds::{bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};
 pub use document::{Block, Document};
 pub use guarantee::guarantees_table;
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
-    HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint, SweepLines,
-    draw_arena, draw_curves, draw_heat_maps, draw_regret_map, draw_sweep_lines, regret_map_csv,
+    HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint, draw_arena,
+    draw_curves, draw_heat_maps, draw_regret_map, draw_sweep_lines, regret_map_csv,
 };
 pub use policy::policy_table;
 pub use run_table::{

@@ -34,38 +34,34 @@ pub fn policy_table(spec: &Spec, rows: &[PolicyRow], width: usize) -> Option<Str
     };
     let state_name = |x: &usize| spec.states().name(*x).into_owned();
 
-    let row = |t: &usize| {
-        let cells = states.iter().map(|&x| cell(*t, x));
-        std::iter::once(t.to_string()).chain(cells).collect()
+    let with = |first: String, others: &mut dyn Iterator<Item = String>| -> Vec<String> {
+        [first].into_iter().chain(others).collect()
     };
-    let by_step: Vec<Vec<String>> = steps.iter().map(row).collect();
-    let by_step_header: Vec<String> = std::iter::once("step".to_owned())
-        .chain(states.iter().map(state_name))
-        .collect();
-
-    let row = |x: &usize| {
-        let cells = steps.iter().map(|&t| cell(t, *x));
-        std::iter::once(state_name(x)).chain(cells).collect()
-    };
-    let by_state: Vec<Vec<String>> = states.iter().map(row).collect();
-    let by_state_header: Vec<String> = std::iter::once("state \\ step".to_owned())
-        .chain(steps.iter().map(usize::to_string))
-        .collect();
-
-    let row = |row: &PolicyRow| vec![row.t.to_string(), state_name(&row.x), choice(row)];
-    let by_pair: Vec<Vec<String>> = rows.iter().map(row).collect();
-    let by_pair_header = ["step", "state", "choice"].map(str::to_owned).to_vec();
-
-    let layouts = [
-        (by_step_header, by_step),
-        (by_state_header, by_state),
-        (by_pair_header, by_pair),
+    let of_step = |t: &usize| with(t.to_string(), &mut states.iter().map(|&x| cell(*t, x)));
+    let of_state = |x: &usize| with(state_name(x), &mut steps.iter().map(|&t| cell(t, *x)));
+    let of_pair = |row: &PolicyRow| vec![row.t.to_string(), state_name(&row.x), choice(row)];
+    let layouts: [(Vec<String>, Vec<Vec<String>>); 3] = [
+        (
+            with("step".into(), &mut states.iter().map(state_name)),
+            steps.iter().map(of_step).collect(),
+        ),
+        (
+            with(
+                "state \\ step".into(),
+                &mut steps.iter().map(usize::to_string),
+            ),
+            states.iter().map(of_state).collect(),
+        ),
+        (
+            ["step", "state", "choice"].map(str::to_owned).to_vec(),
+            rows.iter().map(of_pair).collect(),
+        ),
     ];
-    let (header, cells) = layouts.iter().find(|(header, cells)| {
+    let (header, cells) = layouts.iter().find_map(|(header, cells)| {
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        cells.len() <= MAX_LINES && fits(&header, cells, width)
+        let fits = cells.len() <= MAX_LINES && fits(&header, cells, width);
+        fits.then_some((header, cells))
     })?;
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let title = if rows.iter().all(|row| row.benchmark == row.optimal) {
         "The benchmark's choice by step and state, optimal everywhere (· cannot be reached):"
     } else {

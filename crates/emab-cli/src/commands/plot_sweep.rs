@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use emab_report::{
-    HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, SweepLines,
-    draw_curves, draw_heat_maps, draw_sweep_lines, regret_series,
+    HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw_curves,
+    draw_heat_maps, draw_sweep_lines, regret_series,
 };
 use emab_sim::Folder;
 use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
@@ -217,14 +217,15 @@ impl SweepPlot<'_> {
                 dashed: false,
             }
         };
-        Ok(draw_sweep_lines(&SweepLines {
+        let lines: Vec<Series> = self.groups(&[x])?.into_iter().map(line).collect();
+        let options = PlotOptions {
             title: self.title.clone(),
-            x_name: x.into(),
+            x_label: x.into(),
             y_label,
-            by: "learner".into(),
-            lines: self.groups(&[x])?.into_iter().map(line).collect(),
+            log_x: false,
             log_y: self.args.log_y,
-        })?)
+        };
+        Ok(draw_sweep_lines(&lines, "learner", &options)?)
     }
 
     fn curves(&self) -> Result<Picture, CommandError> {

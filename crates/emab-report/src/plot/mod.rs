@@ -33,7 +33,7 @@ use self::kuva_fixes::split_dashes;
 pub use self::arena_map::draw_arena;
 pub use self::curves::{PlotOptions, Series, SeriesPoint, draw_curves};
 pub use self::regret_map::{draw_regret_map, regret_map_csv};
-pub use self::sweep_lines::{SweepLines, draw_sweep_lines};
+pub use self::sweep_lines::draw_sweep_lines;
 pub use self::sweep_map::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
 
 /// Half the width of a 95 % band, in standard errors.
@@ -76,21 +76,11 @@ pub enum PlotError {
         /// The position of the point in the series, from 0.
         index: usize,
     },
-    /// An invalid step-state pair of a regret map.
-    #[error("step {t}, state {x}: {rule}")]
-    BadPair {
-        /// The step.
-        t: usize,
-        /// The index of the state.
-        x: usize,
-        /// The violated rule, and the value.
-        rule: String,
-    },
-    /// An inconsistent heat map, or an invalid number in it.
-    #[error("map `{map}`: {rule}")]
-    BadMap {
-        /// The title of the map.
-        map: String,
+    /// An invalid value of a map.
+    #[error("{place}: {rule}")]
+    Invalid {
+        /// The step and the state, or the title of the map.
+        place: String,
         /// The violated rule, and the value.
         rule: String,
     },

@@ -8,36 +8,20 @@ use super::grid::colour::light_to_dark;
 use super::style::Style;
 use super::{Picture, PlotError};
 
-/// Results over a parameter, one line per value of another.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SweepLines {
-    /// The title above the lines; none when empty.
-    pub title: String,
-    /// The parameter on the horizontal axis; `parameter` when empty.
-    pub x_name: String,
-    /// The vertical axis; `cumulative regret (gain units)` when empty.
-    pub y_label: String,
-    /// The other parameter, above the legend; none when empty.
-    pub by: String,
-    /// Lines in the order of the other parameter, each labelled with its value. Lines without points are omitted.
-    pub lines: Vec<Series>,
-    /// Whether the vertical axis is logarithmic.
-    pub log_y: bool,
-}
-
-/// Draws the results of a sweep over a parameter.
+/// Draws the results of a sweep over a parameter, one line per value of another parameter, `by`, in its order.
 ///
 /// Unlike [`draw_curves`](super::draw_curves), colours go from light to dark in the order of the lines, points are dots
-/// with 95 % error bars unless a line has more than 25, and the horizontal axis need not include zero; it is
-/// logarithmic if the parameter is positive and spans more than a factor of 30.
+/// with 95 % error bars unless a line has more than 25, lines without points are omitted, and the horizontal axis need
+/// not include zero; it is logarithmic if the parameter is positive and spans more than a factor of 30, whatever the
+/// options say.
 ///
 /// ```
-/// use emab_report::{SweepLines, Series, SeriesPoint, draw_sweep_lines};
+/// use emab_report::{PlotOptions, Series, SeriesPoint, draw_sweep_lines};
 ///
 /// let points = [0.01, 0.1, 1.0].map(|x| SeriesPoint { x, mean: 1.0 / x, stderr: 0.5 });
 /// let line = Series { label: "0.5".into(), points: points.to_vec(), ..Series::default() };
-/// let chart = SweepLines { x_name: "delta".into(), by: "c".into(), lines: vec![line], ..SweepLines::default() };
-/// let picture = draw_sweep_lines(&chart)?;
+/// let options = PlotOptions { x_label: "delta".into(), ..PlotOptions::default() };
+/// let picture = draw_sweep_lines(&[line], "c", &options)?;
 /// assert!(picture.svg.contains(">delta</text>"));
 /// # Ok::<(), emab_report::PlotError>(())
 /// ```
@@ -46,12 +30,16 @@ pub struct SweepLines {
 ///
 /// When no line has points, a value is not finite, a standard error is negative, no value is positive for a log axis,
 /// or the PNG cannot be written.
-pub fn draw_sweep_lines(chart: &SweepLines) -> Result<Picture, PlotError> {
-    Picture::render(scene(chart)?)
+pub fn draw_sweep_lines(
+    lines: &[Series],
+    by: &str,
+    options: &PlotOptions,
+) -> Result<Picture, PlotError> {
+    Picture::render(scene(lines, by, options)?)
 }
 
-fn scene(chart: &SweepLines) -> Result<Scene, PlotError> {
-    let mut lines = chart.lines.clone();
+fn scene(lines: &[Series], by: &str, options: &PlotOptions) -> Result<Scene, PlotError> {
+    let mut lines = lines.to_vec();
     lines.retain(|line| !line.points.is_empty());
     let points = lines.iter().flat_map(|line| &line.points);
     // `styled_scene` rejects invalid values; the axis ignores them.
@@ -61,17 +49,11 @@ fn scene(chart: &SweepLines) -> Result<Scene, PlotError> {
         .collect();
     let x_axis = Axis::around(&valid).padded();
     let options = PlotOptions {
-        title: chart.title.clone(),
-        x_label: match chart.x_name.as_str() {
-            "" => "parameter".into(),
-            name => name.into(),
-        },
-        y_label: chart.y_label.clone(),
         log_x: x_axis.log,
-        log_y: chart.log_y,
+        ..options.clone()
     };
     let style = Style::Ordered {
-        by: &chart.by,
+        by,
         x_axis,
         colours: light_to_dark(lines.len()),
     };
@@ -83,7 +65,7 @@ mod tests {
     use super::super::tests::svg;
     use super::*;
 
-    fn chart(xs: &[f64], labels: &[&str]) -> SweepLines {
+    fn lines(xs: &[f64], labels: &[&str]) -> Vec<Series> {
         let line = |(i, label): (usize, &&str)| Series {
             label: (*label).to_owned(),
             points: xs
@@ -96,23 +78,22 @@ mod tests {
                 .collect(),
             dashed: false,
         };
-        SweepLines {
-            x_name: "delta".to_owned(),
-            by: "c".to_owned(),
-            lines: labels.iter().enumerate().map(line).collect(),
-            ..SweepLines::default()
-        }
+        labels.iter().enumerate().map(line).collect()
     }
 
-    fn drawn(chart: &SweepLines) -> String {
-        svg(&scene(chart).expect("drawn"))
+    fn drawn(lines: &[Series]) -> String {
+        let options = PlotOptions {
+            x_label: "delta".to_owned(),
+            ..PlotOptions::default()
+        };
+        svg(&scene(lines, "c", &options).expect("drawn"))
     }
 
     #[test]
     fn lines_are_named_ordered_and_show_their_points() {
-        let mut chart = chart(&[0.001, 0.03, 0.1], &["0.5", "1", "none"]);
-        chart.lines[2].points.clear();
-        let svg = drawn(&chart);
+        let mut lines = lines(&[0.001, 0.03, 0.1], &["0.5", "1", "none"]);
+        lines[2].points.clear();
+        let svg = drawn(&lines);
         let texts = ["delta", "c", "0.5", "1", "0.001", "0.01"];
         for text in texts.into_iter().chain(["cumulative regret (gain units)"]) {
             assert!(svg.contains(&format!(">{text}</text>")), "{text}");
@@ -122,13 +103,13 @@ mod tests {
             assert!(svg.contains(&colour), "{colour}");
         }
         assert_eq!(svg.matches("<circle").count(), 6, "one a point");
-        assert!(svg == drawn(&chart), "same bytes");
+        assert!(svg == drawn(&lines), "same bytes");
     }
 
     #[test]
     fn lines_of_many_points_have_bands() {
         let xs: Vec<f64> = (0..60).map(f64::from).collect();
-        let svg = drawn(&chart(&xs, &["0.5", "1"]));
+        let svg = drawn(&lines(&xs, &["0.5", "1"]));
         assert_eq!(svg.matches("<circle").count(), 0);
         assert_eq!(svg.matches("opacity=\"0.2\"").count(), 2);
     }
@@ -175,11 +156,14 @@ mod tests {
 
     #[test]
     fn impossible_families_are_refused() {
-        let error = |chart| scene(&chart).err().expect("refused");
-        let none = error(chart(&[], &["a"]));
+        let error = |lines: Vec<Series>| {
+            let scene = scene(&lines, "c", &PlotOptions::default());
+            scene.err().expect("refused")
+        };
+        let none = error(lines(&[], &["a"]));
         assert!(matches!(none, PlotError::NoSeries));
         for x in [f64::NAN, f64::INFINITY, -f64::INFINITY] {
-            let error = error(chart(&[1.0, x], &["a"]));
+            let error = error(lines(&[1.0, x], &["a"]));
             assert!(matches!(error, PlotError::BadPoint { index: 1, .. }));
         }
     }
@@ -198,13 +182,12 @@ mod tests {
             vec![-1e305, 1e305],
         ] {
             for labels in [&labels[..1], &labels] {
-                let chart = SweepLines {
-                    by: long.clone(),
-                    x_name: long.clone(),
+                let options = PlotOptions {
+                    x_label: long.clone(),
                     title: long.clone(),
-                    ..chart(&xs, labels)
+                    ..PlotOptions::default()
                 };
-                drawn(&chart);
+                svg(&scene(&lines(&xs, labels), &long, &options).expect("drawn"));
             }
         }
     }

@@ -120,7 +120,8 @@ fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
         let twice = !seen.insert((t, x));
         let rule = violated_rule(pair);
         if let Some(rule) = rule.or_else(|| twice.then(|| "given twice".into())) {
-            return Err(PlotError::BadPair { t, x, rule });
+            let place = format!("step {t}, state {x}");
+            return Err(PlotError::Invalid { place, rule });
         }
     }
     Ok(layout::scene(&RegretGrid::new(pairs), title))

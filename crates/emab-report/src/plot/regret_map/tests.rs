@@ -305,10 +305,8 @@ fn wrong_numbers_are_refused() {
     for place in bad {
         let places = [self::place(1, 1), place];
         let error = draw_regret_map(&places, "").expect_err("refused");
-        let PlotError::BadPair { t, x, .. } = error else {
-            panic!("another error: {error}");
-        };
-        assert_eq!((t, x), (places[1].t, places[1].x));
+        let place = format!("step {}, state {}: ", places[1].t, places[1].x);
+        assert!(error.to_string().starts_with(&place), "{error}");
     }
     let error = draw_regret_map(&[], "Where").expect_err("refused");
     assert!(matches!(error, PlotError::NoPoints { .. }), "{error}");

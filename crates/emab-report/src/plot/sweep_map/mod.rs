@@ -142,8 +142,8 @@ fn check(title: &str, maps: &[HeatMap]) -> Result<(), PlotError> {
         return Err(PlotError::NoSeries);
     };
     let bad = |map: &str, rule| {
-        let map = if map.is_empty() { title } else { map }.to_owned();
-        Err(PlotError::BadMap { map, rule })
+        let place = format!("map `{}`", if map.is_empty() { title } else { map });
+        Err(PlotError::Invalid { place, rule })
     };
     if maps.len() > MAX_MAPS {
         let rule = format!("at most {MAX_MAPS} fit one figure, got {}", maps.len());
