@@ -9,7 +9,7 @@
 //! that, keep a hash in another place: the hash of the last event, or any decision, which contains the hash of the event before
 //! it (`previous`). [`Options::expect`] looks for such a hash.
 
-mod differences;
+pub(crate) mod differences;
 mod export;
 mod rows;
 mod walk;

@@ -6,15 +6,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use emab::Action;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
 use crate::domain::json::{LenientU64, short};
 use crate::domain::{
-    Abandon, Abandoned, Amend, Amended, Closed, Command, Created, Decision, EpisodeRecord, Event,
-    EventKind, GiveOutcome, LearnedEpisode, Opened, Outcome, OutcomeGiven, PastEpisode, Record,
-    Rejection, Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision, Study,
-    StudyState, Tell, TripletKey, pack, validate,
+    Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
+    GiveOutcome, LearnedEpisode, Opened, Outcome, OutcomeGiven, PastEpisode, Record, Rejection,
+    Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell,
+    TripletKey, pack, validate,
 };
 use crate::store::{Changes, Store, StoreError};
 
@@ -29,8 +29,8 @@ pub struct CommandExecutor<'a> {
     at: &'a str,
     episodes: HashMap<String, EpisodeRecord>,
     touched: BTreeSet<String>,
-    events: Vec<Record>,
-    decisions: Vec<StoredDecision>,
+    /// To be written, without episodes, learned episodes and gain sums.
+    changes: Changes,
     learned: Pending,
     changed_gains: BTreeSet<TripletKey>,
 }
@@ -49,8 +49,7 @@ impl<'a> CommandExecutor<'a> {
             at,
             episodes: episodes.into_iter().map(|e| (e.id.clone(), e)).collect(),
             touched: BTreeSet::new(),
-            events: Vec::new(),
-            decisions: Vec::new(),
+            changes: Changes::default(),
             learned: Pending::new(),
             changed_gains: BTreeSet::new(),
         }
@@ -74,26 +73,21 @@ impl<'a> CommandExecutor<'a> {
 
     /// Writes all changes to the store.
     pub fn write(mut self) -> Result<(), CommandError> {
-        if self.events.is_empty() {
+        if self.changes.events.is_empty() {
             return Ok(());
         }
         self.refresh()?;
         let learners = &self.state.learners;
         let gain_sums = self.changed_gains.iter().map(|&key| learners.gain_sum(key));
+        let touched = self.touched.iter();
+        let learned = self.learned.into_iter();
         let changes = Changes {
             gain_sums: gain_sums.filter(|gains| gains.count > 0).collect(),
-            events: self.events,
-            episodes: self
-                .touched
-                .iter()
-                .filter_map(|id| self.episodes.remove(id))
-                .collect(),
-            decisions: self.decisions,
-            learned_episodes: self
-                .learned
-                .into_iter()
+            episodes: touched.filter_map(|id| self.episodes.remove(id)).collect(),
+            learned_episodes: learned
                 .map(|(position, bytes)| LearnedEpisode { position, bytes })
                 .collect(),
+            ..self.changes
         };
         Ok(self.store.write(&self.state.head, &changes)?)
     }
@@ -101,7 +95,7 @@ impl<'a> CommandExecutor<'a> {
     fn create(&mut self, study: &Study, by: &str) -> Result<Reply, CommandError> {
         let new = self.state.head.seq == 0;
         if new {
-            let spec = serde_json::value::RawValue::from_string(study.canonical.clone());
+            let spec = RawValue::from_string(study.canonical.clone());
             let created = Created {
                 study: study.name.clone(),
                 spec: spec.map_err(internal)?,
@@ -133,13 +127,9 @@ impl<'a> CommandExecutor<'a> {
     }
 
     fn open(&mut self, id: Option<&str>, by: &str) -> Result<Reply, CommandError> {
-        let generated;
-        let id = match id {
-            Some(id) => id,
-            None => {
-                generated = generate_name()?;
-                &generated
-            }
+        let id = &match id {
+            Some(id) => id.to_owned(),
+            None => generate_name()?,
         };
         validate::episode_name(id)?;
         if let Some(episode) = self.episodes.get(id) {
@@ -155,12 +145,12 @@ impl<'a> CommandExecutor<'a> {
         let start = self.state.study.spec.start();
         let (decision, shadow) = self.decide(id, 1, start)?;
         let opened = Opened {
-            episode: id.into(),
-            decision: to_raw_value(&decision).map_err(internal)?,
+            episode: id.clone(),
+            decision: decision.clone(),
             shadow,
         };
         self.record(EventKind::Opened(opened), by)?;
-        decision_reply(&decision)
+        Ok(decision_reply(true, decision.get()))
     }
 
     fn tell(&mut self, id: &str, tell: &Tell, by: &str) -> Result<Reply, CommandError> {
@@ -197,11 +187,11 @@ impl<'a> CommandExecutor<'a> {
             feedback: spec.feedbacks().name(step.feedback).into_owned(),
             overridden: step.overridden,
             reason: tell.reason.clone(),
-            decision: to_raw_value(&decision).map_err(internal)?,
+            decision: decision.clone(),
             shadow,
         };
         self.record(EventKind::StepRecorded(recorded), by)?;
-        decision_reply(&decision)
+        Ok(decision_reply(true, decision.get()))
     }
 
     fn stop(&mut self, id: &str, stop: &Stop, by: &str) -> Result<Reply, CommandError> {
@@ -222,8 +212,7 @@ impl<'a> CommandExecutor<'a> {
             overridden: episode.recommended.is_some(),
             reason: stop.reason.clone(),
         };
-        self.record(EventKind::Stopped(stopped), by)?;
-        self.episode_reply(id, true)
+        self.record_for(id, EventKind::Stopped(stopped), by)
     }
 
     fn abandon(&mut self, id: &str, abandon: &Abandon, by: &str) -> Result<Reply, CommandError> {
@@ -239,8 +228,7 @@ impl<'a> CommandExecutor<'a> {
             step: episode.step(),
             reason: abandon.reason.clone(),
         };
-        self.record(EventKind::Abandoned(abandoned), by)?;
-        self.episode_reply(id, true)
+        self.record_for(id, EventKind::Abandoned(abandoned), by)
     }
 
     fn give_outcome(
@@ -257,10 +245,7 @@ impl<'a> CommandExecutor<'a> {
             rewards: outcome.rewards.clone(),
             last: given.last,
         });
-        if episode
-            .given
-            .contains(&kind.fingerprint().map_err(internal)?)
-        {
+        if is_repeated(episode, &kind)? {
             return self.episode_reply(id, false);
         }
         let known = &episode.outcome;
@@ -270,8 +255,7 @@ impl<'a> CommandExecutor<'a> {
         if !ends && !changes(known, &outcome) {
             return self.episode_reply(id, false);
         }
-        self.record(kind, by)?;
-        self.episode_reply(id, true)
+        self.record_for(id, kind, by)
     }
 
     fn amend(&mut self, id: &str, amend: &Amend, by: &str) -> Result<Reply, CommandError> {
@@ -285,14 +269,10 @@ impl<'a> CommandExecutor<'a> {
             reason: amend.reason.clone(),
         });
         // A late copy of a request must not undo a later correction.
-        let repeated = episode
-            .given
-            .contains(&kind.fingerprint().map_err(internal)?);
-        if repeated || !changes(&episode.outcome, &outcome) {
+        if is_repeated(episode, &kind)? || !changes(&episode.outcome, &outcome) {
             return self.episode_reply(id, false);
         }
-        self.record(kind, by)?;
-        self.episode_reply(id, true)
+        self.record_for(id, kind, by)
     }
 
     fn import(&mut self, list: &[(u64, PastEpisode)], by: &str) -> Result<Reply, CommandError> {
@@ -300,10 +280,8 @@ impl<'a> CommandExecutor<'a> {
         for (line, past) in list {
             let in_line = |rejection: Rejection| rejection.in_line(*line);
             let existing = self.episodes.get(&past.id);
-            match past
-                .imported(&self.state.study, existing)
-                .map_err(in_line)?
-            {
+            let imported = past.imported(&self.state.study, existing);
+            match imported.map_err(in_line)? {
                 None => repeated += 1,
                 Some(imported) => {
                     validate::not_closed(&self.state.head).map_err(in_line)?;
@@ -327,7 +305,12 @@ impl<'a> CommandExecutor<'a> {
                 let key = self.state.head.key;
                 let stored = self.store.events(key, record.seq.saturating_sub(1), 1)?;
                 // Or appended earlier in this transaction.
-                let pending = || self.events.iter().find(|event| event.seq == record.seq);
+                let pending = || {
+                    self.changes
+                        .events
+                        .iter()
+                        .find(|event| event.seq == record.seq)
+                };
                 let known = stored.first().or_else(pending);
                 if known.is_none_or(|known| known.hash != record.hash) {
                     return Err(wrong("the study has another event of this number").into());
@@ -349,8 +332,8 @@ impl<'a> CommandExecutor<'a> {
             let point = self.state.decision_point(&event.kind, episode);
             if let Some((id, t, x)) = point.map_err(|error| wrong(&error.detail))? {
                 let (decision, shadows) = self.decide(id, t, x)?;
-                let mismatch = mismatch(&event, &decision, &shadows).map_err(internal)?;
-                if mismatch.is_some() {
+                let mismatch = mismatch(&event, decision.get(), &shadows);
+                if mismatch.map_err(internal)?.is_some() {
                     return Err(wrong("its decision is not the one the log leads to").into());
                 }
             }
@@ -377,7 +360,7 @@ impl<'a> CommandExecutor<'a> {
 
     /// The reply to a repeated request: the recorded decision.
     fn repeat(&mut self, id: &str, step: usize) -> Result<Reply, CommandError> {
-        let mut pending = self.decisions.iter();
+        let mut pending = self.changes.decisions.iter();
         let text = match pending.find(|it| it.episode == id && it.step == step as u32) {
             Some(decision) => decision.text.clone(),
             None => {
@@ -388,20 +371,19 @@ impl<'a> CommandExecutor<'a> {
                 decision.ok_or_else(missing)?.text
             }
         };
-        Ok(Reply {
-            new: false,
-            body: ReplyBody::Decision(text),
-        })
+        Ok(decision_reply(false, &text))
     }
 
+    /// The decision for a step of an episode as JSON, and the choices of the shadow learners.
     fn decide(
         &mut self,
         id: &str,
         t: usize,
         x: usize,
-    ) -> Result<(Decision, Vec<Shadow>), CommandError> {
+    ) -> Result<(Box<RawValue>, Vec<Shadow>), CommandError> {
         self.refresh()?;
-        Ok(self.state.decide(id, t, x))
+        let (decision, shadows) = self.state.decide(id, t, x);
+        Ok((to_raw_value(&decision).map_err(internal)?, shadows))
     }
 
     /// Records a new event.
@@ -417,12 +399,18 @@ impl<'a> CommandExecutor<'a> {
         Ok(self.append(&event, record)?)
     }
 
+    /// Records a new event of an episode, and replies with the episode.
+    fn record_for(&mut self, id: &str, kind: EventKind, by: &str) -> Result<Reply, CommandError> {
+        self.record(kind, by)?;
+        self.episode_reply(id, true)
+    }
+
     /// Applies an event and keeps its changes to be written.
     fn append(&mut self, event: &Event, record: Record) -> Result<(), Rejection> {
         let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
         let advance = self.state.advance(event, &record.hash, episode.cloned())?;
         if let Some((episode, step, text)) = event.decision() {
-            self.decisions.push(StoredDecision {
+            self.changes.decisions.push(StoredDecision {
                 episode: episode.into(),
                 step,
                 text: text.into(),
@@ -437,7 +425,7 @@ impl<'a> CommandExecutor<'a> {
             self.touched.insert(episode.id.clone());
             self.episodes.insert(episode.id.clone(), episode);
         }
-        self.events.push(record);
+        self.changes.events.push(record);
         Ok(())
     }
 
@@ -450,12 +438,11 @@ impl<'a> CommandExecutor<'a> {
     }
 }
 
-fn decision_reply(decision: &Decision) -> Result<Reply, CommandError> {
-    let text = serde_json::to_string(decision).map_err(internal)?;
-    Ok(Reply {
-        new: true,
-        body: ReplyBody::Decision(text),
-    })
+fn decision_reply(new: bool, text: &str) -> Reply {
+    Reply {
+        new,
+        body: ReplyBody::Decision(text.into()),
+    }
 }
 
 fn imported_reply(new: u64, repeated: u64) -> Reply {
@@ -473,6 +460,13 @@ fn outcome(
 ) -> Result<Outcome, Rejection> {
     validate::has_ended(episode)?;
     validate::outcome(episode.step(), costs.as_deref(), rewards.as_deref())
+}
+
+/// Whether the episode received the same outcome or correction before.
+fn is_repeated(episode: &EpisodeRecord, kind: &EventKind) -> Result<bool, CommandError> {
+    Ok(episode
+        .given
+        .contains(&kind.fingerprint().map_err(internal)?))
 }
 
 /// Whether a given value differs from the known one.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::app::PAGE;
 use crate::domain::{
-    Decision, EpisodeRecord, Event, EventKind, Head, Opened, Record, Rejection, Shadow,
-    StepRecorded, Study, StudyLearners, StudyState, pack, unpack,
+    Decision, EpisodeRecord, Event, EventKind, Head, Record, Rejection, Shadow, Study,
+    StudyLearners, StudyState, pack, unpack,
 };
 use crate::store::{Store, StoreError};
 
@@ -27,8 +27,6 @@ pub struct Replay {
 /// A recorded decision that differs from the recomputed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// The event that records it.
-    pub seq: u64,
     /// The recorded text.
     pub recorded: String,
     /// The recomputed text.
@@ -61,7 +59,14 @@ impl Replay {
     pub fn follow(&mut self, event: &Event, hash: &str) -> Result<Option<Mismatch>, String> {
         self.begin(event)?;
         let mismatch = match self.recompute(event)? {
-            Some((decision, shadows)) => mismatch(event, &decision, &shadows)?,
+            Some((decision, shadows)) => {
+                let decision = serde_json::to_string(&decision);
+                mismatch(
+                    event,
+                    &decision.map_err(|error| error.to_string())?,
+                    &shadows,
+                )?
+            }
             None => None,
         };
         self.pass(event, hash)?;
@@ -149,33 +154,26 @@ fn detail(rejection: Rejection) -> String {
 /// Compares the decision that an event records with the recomputed one, and the choices of the shadow learners.
 pub fn mismatch(
     event: &Event,
-    decision: &Decision,
+    decision: &str,
     shadows: &[Shadow],
 ) -> Result<Option<Mismatch>, String> {
     let (recorded, logged) = match &event.kind {
-        EventKind::Opened(Opened {
-            decision, shadow, ..
-        })
-        | EventKind::StepRecorded(StepRecorded {
-            decision, shadow, ..
-        }) => (decision.get(), shadow),
+        EventKind::Opened(opened) => (opened.decision.get(), &opened.shadow),
+        EventKind::StepRecorded(step) => (step.decision.get(), &step.shadow),
         _ => return Ok(None),
     };
-    let text = |value: Result<String, serde_json::Error>| value.map_err(|error| error.to_string());
-    let recomputed = text(serde_json::to_string(decision))?;
-    if recorded != recomputed {
-        return Ok(Some(Mismatch {
-            seq: event.seq,
-            recorded: recorded.into(),
+    let found = |recorded: String, recomputed: String| {
+        Ok(Some(Mismatch {
+            recorded,
             recomputed,
-        }));
+        }))
+    };
+    if recorded != decision {
+        return found(recorded.into(), decision.into());
     }
     if logged.as_slice() != shadows {
-        return Ok(Some(Mismatch {
-            seq: event.seq,
-            recorded: text(serde_json::to_string(logged))?,
-            recomputed: text(serde_json::to_string(shadows))?,
-        }));
+        let text = |list: &[Shadow]| serde_json::to_string(list).map_err(|error| error.to_string());
+        return found(text(logged)?, text(shadows)?);
     }
     Ok(None)
 }

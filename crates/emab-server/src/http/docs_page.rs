@@ -10,7 +10,7 @@ mod schema;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use operation::Operation;
+use operation::Group;
 
 const STYLE: &str = include_str!("docs_page/style.css");
 
@@ -72,7 +72,14 @@ pub fn page(openapi: &Value) -> String {
                 (contents(document, title, &groups))
                 main {
                     (header(openapi, title))
-                    @for (tag, operations) in &groups { (group(document, tag, operations)) }
+                    @for (tag, operations) in &groups {
+                        section.group {
+                            @let name = text(&tag["name"], "");
+                            h2 id={ "tag-" (slug(name)) } { (name) }
+                            (description(tag))
+                            @for operation in operations { (operation.render(document)) }
+                        }
+                    }
                     (schemas(document))
                 }
             }
@@ -97,16 +104,13 @@ fn slug(text: &str) -> String {
         .collect()
 }
 
-fn contents(
-    document: Document<'_>,
-    title: &str,
-    groups: &[(String, Vec<Operation<'_>>)],
-) -> Markup {
+fn contents(document: Document<'_>, title: &str, groups: &[Group<'_>]) -> Markup {
     html! {
         nav aria-label="Contents" {
             a.home href="#top" { (title) }
             @for (tag, operations) in groups {
-                h2 { a href={ "#tag-" (slug(tag)) } { (tag) } }
+                @let name = text(&tag["name"], "");
+                h2 { a href={ "#tag-" (slug(name)) } { (name) } }
                 ul {
                     @for operation in operations {
                         li {
@@ -117,12 +121,10 @@ fn contents(
                     }
                 }
             }
-            @if document.schemas().next().is_some() {
-                h2 { a href="#schemas" { "Schemas" } }
-                ul.names {
-                    @for (name, _) in document.schemas() {
-                        li { a href={ "#schema-" (slug(name)) } { (name) } }
-                    }
+            h2 { a href="#schemas" { "Schemas" } }
+            ul.names {
+                @for (name, _) in document.schemas() {
+                    li { a href={ "#schema-" (slug(name)) } { (name) } }
                 }
             }
         }
@@ -151,21 +153,7 @@ fn header(openapi: &Value, title: &str) -> Markup {
     }
 }
 
-fn group<'a>(document: Document<'a>, tag: &str, operations: &[Operation<'a>]) -> Markup {
-    let tags = document.0["tags"].as_array().into_iter().flatten();
-    html! {
-        section.group {
-            h2 id={ "tag-" (slug(tag)) } { (tag) }
-            @for about in tags.filter(|about| about["name"] == *tag) { (description(about)) }
-            @for operation in operations { (operation.render(document)) }
-        }
-    }
-}
-
 fn schemas(document: Document<'_>) -> Markup {
-    if document.schemas().next().is_none() {
-        return html! {};
-    }
     html! {
         section.group {
             h2 id="schemas" { "Schemas" }

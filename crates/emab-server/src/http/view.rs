@@ -1,13 +1,12 @@
 //! JSON representations of studies, episodes and estimates.
 
-use std::collections::BTreeSet;
-
 use emab::Action;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::app::audit::differences::pointers;
 use crate::domain::{
     Advice, Decision, EpisodeRecord, Head, Outcome, Rejection, Status, StoredDecision, Study,
     StudyState,
@@ -296,31 +295,9 @@ impl ReplayView {
         };
         Ok(ReplayView {
             equal: recorded == recomputed,
-            differs: differences(&recorded, &recomputed),
+            differs: pointers(&recorded, &recomputed),
             recorded: raw(recorded)?,
             recomputed: raw(recomputed)?,
         })
     }
-}
-
-/// The JSON pointers of the fields in which two objects differ.
-fn differences(one: &str, other: &str) -> Vec<String> {
-    fn collect(one: &Value, other: &Value, at: String, pointers: &mut Vec<String>) {
-        match (one, other) {
-            (Value::Object(one), Value::Object(other)) => {
-                let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-                for key in keys {
-                    let value =
-                        |map: &Map<String, Value>| map.get(key).cloned().unwrap_or_default();
-                    collect(&value(one), &value(other), format!("{at}/{key}"), pointers);
-                }
-            }
-            (one, other) if one != other => pointers.push(at),
-            _ => {}
-        }
-    }
-    let read = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let mut pointers = Vec::new();
-    collect(&read(one), &read(other), String::new(), &mut pointers);
-    pointers
 }

@@ -23,50 +23,58 @@ pub(super) fn of_texts(there: &str, should: &str) -> String {
             short(should)
         );
     };
-    let mut pointer = String::new();
-    match find(&one, &other, &mut pointer) {
-        Some((one, other)) => format!(
+    let mut found = Vec::new();
+    find(&one, &other, "", &mut found);
+    match found.first() {
+        Some((pointer, one, other)) => format!(
             "`{pointer}` is {}, and the log leads to {}",
-            short(&one),
-            short(&other)
+            short(one),
+            short(other)
         ),
         None => "its values are right, and its bytes differ".into(),
     }
 }
 
-fn find(one: &Value, other: &Value, pointer: &mut String) -> Option<(String, String)> {
-    let at = pointer.len();
+/// The JSON pointers of all differences of two JSON texts.
+pub fn pointers(one: &str, other: &str) -> Vec<String> {
+    let read = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let mut found = Vec::new();
+    find(&read(one), &read(other), "", &mut found);
+    found.into_iter().map(|(pointer, ..)| pointer).collect()
+}
+
+/// Collects the pointer and both values of each difference.
+fn find(one: &Value, other: &Value, at: &str, found: &mut Vec<(String, String, String)>) {
     let mut inside = |key: &str, one: Option<&Value>, other: Option<&Value>| {
-        pointer.push('/');
-        pointer.push_str(key);
-        let found = match (one, other) {
-            (Some(one), Some(other)) => find(one, other, pointer),
-            (one, other) => Some((or_missing(one), or_missing(other))),
-        };
-        if found.is_none() {
-            pointer.truncate(at);
+        let at = format!("{at}/{key}");
+        match (one, other) {
+            (Some(one), Some(other)) => find(one, other, &at, found),
+            (one, other) => {
+                let [one, other] =
+                    [one, other].map(|it| it.map_or("missing".into(), Value::to_string));
+                found.push((at, one, other));
+            }
         }
-        found
     };
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let added = other.keys().filter(|key| !one.contains_key(*key));
             one.keys()
                 .chain(added)
-                .find_map(|key| inside(key, one.get(key), other.get(key)))
+                .for_each(|key| inside(key, one.get(key), other.get(key)));
         }
-        (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len()))
-            .find_map(|i| inside(&i.to_string(), one.get(i), other.get(i))),
+        (Value::Array(one), Value::Array(other)) => {
+            (0..one.len().max(other.len()))
+                .for_each(|i| inside(&i.to_string(), one.get(i), other.get(i)));
+        }
         // As texts: -0 differs from 0.
         _ => {
-            let texts = (one.to_string(), other.to_string());
-            (texts.0 != texts.1).then_some(texts)
+            let (one, other) = (one.to_string(), other.to_string());
+            if one != other {
+                found.push((at.into(), one, other));
+            }
         }
     }
-}
-
-fn or_missing(value: Option<&Value>) -> String {
-    value.map_or("missing".into(), Value::to_string)
 }
 
 #[cfg(test)]

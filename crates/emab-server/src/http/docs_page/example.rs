@@ -35,15 +35,8 @@ fn make(document: Document<'_>, schema: &Value, depth: usize, left: &mut usize) 
     }
     *left -= 1;
     let schema = document.follow(schema);
-    let first = |key: &str| schema[key].as_array().and_then(|all| all.first());
-    let given = [
-        schema.get("example"),
-        first("examples"),
-        schema.get("const"),
-        schema.get("default"),
-        first("enum"),
-    ];
-    if let Some(given) = given.into_iter().flatten().find(|value| !value.is_null()) {
+    let given = [&schema["const"], &schema["default"], &schema["enum"][0]];
+    if let Some(given) = given.into_iter().find(|value| !value.is_null()) {
         return given.clone();
     }
     for key in ["oneOf", "anyOf"] {
@@ -73,10 +66,10 @@ fn make(document: Document<'_>, schema: &Value, depth: usize, left: &mut usize) 
         Some("number") => minimum.cloned().unwrap_or(json!(0.5)),
         Some("boolean") => json!(true),
         Some("array") => {
-            let items = schema["prefixItems"].as_array().into_iter().flatten();
-            let items = items.chain(schema.get("items"));
-            let items = items.map(|item| make(document, item, depth - 1, left));
-            items.collect()
+            let items = schema.get("items").into_iter();
+            items
+                .map(|item| make(document, item, depth - 1, left))
+                .collect()
         }
         Some("object") => json!({}),
         _ => Value::Null,

@@ -7,43 +7,32 @@ use super::{Document, description, example, schema, slug, text};
 
 const METHODS: [&str; 5] = ["get", "put", "post", "patch", "delete"];
 
-/// The group of operations without a tag.
-const UNTAGGED: &str = "Calls";
-
 /// A method on a path.
 pub struct Operation<'a> {
     method: &'static str,
     path: &'a str,
-    item: &'a Value,
     operation: &'a Value,
 }
 
+/// A tag of the document with its operations.
+pub type Group<'a> = (&'a Value, Vec<Operation<'a>>);
+
 /// All operations by their first tag, in the order of the document's tags.
-pub fn groups(document: Document<'_>) -> Vec<(String, Vec<Operation<'_>>)> {
-    let listed = document.0["tags"].as_array().into_iter().flatten();
-    let listed = listed.filter_map(|tag| tag["name"].as_str());
-    let mut groups: Vec<(String, Vec<Operation<'_>>)> =
-        listed.map(|tag| (tag.to_owned(), Vec::new())).collect();
+pub fn groups(document: Document<'_>) -> Vec<Group<'_>> {
+    let tags = document.0["tags"].as_array().into_iter().flatten();
+    let mut groups: Vec<Group<'_>> = tags.map(|tag| (tag, Vec::new())).collect();
     for (path, item) in document.0["paths"].as_object().into_iter().flatten() {
-        let item = document.follow(item);
-        for method in METHODS {
-            let Some(operation) = item.get(method).filter(|operation| operation.is_object()) else {
-                continue;
-            };
-            let call = Operation {
-                method,
-                path,
-                item,
-                operation,
-            };
-            let tag = text(&operation["tags"][0], UNTAGGED);
-            match groups.iter_mut().find(|(name, _)| name == tag) {
-                Some((_, operations)) => operations.push(call),
-                None => groups.push((tag.to_owned(), vec![call])),
+        for (method, operation) in METHODS.iter().filter_map(|it| Some((it, item.get(it)?))) {
+            let tag = &operation["tags"][0];
+            if let Some((_, operations)) = groups.iter_mut().find(|(it, _)| it["name"] == *tag) {
+                operations.push(Operation {
+                    method,
+                    path,
+                    operation,
+                });
             }
         }
     }
-    groups.retain(|(_, operations)| !operations.is_empty());
     groups
 }
 
@@ -82,24 +71,10 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The parameters of the path and of the operation, which take precedence.
-    fn all_parameters(&self, document: Document<'a>) -> Vec<&'a Value> {
-        let mut all: Vec<&Value> = Vec::new();
-        for list in [&self.item["parameters"], &self.operation["parameters"]] {
-            for parameter in list.as_array().into_iter().flatten() {
-                let parameter = document.follow(parameter);
-                let key = |it: &Value| (it["name"].clone(), it["in"].clone());
-                all.retain(|other| key(other) != key(parameter));
-                all.push(parameter);
-            }
-        }
-        all
-    }
-
     fn parameters(&self, document: Document<'a>) -> Markup {
-        let all = self.all_parameters(document);
+        let all = self.operation["parameters"].as_array();
         html! {
-            @if !all.is_empty() {
+            @if let Some(all) = all {
                 h4 { "Parameters" }
                 table {
                     @for parameter in all {
@@ -115,7 +90,7 @@ impl<'a> Operation<'a> {
     }
 
     fn body(&self, document: Document<'_>) -> Markup {
-        let body = document.follow(&self.operation["requestBody"]);
+        let body = &self.operation["requestBody"];
         html! {
             @if body.is_object() {
                 h4 { "Body" @if body["required"] != true { small { "optional" } } }
@@ -132,7 +107,6 @@ impl<'a> Operation<'a> {
             h4 { "Responses" }
             table.answers {
                 @for (status, response) in all.into_iter().flatten() {
-                    @let response = document.follow(response);
                     tr {
                         th scope="row" {
                             b class={ "status s" (class(status).unwrap_or('x')) } { (status) }
@@ -163,8 +137,7 @@ impl<'a> Operation<'a> {
         if security.is_some_and(|all| all.iter().any(needs_token)) {
             command += " \\\n  -H \"Authorization: Bearer $TOKEN\"";
         }
-        let body = document.follow(&self.operation["requestBody"]);
-        if let Some((kind, media)) = first_content(body) {
+        if let Some((kind, media)) = first_content(&self.operation["requestBody"]) {
             command += &format!(" \\\n  -H \"Content-Type: {kind}\"");
             command += &match example::of_media(document, media) {
                 Some(value) => {
@@ -182,7 +155,6 @@ impl<'a> Operation<'a> {
         let all = self.operation["responses"].as_object();
         let mut good = all.into_iter().flatten();
         let shown = good.find_map(|(status, response)| {
-            let response = document.follow(response);
             let (kind, media) = first_content(response).filter(|_| status.starts_with('2'))?;
             Some((status, kind, example::of_media(document, media)?))
         });

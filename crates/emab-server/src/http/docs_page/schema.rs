@@ -78,9 +78,8 @@ fn kind(document: Document<'_>, schema: &Value, depth: usize) -> Markup {
 
 fn one(document: Document<'_>, schema: &Value, name: &str, depth: usize) -> Markup {
     let of = |schema: &Value| kind(document, schema, depth - 1);
-    match (name, schema["prefixItems"].as_array(), schema.get("items")) {
-        ("array", Some(items), _) => html! { "[" (join(items.iter().map(of), ", ")) "]" },
-        ("array", None, Some(items)) => html! { "array of " (of(items)) },
+    match (name, schema.get("items")) {
+        ("array", Some(items)) => html! { "array of " (of(items)) },
         _ => match schema["format"].as_str() {
             Some(format) if name != "null" => html! { (name) " " small { (format) } },
             _ => html! { (name) },
