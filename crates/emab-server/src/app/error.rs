@@ -8,7 +8,6 @@ use crate::store::StoreError;
 /// Why a command was not executed, or a read failed.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// It was rejected.
     #[error(transparent)]
     Rejected(#[from] Rejection),
     /// The store failed; the transaction is rolled back.
@@ -49,7 +48,6 @@ impl ServiceError {
         }
     }
 
-    /// The service is stopping.
     pub fn stopping() -> ServiceError {
         ServiceError::unavailable("the service is stopping", 5)
     }
@@ -62,7 +60,6 @@ impl ServiceError {
         }
     }
 
-    /// A read failed in the store.
     pub fn read_failed(error: &StoreError) -> ServiceError {
         match error {
             StoreError::Unavailable(_) | StoreError::Retry(_) | StoreError::Full(_) => {

@@ -53,7 +53,6 @@ pub struct Import {
     of_learner: bool,
     is_first: bool,
     batch: Vec<(u64, String)>,
-    bytes: usize,
     report: ImportReport,
 }
 
@@ -68,7 +67,6 @@ impl Import {
             of_learner: false,
             is_first: true,
             batch: Vec::new(),
-            bytes: 0,
             report: ImportReport {
                 dry_run,
                 ..ImportReport::default()
@@ -81,9 +79,9 @@ impl Import {
         if std::mem::take(&mut self.is_first) && SavedLearnerHeader::matches(&line) {
             return self.header(number, line).await;
         }
-        self.bytes += line.len();
         self.batch.push((number, line));
-        if self.batch.len() >= BATCH.0 || self.bytes >= BATCH.1 {
+        let bytes: usize = self.batch.iter().map(|(_, line)| line.len()).sum();
+        if self.batch.len() >= BATCH.0 || bytes >= BATCH.1 {
             self.execute().await?;
         }
         Ok(())
@@ -96,7 +94,6 @@ impl Import {
     }
 
     async fn execute(&mut self) -> Result<(), ServiceError> {
-        self.bytes = 0;
         let batch = std::mem::take(&mut self.batch);
         match batch.first() {
             None => Ok(()),
@@ -163,29 +160,32 @@ impl Import {
                 })
                 .await;
         }
-        let mut list = Vec::new();
         let mut failed = Ok(());
-        for (number, line) in lines {
-            match line {
-                Ok(past) => list.push((number, past)),
-                Err(rejection) => {
-                    failed = Err(rejection.into());
-                    break;
-                }
+        let list = lines.map_while(|(number, line)| match line {
+            Ok(past) => Some((number, past)),
+            Err(rejection) => {
+                failed = Err(rejection.into());
+                None
             }
-        }
+        });
         // Lines before the error are imported.
-        self.submit(Command::Import(list)).await?;
+        let command = Command::Import(list.collect());
+        self.submit(command).await?;
         failed
     }
 
     /// Runs a part of a dry run on a reader connection.
-    async fn try_out<F>(&mut self, part: F) -> Result<(), ServiceError>
-    where
-        F: FnOnce(&mut DryRun, &mut dyn Store, &str, &mut ImportReport) -> Result<(), CommandError>
-            + Send
-            + 'static,
-    {
+    async fn try_out(
+        &mut self,
+        part: impl FnOnce(
+            &mut DryRun,
+            &mut dyn Store,
+            &str,
+            &mut ImportReport,
+        ) -> Result<(), CommandError>
+        + Send
+        + 'static,
+    ) -> Result<(), ServiceError> {
         let mut dry_run = self.dry_run.take().unwrap_or_default();
         let mut report = std::mem::take(&mut self.report);
         let study = self.study.clone();

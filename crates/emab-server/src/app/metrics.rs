@@ -58,7 +58,6 @@ pub struct Metrics(Arc<Series>);
 
 macro_rules! series {
     ($($name:ident: $kind:ty = $new:expr, $registered:literal $([$unit:ident])? $help:literal;)*) => {
-        /// All series.
         pub struct Series {
             registry: Registry,
             routes: RwLock<HashSet<Arc<str>>>,
@@ -134,7 +133,6 @@ impl Metrics {
         route
     }
 
-    /// Counts a commit with its writes, events and duration.
     pub fn commit(&self, writes: u64, events: u64, took: Duration) {
         self.writes.inc_by(writes);
         self.events.inc_by(events);

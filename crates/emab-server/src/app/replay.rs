@@ -18,7 +18,6 @@ pub const CHANGED: &str = "its hash does not match its line: one of them was cha
 pub struct Replay {
     /// The study after the last event; none before the first.
     pub state: Option<StudyState>,
-    /// All episodes.
     pub episodes: HashMap<String, EpisodeRecord>,
     /// The learned episodes, by position.
     pub learned: Vec<Vec<u8>>,

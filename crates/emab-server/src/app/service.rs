@@ -25,7 +25,6 @@ const STUDIES: usize = 1_024;
 /// The number of events in one read.
 pub const PAGE: usize = 1_000;
 
-/// The service.
 pub struct Service {
     jobs: Mutex<Option<SyncSender<Job>>>,
     metrics: Metrics,

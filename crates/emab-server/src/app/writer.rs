@@ -28,9 +28,7 @@ const MAX_TRIES: u32 = 30;
 
 /// A queued command.
 pub struct Job {
-    /// The study.
     pub study: String,
-    /// The command.
     pub command: Command,
     /// The id of the token that sent it.
     pub by: String,

@@ -102,16 +102,13 @@ impl PastEpisode {
         let (states, steps) = validate::past_steps(study, &self.actions, &self.feedbacks)?;
         let outcome = validate::outcome(states.len(), Some(&self.costs), Some(&self.rewards))?;
         let (actions, feedbacks) = (study.spec.actions(), study.spec.feedbacks());
+        let steps = steps.iter();
+        let named = steps.map(|&(a, f)| (actions.name(a).into(), feedbacks.name(f).into()));
+        let (actions, feedbacks) = named.unzip();
         let imported = Imported {
             episode: self.id.clone(),
-            actions: steps
-                .iter()
-                .map(|(a, _)| actions.name(*a).into_owned())
-                .collect(),
-            feedbacks: steps
-                .iter()
-                .map(|(_, f)| feedbacks.name(*f).into_owned())
-                .collect(),
+            actions,
+            feedbacks,
             costs: outcome.costs,
             rewards: outcome.rewards,
         };
@@ -128,10 +125,8 @@ impl PastEpisode {
     }
 }
 
-/// A command.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Create the study.
     Create(Arc<Study>),
     /// Close the study to new episodes.
     Close,
@@ -155,58 +150,44 @@ pub enum Command {
 
 impl Command {
     /// The episodes that the command needs. Invalid names are left out: a store that cannot query one would fail the batch.
+    /// Those of [`Command::Restore`] are loaded as the events are read.
     pub fn episodes(&self) -> Vec<&str> {
-        let mut names = self.names();
-        names.retain(|name| is_name(name));
-        names
-    }
-
-    fn names(&self) -> Vec<&str> {
-        match self {
-            Command::Create(_) | Command::Close | Command::Open(None) => Vec::new(),
+        let mut names: Vec<&str> = match self {
+            Command::Create(_) | Command::Close | Command::Open(None) | Command::Restore(_) => {
+                vec![]
+            }
             Command::Open(Some(id))
             | Command::Tell(id, _)
             | Command::Stop(id, _)
             | Command::Abandon(id, _)
             | Command::GiveOutcome(id, _)
             | Command::Amend(id, _) => vec![id],
-            Command::Import(list) => list.iter().map(|(_, past)| past.id.as_str()).collect(),
-            // Loaded as the events are read.
-            Command::Restore(_) => Vec::new(),
-        }
+            Command::Import(list) => list.iter().map(|(_, past)| &*past.id).collect(),
+        };
+        names.retain(|name| is_name(name));
+        names
     }
-}
 
-impl Command {
     /// Rejects lists and reasons that are too long for any study, before the command is queued.
     pub fn check_length(&self) -> Result<(), Rejection> {
-        let values = |field: &str, list: Option<&Vec<Option<f64>>>| match list {
-            Some(list) if list.len() > MAX_STEPS => Err(Rejection::not_possible(format!(
-                "`{field}` has {} values, and an episode has at most {MAX_STEPS} steps",
-                list.len()
-            ))
-            .at(format!("/{field}"))),
-            _ => Ok(()),
+        let (costs, rewards, reason) = match self {
+            Command::Tell(_, tell) => (&None, &None, tell.reason.as_ref()),
+            Command::Stop(_, stop) => (&None, &None, stop.reason.as_ref()),
+            Command::Abandon(_, abandon) => (&None, &None, Some(&abandon.reason)),
+            Command::GiveOutcome(_, given) => (&given.costs, &given.rewards, None),
+            Command::Amend(_, amend) => (&amend.costs, &amend.rewards, Some(&amend.reason)),
+            _ => return Ok(()),
         };
-        let reason = |reason: Option<&String>| match reason {
-            Some(reason) => validate::reason(reason),
-            None => Ok(()),
-        };
-        match self {
-            Command::Tell(_, tell) => reason(tell.reason.as_ref()),
-            Command::Stop(_, stop) => reason(stop.reason.as_ref()),
-            Command::Abandon(_, abandon) => reason(Some(&abandon.reason)),
-            Command::GiveOutcome(_, given) => {
-                values("costs", given.costs.as_ref())?;
-                values("rewards", given.rewards.as_ref())
+        for (field, list) in [("costs", costs), ("rewards", rewards)] {
+            let length = list.as_ref().map_or(0, Vec::len);
+            if length > MAX_STEPS {
+                return Err(Rejection::not_possible(format!(
+                    "`{field}` has {length} values, and an episode has at most {MAX_STEPS} steps"
+                ))
+                .at(format!("/{field}")));
             }
-            Command::Amend(_, amend) => {
-                values("costs", amend.costs.as_ref())?;
-                values("rewards", amend.rewards.as_ref())?;
-                reason(Some(&amend.reason))
-            }
-            _ => Ok(()),
         }
+        reason.map_or(Ok(()), |reason| validate::reason(reason))
     }
 }
 

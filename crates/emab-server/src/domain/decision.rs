@@ -11,9 +11,7 @@ use crate::domain::{Head, Study, StudyLearners};
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredDecision {
-    /// The episode.
     pub episode: String,
-    /// The step.
     pub step: u32,
     /// The decision as JSON.
     pub text: String,

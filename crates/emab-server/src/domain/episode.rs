@@ -39,7 +39,6 @@ pub struct End {
     pub abandoned: bool,
     /// Whether it was stopped although an action was recommended.
     pub overridden: bool,
-    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -112,7 +111,6 @@ impl EpisodeRecord {
         self.states.last().copied().unwrap_or(0)
     }
 
-    /// The status.
     pub fn status(&self) -> Status {
         match (&self.end, self.position) {
             (None, _) => Status::Open,

@@ -46,7 +46,6 @@ struct Envelope<'a> {
 /// A parsed event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The sequence number.
     pub seq: u64,
     /// The time by the clock of the machine that wrote it (RFC 3339). The order of events is that of `seq`.
     pub at: String,
@@ -126,7 +125,6 @@ kinds! {
     Created "created",
     /// An episode was opened.
     Opened "opened",
-    /// A step was recorded.
     StepRecorded "told",
     /// An episode was stopped.
     Stopped "stopped",
@@ -165,7 +163,6 @@ pub struct Shadow {
 /// An episode was opened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Opened {
-    /// The episode.
     pub episode: String,
     /// The first decision, as it was answered.
     pub decision: Box<RawValue>,
@@ -174,10 +171,8 @@ pub struct Opened {
     pub shadow: Vec<Shadow>,
 }
 
-/// A step was recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StepRecorded {
-    /// The episode.
     pub episode: String,
     /// The step, from 1.
     pub step: usize,
@@ -201,14 +196,12 @@ pub struct StepRecorded {
 /// An episode was stopped.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stopped {
-    /// The episode.
     pub episode: String,
     /// The step at which it ended.
     pub step: usize,
     /// Whether an action was recommended.
     #[serde(rename = "override")]
     pub overridden: bool,
-    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -216,18 +209,15 @@ pub struct Stopped {
 /// An episode was abandoned.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Abandoned {
-    /// The episode.
     pub episode: String,
     /// The step at which it ended.
     pub step: usize,
-    /// The reason.
     pub reason: String,
 }
 
 /// An outcome, or a part of one, was given; `null` is an unknown value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OutcomeGiven {
-    /// The episode.
     pub episode: String,
     /// The given costs, one for every step but the last.
     pub costs: Vec<Option<f64>>,
@@ -241,26 +231,22 @@ pub struct OutcomeGiven {
 /// An outcome was corrected; `null` is an unchanged value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Amended {
-    /// The episode.
     pub episode: String,
     /// The corrected costs.
     pub costs: Vec<Option<f64>>,
     /// The corrected terminal rewards.
     pub rewards: Vec<Option<f64>>,
-    /// The reason.
     pub reason: String,
 }
 
 /// A past episode was imported.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Imported {
-    /// The episode.
     pub episode: String,
     /// The actions that were taken, by name.
     pub actions: Vec<String>,
     /// The feedbacks that were observed, by name.
     pub feedbacks: Vec<String>,
-    /// The costs.
     pub costs: Vec<Option<f64>>,
     /// The terminal rewards.
     pub rewards: Vec<Option<f64>>,

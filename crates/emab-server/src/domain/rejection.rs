@@ -1,6 +1,5 @@
 //! Rejections: why a command or an event is not accepted. [`crate::http`] maps each kind to a status and a problem type.
 
-/// The kind of a rejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectionKind {
     /// Not JSON, or not of the expected form.

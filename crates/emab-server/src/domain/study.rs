@@ -19,10 +19,8 @@ pub(crate) const CHECKED_PAIRS: usize = 100_000;
 /// The largest number of shadow learners.
 const MAX_SHADOWS: usize = 16;
 
-/// A study.
 #[derive(Debug)]
 pub struct Study {
-    /// The name.
     pub name: String,
     /// The specification that learners see.
     pub spec: Arc<Spec>,

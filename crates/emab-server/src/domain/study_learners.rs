@@ -51,7 +51,6 @@ impl StudyLearners {
         })
     }
 
-    /// Learns an episode.
     pub fn learn(&mut self, episode: &Episode) {
         self.learner.learn(episode);
         for shadow in &mut self.shadows {

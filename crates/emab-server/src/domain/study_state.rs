@@ -19,7 +19,6 @@ pub struct StudyState {
     pub study: Arc<Study>,
     /// The end of the log, and the counters.
     pub head: Head,
-    /// The learners.
     pub learners: StudyLearners,
     /// Whether a learned episode was corrected: the learners have to be rebuilt before they are asked again.
     pub stale: bool,

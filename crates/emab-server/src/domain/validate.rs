@@ -82,7 +82,6 @@ pub fn is_open(episode: &EpisodeRecord) -> Result<(), Rejection> {
     .current(episode.step()))
 }
 
-/// The step is the current one.
 pub fn current_step(episode: &EpisodeRecord, step: u64) -> Result<(), Rejection> {
     let current = episode.step();
     if step == current as u64 {
@@ -98,9 +97,7 @@ pub fn current_step(episode: &EpisodeRecord, step: u64) -> Result<(), Rejection>
 
 /// A step that is possible.
 pub struct ValidStep {
-    /// The action.
     pub action: usize,
-    /// The feedback.
     pub feedback: usize,
     /// The state that it leads to.
     pub next: usize,

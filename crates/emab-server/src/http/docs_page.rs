@@ -21,7 +21,6 @@ pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src
 /// The longest chain of references that is followed.
 const MAX_REFERENCES: usize = 16;
 
-/// The document.
 #[derive(Clone, Copy)]
 struct Document<'a>(&'a Value);
 

@@ -76,7 +76,6 @@ kinds! {
     media_type = 415 "unsupported-media-type" "The body must be JSON";
     /// Well-formed, but not possible in this study.
     not_possible = 422 "not-possible" "Not possible in this study";
-    /// Too many requests.
     too_many = 429 "too-many-requests" "Too many requests";
     /// A fault of the service.
     internal = 500 "internal" "Internal error";

@@ -54,13 +54,11 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// The state that every handler shares.
 #[derive(Clone)]
 pub struct App {
-    /// The service.
     pub service: Arc<Service>,
     /// The valid tokens.
     pub tokens: Tokens,
     /// The rate limits.
     pub rates: Arc<Rates>,
-    /// The metrics.
     pub metrics: Metrics,
     /// Permits for open event streams.
     streams: Arc<Semaphore>,
@@ -119,12 +117,8 @@ impl Routes {
             self.router = self.router.route(&inner_path(path), methods.clone());
         }
         for (path, item) in paths.paths {
-            match self.paths.paths.get_mut(&path) {
-                Some(there) => there.merge_operations(item),
-                None => {
-                    self.paths.paths.insert(path, item);
-                }
-            }
+            let there = self.paths.paths.entry(path).or_default();
+            there.merge_operations(item);
         }
         self.schemas.extend(schemas);
         self
@@ -208,13 +202,9 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map(|path| path.as_str().replace("/~", ":"));
     // An import takes as long as its body; it has its own limits.
-    let limit = if route
-        .as_deref()
-        .is_some_and(|route| route.ends_with(":import"))
-    {
-        Duration::from_secs(24 * 3600)
-    } else {
-        TIMEOUT
+    let limit = match &route {
+        Some(route) if route.ends_with(":import") => Duration::from_secs(24 * 3600),
+        _ => TIMEOUT,
     };
     let late = || {
         ApiError::unavailable(

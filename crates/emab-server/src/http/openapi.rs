@@ -100,37 +100,42 @@ fn component(name: &str) -> String {
     format!("Problem{}{rest}", first.to_uppercase())
 }
 
-/// Turns references to definitions of the problem schema into references to components.
-fn rename(value: &mut Value) {
+/// Calls `change` for every object in a value, from the outside in.
+fn for_each_object(value: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     match value {
         Value::Object(map) => {
-            let to = map
-                .get("$ref")
-                .and_then(|to| to.as_str()?.strip_prefix("#/$defs/"));
-            if let Some(name) = to {
-                let to = format!("#/components/schemas/{}", component(name));
-                map.insert("$ref".into(), to.into());
-            }
-            map.values_mut().for_each(rename);
+            change(map);
+            map.values_mut()
+                .for_each(|value| for_each_object(value, change));
         }
-        Value::Array(list) => list.iter_mut().for_each(rename),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|value| for_each_object(value, change)),
         _ => {}
     }
 }
 
+/// Turns references to definitions of the problem schema into references to components.
+fn rename(value: &mut Value) {
+    for_each_object(value, &|map| {
+        let to = map
+            .get("$ref")
+            .and_then(|to| to.as_str()?.strip_prefix("#/$defs/"));
+        if let Some(name) = to {
+            let to = format!("#/components/schemas/{}", component(name));
+            map.insert("$ref".into(), to.into());
+        }
+    });
+}
+
 /// Sets the maximum of integers.
 fn bound(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            let whole = |kind: &Value| kind == "integer" || kind[0] == "integer";
-            if map.get("type").is_some_and(whole) && !map.contains_key("maximum") {
-                map.insert("maximum".into(), json!(LenientU64::LARGEST));
-            }
-            map.values_mut().for_each(bound);
+    for_each_object(value, &|map| {
+        let whole = |kind: &Value| kind == "integer" || kind[0] == "integer";
+        if map.get("type").is_some_and(whole) && !map.contains_key("maximum") {
+            map.insert("maximum".into(), json!(LenientU64::LARGEST));
         }
-        Value::Array(list) => list.iter_mut().for_each(bound),
-        _ => {}
-    }
+    });
 }
 
 /// Completes path parameters.
@@ -173,32 +178,18 @@ fn errors(path: &str, method: &str, operation: &mut Value) {
     // Calls without a token only read.
     let open = operation.get("security").is_some();
     let writes = method != "get";
-    let mut statuses: Vec<u16> = Vec::new();
-    if !open {
-        statuses.extend([401, 403, 429, 503]);
-    }
-    if path == "/readyz" {
-        statuses.push(503);
-    }
-    if path.starts_with("/v1") {
-        statuses.push(400);
-    }
-    if path.contains('{') {
-        statuses.push(404);
-    }
-    if writes {
-        statuses.extend([408, 409, 413, 415, 422]);
-    }
-    if path.ends_with("/estimates") {
-        statuses.push(422);
-    }
-    for status in statuses {
-        let mut titles = Vec::new();
-        for (_, of, title) in KINDS {
-            if *of == status {
-                titles.push(*title);
-            }
-        }
+    let cases: [(bool, &[u16]); 6] = [
+        (!open, &[401, 403, 429, 503]),
+        (path == "/readyz", &[503]),
+        (path.starts_with("/v1"), &[400]),
+        (path.contains('{'), &[404]),
+        (writes, &[408, 409, 413, 415, 422]),
+        (path.ends_with("/estimates"), &[422]),
+    ];
+    let applicable = cases.into_iter().filter(|(applies, _)| *applies);
+    for &status in applicable.flat_map(|(_, statuses)| statuses) {
+        let kinds = KINDS.iter().filter(|(_, of, _)| *of == status);
+        let titles: Vec<&str> = kinds.map(|(_, _, title)| *title).collect();
         let mut headers = Map::new();
         if [429, 503].contains(&status) {
             let seconds = json!({"description": "Seconds to wait before a retry",

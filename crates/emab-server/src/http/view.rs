@@ -237,7 +237,6 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// The estimates in a state.
     pub fn of(state: &mut StudyState) -> Estimates {
         let (study, learners) = (state.study.clone(), &mut state.learners);
         let spec = &study.spec;
