@@ -45,13 +45,8 @@ pub enum ServeError {
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: {error}")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// The cause.
-        error: std::io::Error,
-    },
+    #[error("cannot listen on {0}: {1}")]
+    Bind(SocketAddr, std::io::Error),
     /// Threads or signals are not available.
     #[error("cannot start: {0}")]
     Start(std::io::Error),
@@ -91,10 +86,7 @@ pub fn serve(
         .map_err(ServeError::Start)?;
     let served = runtime.block_on(async {
         let bound = TcpListener::bind(options.listen).await;
-        let taken = |error| ServeError::Bind {
-            address: options.listen,
-            error,
-        };
+        let taken = |error| ServeError::Bind(options.listen, error);
         let listener = bound.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;

@@ -21,43 +21,22 @@ pub enum ServiceError {
     /// The request was rejected.
     #[error(transparent)]
     Rejected(#[from] Rejection),
-    /// The store cannot be used, the queue is full, or the service is stopping.
-    #[error("{detail}")]
-    Unavailable {
-        /// The cause.
-        detail: String,
-        /// Seconds after which the same request may succeed.
-        retry_after: u64,
-    },
-    /// Too many long requests are running.
-    #[error("{detail}")]
-    Busy {
-        /// Which ones.
-        detail: String,
-        /// Seconds after which the same request may succeed.
-        retry_after: u64,
-    },
+    /// The store cannot be used, the queue is full, or the service is stopping. The request may succeed after some seconds.
+    #[error("{0}")]
+    Unavailable(String, u64),
+    /// Too many long requests are running. The request may succeed after some seconds.
+    #[error("{0}")]
+    Busy(String, u64),
 }
 
 impl ServiceError {
     /// The service cannot be used for some seconds.
     pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> ServiceError {
-        ServiceError::Unavailable {
-            detail: detail.into(),
-            retry_after,
-        }
+        ServiceError::Unavailable(detail.into(), retry_after)
     }
 
     pub fn stopping() -> ServiceError {
         ServiceError::unavailable("the service is stopping", 5)
-    }
-
-    /// Too many requests of a kind are running.
-    pub fn busy(detail: &str, retry_after: u64) -> ServiceError {
-        ServiceError::Busy {
-            detail: detail.into(),
-            retry_after,
-        }
     }
 
     pub fn read_failed(error: &StoreError) -> ServiceError {

@@ -205,7 +205,7 @@ impl Service {
     /// A permit to read a whole study; fails if all are taken.
     fn long_read(&self) -> Result<OwnedSemaphorePermit, ServiceError> {
         let permit = self.long_reads.clone().try_acquire_owned();
-        permit.map_err(|_| ServiceError::busy("too many studies are being read in full", 2))
+        permit.map_err(|_| ServiceError::Busy("too many studies are being read in full".into(), 2))
     }
 
     /// Replays the log of a study up to an event, and reads the state at it.

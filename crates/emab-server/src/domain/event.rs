@@ -89,7 +89,13 @@ impl Event {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident $kind:literal,)*) => {
+    ($($(#[$doc:meta])* $name:ident $kind:literal { $($(#[$attribute:meta])* $field:ident: $type:ty,)* })*) => {
+        $($(#[$doc])*
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        pub struct $name {
+            $($(#[$attribute])* pub $field: $type,)*
+        })*
+
         /// What happened.
         #[derive(Clone, Debug)]
         pub enum EventKind {
@@ -120,37 +126,6 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
-    /// The study was created.
-    Created "created",
-    /// An episode was opened.
-    Opened "opened",
-    StepRecorded "told",
-    /// An episode was stopped.
-    Stopped "stopped",
-    /// An episode was abandoned.
-    Abandoned "abandoned",
-    /// An outcome, or a part of one, was given.
-    OutcomeGiven "outcome",
-    /// An outcome was corrected.
-    Amended "amended",
-    /// A past episode was imported.
-    Imported "imported",
-    /// The study was closed to new episodes.
-    Closed "closed",
-}
-
-/// The study was created.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Created {
-    /// The study's name.
-    pub study: String,
-    /// The specification, as canonical JSON.
-    pub spec: Box<RawValue>,
-    /// SHA-256 of the specification.
-    pub spec_hash: String,
-}
-
 /// The choice of a shadow learner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shadow {
@@ -160,101 +135,98 @@ pub struct Shadow {
     pub action: String,
 }
 
-/// An episode was opened.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Opened {
-    pub episode: String,
-    /// The first decision, as it was answered.
-    pub decision: Box<RawValue>,
-    /// The choices of the shadow learners.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shadow: Vec<Shadow>,
+kinds! {
+    /// The study was created.
+    Created "created" {
+        /// The study's name.
+        study: String,
+        /// The specification, as canonical JSON.
+        spec: Box<RawValue>,
+        /// SHA-256 of the specification.
+        spec_hash: String,
+    }
+    /// An episode was opened.
+    Opened "opened" {
+        episode: String,
+        /// The first decision, as it was answered.
+        decision: Box<RawValue>,
+        /// The choices of the shadow learners.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shadow: Vec<Shadow>,
+    }
+    /// A step was recorded.
+    StepRecorded "told" {
+        episode: String,
+        /// The step, from 1.
+        step: usize,
+        /// The action that was taken, by name.
+        action: String,
+        /// The feedback that was observed, by name.
+        feedback: String,
+        /// Whether another action was recommended.
+        #[serde(rename = "override")]
+        overridden: bool,
+        /// The reason of an override.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The decision for the next step, as it was answered.
+        decision: Box<RawValue>,
+        /// The choices of the shadow learners there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shadow: Vec<Shadow>,
+    }
+    /// An episode was stopped.
+    Stopped "stopped" {
+        episode: String,
+        /// The step at which it ended.
+        step: usize,
+        /// Whether an action was recommended.
+        #[serde(rename = "override")]
+        overridden: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+    /// An episode was abandoned.
+    Abandoned "abandoned" {
+        episode: String,
+        /// The step at which it ended.
+        step: usize,
+        reason: String,
+    }
+    /// An outcome, or a part of one, was given; `null` is an unknown value.
+    OutcomeGiven "outcome" {
+        episode: String,
+        /// The given costs, one for every step but the last.
+        costs: Vec<Option<f64>>,
+        /// The given terminal rewards, one for every step.
+        rewards: Vec<Option<f64>>,
+        /// Whether it was declared final.
+        #[serde(rename = "final")]
+        last: bool,
+    }
+    /// An outcome was corrected; `null` is an unchanged value.
+    Amended "amended" {
+        episode: String,
+        /// The corrected costs.
+        costs: Vec<Option<f64>>,
+        /// The corrected terminal rewards.
+        rewards: Vec<Option<f64>>,
+        reason: String,
+    }
+    /// A past episode was imported.
+    Imported "imported" {
+        episode: String,
+        /// The actions that were taken, by name.
+        actions: Vec<String>,
+        /// The feedbacks that were observed, by name.
+        feedbacks: Vec<String>,
+        costs: Vec<Option<f64>>,
+        /// The terminal rewards.
+        rewards: Vec<Option<f64>>,
+    }
+    /// The study was closed to new episodes.
+    Closed "closed" {}
 }
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StepRecorded {
-    pub episode: String,
-    /// The step, from 1.
-    pub step: usize,
-    /// The action that was taken, by name.
-    pub action: String,
-    /// The feedback that was observed, by name.
-    pub feedback: String,
-    /// Whether another action was recommended.
-    #[serde(rename = "override")]
-    pub overridden: bool,
-    /// The reason of an override.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The decision for the next step, as it was answered.
-    pub decision: Box<RawValue>,
-    /// The choices of the shadow learners there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shadow: Vec<Shadow>,
-}
-
-/// An episode was stopped.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Stopped {
-    pub episode: String,
-    /// The step at which it ended.
-    pub step: usize,
-    /// Whether an action was recommended.
-    #[serde(rename = "override")]
-    pub overridden: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// An episode was abandoned.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Abandoned {
-    pub episode: String,
-    /// The step at which it ended.
-    pub step: usize,
-    pub reason: String,
-}
-
-/// An outcome, or a part of one, was given; `null` is an unknown value.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OutcomeGiven {
-    pub episode: String,
-    /// The given costs, one for every step but the last.
-    pub costs: Vec<Option<f64>>,
-    /// The given terminal rewards, one for every step.
-    pub rewards: Vec<Option<f64>>,
-    /// Whether it was declared final.
-    #[serde(rename = "final")]
-    pub last: bool,
-}
-
-/// An outcome was corrected; `null` is an unchanged value.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Amended {
-    pub episode: String,
-    /// The corrected costs.
-    pub costs: Vec<Option<f64>>,
-    /// The corrected terminal rewards.
-    pub rewards: Vec<Option<f64>>,
-    pub reason: String,
-}
-
-/// A past episode was imported.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Imported {
-    pub episode: String,
-    /// The actions that were taken, by name.
-    pub actions: Vec<String>,
-    /// The feedbacks that were observed, by name.
-    pub feedbacks: Vec<String>,
-    pub costs: Vec<Option<f64>>,
-    /// The terminal rewards.
-    pub rewards: Vec<Option<f64>>,
-}
-
-/// The study was closed to new episodes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Closed {}
 
 impl EventKind {
     /// A short hash of its data, to recognise a repeated request that would otherwise undo a later correction.

@@ -121,14 +121,8 @@ impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> ApiError {
         match error {
             ServiceError::Rejected(rejection) => rejection.into(),
-            ServiceError::Unavailable {
-                detail,
-                retry_after,
-            } => ApiError::unavailable(detail).retry(retry_after),
-            ServiceError::Busy {
-                detail,
-                retry_after,
-            } => ApiError::too_many(detail).retry(retry_after),
+            ServiceError::Unavailable(detail, after) => ApiError::unavailable(detail).retry(after),
+            ServiceError::Busy(detail, after) => ApiError::too_many(detail).retry(after),
         }
     }
 }

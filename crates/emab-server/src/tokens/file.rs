@@ -84,29 +84,19 @@ impl TokenFile {
     /// The tokens, and the metadata of the file they were read from.
     pub(super) fn read(&self) -> Result<(Vec<Token>, Metadata), TokenError> {
         let failed = |error: io::Error| match error.kind() {
-            ErrorKind::NotFound => TokenError::Missing {
-                path: self.path.clone(),
-            },
-            _ => TokenError::Read {
-                path: self.path.clone(),
-                error,
-            },
+            ErrorKind::NotFound => TokenError::Missing(self.path.clone()),
+            _ => TokenError::Read(self.path.clone(), error),
         };
         let mut file = File::open(&self.path).map_err(failed)?;
         // Of the open file, not of one that may have replaced it.
         let meta = file.metadata().map_err(failed)?;
         if meta.mode() & 0o022 != 0 {
-            return Err(TokenError::Writable {
-                path: self.path.clone(),
-                mode: meta.mode() & 0o777,
-            });
+            return Err(TokenError::Writable(self.path.clone(), meta.mode() & 0o777));
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
-        let tokens = parse(&text).map_err(|what| TokenError::Broken {
-            path: self.path.clone(),
-            what,
-        })?;
+        let tokens = parse(&text);
+        let tokens = tokens.map_err(|what| TokenError::Broken(self.path.clone(), what))?;
         Ok((tokens, meta))
     }
 
@@ -137,7 +127,7 @@ impl TokenFile {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(self.failed(error)),
                 Err(TryLockError::WouldBlock) if start.elapsed() > LOCK_TIMEOUT => {
-                    return Err(TokenError::Busy { path });
+                    return Err(TokenError::Busy(path));
                 }
                 Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)),
             }
@@ -183,10 +173,7 @@ impl TokenFile {
     }
 
     fn failed(&self, error: io::Error) -> TokenError {
-        TokenError::Write {
-            path: self.path.clone(),
-            error,
-        }
+        TokenError::Write(self.path.clone(), error)
     }
 }
 
@@ -210,10 +197,7 @@ fn make(
 ) -> Result<(Token, Secret), TokenError> {
     let of_name = |token: &&Token| token.name == name && token.revoked.is_none();
     if let Some(token) = tokens.iter().find(of_name) {
-        return Err(TokenError::Taken {
-            name: name.into(),
-            id: token.id.clone(),
-        });
+        return Err(TokenError::Taken(name.into(), token.id.clone()));
     }
     loop {
         let secret = Secret::new()?;
@@ -244,16 +228,10 @@ fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenE
     }
     match found[..] {
         [one] => Ok(one),
-        [] => Err(TokenError::Unknown {
-            what: id_or_name.into(),
-            path: path.into(),
-        }),
+        [] => Err(TokenError::Unknown(id_or_name.into(), path.into())),
         _ => {
             let ids: Vec<&str> = found.iter().map(|i| &*tokens[*i].id).collect();
-            Err(TokenError::Ambiguous {
-                name: id_or_name.into(),
-                ids: ids.join(", "),
-            })
+            Err(TokenError::Ambiguous(id_or_name.into(), ids.join(", ")))
         }
     }
 }

@@ -29,10 +29,7 @@ pub fn check_address(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(ListenError::Exposed {
-        addr,
-        missing: missing.join(" and "),
-    })
+    Err(ListenError::Exposed(addr, missing.join(" and ")))
 }
 
 #[cfg(test)]

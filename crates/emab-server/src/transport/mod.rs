@@ -53,22 +53,12 @@ const SMALLEST_BUFFER: usize = 8192;
 pub enum ListenError {
     /// The address is reachable from other machines without protection.
     #[error(
-        "{addr} can be reached from other machines, and {missing} is missing; add it, or listen on 127.0.0.1"
+        "{0} can be reached from other machines, and {1} is missing; add it, or listen on 127.0.0.1"
     )]
-    Exposed {
-        /// The address.
-        addr: SocketAddr,
-        /// What is missing, with its options.
-        missing: String,
-    },
-    /// A certificate or a key is invalid.
-    #[error("TLS: {file}: {what}", file = file.display())]
-    Tls {
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        what: String,
-    },
+    Exposed(SocketAddr, String),
+    /// The file of a certificate or a key has this fault.
+    #[error("TLS: {path}: {1}", path = .0.display())]
+    Tls(PathBuf, String),
 }
 
 /// Serves `app` until `shutdown`. Running requests may then finish within [`Limits::grace`].

@@ -52,10 +52,7 @@ impl Tls {
 }
 
 fn read(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError> {
-    let wrong = |file: &Path, what: String| ListenError::Tls {
-        file: file.into(),
-        what,
-    };
+    let wrong = |file: &Path, what: String| ListenError::Tls(file.into(), what);
     let bytes = |file: &Path| {
         fs::read(file).map_err(|error| wrong(file, format!("cannot be read: {error}")))
     };
