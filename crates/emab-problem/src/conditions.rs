@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use emab::Conditions;
 use emab::conditions::{Delay, Drift, Probability};
-use emab::learners::nearest;
 use emab::spec::format_number;
-use emab::{Conditions, ParameterError};
 use serde_json::Value;
 
 use crate::error::Diagnostic;
@@ -32,8 +31,8 @@ pub(crate) fn conditions(node: &SpannedValue) -> Result<Conditions, Diagnostic> 
         ("override", &mut conditions.overrides),
     ] {
         if let Some(node) = fields.get(name) {
-            *place =
-                Probability::new(name, number(node, name)?).map_err(|error| wrong(node, &error))?;
+            let probability = Probability::new(name, number(node, name)?);
+            *place = probability.map_err(|error| node.out_of_range(error))?;
         }
     }
     if let Some(node) = fields.get("drift") {
@@ -43,13 +42,9 @@ pub(crate) fn conditions(node: &SpannedValue) -> Result<Conditions, Diagnostic> 
         }
         conditions
             .check_drift()
-            .map_err(|(i, error)| wrong(&items[i], &error))?;
+            .map_err(|(i, error)| items[i].out_of_range(error))?;
     }
     Ok(conditions)
-}
-
-fn wrong(node: &SpannedValue, error: &ParameterError) -> Diagnostic {
-    Diagnostic::at(&node.span, error.to_string(), "out of range")
 }
 
 fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
@@ -83,8 +78,8 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
     })?;
     match takes {
         "episodes" => Ok(Delay::Fixed(integer(value, takes, 0)?)),
-        "mean" => Delay::geometric(number(value, takes)?).map_err(|error| wrong(value, &error)),
-        _ => Delay::batches(integer(value, takes, 1)?).map_err(|error| wrong(value, &error)),
+        "mean" => Delay::geometric(number(value, takes)?).map_err(|e| value.out_of_range(e)),
+        _ => Delay::batches(integer(value, takes, 1)?).map_err(|e| value.out_of_range(e)),
     }
 }
 
@@ -121,7 +116,7 @@ fn change(node: &SpannedValue) -> Result<Drift, Diagnostic> {
             return Err(Diagnostic::at(&node.span, message, "this change"));
         }
     };
-    built.map_err(|error| wrong(node, &error))
+    built.map_err(|error| node.out_of_range(error))
 }
 
 /// An episode, or a number of episodes.
@@ -134,7 +129,7 @@ fn integer(node: &SpannedValue, field: &str, least: u64) -> Result<u64, Diagnost
         "`{field}` must be a whole number of at least {least}, got {}",
         format_number(value)
     );
-    Err(Diagnostic::at(&node.span, message, "out of range"))
+    Err(node.out_of_range(message))
 }
 
 /// Place of the parameter's name in a change, if the file states it.
@@ -159,13 +154,12 @@ pub(crate) fn later_scopes(
     for (i, change) in conditions.drift.iter().enumerate() {
         let name = change.parameter();
         if value(name).is_none() {
-            let near = nearest(name, parameters.iter().map(|(name, _)| name.as_str()));
-            return Err(Diagnostic {
+            let message = format!("`{name}` drifts and is not among the [parameters]");
+            let unknown = Diagnostic {
                 span: place(i),
-                message: format!("`{name}` drifts and is not among the [parameters]"),
-                label: "no such parameter".into(),
-                help: near.map(|near| format!("did you mean `{near}`?")),
-            });
+                ..Diagnostic::at(&(0..0), message, "no such parameter")
+            };
+            return Err(unknown.suggest(name, parameters.iter().map(|(name, _)| name.as_str())));
         }
     }
     let phases = conditions.drift_phases(|name| value(name).unwrap_or(f64::NAN));

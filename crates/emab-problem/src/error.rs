@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use emab::learners::nearest;
 
 /// An error in a problem file; displays as a message with the line it points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +27,8 @@ impl ReadError {
     /// The message with its line, with or without colour.
     pub fn render(&self, colour: bool) -> String {
         let Some(span) = &self.span else {
-            let help = self
-                .help
-                .as_ref()
-                .map_or(String::new(), |help| format!("\n  = help: {help}"));
+            let help = self.help.iter().map(|help| format!("\n  = help: {help}"));
+            let help = help.collect::<String>();
             return format!("error: {}: {}{help}", self.file, self.message);
         };
         // The renderer requires a span inside the text, at character boundaries.
@@ -48,21 +47,11 @@ impl ReadError {
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help));
         }
-        let renderer = if colour {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
+        let renderer = match colour {
+            true => Renderer::styled(),
+            false => Renderer::plain(),
         };
         renderer.render(&[group]).to_string()
-    }
-
-    /// Line and column of the marked place, from 1.
-    pub fn line_and_column(&self) -> Option<(usize, usize)> {
-        let start = self.span.as_ref()?.start.min(self.text.len());
-        let before = self.text.get(..start)?;
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        Some((line, column))
     }
 }
 
@@ -100,10 +89,18 @@ impl Diagnostic {
     pub(crate) fn without_span(message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             span: None,
-            message: message.into(),
-            label: String::new(),
-            help: None,
+            ..Diagnostic::at(&(0..0), message, "")
         }
+    }
+
+    /// With a known name that is similar to `name` as a hint, if there is one.
+    pub(crate) fn suggest<'a>(
+        mut self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Diagnostic {
+        self.help = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+        self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {

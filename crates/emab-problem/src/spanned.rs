@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use toml::de::{DeTable, DeValue};
 
@@ -51,19 +51,19 @@ impl SpannedValue {
         Diagnostic::at(&self.span, message, format!("got {}", self.type_name()))
     }
 
+    /// The error that this value is out of range.
+    pub(crate) fn out_of_range(&self, message: impl ToString) -> Diagnostic {
+        Diagnostic::at(&self.span, message.to_string(), "out of range")
+    }
+
     /// Where the content of a text begins, if it is written without escapes.
     pub(crate) fn text_start(&self, source: &str) -> Option<usize> {
         let ValueKind::Text(text) = &self.kind else {
             return None;
         };
         let written = source.get(self.span.clone())?;
-        let quotes = if written.len() >= 6
-            && (written.starts_with("\"\"\"") || written.starts_with("'''"))
-        {
-            3
-        } else {
-            1
-        };
+        let long = written.starts_with("\"\"\"") || written.starts_with("'''");
+        let quotes = if written.len() >= 6 && long { 3 } else { 1 };
         (written.get(quotes..written.len().checked_sub(quotes)?)? == text)
             .then_some(self.span.start + quotes)
     }
@@ -131,19 +131,14 @@ fn toml_value(span: Range<usize>, value: &DeValue<'_>) -> Result<SpannedValue, D
         DeValue::Float(float) => {
             ValueKind::Number(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
         }
-        DeValue::Array(values) => ValueKind::Array(
-            values
-                .iter()
-                .map(|v| toml_value(v.span(), v.get_ref()))
-                .collect::<Result<_, _>>()?,
-        ),
+        DeValue::Array(values) => {
+            let values = values.iter().map(|v| toml_value(v.span(), v.get_ref()));
+            ValueKind::Array(values.collect::<Result<_, _>>()?)
+        }
         DeValue::Table(table) => toml_table(table)?,
         DeValue::Datetime(_) => {
-            return Err(Diagnostic::at(
-                &span,
-                "a problem file has no dates",
-                "a date",
-            ));
+            let message = "a problem file has no dates";
+            return Err(Diagnostic::at(&span, message, "a date"));
         }
     };
     finite(&span, &kind)?;
@@ -152,11 +147,10 @@ fn toml_value(span: Range<usize>, value: &DeValue<'_>) -> Result<SpannedValue, D
 
 fn finite(span: &Range<usize>, kind: &ValueKind) -> Result<(), Diagnostic> {
     match kind {
-        ValueKind::Number(n) if !n.is_finite() => Err(Diagnostic::at(
-            span,
-            format!("every number must be finite, got {n}"),
-            "not finite",
-        )),
+        ValueKind::Number(n) if !n.is_finite() => {
+            let message = format!("every number must be finite, got {n}");
+            Err(Diagnostic::at(span, message, "not finite"))
+        }
         _ => Ok(()),
     }
 }
@@ -177,13 +171,15 @@ fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Diagnostic
         .map(str::len)
         .sum();
     let at = skipped + (line_start + error.column().saturating_sub(1)).min(text.len());
+    let message = format!("this is not JSON: {}", without_place(error));
+    Diagnostic::at(&(at..at + 1), message, "here")
+}
+
+/// The message of serde without its line and column.
+fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    Diagnostic::at(
-        &(at..at + 1),
-        format!("this is not JSON: {message}"),
-        "here",
-    )
+    let end = message.find(" at line ").unwrap_or(message.len());
+    message[..end].to_owned()
 }
 
 /// Deeper than any quantity. A value is parsed once for each level above it.
@@ -198,15 +194,7 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, 
         let message = format!("lists and objects may be nested {MAX_DEPTH} deep, not deeper");
         return Err(Diagnostic::at(&(start..start + 1), message, "too deep"));
     }
-    let invalid = |error: serde_json::Error| {
-        let message = error.to_string();
-        let message = message
-            .split(" at line ")
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        Diagnostic::at(&span, message, "here")
-    };
+    let invalid = |error| Diagnostic::at(&span, without_place(&error), "here");
     let kind = match written.as_bytes().first() {
         Some(b'{') => {
             let Entries(entries) = serde_json::from_str(written).map_err(invalid)?;
@@ -231,13 +219,10 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, 
             ValueKind::Table(table)
         }
         Some(b'[') => {
-            let Items(items) = serde_json::from_str(written).map_err(invalid)?;
-            ValueKind::Array(
-                items
-                    .into_iter()
-                    .map(|item| json_value(item, text, depth + 1))
-                    .collect::<Result<_, _>>()?,
-            )
+            let items: Vec<&RawValue> = serde_json::from_str(written).map_err(invalid)?;
+            let items = items.into_iter();
+            let items = items.map(|item| json_value(item, text, depth + 1));
+            ValueKind::Array(items.collect::<Result<_, _>>()?)
         }
         Some(b'"') => ValueKind::Text(serde_json::from_str(written).map_err(invalid)?),
         Some(b't') => ValueKind::Bool(true),
@@ -267,7 +252,6 @@ fn opening_quote(text: &str, close: usize) -> usize {
 }
 
 struct Entries<'a>(Vec<(String, &'a RawValue)>);
-struct Items<'a>(Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -286,25 +270,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
             }
         }
         deserializer.deserialize_map(Collect)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Items<'de>;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an array")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = seq.next_element()? {
-                    items.push(item);
-                }
-                Ok(Items(items))
-            }
-        }
-        deserializer.deserialize_seq(Collect)
     }
 }

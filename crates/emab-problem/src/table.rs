@@ -41,12 +41,6 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 pub(crate) struct SharedTable(pub(crate) Arc<Table>);
 
-impl Quantity for SharedTable {
-    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError> {
-        self.0.at(t, x, a, f)
-    }
-}
-
 #[derive(Debug)]
 enum Entry {
     Number(f64),
@@ -62,13 +56,7 @@ struct Formula {
     whole: Range<usize>,
 }
 
-impl Formula {
-    /// Converts the place of a fault from the expression to the file.
-    fn placed(&self, fault: QuantityError) -> QuantityError {
-        place(fault, self.start, &self.whole)
-    }
-}
-
+/// Converts the place of a fault from the expression to the file.
 fn place(fault: QuantityError, start: Option<usize>, whole: &Range<usize>) -> QuantityError {
     let span = match (start, fault.span) {
         (Some(start), Some(span)) => start + span.start..start + span.end,
@@ -80,16 +68,15 @@ fn place(fault: QuantityError, start: Option<usize>, whole: &Range<usize>) -> Qu
     }
 }
 
-impl Quantity for Table {
+impl Quantity for SharedTable {
     fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError> {
         let index = [t - 1, x, a, f];
-        let mut entry = &self.root;
-        for dimension in &self.dimensions {
+        let mut entry = &self.0.root;
+        for dimension in &self.0.dimensions {
             let Entry::Row(row, _) = entry else { break };
-            let i = if row.len() == 1 {
-                0
-            } else {
-                index[dimension.variable]
+            let i = match row.len() {
+                1 => 0,
+                _ => index[dimension.variable],
             };
             entry = row.get(i).ok_or_else(|| QuantityError {
                 message: format!("there is no entry {i} among the {}", dimension.name),
@@ -101,7 +88,7 @@ impl Quantity for Table {
             Entry::Formula(formula) => formula
                 .expression
                 .evaluate([t as f64, x as f64, a as f64, f as f64])
-                .map_err(|fault| formula.placed(fault)),
+                .map_err(|fault| place(fault, formula.start, &formula.whole)),
             Entry::Row(..) => Err(QuantityError {
                 message: "an array has too many dimensions".into(),
                 span: None,
@@ -140,10 +127,9 @@ impl Table {
                 break;
             };
             span = row_span;
-            let i = if row.len() == 1 {
-                Some(0)
-            } else {
-                index[dimension.variable]
+            let i = match row.len() {
+                1 => Some(0),
+                _ => index[dimension.variable],
             };
             let Some(inner) = i.and_then(|i| row.get(i)) else {
                 break;
@@ -179,16 +165,13 @@ fn entry(
         ));
     };
     if items.len() != dimension.length && items.len() != 1 {
-        let expected = if dimension.length == 1 {
-            "1".into()
-        } else {
-            format!("{} or 1", dimension.length)
+        let expected = match dimension.length {
+            1 => "1".into(),
+            length => format!("{length} or 1"),
         };
         let message = format!("`{}` has {} entries here", context.quantity, items.len());
-        let label = format!(
-            "expected {expected}, one for each of the {}",
-            dimension.name
-        );
+        let name = dimension.name;
+        let label = format!("expected {expected}, one for each of the {name}");
         return Err(Diagnostic::at(&node.span, message, label));
     }
     let row = items

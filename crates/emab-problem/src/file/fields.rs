@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use emab::Names;
-use emab::learners::nearest;
 use emab::spec::format_number;
 
 use crate::error::Diagnostic;
@@ -23,19 +22,16 @@ impl<'a> Fields<'a> {
         known: &[&str],
     ) -> Result<Fields<'a>, Diagnostic> {
         let ValueKind::Table(entries) = &node.kind else {
-            let message = format!("{place} must be a table");
-            return Err(node.wrong_type(message));
+            return Err(node.wrong_type(format!("{place} must be a table")));
         };
         for (key, _) in entries {
             if !known.contains(&key.name.as_str()) {
-                let diagnostic = Diagnostic::at(
-                    &key.span,
-                    format!("unknown field `{}` in {place}", key.name),
-                    "unknown field",
-                );
-                return Err(match nearest(&key.name, known.iter().copied()) {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                    None => diagnostic.help(format!("there are `{}`", known.join("`, `"))),
+                let message = format!("unknown field `{}` in {place}", key.name);
+                let unknown = Diagnostic::at(&key.span, message, "unknown field")
+                    .suggest(&key.name, known.iter().copied());
+                return Err(match unknown.help {
+                    Some(_) => unknown,
+                    None => unknown.help(format!("there are `{}`", known.join("`, `"))),
                 });
             }
         }
@@ -70,10 +66,7 @@ pub(crate) fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnosti
 pub(crate) fn number(node: &SpannedValue, field: &str) -> Result<f64, Diagnostic> {
     match node.kind {
         ValueKind::Number(value) => Ok(value),
-        _ => {
-            let message = format!("`{field}` must be a number");
-            Err(node.wrong_type(message))
-        }
+        _ => Err(node.wrong_type(format!("`{field}` must be a number"))),
     }
 }
 
@@ -89,12 +82,9 @@ pub(super) fn count(node: &SpannedValue, field: &str) -> Result<usize, Diagnosti
                 "`{field}` must be a whole number of at least {least}, got {}",
                 format_number(value)
             );
-            Err(Diagnostic::at(&node.span, message, "out of range"))
+            Err(node.out_of_range(message))
         }
-        _ => {
-            let message = format!("`{field}` must be a whole number");
-            Err(node.wrong_type(message))
-        }
+        _ => Err(node.wrong_type(format!("`{field}` must be a whole number"))),
     }
 }
 
@@ -115,11 +105,8 @@ pub(super) fn names(
     for item in items {
         let name = text(item, field)?;
         let wrong = |message: &str| {
-            Err(Diagnostic::at(
-                &item.span,
-                format!("`{field}`: {message}"),
-                "this name",
-            ))
+            let message = format!("`{field}`: {message}");
+            Err(Diagnostic::at(&item.span, message, "this name"))
         };
         if name == "stop" && field == "actions" {
             return wrong("`stop` always exists and is never listed");

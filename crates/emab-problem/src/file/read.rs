@@ -1,11 +1,10 @@
 //! Reads the sections of a problem file: from the parsed document to a specification, a model, conditions and defaults
 //! for learners.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use emab::learners::{LearnerDefaults, nearest};
+use emab::learners::LearnerDefaults;
 use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Sigma2, Spec};
 use serde_json::Value;
 
@@ -82,38 +81,24 @@ pub(super) fn read(
     ] {
         let Names::List(list) = names else { continue };
         for (i, name) in list.iter().enumerate() {
-            if is_parameter(&top, name) {
+            if parameters.iter().any(|(known, _)| known == name) {
                 let message = format!("`{name}` in `{node}` is also a parameter");
-                return Err(Diagnostic::at(
-                    &top.need(node)?.span,
-                    message,
-                    "names must differ",
-                ));
+                let span = &top.need(node)?.span;
+                return Err(Diagnostic::at(span, message, "names must differ"));
             }
             scope.add(name, i as f64);
         }
     }
+    let dimension = |variable, length, name| Dimension {
+        variable,
+        length,
+        name,
+    };
     let sizes = [
-        Dimension {
-            variable: 0,
-            length: horizon.saturating_sub(1),
-            name: "steps",
-        },
-        Dimension {
-            variable: 1,
-            length: states.len(),
-            name: "states",
-        },
-        Dimension {
-            variable: 2,
-            length: actions.len(),
-            name: "actions",
-        },
-        Dimension {
-            variable: 3,
-            length: feedbacks.len(),
-            name: "feedbacks",
-        },
+        dimension(0, horizon.saturating_sub(1), "steps"),
+        dimension(1, states.len(), "states"),
+        dimension(2, actions.len(), "actions"),
+        dimension(3, feedbacks.len(), "feedbacks"),
     ];
     let context = |quantity, variables| context_for(source, &scope, quantity, variables);
     let mut tables = Vec::new();
@@ -121,7 +106,10 @@ pub(super) fn read(
         let emab::spec::SpecError::Size { field, .. } = error else {
             return Diagnostic::without_span(error.to_string());
         };
-        at_field(&top, field, error.to_string())
+        match top.get(field) {
+            Some(node) => node.out_of_range(error),
+            None => Diagnostic::without_span(error.to_string()),
+        }
     })?;
     let node = top.need("transition")?;
     let transition = Table::read(node, &sizes, &context("transition", &["t", "x", "a", "f"]))?;
@@ -132,17 +120,15 @@ pub(super) fn read(
     }
     if let Some(node) = top.get("start") {
         let x = match &node.kind {
-            ValueKind::Text(name) => state_index(spec.states(), name).ok_or_else(|| {
+            ValueKind::Text(name) => {
                 let message = format!("no state is called `{name}`");
-                let diagnostic = Diagnostic::at(&node.span, message, "unknown state");
-                match spec.states() {
-                    Names::List(list) => match nearest(name, list.iter().map(String::as_str)) {
-                        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                        None => diagnostic,
-                    },
-                    Names::Count(..) => diagnostic.help("the states have no names: give its index"),
-                }
-            })?,
+                let unknown = Diagnostic::at(&node.span, message, "unknown state");
+                let Names::List(list) = spec.states() else {
+                    return Err(unknown.help("the states have no names: give its index"));
+                };
+                let known = list.iter().position(|known| known == name);
+                known.ok_or_else(|| unknown.suggest(name, list.iter().map(String::as_str)))?
+            }
             _ => count(node, "start")?,
         };
         spec = spec
@@ -329,25 +315,20 @@ fn noise(node: &SpannedValue) -> Result<Noise, Diagnostic> {
         }
     };
     let fields = Fields::of(node, "this noise", takes)?;
-    let parameter = |name| -> Result<(f64, &Range<usize>), Diagnostic> {
+    let parameter = |name| -> Result<(f64, &SpannedValue), Diagnostic> {
         let node = fields.get(name).ok_or_else(|| {
-            Diagnostic::at(
-                &node.span,
-                format!("noise `{named}` needs a `{name}`"),
-                "not given here",
-            )
+            let message = format!("noise `{named}` needs a `{name}`");
+            Diagnostic::at(&node.span, message, "not given here")
         })?;
-        Ok((number(node, name)?, &node.span))
+        Ok((number(node, name)?, node))
     };
-    let built = match named.as_str() {
-        "normal" => parameter("variance").map(|(v, span)| (Noise::normal(v), span))?,
-        "uniform" => parameter("half_width").map(|(v, span)| (Noise::uniform(v), span))?,
+    let (built, node) = match named.as_str() {
+        "normal" => parameter("variance").map(|(v, node)| (Noise::normal(v), node))?,
+        "uniform" => parameter("half_width").map(|(v, node)| (Noise::uniform(v), node))?,
         "bernoulli" => return Ok(Noise::Bernoulli),
         _ => return Ok(Noise::None),
     };
-    built
-        .0
-        .map_err(|error| Diagnostic::at(built.1, error.to_string(), "out of range"))
+    built.map_err(|error| node.out_of_range(error))
 }
 
 fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
@@ -358,11 +339,9 @@ fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
             .map(|node| Ok((number(node, name)?, node)))
             .transpose()
     };
-    let wrong =
-        |node: &SpannedValue, message: String| Diagnostic::at(&node.span, message, "out of range");
     let mut learning = LearnerDefaults::default();
     if let Some((value, node)) = get("delta")? {
-        learning.delta = Some(Delta::new(value).map_err(|e| wrong(node, e.to_string()))?);
+        learning.delta = Some(Delta::new(value).map_err(|e| node.out_of_range(e))?);
     }
     for (name, place) in [
         ("sigma2", &mut learning.sigma2),
@@ -370,11 +349,11 @@ fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
         ("sigma2_reward", &mut learning.sigma2_reward),
     ] {
         if let Some((value, node)) = get(name)? {
-            *place = Some(Sigma2::named(name, value).map_err(|e| wrong(node, e.to_string()))?);
+            *place = Some(Sigma2::named(name, value).map_err(|e| node.out_of_range(e))?);
         }
     }
     if let Some((value, node)) = get("feedback_spread")? {
-        let spread = FeedbackSpread::new(value).map_err(|e| wrong(node, e.to_string()))?;
+        let spread = FeedbackSpread::new(value).map_err(|e| node.out_of_range(e))?;
         learning.feedback_spread = Some(spread);
     }
     if let Some(node) = fields.get("reward_range") {
@@ -391,7 +370,7 @@ fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
         };
         if range.0 > range.1 {
             let message = format!("`reward_range` must rise, got [{}, {}]", range.0, range.1);
-            return Err(wrong(node, message));
+            return Err(node.out_of_range(message));
         }
         learning.reward_range = Some(range);
     }
@@ -404,51 +383,20 @@ fn parameters(node: &SpannedValue) -> Result<Vec<(String, f64)>, Diagnostic> {
     };
     let mut parameters = Vec::new();
     for (key, node) in entries {
-        if SymbolTable::reserved(&key.name) {
-            let message = format!("a parameter cannot be called `{}`", key.name);
-            return Err(Diagnostic::at(
-                &key.span,
-                message,
-                "this name has a meaning in expressions",
-            ));
+        let name = &key.name;
+        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let wrong = if SymbolTable::reserved(name) {
+            Some("this name has a meaning in expressions")
+        } else if !name.chars().all(letter) || !name.starts_with(|c: char| !c.is_ascii_digit()) {
+            Some("expected letters, digits and _, a letter first")
+        } else {
+            None
+        };
+        if let Some(label) = wrong {
+            let message = format!("a parameter cannot be called `{name}`");
+            return Err(Diagnostic::at(&key.span, message, label));
         }
-        let identifier = key
-            .name
-            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && key
-                .name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !identifier {
-            let message = format!("a parameter cannot be called `{}`", key.name);
-            return Err(Diagnostic::at(
-                &key.span,
-                message,
-                "expected letters, digits and _, a letter first",
-            ));
-        }
-        parameters.push((key.name.clone(), number(node, &key.name)?));
+        parameters.push((name.clone(), number(node, name)?));
     }
     Ok(parameters)
-}
-
-fn is_parameter(top: &Fields<'_>, name: &str) -> bool {
-    let Some(ValueKind::Table(entries)) = top.get("parameters").map(|node| &node.kind) else {
-        return false;
-    };
-    entries.iter().any(|(key, _)| key.name == name)
-}
-
-fn state_index(names: &Names, name: &str) -> Option<usize> {
-    match names {
-        Names::List(list) => list.iter().position(|known| known == name),
-        Names::Count(..) => None,
-    }
-}
-
-fn at_field(top: &Fields<'_>, field: &str, message: String) -> Diagnostic {
-    match top.get(field) {
-        Some(node) => Diagnostic::at(&node.span, message, "out of range"),
-        None => Diagnostic::without_span(message),
-    }
 }
