@@ -3,8 +3,7 @@
 //! The translation to reinforcement learning of Section 6 of the paper. An MDP state is a step-state pair, because
 //! distributions, costs and rewards can change with the step; one more state, `end`, is that of ended episodes. Minus the
 //! expected cost is the reward of continuing, and the expected terminal reward that of `stop`. The value of a policy is the
-//! same in both
-//! (Puterman, *Markov Decision Processes*, 1994, chapter 4, on finite horizons).
+//! same in both (Puterman, *Markov Decision Processes*, 1994, chapter 4, on finite horizons).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -138,13 +137,9 @@ impl Mdp {
     }
 
     /// The number of states, `end` included.
+    #[allow(clippy::len_without_is_empty)] // the start and the end are always there
     pub fn len(&self) -> usize {
         self.pair.len() + 1
-    }
-
-    /// Always false: the start and the end are always there.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The number of actions, `stop` included.
@@ -245,9 +240,8 @@ impl Mdp {
         action: usize,
     ) -> impl Iterator<Item = (usize, f64)> + '_ {
         let next = self.choice(state, action).map(|choice| self.next(choice));
-        next.unwrap_or_default()
-            .iter()
-            .map(|&(to, p)| (to as usize, p))
+        let next = next.unwrap_or_default().iter();
+        next.map(|&(to, p)| (to as usize, p))
     }
 
     /// What a choice earns when what follows is worth `values`, and how large the terms of that sum are.
@@ -266,9 +260,8 @@ impl Mdp {
     /// Bellman's equation. Ties are the oracle's: `stop` wins them, then the lowest index does.
     pub(crate) fn best(&self, state: usize, values: &[f64]) -> (usize, f64) {
         let mut range = self.choices(state);
-        let stop = range
-            .next_back()
-            .map_or(0.0, |stop| self.ahead(stop, values).0);
+        let stop = range.next_back();
+        let stop = stop.map_or(0.0, |stop| self.ahead(stop, values).0);
         let go = range.map(|choice| {
             let (value, size) = self.ahead(choice, values);
             (self.choices[choice].action as usize, value, size)
@@ -296,26 +289,8 @@ impl Mdp {
     }
 
     /// The best action in each state when what follows is worth `values`; none if there is not one value a state.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use emab::{Mdp, Model, Names, Problem, Spec, oracle::Pairs};
-    /// // 0.5 now, nothing at step 2, 1 at step 3.
-    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
-    /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
-    /// let problem = Arc::new(Problem::new("patience", spec, model));
-    /// let mdp = Mdp::new(&mut Pairs::new(problem).unwrap()).unwrap();
-    /// // Always stopping earns the terminal rewards; one improvement of it is the benchmark, Algorithm 1.
-    /// let always_stop = vec![mdp.stop(); mdp.len()];
-    /// let values = mdp.evaluate(&always_stop).unwrap();
-    /// assert_eq!(values, [0.5, 0.0, 1.0, 0.0]);
-    /// assert_eq!(mdp.improve(&values).unwrap(), [1, 0, 1, 1]);
-    /// ```
     pub fn improve(&self, values: &[f64]) -> Option<Vec<usize>> {
-        (values.len() == self.len()).then(|| {
-            (0..self.len())
-                .map(|state| self.best(state, values).0)
-                .collect()
-        })
+        let states = (values.len() == self.len()).then_some(0..self.len())?;
+        Some(states.map(|state| self.best(state, values).0).collect())
     }
 }

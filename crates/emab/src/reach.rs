@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::spec::{Names, Point, PointError, Spec};
+use crate::spec::{Point, PointError, Spec};
 
 /// The step-state pairs that are reachable by any actions and feedbacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,19 +58,6 @@ impl Spec {
 
     /// Compares with another specification: sizes, names of actions and feedbacks, and mask and transitions in up to `limit`
     /// reachable pairs. Names of states and unreachable pairs are ignored.
-    ///
-    /// ```
-    /// use emab::{Names, Spec, reach::SpecComparison};
-    /// let spec = || Spec::numbered(2, 3, 1, 2).unwrap();
-    /// let one = spec().transition(|_t, x, _a, f| (x + f) as f64);
-    /// // Equal in all reachable pairs.
-    /// let same = spec().transition(|_t, _x, _a, f| f as f64);
-    /// assert_eq!(one.compare(&same, 1000), Ok(SpecComparison::Same));
-    /// let other = spec().transition(|_t, x, _a, f| (x + 2 * f) as f64);
-    /// let Ok(SpecComparison::Differ(found)) = one.compare(&other, 1000) else { panic!() };
-    /// assert_eq!(found.what, "`transition` at t = 1, x = 0, a = 0, f = 1");
-    /// assert_eq!((found.one, found.other), ("1".into(), "2".into()));
-    /// ```
     pub fn compare(&self, other: &Spec, limit: usize) -> Result<SpecComparison, PointError> {
         let differ = |field, what: String, one: &dyn fmt::Display, other: &dyn fmt::Display| {
             SpecComparison::Differ(SpecDifference {
@@ -99,7 +86,7 @@ impl Spec {
             ("actions", self.actions(), other.actions()),
             ("feedbacks", self.feedbacks(), other.feedbacks()),
         ] {
-            if let Some(i) = first_other_name(one, two) {
+            if let Some(i) = (0..one.len()).find(|&i| one.name(i) != two.name(i)) {
                 let what = format!("number {i} of the `{field}`");
                 let [one, two] = [one, two].map(|names| format!("`{}`", names.name(i)));
                 return Ok(differ(field, what, &one, &two));
@@ -122,10 +109,6 @@ impl Spec {
             None => SpecComparison::TooLarge,
         })
     }
-}
-
-fn first_other_name(one: &Names, other: &Names) -> Option<usize> {
-    (0..one.len()).find(|&i| one.name(i) != other.name(i))
 }
 
 /// The first difference of mask and transitions in a pair.
@@ -216,9 +199,9 @@ pub(crate) fn traverse(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
+    use crate::spec::Names;
 
     fn spec(horizon: usize) -> Spec {
         let names = |of: [&str; 2]| Names::List(of.map(str::to_owned).to_vec());

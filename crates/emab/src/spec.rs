@@ -11,11 +11,6 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// One choice at one step: continue with an action, or end the episode.
-///
-/// ```
-/// use emab::Action;
-/// assert_ne!(Action::Continue(0), Action::Stop);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
     /// A continuation action, by its index.

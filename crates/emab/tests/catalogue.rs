@@ -1,11 +1,13 @@
-//! The table of learners in docs/learners.md is the catalogue.
+//! The catalogue: its documented table, and user-defined learners outside of it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use emab::learners::CATALOGUE;
+use emab::learners::{CATALOGUE, LearnerConfig};
 
 const BEGIN: &str = "<!-- table of learners, written by tools/regenerate -->\n";
 const END: &str = "<!-- end of table -->";
@@ -29,4 +31,18 @@ fn the_documented_learners_are_those_of_the_catalogue() {
         return;
     }
     assert_eq!(table, now, "docs/learners.md: run `tools/regenerate`");
+}
+
+#[test]
+fn user_defined_learners_work_in_their_thread_context() {
+    let entered = Arc::new(AtomicBool::new(false));
+    let flag = entered.clone();
+    let config = LearnerConfig::user_defined("cautious", |_spec| unreachable!());
+    let config = config.with_thread_context(move |work| {
+        flag.store(true, Ordering::Relaxed);
+        work();
+    });
+    let mut worked = false;
+    config.in_thread_context(&mut || worked = true);
+    assert!(worked && entered.load(Ordering::Relaxed));
 }

@@ -7,8 +7,7 @@ use thiserror::Error;
 
 use super::delayed_outcomes::DelayedOutcomes;
 use crate::conditions::Conditions;
-use crate::environment::RegretBreakdown;
-use crate::environment::{Environment, PlayError, RegretEstimator};
+use crate::environment::{Environment, PlayError, RegretBreakdown, RegretEstimator};
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, OracleError};
@@ -58,29 +57,6 @@ pub enum ScenarioError {
 }
 
 /// A problem under conditions, with its random streams.
-///
-/// ```
-/// use std::sync::Arc;
-/// use emab::{ConditionedEnvironment, Conditions, Learner, Model, Problem, Scenario, Spec};
-/// use emab::learners::{FeedBal, FeedBalParameters};
-///
-/// let spec = Spec::numbered(3, 3, 1, 2).unwrap()
-///     .transition(|_t, x, _a, f| (x + f) as f64);
-/// let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, x, _a, _f| x as f64).cost(|_t, _x, _a, _f| 0.2);
-/// let problem = Arc::new(Problem::new("coins", spec, model));
-///
-/// let conditions = Conditions::default().with(["delay=3", "dropout=0.1"]).unwrap();
-/// let scenario = Scenario { conditions, ..Scenario::default() };
-/// let mut learner = FeedBal::new(problem.spec().clone(), FeedBalParameters::new(0.1, 0.05).unwrap());
-/// let mut environment = ConditionedEnvironment::new(problem, &scenario, 100).unwrap();
-/// environment.restart(1, 0); // seed 1, run 0
-/// for episode in 1..=100 {
-///     environment.play(&mut learner).unwrap();
-///     if episode <= 4 {
-///         assert_eq!(environment.environment().episode().steps(), 1); // no outcome has arrived yet
-///     }
-/// }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ConditionedEnvironment {
     /// With the benchmark of the current phase.
@@ -103,28 +79,20 @@ impl ConditionedEnvironment {
         scenario: &Scenario,
         episodes: u64,
     ) -> Result<ConditionedEnvironment, ScenarioError> {
-        let Scenario {
-            conditions,
-            phases: later,
-        } = scenario;
+        let (conditions, later) = (&scenario.conditions, &scenario.phases);
         if later.is_empty() && !conditions.drift.is_empty() {
             let drift: Vec<String> = conditions.drift.iter().map(ToString::to_string).collect();
             return Err(ScenarioError::MissingPhases(drift.join(", ")));
         }
         check(&problem, later)?;
+        let with_dropout = |problem: &Arc<Problem>| match conditions.dropout.is_none() {
+            true => problem.clone(),
+            false => Arc::new(problem.with_dropout(conditions.dropout)),
+        };
+        let mut all = vec![(1, with_dropout(&problem))];
         // Phases after the last episode are not solved.
         let later = later.iter().filter(|phase| phase.first <= episodes);
-        let all: Vec<(u64, Arc<Problem>)> = [(1, &problem)]
-            .into_iter()
-            .chain(later.map(|phase| (phase.first, &phase.problem)))
-            .map(|(first, problem)| {
-                let problem = match conditions.dropout.is_none() {
-                    true => problem.clone(),
-                    false => Arc::new(problem.with_dropout(conditions.dropout)),
-                };
-                (first, problem)
-            })
-            .collect();
+        all.extend(later.map(|phase| (phase.first, with_dropout(&phase.problem))));
         let solve = |limit| -> Result<Vec<Environment>, OracleError> {
             all.iter()
                 .map(|(_, problem)| Environment::exact_within(problem.clone(), limit))
@@ -137,11 +105,9 @@ impl ConditionedEnvironment {
         }
         let mut environment = solved[0].clone();
         environment.set_overrides(conditions.overrides);
-        let mut phases: Vec<(u64, Benchmark)> = all
-            .iter()
-            .zip(solved)
-            .map(|((first, _), environment)| (*first, environment.into_oracle()))
-            .collect();
+        let solved = solved.into_iter().map(Environment::into_oracle);
+        let firsts = all.iter().map(|(first, _)| *first);
+        let mut phases: Vec<(u64, Benchmark)> = firsts.zip(solved).collect();
         // The benchmark of the first phase is in the environment; this entry is a placeholder.
         phases[0].1 = Benchmark::new(all[0].1.clone())?;
         Ok(ConditionedEnvironment {
@@ -192,8 +158,8 @@ impl ConditionedEnvironment {
         self.delayed_outcomes.deliver(self.started, learner);
         let regret = self.environment.play_without_learning(learner)?;
         let (episode, left) = (self.environment.episode(), self.environment.dropped_out());
-        self.delayed_outcomes
-            .send(self.started, self.episodes, episode, left);
+        let outcomes = &mut self.delayed_outcomes;
+        outcomes.send(self.started, self.episodes, episode, left);
         Ok(regret)
     }
 
@@ -254,36 +220,31 @@ impl ConditionedEnvironment {
     fn shares(&self) -> Vec<(usize, f64)> {
         let ends = self.phases[1..].iter().map(|(first, _)| *first);
         let ends = ends.chain([self.episodes.saturating_add(1)]);
-        let phases = self.phases.iter().zip(ends).enumerate();
-        phases
-            .map(|(phase, ((first, _), end))| {
-                (phase, (end - first) as f64 / self.episodes.max(1) as f64)
-            })
-            .collect()
+        let lengths = self
+            .phases
+            .iter()
+            .zip(ends)
+            .map(|((first, _), end)| end - first);
+        let shares = lengths.map(|length| length as f64 / self.episodes.max(1) as f64);
+        shares.enumerate().collect()
     }
 }
 
 /// Checks that phases follow one another and leave the specification and the noise unchanged.
 fn check(problem: &Problem, later: &[ModelPhase]) -> Result<(), ScenarioError> {
     let mut before = 1;
-    for ModelPhase {
-        first,
-        problem: phase,
-    } in later
-    {
-        let wrong = |rule| {
-            let first = *first;
-            Err(ScenarioError::ModelPhase { first, rule })
-        };
-        if *first <= before {
+    let noise = |problem: &Problem| (problem.model().cost_noise, problem.model().reward_noise);
+    for phase in later {
+        let first = phase.first;
+        let wrong = |rule| Err(ScenarioError::ModelPhase { first, rule });
+        if first <= before {
             return wrong("come after the one before it, and after episode 1");
         }
-        before = *first;
-        if !Arc::ptr_eq(problem.spec(), phase.spec()) {
+        before = first;
+        if !Arc::ptr_eq(problem.spec(), phase.problem.spec()) {
             return wrong("have the specification of the first: learners are built with it");
         }
-        let noise = |problem: &Problem| (problem.model().cost_noise, problem.model().reward_noise);
-        if noise(problem) != noise(phase) {
+        if noise(problem) != noise(&phase.problem) {
             return wrong("have the noise of the first");
         }
     }

@@ -20,8 +20,7 @@ use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
-use crate::rng::Block;
-use crate::rng::{Role, Stream};
+use crate::rng::{Block, Role, Stream};
 use crate::spec::Action;
 use crate::stats::Moments;
 
@@ -44,6 +43,13 @@ pub enum PlayError {
     /// A step without an open episode.
     #[error("no episode is open: begin one")]
     NoEpisode,
+}
+
+impl PlayError {
+    pub(super) fn not_allowed(pairs: &Pairs, pair: Pair, action: Action) -> PlayError {
+        let (t, x) = (pairs.step(pair), pairs.state(pair));
+        PlayError::NotAllowed { t, x, action }
+    }
 }
 
 /// A problem with its random streams: plays one episode after another with any learner.
@@ -255,16 +261,13 @@ impl Environment {
         loop {
             self.path.push(pair);
             let best = self.oracle.choice(pair)?;
-            let (t, x) = (
-                self.oracle.pairs().step(pair),
-                self.oracle.pairs().state(pair),
-            );
+            let pairs = self.oracle.pairs();
+            let (t, x) = (pairs.step(pair), pairs.state(pair));
             let advised = learner.choose(t, x);
             self.recommendations.push(advised);
-            let action = if self.overrides > 0.0 {
-                self.overridden(pair, advised)?
-            } else {
-                advised
+            let action = match self.overrides > 0.0 {
+                true => self.overridden(pair, advised)?,
+                false => advised,
             };
             let i = self.next_draw();
             let draw = StepDraw::at(&self.block, i);
@@ -276,11 +279,11 @@ impl Environment {
             if let Action::Continue(a) = action {
                 let conditions = &mut self.streams.conditions;
                 let Some(step) = self.process.advance(pairs, pair, a, draw, conditions) else {
-                    return Err(PlayError::NotAllowed { t, x, action });
+                    return Err(PlayError::not_allowed(pairs, pair, action));
                 };
                 self.episode.costs.push(step.cost);
-                self.episode
-                    .advance(a, step.feedback, pairs.state(step.next));
+                let next_state = pairs.state(step.next);
+                self.episode.advance(a, step.feedback, next_state);
                 self.dropped_out = step.dropped_out;
                 if self.estimator == RegretEstimator::Paired {
                     self.draws.push((draw.feedback, step.dropped_out));
@@ -316,9 +319,8 @@ impl Environment {
                 // The reward at the pair of the dropout is drawn as at a stop.
                 self.path.push(pair);
                 let i = self.next_draw();
-                let reward = self
-                    .process
-                    .reward(self.oracle.pairs(), pair, self.block.reward[i]);
+                let (pairs, draw) = (self.oracle.pairs(), self.block.reward[i]);
+                let reward = self.process.reward(pairs, pair, draw);
                 self.episode.rewards.push(reward);
                 break;
             }
@@ -350,22 +352,20 @@ impl Environment {
         if let Action::Continue(a) = advised
             && !pairs.allows(pair, a)
         {
-            let (t, x) = (pairs.step(pair), pairs.state(pair));
-            let action = advised;
-            return Err(PlayError::NotAllowed { t, x, action });
+            return Err(PlayError::not_allowed(pairs, pair, advised));
         }
         let all = || {
-            let allowed = pairs.allowed(pair).map(Action::Continue);
-            allowed.chain([Action::Stop])
+            pairs
+                .allowed(pair)
+                .map(Action::Continue)
+                .chain([Action::Stop])
         };
-        let others = all().count() - 1;
-        if others == 0 || self.streams.conditions.uniform() >= self.overrides {
+        let others = || all().filter(|other| *other != advised);
+        let (count, stream) = (others().count(), &mut self.streams.conditions);
+        if count == 0 || stream.uniform() >= self.overrides {
             return Ok(advised);
         }
-        let mut others_only = all().filter(|other| *other != advised);
-        Ok(others_only
-            .nth(self.streams.conditions.below(others))
-            .unwrap_or(advised))
+        Ok(others().nth(stream.below(count)).unwrap_or(advised))
     }
 
     /// An unbiased estimate of `V - Q` of a recommendation: the benchmark from this pair on, less the recommendation

@@ -23,6 +23,13 @@ pub struct StepResult {
     pub over: bool,
 }
 
+impl StepResult {
+    #[inline]
+    fn new(earned: f64, over: bool) -> StepResult {
+        StepResult { earned, over }
+    }
+}
+
 /// Several slots, each with an episode and random streams; all share one table of visited pairs.
 ///
 /// ```
@@ -183,8 +190,7 @@ impl VecEnvironment {
         if let Action::Continue(a) = action
             && !pairs.allows(pair, a)
         {
-            let (t, x) = (pairs.step(pair), pairs.state(pair));
-            return Err(PlayError::NotAllowed { t, x, action });
+            return Err(PlayError::not_allowed(pairs, pair, action));
         }
         let draw = source.next(&mut slot.used, block);
         let reward = process.reward(pairs, pair, draw.reward);
@@ -197,10 +203,7 @@ impl VecEnvironment {
         };
         let Some((a, step)) = step else {
             slot.end(pair, reward);
-            return Ok(StepResult {
-                earned: reward,
-                over: true,
-            });
+            return Ok(StepResult::new(reward, true));
         };
         slot.steps.push(RecordedStep {
             pair,
@@ -216,16 +219,10 @@ impl VecEnvironment {
             let reward = process.reward(pairs, step.next, draw.reward);
             slot.end(step.next, reward);
             slot.dropped_out = true;
-            return Ok(StepResult {
-                earned: reward - step.cost,
-                over: true,
-            });
+            return Ok(StepResult::new(reward - step.cost, true));
         }
-        Ok(StepResult {
-            // No cost is 0, not -0.
-            earned: 0.0 - step.cost,
-            over: false,
-        })
+        // No cost is 0, not -0.
+        Ok(StepResult::new(0.0 - step.cost, false))
     }
 
     /// The number of slots.
@@ -282,12 +279,10 @@ impl VecEnvironment {
         let slot = &self.slots[i];
         let current = (!slot.over).then_some(slot.pair);
         let pairs = slot.steps.iter().map(|step| step.pair);
+        let states = pairs.chain(current).map(|at| self.pairs.state(at));
         let continued = || slot.steps.iter().filter(|step| step.action != NONE);
         Episode {
-            states: pairs
-                .chain(current)
-                .map(|at| self.pairs.state(at))
-                .collect(),
+            states: states.collect(),
             actions: continued().map(|step| step.action as usize).collect(),
             feedbacks: continued().map(|step| step.feedback as usize).collect(),
             costs: self.costs(i).collect(),

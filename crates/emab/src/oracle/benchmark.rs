@@ -107,16 +107,10 @@ impl Benchmark {
                 continue;
             };
             let waiting = stack.len();
-            let value = &self.value;
-            stack.extend(
-                self.pairs
-                    .follow(top, a)
-                    .map(|(next, _)| next)
-                    .filter(|next| value[next.index()].is_nan()),
-            );
+            let (pairs, value) = (&self.pairs, &self.value);
+            let next = pairs.follow(top, a).map(|(next, _)| next);
+            stack.extend(next.filter(|next| value[next.index()].is_nan()));
             if stack.len() == waiting {
-                let value = &self.value;
-                let pairs = &self.pairs;
                 let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
                 self.value[top.index()] = pairs.expected_value(top, a, arrival_value);
                 stack.pop();
@@ -143,10 +137,8 @@ impl Benchmark {
     /// `V(t,x) - Q(t,x,a)`: the expected regret of this choice; exactly 0 for the benchmark's own.
     #[inline]
     pub fn regret(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
-        let slot = self
-            .pairs
-            .row(pair)
-            .map(|row| self.regret_slot(row, action));
+        let row = self.pairs.row(pair);
+        let slot = row.map(|row| self.regret_slot(row, action));
         match slot.and_then(|slot| self.regret.get(slot)) {
             Some(regret) if !regret.is_nan() => Ok(*regret),
             _ => self.regret_now(pair, action),

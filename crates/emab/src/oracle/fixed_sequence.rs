@@ -25,10 +25,8 @@ pub struct FixedSequence {
 impl FixedSequence {
     /// The names of its actions, `stop` at the end.
     pub fn names(&self, spec: &Spec) -> Vec<String> {
-        let actions = self
-            .actions
-            .iter()
-            .map(|&a| spec.actions().name(a).into_owned());
+        let actions = self.actions.iter();
+        let actions = actions.map(|&a| spec.actions().name(a).into_owned());
         actions.chain(["stop".into()]).collect()
     }
 }
@@ -50,12 +48,8 @@ impl PairDistribution {
     }
 
     fn stop(&self, pairs: &Pairs) -> f64 {
-        let here: f64 = self
-            .at
-            .iter()
-            .map(|(&pair, p)| p * pairs.reward(pair))
-            .sum();
-        self.earned + here
+        let here = self.at.iter().map(|(&pair, p)| p * pairs.reward(pair));
+        self.earned + here.sum::<f64>()
     }
 
     /// After one more action; none if it is allowed nowhere.
@@ -117,12 +111,12 @@ pub fn best_fixed(pairs: &Pairs, optimal: &Optimal, limit: usize) -> Option<Fixe
         let Some(next) = spread.after(pairs, a) else {
             continue;
         };
-        let at_most: f64 = next
-            .at
-            .iter()
-            .map(|(&pair, p)| p * optimal.value(pair))
-            .sum();
-        if !exceeds(next.earned + at_most, best.value, next.earned.abs()) {
+        let at_most = next.at.iter().map(|(&pair, p)| p * optimal.value(pair));
+        if !exceeds(
+            next.earned + at_most.sum::<f64>(),
+            best.value,
+            next.earned.abs(),
+        ) {
             continue;
         }
         prefix.push(a);

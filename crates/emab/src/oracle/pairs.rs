@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -114,13 +115,9 @@ impl Pairs {
     }
 
     /// The number of visited pairs.
+    #[allow(clippy::len_without_is_empty)] // the start is always there
     pub fn len(&self) -> usize {
         self.known.len()
-    }
-
-    /// Always false: the start is always there.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
     }
 
     /// All visited pairs, in the order of first visits.
@@ -277,10 +274,7 @@ impl Pairs {
 
     /// The pairs that can follow an allowed action of an expanded pair, with their probabilities, one per feedback.
     pub fn follow(&self, pair: Pair, a: usize) -> impl Iterator<Item = (Pair, f64)> + '_ {
-        let range = self.edge(pair, a).map_or(0..0, |edge| {
-            edge * self.feedbacks..(edge + 1) * self.feedbacks
-        });
-        range
+        self.outcome_range(pair, a)
             .filter(|&i| self.next[i] != NOWHERE)
             .map(|i| (Pair(self.next[i]), self.probability[i]))
     }
@@ -288,12 +282,17 @@ impl Pairs {
     /// By feedback, of an allowed action of an expanded pair: the bound below which a uniform draw is this one or one
     /// before it, infinite for the last, and the pair it leads to, if it can come.
     pub fn outcomes_of(&self, pair: Pair, a: usize) -> impl Iterator<Item = (f64, Option<Pair>)> {
-        let range = self.edge(pair, a).map_or(0..0, |edge| {
-            edge * self.feedbacks..(edge + 1) * self.feedbacks
-        });
-        range.map(|i| {
+        self.outcome_range(pair, a).map(|i| {
             let next = self.next[i];
             (self.up_to[i], (next != NOWHERE).then_some(Pair(next)))
+        })
+    }
+
+    /// The outcomes of an action, by feedback; none where it is not allowed.
+    #[inline]
+    fn outcome_range(&self, pair: Pair, a: usize) -> Range<usize> {
+        self.edge(pair, a).map_or(0..0, |edge| {
+            edge * self.feedbacks..(edge + 1) * self.feedbacks
         })
     }
 
@@ -335,11 +334,8 @@ impl Pairs {
         a: usize,
         value: impl Fn(Pair) -> f64,
     ) -> (f64, f64) {
-        let size: f64 = self
-            .follow(pair, a)
-            .map(|(next, p)| p * value(next).abs())
-            .sum();
-        let size = size + self.cost(pair, a).abs();
+        let sizes = self.follow(pair, a).map(|(next, p)| p * value(next).abs());
+        let size = sizes.sum::<f64>() + self.cost(pair, a).abs();
         (self.expected_value(pair, a, value), size)
     }
 

@@ -1,19 +1,6 @@
-//! Confidence widths, and bounds on the number of suboptimal choices.
+//! Bounds on the number of suboptimal choices.
 
 use super::Bound;
-use crate::width::Width;
-
-/// Lemma 1: with probability `1 - delta` no sample mean, of any triplet and at any time, is further than this from
-/// its expectation, where `n` is its count.
-///
-/// ```
-/// use emab::{Delta, Width, theory::lemma1};
-/// let width = Width::new(0.8, 200.0, Delta::new(0.01).unwrap());
-/// assert_eq!(lemma1(&width, 100), width.at(100));
-/// ```
-pub fn lemma1(width: &Width, n: u64) -> f64 {
-    width.at(n)
-}
 
 /// Lemma 2: on the event of Lemma 1, the maximum number of times that an action with this gap is chosen in a pair.
 ///

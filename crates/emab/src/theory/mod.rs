@@ -41,7 +41,7 @@ mod evaluation;
 mod regret;
 
 pub use assumptions::{assumption1, assumption2, uncovered};
-pub use counts::{corollary1, lemma1, lemma2};
+pub use counts::{corollary1, lemma2};
 pub use evaluation::{Assumption, Bounds, Informative, TripletAt, TripletBound};
 pub use regret::{Premises, corollary2, informative_from, theorem1, theorem2, trivial};
 

@@ -95,37 +95,22 @@ impl LearnerConfig {
         + Sync
         + 'static,
     ) -> LearnerConfig {
+        let user_defined = UserDefined {
+            build: Arc::new(build),
+            thread_context: None,
+        };
         LearnerConfig {
             entry: &USER_DEFINED,
             text: label.into(),
             values: Vec::new(),
             assumed: Vec::new(),
             defaults: LearnerDefaults::default(),
-            user_defined: Some(UserDefined {
-                build: Arc::new(build),
-                thread_context: None,
-            }),
+            user_defined: Some(user_defined),
         }
     }
 
     /// The same user-defined learner with a function that runs given work in the context that the learner needs on its
     /// thread, such as an attached interpreter. Learners of the catalogue need none.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicBool, Ordering};
-    /// use emab::learners::LearnerConfig;
-    ///
-    /// let entered = Arc::new(AtomicBool::new(false));
-    /// let flag = entered.clone();
-    /// let config = LearnerConfig::user_defined("cautious", |_spec| unreachable!()).with_thread_context(move |work| {
-    ///     flag.store(true, Ordering::Relaxed);
-    ///     work();
-    /// });
-    /// let mut worked = false;
-    /// config.in_thread_context(&mut || worked = true);
-    /// assert!(worked && entered.load(Ordering::Relaxed));
-    /// ```
     #[must_use]
     pub fn with_thread_context(
         mut self,
@@ -139,11 +124,8 @@ impl LearnerConfig {
 
     /// Runs work in the context that the learner needs on this thread.
     pub fn in_thread_context(&self, work: &mut (dyn FnMut() + Send)) {
-        match self
-            .user_defined
-            .as_ref()
-            .and_then(|user_defined| user_defined.thread_context.as_ref())
-        {
+        let user_defined = self.user_defined.as_ref();
+        match user_defined.and_then(|user_defined| user_defined.thread_context.as_ref()) {
             Some(context) => context(work),
             None => work(),
         }
@@ -153,14 +135,11 @@ impl LearnerConfig {
     pub fn parse(text: &str, defaults: &LearnerDefaults) -> Result<LearnerConfig, LearnerError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let name = name.trim();
-        let entry = CATALOGUE
-            .iter()
-            .find(|entry| entry.name == name)
-            .copied()
-            .ok_or_else(|| LearnerError::Unknown {
-                name: name.into(),
-                near: nearest(name, CATALOGUE.iter().map(|entry| entry.name)),
-            })?;
+        let entry = CATALOGUE.iter().find(|entry| entry.name == name);
+        let entry = entry.copied().ok_or_else(|| LearnerError::Unknown {
+            name: name.into(),
+            near: nearest(name, CATALOGUE.iter().map(|entry| entry.name)),
+        })?;
         let mut given: Vec<(&str, &str)> = Vec::new();
         for part in settings.split(',').filter(|part| !part.trim().is_empty()) {
             let (key, value) = part
@@ -259,26 +238,27 @@ impl LearnerConfig {
 
     /// The parameters of FeedBAL, for its bounds. Fails for other learners, other forms of width, and forgetting.
     pub fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
-        let (learner, settings) = (self.entry.name, self.settings());
-        if learner != "feedbal" {
-            return Err(LearnerError::NoBounds(learner));
+        match self.entry.name {
+            "feedbal" => self.without_forgetting()?.feedbal_parameters(),
+            learner => Err(LearnerError::NoBounds(learner)),
         }
-        if settings.memory()?.is_some() {
-            return Err(LearnerError::Forgets(learner));
-        }
-        settings.feedbal_parameters()
     }
 
     /// The probability with which some of its confidence bounds may fail. Fails for learners without that guarantee.
     pub fn guaranteed_delta(&self) -> Result<Delta, LearnerError> {
-        let (learner, settings) = (self.entry.name, self.settings());
-        if !self.entry.has_guarantee {
-            return Err(LearnerError::NoGuarantee(learner));
+        match self.entry.has_guarantee {
+            true => self.without_forgetting()?.delta(),
+            false => Err(LearnerError::NoGuarantee(self.entry.name)),
         }
-        if settings.memory()?.is_some() {
-            return Err(LearnerError::Forgets(learner));
+    }
+
+    /// The parameters of a learner that does not forget.
+    fn without_forgetting(&self) -> Result<Settings<'_>, LearnerError> {
+        let settings = self.settings();
+        match settings.memory()? {
+            None => Ok(settings),
+            Some(_) => Err(LearnerError::Forgets(self.entry.name)),
         }
-        settings.delta()
     }
 
     /// Builds the learner; `problem` is required by learners that read the model.

@@ -22,49 +22,30 @@ pub enum Withheld {
     Learner(#[from] LearnerError),
     /// `delta=1/n` requires a known number of episodes.
     #[error(
-        "learner `{learner}`: `delta` is one over the episodes of a run, and a study has no last one (state `delta` as a \
-         number)"
+        "learner `{0}`: `delta` is one over the episodes of a run, and a study has no last one (state `delta` as a number)"
     )]
-    Endless {
-        /// The learner.
-        learner: &'static str,
-    },
+    Endless(&'static str),
     /// The widths depend on parameters that are not set.
     #[error(
-        "learner `{learner}`: nobody stated {}, and what is assumed certifies nothing (state {} in [learning] or in the call)",
-        listed(names.iter().copied(), "and"),
-        if names.len() == 1 { "it" } else { "them" }
+        "learner `{0}`: nobody stated {names}, and what is assumed certifies nothing (state {them} in [learning] or in the call)",
+        names = listed(.1.iter().copied(), "and"),
+        them = if .1.len() == 1 { "it" } else { "them" }
     )]
-    Assumed {
-        /// The learner.
-        learner: &'static str,
-        /// The parameters that are not set.
-        names: Vec<&'static str>,
-    },
-    /// The paper's width does not cover the randomness of the feedback. Where that adds nothing, as with rewards of 0 or 1
-    /// and a `sigma2_reward` of 1/4, `feedback_spread=0` in the call states it.
+    Assumed(&'static str, Vec<&'static str>),
+    /// The paper's width does not cover the randomness of the feedback, of this spread if it is set. Where that adds nothing,
+    /// as with rewards of 0 or 1 and a `sigma2_reward` of 1/4, `feedback_spread=0` in the call states it.
     #[error(
-        "learner `{learner}`: width=paper leaves out that the feedback is random, and {}",
-        moves(*spread)
+        "learner `{0}`: width=paper leaves out that the feedback is random, and {why}",
+        why = moves(*.1)
     )]
-    Feedback {
-        /// The learner.
-        learner: &'static str,
-        /// How far one feedback can move the next expected reward, if set.
-        spread: Option<FeedbackSpread>,
-    },
-    /// The index of `stop` is not its upper bound.
+    Feedback(&'static str, Option<FeedbackSpread>),
+    /// The index of `stop` is not its upper bound, but has this bias.
     #[error(
-        "learner `{learner}`: with stop_bias={} it plays `stop` where another bound is larger, or does not where `stop` has \
+        "learner `{0}`: with stop_bias={bias} it plays `stop` where another bound is larger, or does not where `stop` has \
          the largest (leave `stop_bias` out)",
-        format_number(*bias)
+        bias = format_number(*.1)
     )]
-    Biased {
-        /// The learner.
-        learner: &'static str,
-        /// What is added to the index of `stop`.
-        bias: f64,
-    },
+    Biased(&'static str, f64),
 }
 
 fn moves(spread: Option<FeedbackSpread>) -> String {
@@ -86,25 +67,10 @@ impl LearnerConfig {
     /// While all widths hold, [`shortfall`] bounds the shortfall of a choice. Premises that a configuration cannot show: the
     /// set parameters are true; there is no drift; whether and when a value becomes known is independent of the value and,
     /// for the mean of `R_{t+1} - C_t`, of the feedback before it; overrides use no information beyond the state.
-    ///
-    /// ```
-    /// use emab::learners::{LearnerConfig, LearnerDefaults};
-    /// use emab::{Spec};
-    /// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
-    ///     .transition(|_t, _x, _a, f| f as f64);
-    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
-    /// let sound = config("feedbal:sigma2=0.1,delta=0.05,width=sound,feedback_spread=1");
-    /// assert_eq!(sound.certified(&spec).unwrap().get(), 0.05);
-    /// assert_eq!(
-    ///     config("feedbal:sigma2=0.1").certified(&spec).unwrap_err().to_string(),
-    ///     "learner `feedbal`: nobody stated `delta`, and what is assumed certifies nothing (state it in [learning] or in \
-    ///      the call)",
-    /// );
-    /// ```
     pub fn certified(&self, spec: &Spec) -> Result<Delta, Withheld> {
         let (learner, settings) = (self.entry().name, self.settings());
         if self.entry().has_guarantee && settings.is_word("delta", "1/n") {
-            return Err(Withheld::Endless { learner });
+            return Err(Withheld::Endless(learner));
         }
         let delta = self.guaranteed_delta()?;
         let moves = feedback_moves(learner, spec);
@@ -112,7 +78,7 @@ impl LearnerConfig {
         let needed = |name: &&&str| moves || **name != "feedback_spread";
         let names: Vec<&str> = self.assumed().iter().filter(needed).copied().collect();
         if !names.is_empty() {
-            return Err(Withheld::Assumed { learner, names });
+            return Err(Withheld::Assumed(learner, names));
         }
         let parameters = match self.feedbal_parameters() {
             Ok(parameters) => parameters,
@@ -124,8 +90,7 @@ impl LearnerConfig {
             Err(error) => return Err(error.into()),
         };
         if parameters.stop_bias != 0.0 {
-            let bias = parameters.stop_bias;
-            return Err(Withheld::Biased { learner, bias });
+            return Err(Withheld::Biased(learner, parameters.stop_bias));
         }
         let spread = match moves {
             true => self.spread(),
@@ -138,7 +103,7 @@ impl LearnerConfig {
         });
         match covered {
             true => Ok(delta),
-            false => Err(Withheld::Feedback { learner, spread }),
+            false => Err(Withheld::Feedback(learner, spread)),
         }
     }
 
@@ -292,14 +257,16 @@ mod tests {
     fn default_parameters_are_not_certified() {
         let (nothing, spec) = (LearnerDefaults::default(), spec(2, true));
         let withheld = |text: &str| judged(text, &nothing, &spec).unwrap_err();
-        let assumed = |learner, names: &[&'static str]| Withheld::Assumed {
-            learner,
-            names: names.to_vec(),
-        };
+        let assumed = |learner, names: &[&'static str]| Withheld::Assumed(learner, names.to_vec());
         let sound = "feedbal:width=sound,feedback_spread=1";
         assert_eq!(withheld(sound), assumed("feedbal", &["sigma2", "delta"]));
         let parts = format!("{sound},sigma2_cost=0,sigma2_reward=1");
         assert_eq!(withheld(&parts), assumed("feedbal", &["delta"]));
+        assert_eq!(
+            withheld(&parts).to_string(),
+            "learner `feedbal`: nobody stated `delta`, and what is assumed certifies nothing (state it in [learning] or in \
+             the call)"
+        );
         assert_eq!(
             judged(&format!("{parts},delta=0.1"), &nothing, &spec),
             Ok(0.1)

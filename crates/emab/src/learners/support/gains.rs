@@ -7,38 +7,16 @@ use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learners::support::rows::Rows;
+use crate::learners::support::tabular::Sums;
 use crate::spec::Spec;
 
-/// The table.
-pub(crate) type Gains = Rows<Gain>;
-
-/// The observations of one action in one pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Gain {
-    pub(crate) count: u64,
-    pub(crate) sum: f64,
-}
-
-impl Gain {
-    fn add(&mut self, gain: f64) {
-        self.count += 1;
-        self.sum += gain;
-    }
-
-    /// The sample mean; minus infinity without observations.
-    pub(crate) fn mean(&self) -> f64 {
-        if self.count == 0 {
-            f64::NEG_INFINITY
-        } else {
-            self.sum / self.count as f64
-        }
-    }
-}
+/// The table: by pair and action, its observations.
+pub(crate) type Gains = Rows<Sums>;
 
 impl Gains {
     /// A table without observations.
     pub(crate) fn empty(spec: Arc<Spec>) -> Gains {
-        Rows::new(spec, Gain::default())
+        Rows::new(spec, Sums::default())
     }
 
     /// Learns the known values of an episode.
@@ -57,7 +35,10 @@ impl Gains {
 
     /// The action with the largest mean; `stop` without observations.
     pub(crate) fn greedy(&self, row: usize) -> usize {
-        self.best(row, |_, gain| gain.mean())
+        self.best(row, |_, gain| match gain.count {
+            0 => f64::NEG_INFINITY,
+            _ => gain.mean(),
+        })
     }
 }
 
@@ -105,7 +86,7 @@ mod tests {
         gains.learn(&after(&[(1, 0)], &[], &[]));
         gains.learn(&after(&[(0, 0)], &[1.0], &[6.0]));
         let row = gains.of(1, 0);
-        let cell = |count, sum| Gain { count, sum };
+        let cell = |count, sum| Sums { count, sum };
         let expected = [cell(0, 0.0), cell(2, 1.75 + 4.25), cell(3, 10.0)];
         assert_eq!(gains.cells[row..row + 3], expected);
         let row = gains.of(2, 1);

@@ -50,9 +50,8 @@ impl OccupancyGraph {
         let mut probabilities = vec![0.0; spec.feedbacks().len()];
         // During construction `next` holds pairs.
         for pair in 0..graph.pairs() {
-            occupancy
-                .nodes
-                .push(reached[pair].then_some(occupancy.choices.len()));
+            let node = occupancy.choices.len();
+            occupancy.nodes.push(reached[pair].then_some(node));
             if !reached[pair] {
                 continue;
             }
@@ -69,10 +68,8 @@ impl OccupancyGraph {
                     };
                     let to = graph.next(transition);
                     reached[to] = true;
-                    match occupancy.next[start..]
-                        .iter_mut()
-                        .find(|(pair, _)| *pair == to)
-                    {
+                    let mut known = occupancy.next[start..].iter_mut();
+                    match known.find(|(pair, _)| *pair == to) {
                         Some((_, sum)) => *sum += p,
                         None => occupancy.next.push((to, p)),
                     }
@@ -80,10 +77,9 @@ impl OccupancyGraph {
                 occupancy.action.push(Some(a));
                 occupancy.spans.push(start..occupancy.next.len());
             }
+            let end = occupancy.next.len();
             occupancy.action.push(None);
-            occupancy
-                .spans
-                .push(occupancy.next.len()..occupancy.next.len());
+            occupancy.spans.push(end..end);
             occupancy.choices.push(first..occupancy.action.len());
         }
         for (to, _) in &mut occupancy.next {
@@ -112,6 +108,14 @@ impl OccupancyGraph {
         self.action[choice]
     }
 
+    /// Visits every node with each of its choices, in order.
+    #[inline]
+    fn each(&self, mut visit: impl FnMut(usize, usize)) {
+        for (node, choices) in self.choices.iter().enumerate() {
+            choices.clone().for_each(|choice| visit(node, choice));
+        }
+    }
+
     fn next(&self, choice: usize) -> &[(usize, f64)] {
         &self.next[self.spans[choice].clone()]
     }
@@ -121,14 +125,12 @@ impl OccupancyGraph {
         let mut mass = vec![0.0; self.choices.len()];
         mass[0] = 1.0;
         let mut q = vec![0.0; policy.len()];
-        for (node, choices) in self.choices.iter().enumerate() {
-            for choice in choices.clone() {
-                q[choice] = mass[node] * policy[choice];
-                for &(to, p) in self.next(choice) {
-                    mass[to] += p * q[choice];
-                }
+        self.each(|node, choice| {
+            q[choice] = mass[node] * policy[choice];
+            for &(to, p) in self.next(choice) {
+                mass[to] += p * q[choice];
             }
-        }
+        });
         q
     }
 
@@ -193,12 +195,10 @@ impl OccupancyGraph {
     /// The dual at `v`; writes the corresponding measure to `q`.
     fn dual(&self, log_weight: &[f64], v: &[f64], q: &mut [f64]) -> f64 {
         let mut sum = 0.0;
-        for (node, choices) in self.choices.iter().enumerate() {
-            for choice in choices.clone() {
-                q[choice] = libm::exp(v[node] + self.log_term(log_weight, v, choice));
-                sum += q[choice];
-            }
-        }
+        self.each(|node, choice| {
+            q[choice] = libm::exp(v[node] + self.log_term(log_weight, v, choice));
+            sum += q[choice];
+        });
         sum - v[0]
     }
 
@@ -206,45 +206,39 @@ impl OccupancyGraph {
     fn gradient(&self, q: &[f64]) -> Vec<f64> {
         let mut gradient = vec![0.0; self.choices.len()];
         gradient[0] = -1.0;
-        for (node, choices) in self.choices.iter().enumerate() {
-            for choice in choices.clone() {
-                gradient[node] += q[choice];
-                for &(to, p) in self.next(choice) {
-                    gradient[to] -= p * q[choice];
-                }
+        self.each(|node, choice| {
+            gradient[node] += q[choice];
+            for &(to, p) in self.next(choice) {
+                gradient[to] -= p * q[choice];
             }
-        }
+        });
         gradient
     }
 
     /// The Hessian, `sum_ways q a a'` with `a = e_x - sum_y P(y) e_y`, times `d`.
     fn hessian(&self, q: &[f64], d: &[f64], out: &mut [f64]) {
         out.fill(0.0);
-        for (node, choices) in self.choices.iter().enumerate() {
-            for choice in choices.clone() {
-                let next = self.next(choice);
-                let along = d[node] - next.iter().map(|&(to, p)| p * d[to]).sum::<f64>();
-                let part = q[choice] * along;
-                out[node] += part;
-                for &(to, p) in next {
-                    out[to] -= p * part;
-                }
+        self.each(|node, choice| {
+            let next = self.next(choice);
+            let along = d[node] - next.iter().map(|&(to, p)| p * d[to]).sum::<f64>();
+            let part = q[choice] * along;
+            out[node] += part;
+            for &(to, p) in next {
+                out[to] -= p * part;
             }
-        }
+        });
     }
 
     /// Minus the gradient over the Hessian: conjugate gradients, scaled by the Hessian's diagonal.
     fn newton_step(&self, q: &[f64], gradient: &[f64]) -> Vec<f64> {
         let n = gradient.len();
         let mut diagonal = vec![0.0; n];
-        for (node, choices) in self.choices.iter().enumerate() {
-            for choice in choices.clone() {
-                diagonal[node] += q[choice];
-                for &(to, p) in self.next(choice) {
-                    diagonal[to] += p * p * q[choice];
-                }
+        self.each(|node, choice| {
+            diagonal[node] += q[choice];
+            for &(to, p) in self.next(choice) {
+                diagonal[to] += p * p * q[choice];
             }
-        }
+        });
         let scaled = |residual: &[f64]| -> Vec<f64> {
             let each = residual.iter().zip(&diagonal);
             // A node without mass has no equation.
@@ -329,16 +323,14 @@ mod tests {
         let probabilities = |t: usize, x: usize, a: usize, f: usize| {
             [[0.7, 0.3, 0.0], [0.1, 0.2, 0.7], [0.0, 0.01, 0.99]][(t + x + 2 * a) % 3][f]
         };
-        let problem = Problem::new(
-            "tangled",
-            spec,
-            Model::new(probabilities, |_t, _x, _a, _f| 0.0),
-        );
-        OccupancyGraph::new(
-            &TransitionGraph::new("test", problem.spec()).unwrap(),
-            &problem,
-        )
-        .unwrap()
+        let model = Model::new(probabilities, |_t, _x, _a, _f| 0.0);
+        let problem = Problem::new("tangled", spec, model);
+        graph(&problem)
+    }
+
+    fn graph(problem: &Problem) -> OccupancyGraph {
+        let graph = TransitionGraph::new("test", problem.spec()).unwrap();
+        OccupancyGraph::new(&graph, problem).unwrap()
     }
 
     #[test]
@@ -348,11 +340,7 @@ mod tests {
         let spec = Spec::numbered(2, 1, 1, 1).unwrap();
         let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 0.0);
         let problem = Problem::new("choice", spec, model);
-        let occupancy = OccupancyGraph::new(
-            &TransitionGraph::new("test", problem.spec()).unwrap(),
-            &problem,
-        )
-        .unwrap();
+        let occupancy = graph(&problem);
         let policy = occupancy.project(&[0.0; 3], &occupancy.occupancy(&uniform(&occupancy)));
         let golden = (3.0 - 5.0_f64.sqrt()) / 2.0;
         assert!((policy[1] - golden).abs() < 1e-12, "{policy:?}");
@@ -361,14 +349,7 @@ mod tests {
 
     #[test]
     fn outflow_equals_inflow() {
-        for occupancy in [tangled(), {
-            let problem = patience();
-            OccupancyGraph::new(
-                &TransitionGraph::new("test", problem.spec()).unwrap(),
-                &problem,
-            )
-            .unwrap()
-        }] {
+        for occupancy in [tangled(), graph(&patience())] {
             let q = occupancy.occupancy(&uniform(&occupancy));
             assert!(occupancy.gradient(&q).iter().all(|g| g.abs() < 1e-15));
         }
