@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::small_problem;
 use emab::conditions::Probability;
 use emab::conformance::check_learner;
-use emab::environment::{ModelPhase, ScenarioError};
+use emab::environment::{ModelPhase, RegretEstimator, ScenarioError};
 use emab::learners::{
     FeedBal, FeedBalParameters, Forgetting, LearnerConfig, LearnerDefaults, LearnerError, Memory,
     Policy, Random, Ucb1,
@@ -18,8 +18,8 @@ use emab::learners::{
 use emab::oracle::{Benchmark, Iteration, Optimal, Pairs, best_fixed};
 use emab::stats::Moments;
 use emab::{
-    Action, ConditionedEnvironment, Conditions, Environment, Episode, Learner, Mdp, Model, Names,
-    Noise, Problem, Role, Scenario, Spec, Stream,
+    Action, ConditionedEnvironment, Conditions, Environment, Episode, Learner, Mdp, Model, Noise,
+    Problem, Role, Scenario, Spec, Stream,
 };
 use proptest::prelude::*;
 
@@ -41,8 +41,16 @@ fn under(
     ConditionedEnvironment::new(problem.clone(), &scenario, episodes)
 }
 
-fn names(n: usize) -> Names {
-    Names::Count(n, "")
+/// The same without later phases, at the beginning of a run.
+fn begun(
+    problem: &Arc<Problem>,
+    texts: &[&str],
+    episodes: u64,
+    (seed, run): (u64, u64),
+) -> ConditionedEnvironment {
+    let mut conditioned = under(problem, &[], &conditions(texts), episodes).unwrap();
+    conditioned.restart(seed, run);
+    conditioned
 }
 
 /// Going on pays, at a cost of 0.1 a step and noise on both; the reward is the step's number.
@@ -61,10 +69,8 @@ fn wait(horizon: usize, actions: usize) -> Arc<Problem> {
 }
 
 fn feedbal(problem: &Problem) -> FeedBal {
-    FeedBal::new(
-        problem.spec().clone(),
-        FeedBalParameters::new(0.05, 0.01).unwrap(),
-    )
+    let parameters = FeedBalParameters::new(0.05, 0.01).unwrap();
+    FeedBal::new(problem.spec().clone(), parameters)
 }
 
 /// Records the episodes it receives, and plays the choices of another learner.
@@ -77,11 +83,10 @@ struct Recorder<L> {
 
 impl<L> Recorder<L> {
     fn new(inner: L) -> Recorder<L> {
-        let received = Vec::new();
         Recorder {
             inner,
             begun: 0,
-            received,
+            received: Vec::new(),
         }
     }
 }
@@ -116,14 +121,23 @@ fn play<L: Learner>(
 }
 
 fn run(texts: &[&str], problem: &Arc<Problem>, episodes: u64) -> (Vec<Episode>, Recorder<Random>) {
-    let mut conditioned = under(problem, &[], &conditions(texts), episodes).unwrap();
-    conditioned.restart(5, 1);
+    let mut conditioned = begun(problem, texts, episodes, (5, 1));
     let mut learner = Recorder::new(Random::new(problem.spec().clone()));
     let played = play(&mut conditioned, &mut learner, episodes);
-    (
-        played.into_iter().map(|(episode, _)| episode).collect(),
-        learner,
-    )
+    let played = played.into_iter().map(|(episode, _)| episode);
+    (played.collect(), learner)
+}
+
+/// The number of episodes begun before each delivery, where all are delivered in order.
+fn deliveries(played: &[Episode], learner: &Recorder<Random>) -> Vec<usize> {
+    let received = learner.received.iter();
+    assert!(
+        received
+            .clone()
+            .zip(played)
+            .all(|((_, one), other)| one == other)
+    );
+    received.map(|(begun, _)| *begun).collect()
 }
 
 #[test]
@@ -131,30 +145,19 @@ fn a_fixed_delay_keeps_d_plus_1_episodes_pending() {
     let problem = wait(4, 2);
     let (played, learner) = run(&["delay=3"], &problem, 20);
     // The outcome of episode n is there when n + 4 begins, with n + 3 begun before it.
-    let received: Vec<usize> = learner.received.iter().map(|(begun, _)| *begun).collect();
-    assert_eq!(received, (4..20).collect::<Vec<_>>());
-    for ((_, received), played) in learner.received.iter().zip(&played) {
-        assert_eq!(received, played);
-    }
+    assert_eq!(deliveries(&played, &learner), (4..20).collect::<Vec<_>>());
     // FeedBAL has seen nothing while the first four begin: it stops at once in each, and goes on in the fifth.
-    let mut conditioned = under(&problem, &[], &conditions(&["delay=3"]), 20).unwrap();
-    conditioned.restart(1, 0);
-    let steps: Vec<usize> = play(&mut conditioned, &mut feedbal(&problem), 5)
-        .iter()
-        .map(|(episode, _)| episode.steps())
-        .collect();
+    let mut conditioned = begun(&problem, &["delay=3"], 20, (1, 0));
+    let played = play(&mut conditioned, &mut feedbal(&problem), 5);
+    let steps: Vec<usize> = played.iter().map(|(episode, _)| episode.steps()).collect();
     assert_eq!(steps, [1, 1, 1, 1, 2]);
 }
 
 #[test]
 fn batches_come_together_and_in_order() {
     let (played, learner) = run(&["delay=batches:5"], &wait(4, 2), 23);
-    let received: Vec<usize> = learner.received.iter().map(|(begun, _)| *begun).collect();
     let expected = [5, 10, 15, 20].map(|begun| [begun; 5]);
-    assert_eq!(received, expected.concat());
-    for ((_, received), played) in learner.received.iter().zip(&played) {
-        assert_eq!(received, played);
-    }
+    assert_eq!(deliveries(&played, &learner), expected.concat());
 }
 
 #[test]
@@ -167,11 +170,8 @@ fn a_geometric_delay_has_its_mean() {
     for (begun, episode) in learner.received.iter().take(2000) {
         late.add((begun - number(episode) - 1) as f64);
     }
-    assert!(
-        (late.mean() - 4.0).abs() < 4.5 * late.stderr(),
-        "{}",
-        late.mean()
-    );
+    let mean = late.mean();
+    assert!((mean - 4.0).abs() < 4.5 * late.stderr(), "{mean}");
     assert!(learner.received.len() as u64 > n - 200);
 }
 
@@ -191,23 +191,21 @@ fn lost_outcomes_never_arrive() {
 #[test]
 fn rewards_are_unknown_after_a_dropout() {
     let problem = wait(5, 1);
-    let mut conditioned = under(&problem, &[], &conditions(&["dropout=0.25"]), 1000).unwrap();
-    conditioned.restart(5, 1);
-    let policy = Policy::benchmark(problem).unwrap();
-    let mut learner = Recorder::new(policy);
+    let mut conditioned = begun(&problem, &["dropout=0.25"], 1000, (5, 1));
+    let mut learner = Recorder::new(Policy::benchmark(problem).unwrap());
     let played = play(&mut conditioned, &mut learner, 1000);
     let (mut steps, mut left) = (0, 0);
     for ((episode, gone), (_, received)) in played.iter().zip(&learner.received) {
         assert_eq!(episode.rewards.len(), episode.steps());
-        assert_eq!(received.rewards.is_empty(), *gone);
-        assert_eq!(
-            (&received.states, &received.actions),
-            (&episode.states, &episode.actions)
-        );
-        assert_eq!(
-            (&received.feedbacks, &received.costs),
-            (&episode.feedbacks, &episode.costs)
-        );
+        let rewards = match gone {
+            true => Vec::new(),
+            false => episode.rewards.clone(),
+        };
+        let expected = Episode {
+            rewards,
+            ..episode.clone()
+        };
+        assert_eq!(received, &expected);
         // The benchmark continues to the end: shorter episodes ended by dropout.
         assert!(*gone || episode.steps() == 5);
         steps += episode.actions.len();
@@ -235,19 +233,10 @@ fn the_value_with_dropout_agrees_with_hand_and_simulation() {
 
 /// The definition: a problem with twice the states, one copy for episodes that have dropped out.
 fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
-    let (s, feedbacks) = (
-        problem.spec().states().len(),
-        problem.spec().feedbacks().len(),
-    );
-    let [p1, p2, p3, p4, p5] = std::array::from_fn(|_| problem.clone());
     let spec = problem.spec();
-    let spec = Spec::new(
-        spec.horizon(),
-        names(2 * s),
-        names(spec.actions().len()),
-        names(2 * feedbacks),
-    );
-    let spec = spec
+    let (s, feedbacks) = (spec.states().len(), spec.feedbacks().len());
+    let [p1, p2, p3, p4, p5] = std::array::from_fn(|_| problem.clone());
+    let spec = Spec::numbered(spec.horizon(), 2 * s, spec.actions().len(), 2 * feedbacks)
         .unwrap()
         .transition(move |t, x, a, f| {
             let next = p1.spec().next(t, x, a, f % feedbacks).unwrap();
@@ -321,7 +310,7 @@ proptest! {
 
 /// A problem of which too much can be reached to be solved: a binary tree of twenty steps.
 fn tree() -> Arc<Problem> {
-    let spec = Spec::new(20, names(1 << 20), names(1), names(2)).unwrap();
+    let spec = Spec::numbered(20, 1 << 20, 1, 2).unwrap();
     let spec = spec.transition(|_t, x, _a, f| ((2 * x + f + 1) % (1 << 20)) as f64);
     let model = Model::new(
         |t, _x, _a, f| [0.6, 0.4][(t + f) % 2],
@@ -342,11 +331,9 @@ fn fifth(problem: &Problem) -> Policy {
 #[test]
 fn paired_regret_is_unbiased_with_dropout() {
     let problem = tree();
-    let mut conditioned = under(&problem, &[], &conditions(&["dropout=0.1"]), 20_000).unwrap();
-    assert_eq!(
-        conditioned.environment().estimator(),
-        emab::environment::RegretEstimator::Paired
-    );
+    let mut conditioned = begun(&problem, &["dropout=0.1"], 20_000, (1, 0));
+    let estimator = conditioned.environment().estimator();
+    assert_eq!(estimator, RegretEstimator::Paired);
     let (value, error) = conditioned.benchmark_value(7).unwrap();
     conditioned.restart(1, 0);
     let (gain, regret) = measured(&mut conditioned, &mut fifth(&problem), 20_000);
@@ -359,8 +346,7 @@ fn paired_regret_is_unbiased_with_dropout() {
 fn overrides_are_uniform_over_the_other_actions() {
     // Three actions and `stop`; at the start `0` is recommended always.
     let problem = wait(3, 3);
-    let mut conditioned = under(&problem, &[], &conditions(&["override=0.4"]), 20_000).unwrap();
-    conditioned.restart(2, 0);
+    let mut conditioned = begun(&problem, &["override=0.4"], 20_000, (2, 0));
     let policy = Policy::new(problem.spec(), |t, _x| match t {
         3 => Action::Stop,
         _ => Action::Continue(0),
@@ -372,10 +358,8 @@ fn overrides_are_uniform_over_the_other_actions() {
         taken[episode.actions.first().map_or(3, |a| *a)] += 1;
     }
     let n = n as f64;
-    for (count, p) in taken
-        .into_iter()
-        .zip([0.6, 0.4 / 3.0, 0.4 / 3.0, 0.4 / 3.0])
-    {
+    let other = 0.4 / 3.0;
+    for (count, p) in taken.into_iter().zip([0.6, other, other, other]) {
         let z = (f64::from(count) - n * p) / (n * p * (1.0 - p)).sqrt();
         assert!(z.abs() < 4.5, "{taken:?}");
     }
@@ -383,19 +367,14 @@ fn overrides_are_uniform_over_the_other_actions() {
     for (_, episode) in &learner.received {
         assert_eq!(episode.rewards.len(), episode.actions.len() + 1);
     }
-    assert!(
-        learner
-            .received
-            .iter()
-            .any(|(_, e)| e.actions.first() == Some(&2))
-    );
+    let mut received = learner.received.iter();
+    assert!(received.any(|(_, e)| e.actions.first() == Some(&2)));
 }
 
 #[test]
 fn feedbal_counts_the_actions_taken() {
     let problem = wait(3, 2);
-    let mut conditioned = under(&problem, &[], &conditions(&["override=0.5"]), 300).unwrap();
-    conditioned.restart(2, 0);
+    let mut conditioned = begun(&problem, &["override=0.5"], 300, (2, 0));
     let mut learner = feedbal(&problem);
     let mut counts = [0_u64; 3];
     for (episode, _) in play(&mut conditioned, &mut learner, 300) {
@@ -404,10 +383,8 @@ fn feedbal_counts_the_actions_taken() {
             counts[a] += 1;
         }
     }
-    for (action, count) in [Action::Continue(0), Action::Continue(1), Action::Stop]
-        .into_iter()
-        .zip(counts)
-    {
+    let actions = [Action::Continue(0), Action::Continue(1), Action::Stop];
+    for (action, count) in actions.into_iter().zip(counts) {
         assert_eq!(learner.estimate(1, 0, action).unwrap().count, count);
     }
 }
@@ -417,9 +394,7 @@ fn the_regret_of_overridden_recommendations() {
     // Recommending the benchmark has no regret with any overrides; recommending `stop` costs V - r at the start and
     // wherever an override continues.
     let problem = wait(3, 1);
-    let stated = conditions(&["override=0.3"]);
-    let mut conditioned = under(&problem, &[], &stated, 20_000).unwrap();
-    conditioned.restart(2, 0);
+    let mut conditioned = begun(&problem, &["override=0.3"], 20_000, (2, 0));
     let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
     let (gain, regret) = measured(&mut conditioned, &mut benchmark, 2000);
     assert_eq!(regret.mean(), 0.0);
@@ -436,21 +411,16 @@ fn the_regret_of_overridden_recommendations() {
     for (next, p) in follow {
         expected += 0.3 * p * oracle.regret(next, Action::Stop).unwrap();
     }
-    assert!(
-        (regret.mean() - expected).abs() < 4.5 * regret.stderr(),
-        "{expected}"
-    );
+    let off = regret.mean() - expected;
+    assert!(off.abs() < 4.5 * regret.stderr(), "{expected}");
 }
 
 #[test]
 fn regret_of_overridden_recommendations_with_paired_estimates() {
     let problem = tree();
     let (texts, n) = (["override=0.2", "dropout=0.05"], 30_000);
-    let paired = |seed| {
-        let mut conditioned = under(&problem, &[], &conditions(&texts), n).unwrap();
-        conditioned.restart(seed, 0);
-        measured(&mut conditioned, &mut fifth(&problem), n).1
-    };
+    let mut conditioned = begun(&problem, &texts, n, (1, 0));
+    let (_, regret) = measured(&mut conditioned, &mut fifth(&problem), n);
     // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if the episode reaches it.
     let with_dropout = Arc::new(problem.with_dropout(Probability::new("dropout", 0.05).unwrap()));
     let mut oracle = Benchmark::new(with_dropout).unwrap();
@@ -459,25 +429,19 @@ fn regret_of_overridden_recommendations_with_paired_estimates() {
     for t in 1..=9 {
         let mut next = Vec::new();
         for (pair, p) in level {
-            let advised = if t >= 5 {
-                Action::Stop
-            } else {
-                Action::Continue(0)
+            let (advised, on) = match t {
+                1..5 => (Action::Continue(0), 0.8),
+                _ => (Action::Stop, 0.2),
             };
             expected += p * oracle.regret(pair, advised).unwrap();
-            let on = if t >= 5 { 0.2 } else { 0.8 };
             let follow = oracle.pairs().follow(pair, 0);
             next.extend(follow.map(|(to, chance)| (to, p * chance * on * 0.95)));
         }
         level = next;
     }
-    let regret = paired(1);
     // Steps beyond the ninth are left out by hand: one in ten thousand comes there.
-    assert!(
-        (regret.mean() - expected).abs() < 4.5 * regret.stderr() + 0.001,
-        "{} {expected}",
-        regret.mean()
-    );
+    let off = regret.mean() - expected;
+    assert!(off.abs() < 4.5 * regret.stderr() + 0.001, "{off}");
 }
 
 #[test]
@@ -495,12 +459,9 @@ fn without_conditions_episodes_are_unchanged() {
         assert_eq!(conditioned.environment().episode(), environment.episode());
     }
     // Nor does an identical phase, nor a delay of batches of one.
-    let law = ModelPhase {
-        first: 100,
-        problem: problem.clone(),
-    };
+    let same = [phase(100, problem.clone())];
     let texts = ["delay=batches:1"];
-    let mut drifting = under(&problem, &[law], &conditions(&texts), 500).unwrap();
+    let mut drifting = under(&problem, &same, &conditions(&texts), 500).unwrap();
     let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));
     for run in [4, 5] {
         drifting.restart(9, run);
@@ -524,6 +485,10 @@ fn coin(spec: &Arc<Spec>, p: f64) -> Arc<Problem> {
     Arc::new(Problem::new("coin", spec.clone(), model))
 }
 
+fn phase(first: u64, problem: Arc<Problem>) -> ModelPhase {
+    ModelPhase { first, problem }
+}
+
 fn coin_spec() -> Arc<Spec> {
     let spec = Spec::numbered(2, 2, 1, 2).unwrap();
     Arc::new(spec.transition(|_t, _x, _a, f| f as f64))
@@ -532,10 +497,7 @@ fn coin_spec() -> Arc<Spec> {
 #[test]
 fn regret_is_against_the_benchmark_of_the_phase() {
     let spec = coin_spec();
-    let later = [ModelPhase {
-        first: 11,
-        problem: coin(&spec, 0.2),
-    }];
+    let later = [phase(11, coin(&spec, 0.2))];
     let drift = Conditions::default().with(["drift=p:0.2@11"]).unwrap();
     let mut conditioned = under(&coin(&spec, 0.8), &later, &drift, 20).unwrap();
     let (value, _) = conditioned.benchmark_value(1).unwrap();
@@ -549,11 +511,8 @@ fn regret_is_against_the_benchmark_of_the_phase() {
         .map(|_| conditioned.play(&mut go).unwrap().total())
         .collect();
     assert_eq!(regrets[..10], [0.0; 10]);
-    assert!(
-        regrets[10..]
-            .iter()
-            .all(|regret| (regret - 0.3).abs() < 1e-15)
-    );
+    let late = |regret: &f64| (regret - 0.3).abs() < 1e-15;
+    assert!(regrets[10..].iter().all(late));
     // And again from the first phase on.
     conditioned.restart(1, 1);
     assert_eq!(conditioned.play(&mut go).unwrap().total(), 0.0);
@@ -567,7 +526,6 @@ fn rejects_invalid_phases() {
         let conditioned = under(&first, phases, &conditions(texts), 20);
         conditioned.unwrap_err().to_string()
     };
-    let phase = |first, problem| ModelPhase { first, problem };
     assert_eq!(
         new(&[phase(1, coin(&spec, 0.1))], &[]),
         "the phase from episode 1 on must come after the one before it, and after episode 1"
@@ -575,22 +533,13 @@ fn rejects_invalid_phases() {
     let error = new(&[phase(5, coin(&coin_spec(), 0.1))], &[]);
     assert!(error.contains("the specification of the first"), "{error}");
     let error = new(&[], &["drift=p:0.4@10"]);
-    assert!(
-        error.contains("the scenario has no phases for it"),
-        "{error}"
-    );
+    assert!(error.contains("has no phases for it"), "{error}");
 }
 
 #[test]
 fn forgetting_reduces_regret_after_a_sudden_change() {
     let spec = coin_spec();
-    let (first, later) = (
-        coin(&spec, 0.9),
-        [ModelPhase {
-            first: 2001,
-            problem: coin(&spec, 0.1),
-        }],
-    );
+    let (first, later) = (coin(&spec, 0.9), [phase(2001, coin(&spec, 0.1))]);
     let parameters = || FeedBalParameters::new(0.25, 0.01).unwrap();
     let after = |learner: &mut dyn Learner| {
         let mut conditioned = under(&first, &later, &Conditions::default(), 6000).unwrap();
@@ -608,19 +557,12 @@ fn forgetting_reduces_regret_after_a_sudden_change() {
         regret
     };
     let plain = after(&mut FeedBal::new(spec.clone(), parameters()));
-    for memory in [
-        Memory::window(500).unwrap(),
-        Memory::discount(0.998).unwrap(),
-    ] {
-        let answer = after(&mut Forgetting::new(spec.clone(), parameters(), memory));
+    for memory in [Memory::window(500), Memory::discount(0.998)] {
+        let mut learner = Forgetting::new(spec.clone(), parameters(), memory.unwrap());
+        let answer = after(&mut learner);
         let error = (plain.stderr().powi(2) + answer.stderr().powi(2)).sqrt();
         let gained = plain.mean() - answer.mean();
-        assert!(
-            gained > 20.0 * error,
-            "{memory:?}: {} {}",
-            plain.mean(),
-            answer.mean()
-        );
+        assert!(gained > 20.0 * error, "{answer:?}: {gained}");
     }
 }
 
@@ -685,48 +627,31 @@ fn forgetting_is_set_by_parameters() {
     let learning = LearnerDefaults::default();
     let spec = coin_spec();
     let build = |text: &str| {
-        let config = LearnerConfig::parse(text, &learning).unwrap();
-        config
-            .build(&spec, None)
-            .map(drop)
-            .map_err(|error| error.to_string())
+        let config = LearnerConfig::parse(&format!("feedbal:{text}"), &learning).unwrap();
+        let built = config.build(&spec, None).map(drop);
+        built.map_err(|error| error.to_string())
     };
-    assert_eq!(build("feedbal:window=100"), Ok(()));
-    assert_eq!(build("feedbal:gamma=0.99"), Ok(()));
     // What stands in the list of defaults can be written.
-    assert_eq!(build("feedbal:window=all,gamma=1"), Ok(()));
+    for text in ["window=100", "gamma=0.99", "window=all,gamma=1"] {
+        assert_eq!(build(text), Ok(()));
+    }
     for (text, said) in [
-        (
-            "window=0",
-            "`window` must be a whole number from 1 to 1e15, got 0",
-        ),
-        (
-            "window=2.5",
-            "`window` must be a whole number from 1 to 1e15, got 2.5",
-        ),
+        ("window=0", "be a whole number from 1 to 1e15, got 0"),
+        ("window=2.5", "be a whole number from 1 to 1e15, got 2.5"),
         ("gamma=2", "`gamma` must lie in (0, 1), got 2"),
         ("gamma=old", "`gamma` must be a number, got old"),
-        (
-            "gamma=0.9,window=3",
-            "`gamma` must not be set together with `window`",
-        ),
+        ("gamma=0.9,window=3", "not be set together with `window`"),
     ] {
-        let error = build(&format!("feedbal:{text}")).unwrap_err();
+        let error = build(text).unwrap_err();
         assert!(error.contains(said), "{error}");
     }
     let config = LearnerConfig::parse("feedbal:window=100", &learning).unwrap();
-    assert_eq!(
-        config.feedbal_parameters(),
-        Err(LearnerError::Forgets("feedbal"))
-    );
+    let forgets = Err(LearnerError::Forgets("feedbal"));
+    assert_eq!(config.feedbal_parameters(), forgets);
     // Without forgetting the parameters are absent.
     let config = LearnerConfig::parse("feedbal", &learning).unwrap();
-    assert!(
-        config
-            .parameters()
-            .iter()
-            .all(|(name, _)| *name != "window" && *name != "gamma")
-    );
+    let mut names = config.parameters().iter().map(|(name, _)| *name);
+    assert!(names.all(|name| name != "window" && name != "gamma"));
 }
 
 #[test]

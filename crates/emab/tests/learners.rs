@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use common::small_problem;
-use emab::conformance::check_learner;
+use emab::conformance::{Violation, check_learner};
 use emab::learners::{
     CATALOGUE, FeedBal, FeedBalParameters, LearnerConfig, LearnerDefaults, Random, Ties, Ucb1,
 };
@@ -64,10 +64,9 @@ impl EpisodeListFeedBal<'_> {
             (Some(d), Action::Continue(_)) => 2.0 * (2.0 * self.sigma2 + d * d / 4.0),
         };
         let conf = ((1.0 + n) / (n * n) * w * (k * (1.0 + n).sqrt() / self.delta).ln()).sqrt();
-        let bias = if action == Action::Stop {
-            self.bias
-        } else {
-            0.0
+        let bias = match action {
+            Action::Stop => self.bias,
+            Action::Continue(_) => 0.0,
         };
         observed.iter().sum::<f64>() / n + conf + bias
     }
@@ -304,17 +303,13 @@ fn ucb1v_over_many_sequences_is_ucb1v() {
 #[test]
 fn too_many_sequences_are_counted() {
     let spec = |horizon, actions| Arc::new(Spec::numbered(horizon, 1, actions, 1).unwrap());
-    let error = Ucb1::new(spec(21, 2), false).unwrap_err().to_string();
-    assert!(
-        error.contains("2097151 arms") && error.contains("1000000"),
-        "{error}"
-    );
-    assert!(
-        Ucb1::new(spec(1_000_000, 10_000), false)
-            .unwrap_err()
-            .to_string()
-            .contains("more than 1e308 arms")
-    );
+    for (spec, parts) in [
+        (spec(21, 2), ["2097151 arms", "1000000"]),
+        (spec(1_000_000, 10_000), ["more than 1e308 arms", ""]),
+    ] {
+        let error = Ucb1::new(spec, false).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    }
     assert_eq!(Ucb1::new(spec(19, 2), false).unwrap().arms(), (1 << 19) - 1);
 }
 
@@ -337,11 +332,8 @@ fn ties_among_actions_are_drawn_evenly() {
     let mut seen: HashMap<usize, u32> = HashMap::new();
     for seed in 0..3000 {
         learner.reset(Stream::new(seed, 0, Role::Learner));
-        assert_eq!(
-            learner.choose(1, 0),
-            Action::Stop,
-            "`stop` wins the tie it is part of"
-        );
+        // `stop` wins the tie it is part of.
+        assert_eq!(learner.choose(1, 0), Action::Stop);
         learner.learn(&received(&[], &[], &[0.0]));
         let Action::Continue(a) = learner.choose(1, 0) else {
             panic!("three actions were never tried")
@@ -379,10 +371,9 @@ fn a_learner_that_cheats_is_caught() {
     struct Elephant(u64);
     impl Learner for Elephant {
         fn choose(&mut self, t: usize, _x: usize) -> Action {
-            if t == 1 && self.0 == 0 {
-                Action::Continue(0)
-            } else {
-                Action::Stop
+            match (t, self.0) {
+                (1, 0) => Action::Continue(0),
+                _ => Action::Stop,
             }
         }
         fn learn(&mut self, _episode: &Episode) {
@@ -393,21 +384,15 @@ fn a_learner_that_cheats_is_caught() {
     let spec = Spec::numbered(2, 1, 1, 1).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 1.0);
     let problem = Arc::new(Problem::new("one", spec, model));
-    let caught = check_learner(&problem, || Stubborn(0), 3, 1)
-        .unwrap_err()
-        .to_string();
+    let caught = |checked: Result<(), Violation>| checked.unwrap_err().to_string();
     assert_eq!(
-        caught,
+        caught(check_learner(&problem, || Stubborn(0), 3, 1)),
         "in episode 1: the learner chose Continue(0) at t = 2, x = 0, which is not allowed there"
     );
-    let caught = check_learner(&problem, || Stubborn(99), 3, 1)
-        .unwrap_err()
-        .to_string();
-    assert!(caught.contains("chose Continue(99) at t = 1"), "{caught}");
-    let caught = check_learner(&problem, || Elephant(0), 3, 1)
-        .unwrap_err()
-        .to_string();
-    assert!(caught.starts_with("a reset:"), "{caught}");
+    let said = caught(check_learner(&problem, || Stubborn(99), 3, 1));
+    assert!(said.contains("chose Continue(99) at t = 1"), "{said}");
+    let said = caught(check_learner(&problem, || Elephant(0), 3, 1));
+    assert!(said.starts_with("a reset:"), "{said}");
 }
 
 #[test]
@@ -432,10 +417,8 @@ fn parameters_come_from_the_call_then_the_file_then_the_catalogue() {
     assert_eq!(sigmas("feedbal", &file), (0.1, 0.3));
     // One sigma2 in the call stands for both, whatever the file says; a part in the call goes before it.
     assert_eq!(sigmas("feedbal:sigma2=0.7", &file), (0.7, 0.7));
-    assert_eq!(
-        sigmas("feedbal:sigma2=0.7,sigma2_reward=0.2", &file),
-        (0.7, 0.2)
-    );
+    let part = sigmas("feedbal:sigma2=0.7,sigma2_reward=0.2", &file);
+    assert_eq!(part, (0.7, 0.2));
     assert_eq!(sigmas("feedbal", &none), (0.25, 0.25));
     // D is stated, or the range of the rewards, or there is no sound width.
     let coefficients = |text, learning| received(text, learning).unwrap().coefficients();
@@ -444,31 +427,24 @@ fn parameters_come_from_the_call_then_the_file_then_the_catalogue() {
     assert!((sound.stop - 0.6).abs() < 1e-12);
     let stated = coefficients("feedbal:width=sound,feedback_spread=1", &file);
     assert!((stated.action - 2.0 * (0.4 + 0.25)).abs() < 1e-12);
-    let error = received("feedbal:width=sound", &none)
-        .unwrap_err()
-        .to_string();
+    let error = received("feedbal:width=sound", &none);
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("reward_range"), "{error}");
     // The printed width has one coefficient: 4 sigma^2, or twice the sum of its parts.
     let paper = coefficients("feedbal:sigma2_cost=0.1,sigma2_reward=0.5", &none);
     assert_eq!((paper.action, paper.stop), (1.2, 1.2));
     // One over the episodes.
-    assert_eq!(
-        received("feedbal:delta=1/n", &file).unwrap().delta.get(),
-        0.001
-    );
+    let delta = received("feedbal:delta=1/n", &file).unwrap().delta;
+    assert_eq!(delta.get(), 0.001);
     let once = LearnerConfig::parse("feedbal:delta=1/n", &file).unwrap();
     let error = once.for_episodes(1).unwrap_err().to_string();
     assert!(error.contains("at least 2 episodes"), "{error}");
     // Exactly the parameters that are not set are listed as assumed.
     let assumed = |text, learning| {
-        LearnerConfig::parse(text, learning)
-            .unwrap()
-            .assumed()
-            .to_vec()
+        let config = LearnerConfig::parse(text, learning).unwrap();
+        config.assumed().to_vec()
     };
     assert_eq!(assumed("feedbal", &none), ["sigma2", "delta"]);
-    assert_eq!(
-        assumed("feedbal:sigma2_cost=0,sigma2_reward=1,delta=0.1", &none),
-        Vec::<&str>::new()
-    );
+    let all = "feedbal:sigma2_cost=0,sigma2_reward=1,delta=0.1";
+    assert!(assumed(all, &none).is_empty());
 }

@@ -47,6 +47,27 @@ enum Token {
     End,
 }
 
+/// The signs of operators, longer ones first; an error is what to write in place of a sign.
+const OPERATORS: [(&str, Result<Binary, &str>); 17] = [
+    ("==", Ok(Binary::Equal)),
+    ("!=", Ok(Binary::Unequal)),
+    ("<=", Ok(Binary::LessEqual)),
+    (">=", Ok(Binary::GreaterEqual)),
+    ("**", Err("`^`")),
+    ("&&", Err("`and`")),
+    ("||", Err("`or`")),
+    ("<", Ok(Binary::Less)),
+    (">", Ok(Binary::Greater)),
+    ("+", Ok(Binary::Add)),
+    ("-", Ok(Binary::Subtract)),
+    ("*", Ok(Binary::Multiply)),
+    ("/", Ok(Binary::Divide)),
+    ("%", Ok(Binary::Remainder)),
+    ("^", Ok(Binary::Power)),
+    ("=", Err("`==`")),
+    ("!", Err("`not`")),
+];
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -65,51 +86,29 @@ impl Parser<'_> {
         let Some(&first) = bytes.get(start) else {
             return Ok((Token::End, self.text.len()..self.text.len()));
         };
-        let two = self.text.get(start..start + 2).unwrap_or("");
-        let operator = |op, length| Ok((Token::Operator(op), start..start + length));
-        let instead = |length: usize, right: &str| {
-            Err(fault(
-                format!("write {right} instead"),
-                start..start + length,
-            ))
-        };
-        match two {
-            "==" => return operator(Binary::Equal, 2),
-            "!=" => return operator(Binary::Unequal, 2),
-            "<=" => return operator(Binary::LessEqual, 2),
-            ">=" => return operator(Binary::GreaterEqual, 2),
-            "**" => return instead(2, "`^`"),
-            "&&" => return instead(2, "`and`"),
-            "||" => return instead(2, "`or`"),
-            _ => {}
+        let rest = &self.text[start..];
+        if let Some((sign, op)) = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+            let span = start..start + sign.len();
+            return match op {
+                Ok(op) => Ok((Token::Operator(*op), span)),
+                Err(right) => Err(fault(format!("write {right} instead"), span)),
+            };
         }
         match first {
-            b'<' => operator(Binary::Less, 1),
-            b'>' => operator(Binary::Greater, 1),
-            b'+' => operator(Binary::Add, 1),
-            b'-' => operator(Binary::Subtract, 1),
-            b'*' => operator(Binary::Multiply, 1),
-            b'/' => operator(Binary::Divide, 1),
-            b'%' => operator(Binary::Remainder, 1),
-            b'^' => operator(Binary::Power, 1),
             b'(' => Ok((Token::Open, start..start + 1)),
             b')' => Ok((Token::Close, start..start + 1)),
             b',' => Ok((Token::Comma, start..start + 1)),
-            b'=' => instead(1, "`==`"),
-            b'!' => instead(1, "`not`"),
-            b'\'' => match self.text[start + 1..].find('\'') {
+            b'\'' => match rest[1..].find('\'') {
                 Some(length) => {
-                    let name = &self.text[start + 1..start + 1 + length];
+                    let name = &rest[1..1 + length];
                     Ok((Token::Quoted(name.into()), start..start + length + 2))
                 }
                 None => Err(fault("this quote is not closed", start..self.text.len())),
             },
             b'0'..=b'9' | b'.' => self.number(start),
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
-                let rest = &self.text[start..];
-                let length = rest
-                    .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                    .unwrap_or(rest.len());
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                let length = end.unwrap_or(rest.len());
                 let span = start..start + length;
                 Ok(match &rest[..length] {
                     "and" => (Token::Operator(Binary::And), span),
@@ -118,11 +117,9 @@ impl Parser<'_> {
                 })
             }
             _ => {
-                let length = self.text[start..].chars().next().map_or(1, char::len_utf8);
-                Err(fault(
-                    "this character means nothing in an expression",
-                    start..start + length,
-                ))
+                let length = rest.chars().next().map_or(1, char::len_utf8);
+                let message = "this character means nothing in an expression";
+                Err(fault(message, start..start + length))
             }
         }
     }
@@ -160,11 +157,9 @@ impl Parser<'_> {
     fn expression(&mut self, precedence: u8) -> Result<Expression, QuantityError> {
         self.depth += 1;
         let result = if self.depth > MAX_DEPTH {
-            let (_, span) = self.peek()?;
-            Err(fault(
-                format!("brackets and operators may be nested {MAX_DEPTH} deep, not deeper"),
-                span,
-            ))
+            let message =
+                format!("brackets and operators may be nested {MAX_DEPTH} deep, not deeper");
+            Err(fault(message, self.peek()?.1))
         } else {
             self.operators(precedence)
         };
@@ -184,27 +179,18 @@ impl Parser<'_> {
             }
             self.next()?;
             // `^` is right-associative, the other operators left-associative.
-            let tighter = if op == Binary::Power {
-                op.precedence()
-            } else {
-                op.precedence() + 1
-            };
-            let right = self.expression(tighter)?;
+            let tighter = u8::from(op != Binary::Power);
+            let right = self.expression(op.precedence() + tighter)?;
             if op.precedence() == COMPARISON
                 && matches!(self.peek()?.0, Token::Operator(next) if next.precedence() == COMPARISON)
             {
-                let (_, span) = self.peek()?;
-                return Err(fault(
-                    "comparisons do not chain; join two of them with `and`",
-                    span,
-                ));
+                let message = "comparisons do not chain; join two of them with `and`";
+                return Err(fault(message, self.peek()?.1));
             }
             let height = left.height.max(right.height) + 1;
             if height > MAX_CHAIN {
-                return Err(fault(
-                    format!("an expression may have {MAX_CHAIN} operators in a row"),
-                    span,
-                ));
+                let message = format!("an expression may have {MAX_CHAIN} operators in a row");
+                return Err(fault(message, span));
             }
             left = Expression {
                 span: left.span.start..right.span.end,
@@ -235,10 +221,10 @@ impl Parser<'_> {
             Token::Name(name) => Ok(leaf(self.name(&name, span.clone())?, span)),
             Token::Quoted(name) => match self.value(&name, span.clone())? {
                 Some(value) => Ok(leaf(Kind::Number(value), span)),
-                None => Err(fault(
-                    format!("no state, action or feedback is called '{name}'"),
-                    span,
-                )),
+                None => {
+                    let message = format!("no state, action or feedback is called '{name}'");
+                    Err(fault(message, span))
+                }
             },
             Token::End => Err(fault("the expression ends too early", span)),
             Token::Operator(_) | Token::Close | Token::Comma => {
@@ -272,8 +258,7 @@ impl Parser<'_> {
     fn function(&mut self, name: &str, span: Range<usize>) -> Result<Expression, QuantityError> {
         let Some((_, function, takes)) = FUNCTIONS.iter().find(|(known, _, _)| *known == name)
         else {
-            let near = nearest(name, FUNCTIONS.iter().map(|f| f.0));
-            let near = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+            let near = suggestion(name, FUNCTIONS.iter().map(|f| f.0));
             return Err(fault(format!("there is no function `{name}`{near}"), span));
         };
         let (_, open) = self.next()?;
@@ -310,35 +295,28 @@ impl Parser<'_> {
     }
 
     fn name(&self, name: &str, span: Range<usize>) -> Result<Kind, QuantityError> {
-        match name {
-            "true" => return Ok(Kind::Number(1.0)),
-            "false" => return Ok(Kind::Number(0.0)),
-            _ => {}
+        if let "true" | "false" = name {
+            return Ok(Kind::Number(f64::from(u8::from(name == "true"))));
         }
         if let Some(i) = SymbolTable::VARIABLES.iter().position(|v| *v == name) {
             if self.variables.contains(&name) {
                 return Ok(Kind::Variable(i));
             }
             let known = self.variables.join("`, `");
-            return Err(fault(
-                format!("`{name}` is not available here; there are `{known}`"),
-                span,
-            ));
+            let message = format!("`{name}` is not available here; there are `{known}`");
+            return Err(fault(message, span));
         }
         if let Some(value) = self.value(name, span.clone())? {
             return Ok(Kind::Number(value));
         }
         if FUNCTIONS.iter().any(|(function, _, _)| *function == name) {
-            return Err(fault(
-                format!("`{name}` is a function: its arguments stand in brackets"),
-                span,
-            ));
+            let message = format!("`{name}` is a function: its arguments stand in brackets");
+            return Err(fault(message, span));
         }
         let mut names: Vec<&str> = self.scope.values.keys().map(String::as_str).collect();
         names.extend(self.variables);
         names.sort_unstable();
-        let near = nearest(name, names.iter().copied());
-        let near = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+        let near = suggestion(name, names);
         Err(fault(format!("unknown name `{name}`{near}"), span))
     }
 
@@ -348,4 +326,8 @@ impl Parser<'_> {
         }
         Ok(self.scope.values.get(name).copied())
     }
+}
+
+fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or(String::new(), |near| format!(", did you mean `{near}`?"))
 }

@@ -42,54 +42,37 @@ fn operators_follow_mathematical_precedence() {
         ("2 * -3", -6.0),
     ] {
         let got = value(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-        assert!(
-            (got - expected).abs() < 1e-12,
-            "{text} = {got}, expected {expected}"
-        );
+        assert!((got - expected).abs() < 1e-12, "{text} = {got}");
     }
 }
 
 #[test]
 fn errors_point_at_their_place() {
-    for (text, message, place) in [
-        ("1 / (x - 3)", "division by zero: 1 / 0", "1 / (x - 3)"),
-        ("2 + ln(0)", "ln(0) has no finite value", "ln(0)"),
-        ("sqrt(0 - 1)", "sqrt(-1) has no finite value", "sqrt(0 - 1)"),
-        (
-            "1e308 * 10",
-            "the result of 1e308 and 10 is too large",
-            "1e308 * 10",
-        ),
-        ("q + 1", "unknown name `q`, did you mean `a`?", "q"),
-        (
-            "mim(1)",
-            "there is no function `mim`, did you mean `min`?",
-            "mim",
-        ),
-        ("x = 1", "write `==` instead", "="),
-        ("x ** 2", "write `^` instead", "**"),
-        (
-            "0 < x < 2",
-            "comparisons do not chain; join two of them with `and`",
-            "<",
-        ),
-        ("(1 + 2", "this bracket is not closed", "("),
-        ("1 + 2)", "this does not belong here", ")"),
-        ("2 x", "an operator is missing before this", "x"),
-        ("if(1, 2)", "`if` takes 3 arguments, got 2", "if(1, 2)"),
-        ("", "the expression ends too early", ""),
-        (
-            "1 + ü",
-            "this character means nothing in an expression",
-            "ü",
-        ),
-        (
-            "low",
-            "`low` is ambiguous: it stands for both 0 and 2",
-            "low",
-        ),
-        ("1.2.3", "this is not a number", "1.2.3"),
-    ] {
+    // The expression, the message, and the part that it points at.
+    const CASES: &str = r#"
+1 / (x - 3) | division by zero: 1 / 0 | 1 / (x - 3)
+2 + ln(0) | ln(0) has no finite value | ln(0)
+sqrt(0 - 1) | sqrt(-1) has no finite value | sqrt(0 - 1)
+1e308 * 10 | the result of 1e308 and 10 is too large | 1e308 * 10
+q + 1 | unknown name `q`, did you mean `a`? | q
+mim(1) | there is no function `mim`, did you mean `min`? | mim
+x = 1 | write `==` instead | =
+x ** 2 | write `^` instead | **
+0 < x < 2 | comparisons do not chain; join two of them with `and` | <
+(1 + 2 | this bracket is not closed | (
+1 + 2) | this does not belong here | )
+2 x | an operator is missing before this | x
+if(1, 2) | `if` takes 3 arguments, got 2 | if(1, 2)
+| the expression ends too early |
+1 + ü | this character means nothing in an expression | ü
+low | `low` is ambiguous: it stands for both 0 and 2 | low
+1.2.3 | this is not a number | 1.2.3
+"#;
+    for case in CASES.trim_matches('\n').lines() {
+        let parts: Vec<&str> = case.split('|').map(str::trim).collect();
+        let [text, message, place] = parts[..] else {
+            panic!("{case}");
+        };
         let fault = value(text).unwrap_err();
         assert_eq!(fault.message, message, "{text}");
         let span = fault.span.unwrap();
@@ -100,21 +83,14 @@ fn errors_point_at_their_place() {
 #[test]
 fn limits_nesting_and_length() {
     let deep = format!("{}1{}", "(".repeat(20_000), ")".repeat(20_000));
-    assert!(value(&deep).unwrap_err().message.contains("200 deep"));
-    assert!(
-        value(&"-".repeat(100_000))
-            .unwrap_err()
-            .message
-            .contains("200 deep")
-    );
-    assert!(
-        value(&"2^".repeat(100_000))
-            .unwrap_err()
-            .message
-            .contains("200 deep")
-    );
-    let long = vec!["1"; 100_000].join("+");
-    assert!(value(&long).unwrap_err().message.contains("2000 operators"));
+    for (text, limit) in [
+        (deep, "200 deep"),
+        ("-".repeat(100_000), "200 deep"),
+        ("2^".repeat(100_000), "200 deep"),
+        (vec!["1"; 100_000].join("+"), "2000 operators"),
+    ] {
+        assert!(value(&text).unwrap_err().message.contains(limit));
+    }
     assert_eq!(value(&vec!["1"; 2000].join("+")).unwrap(), 2000.0);
 }
 
