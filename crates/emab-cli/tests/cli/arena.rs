@@ -1,21 +1,10 @@
 //! `emab arena`: common random numbers, for any number of threads and interruptions; excluded learners.
 
-use crate::common::{emab, json, rejects};
+use crate::common::{json, rejects, said, timeless};
 use crate::test_dir::TestDir;
 use serde_json::Value;
 
-const SMALL: [&str; 4] = ["--episodes", "60", "--runs", "4"];
-
-/// Everything but the times.
-fn timeless(mut result: Value) -> Value {
-    for problem in result["problems"].as_array_mut().unwrap() {
-        for learner in problem["learners"].as_array_mut().unwrap() {
-            let removed = learner.as_object_mut().unwrap().remove("nanoseconds");
-            assert!(removed.unwrap().as_f64().unwrap() > 0.0);
-        }
-    }
-    result
-}
+const SMALL: &str = "--episodes 60 --runs 4 --json";
 
 /// The lines of the CSV without the column of times.
 fn timeless_csv(text: &[u8]) -> Vec<String> {
@@ -41,12 +30,11 @@ fn learner<'a>(problem: &'a Value, label: &str) -> &'a Value {
 
 #[test]
 fn all_learners_play_the_same_runs_on_any_number_of_threads() {
-    let args = [&["arena", "resource", "screening", "--json"][..], &SMALL].concat();
-    let one = json(&[&args[..], &["--threads", "1"]].concat());
-    let two = json(&[&args[..], &["--threads", "2"]].concat());
+    let call = format!("arena resource screening {SMALL}");
+    let [one, two] = [1, 2].map(|threads| json(&format!("{call} --threads {threads}")));
     assert_eq!(timeless(one.clone()), timeless(two));
     assert_eq!((&one["runs"], &one["episodes"]), (&4.into(), &60.into()));
-    let catalogue = json(&["learners", "--json"]);
+    let catalogue = json("learners --json");
     let catalogue = catalogue.as_array().unwrap();
     for problem in one["problems"].as_array().unwrap() {
         // Every learner is there, or a reason why not.
@@ -64,6 +52,7 @@ fn all_learners_play_the_same_runs_on_any_number_of_threads() {
         assert_eq!(feedbal["minus_feedbal"]["mean"], 0.0);
         assert_eq!(feedbal["over_feedbal"]["mean"], 1.0);
         assert!(feedbal["memory"].as_u64().unwrap() > 1000);
+        assert!(feedbal["nanoseconds"].as_f64().unwrap() > 0.0);
         assert_eq!(learner(problem, "optimal")["standing"], "informed");
         let standing = |one: &Value| one["standing"].as_str().unwrap().to_owned();
         let all = problem["learners"].as_array().unwrap();
@@ -73,17 +62,11 @@ fn all_learners_play_the_same_runs_on_any_number_of_threads() {
         assert!(regret.as_f64().unwrap() <= optimal.as_f64().unwrap() + 1e-9);
     }
     // The same runs as those of `emab run`.
-    let run = json(&[&["run", "resource", "--json"][..], &SMALL].concat());
-    let regret = &run["learners"][0]["curve"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()["regret"];
-    let difference = regret.as_f64().unwrap()
-        - learner(&one["problems"][0], "feedbal")["regret"]["mean"]
-            .as_f64()
-            .unwrap();
-    assert!(difference.abs() < 1e-9);
+    let run = json(&format!("run resource {SMALL}"));
+    let curve = run["learners"][0]["curve"].as_array().unwrap();
+    let regret = &curve.last().unwrap()["regret"];
+    let mean = &learner(&one["problems"][0], "feedbal")["regret"]["mean"];
+    assert!((regret.as_f64().unwrap() - mean.as_f64().unwrap()).abs() < 1e-9);
 }
 
 #[test]
@@ -95,9 +78,7 @@ fn learners_that_do_not_apply_are_excluded_with_a_reason() {
         "name = \"wide\"\nhorizon = 40\nstates = 1\nactions = 2\nfeedbacks = 1\ntransition = 0\n\
          [model]\nfeedback = 1\ncost = 0.1\nreward = 1\n",
     );
-    let output = dir.with(&format!("{call} {problem}"), emab);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    let (text, _) = said(&format!("{call} {problem}"));
     let note = text
         .lines()
         .find(|line| line.starts_with("Left out: ucb1: "));
@@ -113,7 +94,7 @@ fn a_folder_contains_table_plot_and_finished_cells() {
     let call =
         "arena parity --learner feedbal --learner ucb1 --learner best-fixed --episodes 50 --runs 3";
     dir.emab(&format!("{call} --out @/one"));
-    let lines = String::from_utf8(dir.read("one/arena.csv")).unwrap();
+    let lines = dir.text("one/arena.csv");
     assert_eq!(
         lines.lines().next().unwrap(),
         "problem,problem_hash,episodes,runs,seed,learner,sees,regret,regret_stderr,regret_optimal,minus_feedbal,\
@@ -125,14 +106,14 @@ fn a_folder_contains_table_plot_and_finished_cells() {
     assert!(dir.read("one/arena.png").starts_with(b"\x89PNG"));
 
     // Interrupted after the first cell, and in the middle of writing the second.
-    let cells = String::from_utf8(dir.read("one/arena.jsonl")).unwrap();
+    let cells = dir.text("one/arena.jsonl");
     let (first, rest) = cells.split_once('\n').unwrap();
     std::fs::create_dir(dir.at("two")).unwrap();
     dir.write("two/arena.jsonl", &format!("{first}\n{}", &rest[..40]));
     dir.emab(&format!("{call} --out @/two"));
-    let resumed = dir.read("two/arena.jsonl");
-    assert!(resumed.starts_with(format!("{first}\n").as_bytes()));
-    assert_eq!(resumed.split(|byte| *byte == b'\n').count(), 4);
+    let resumed = dir.text("two/arena.jsonl");
+    assert!(resumed.starts_with(&format!("{first}\n")));
+    assert_eq!(resumed.lines().count(), 3);
     let [one, two] = ["one", "two"].map(|folder| dir.read(&format!("{folder}/arena.csv")));
     assert_eq!(timeless_csv(&one), timeless_csv(&two));
 
@@ -141,35 +122,27 @@ fn a_folder_contains_table_plot_and_finished_cells() {
     assert_eq!(dir.read("two/arena.csv"), two);
     // Another seed is another cell.
     dir.emab(&format!("{call} --seed 2 --out @/two"));
-    assert_eq!(
-        dir.read("two/arena.jsonl")
-            .split(|byte| *byte == b'\n')
-            .count(),
-        7
-    );
+    assert_eq!(dir.text("two/arena.jsonl").lines().count(), 6);
 
     // An edited cell is rejected.
     dir.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
-    dir.rejects(&format!("{call} --out @/two"), 1, &["damaged"]);
+    dir.rejects(&format!("{call} --out @/two"), 1, "damaged");
 }
 
 #[test]
 fn rejects_invalid_calls() {
-    rejects(
-        &["arena", "--learner", "feedball"],
-        2,
-        &["unknown learner `feedball`", "did you mean"],
-    );
-    rejects(
-        &["arena", "parity", "--learner", "feedbal:delta=2"],
-        2,
-        &["delta"],
-    );
-    rejects(&["arena", "nonsense"], 2, &["unknown problem `nonsense`"]);
-    rejects(&["arena", "parity", "--runs", "1"], 2, &["at least 2"]);
     let dir = TestDir::new();
-    dir.emab("run parity --episodes 5 --runs 2 --out @/run");
-    dir.rejects("arena parity --out @/run", 2, &["choose another folder"]);
+    dir.emab("run parity --episodes 5 --runs 2 --shard 1/2 --out @/run");
+    dir.rejects_each(
+        2,
+        "
+        arena --learner feedball               => unknown learner `feedball` | did you mean
+        arena parity --learner feedbal:delta=2 => delta
+        arena nonsense                         => unknown problem `nonsense`
+        arena parity --runs 1                  => at least 2
+        arena parity --out @/run               => choose another folder
+        ",
+    );
 }
 
 #[test]
@@ -191,12 +164,7 @@ fn a_problem_file_without_learning_is_played_under_its_conditions() {
         dropout = 0.1
         "#,
     );
-    let args = [
-        &["arena", &mine, "--condition", "delay=3", "--json"][..],
-        &SMALL,
-    ]
-    .concat();
-    let result = json(&args);
+    let result = json(&format!("arena {mine} --condition delay=3 {SMALL}"));
     let problem = &result["problems"][0];
     assert_eq!(problem["conditions"]["delay"], 3);
     assert_eq!(problem["conditions"]["dropout"], 0.1);
@@ -212,10 +180,10 @@ fn a_problem_file_without_learning_is_played_under_its_conditions() {
     );
     assert!(problem["learners"].as_array().unwrap().len() > 20);
     // Asking for it is an error.
-    let args = ["arena", &mine, "--learner", "feedbal:width=sound"];
+    let words = "`feedback_spread` must be known for width=sound";
     rejects(
-        &args,
+        &format!("arena {mine} --learner feedbal:width=sound"),
         2,
-        &["`feedback_spread` must be known for width=sound"],
+        words,
     );
 }

@@ -1,11 +1,9 @@
 //! `emab audit`: stores and exports, and changes found in them.
 
-use std::fs;
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
 
-use crate::common::{emab, json};
+use crate::common::{emab, emab_with_input, said};
 use crate::test_dir::TestDir;
 use emab_server::app::execute_command::CommandExecutor;
 use emab_server::domain::command::{Abandon, Command as Ask};
@@ -53,13 +51,11 @@ fn export(events: &[Record]) -> String {
     events.iter().map(|event| event.line() + "\n").collect()
 }
 
-fn said(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+/// Exit code, standard output and standard error.
+fn all(output: &Output) -> (Option<i32>, String, String) {
+    let [out, err] =
+        [&output.stdout, &output.stderr].map(|text| String::from_utf8(text.clone()).unwrap());
+    (output.status.code(), out, err)
 }
 
 #[test]
@@ -67,28 +63,16 @@ fn an_audit_does_not_change_the_store() {
     let (dir, events) = written();
     let before = dir.read("studies.db");
     let last = &events[2].hash;
-    for name in [
-        dir.at("studies.db"),
-        format!("sqlite:{}", dir.at("studies.db")),
-    ] {
-        let (code, out, err) = said(&emab(&["audit", &name]));
-        assert_eq!((code, err.as_str()), (Some(0), ""));
-        assert!(
-            out.contains("study clinic: clean\n  events      3, all recomputed\n"),
-            "{out}"
-        );
-        assert!(out.contains("study ward: clean"), "{out}");
-        assert!(out.contains(last), "{out}");
+    for name in ["@/studies.db", "sqlite:@/studies.db"] {
+        let (out, err) = said(&dir.call(&format!("audit {name}")));
+        assert_eq!(err, "");
+        let clean = "study clinic: clean\n  events      3, all recomputed\n";
+        for words in [clean, "study ward: clean", last] {
+            assert!(out.contains(words), "{out}");
+        }
     }
-    let report = json(&[
-        "audit",
-        &dir.at("studies.db"),
-        "--study",
-        "clinic",
-        "--expect",
-        last,
-        "--json",
-    ]);
+    let call = format!("audit @/studies.db --study clinic --expect {last} --json");
+    let report = dir.json(&call);
     assert_eq!(report["clean"], true);
     assert_eq!(report["studies"].as_array().unwrap().len(), 1);
     let study = &report["studies"][0];
@@ -109,36 +93,16 @@ fn an_audit_does_not_change_the_store() {
 #[test]
 fn an_export_is_audited_from_a_file_or_a_pipe() {
     let (dir, events) = written();
-    let whole = dir.write("clinic.jsonl", &export(&events));
-    let (code, out, _) = said(&emab(&["audit", &whole, "--study", "clinic"]));
-    assert_eq!(code, Some(0));
-    let of_store = said(&emab(&[
-        "audit",
-        &dir.at("studies.db"),
-        "--study",
-        "clinic",
-    ]))
-    .1;
+    dir.write("clinic.jsonl", &export(&events));
+    let (out, _) = said(&dir.call("audit @/clinic.jsonl --study clinic"));
+    let (of_store, _) = said(&dir.call("audit @/studies.db --study clinic"));
     assert_eq!(out, of_store, "the same words as of the store");
-
-    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
-        .args(["audit", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(export(&events).as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(said(&output), (Some(0), out, String::new()));
+    let output = emab_with_input("audit -", export(&events).as_bytes());
+    assert_eq!(all(&output), (Some(0), out, String::new()));
 
     let changed = export(&events).replace("come back", "come bacK");
     let changed = dir.write("changed.jsonl", &changed);
-    let (code, out, err) = said(&emab(&["audit", &changed]));
+    let (code, out, err) = all(&emab(&format!("audit {changed}")));
     assert_eq!(code, Some(1));
     assert!(out.contains("study clinic: 1 finding"), "{out}");
     assert!(
@@ -146,7 +110,7 @@ fn an_export_is_audited_from_a_file_or_a_pipe() {
         "{out}"
     );
     assert_eq!(err, "error: the audit found something\n");
-    let output = emab(&["audit", &changed, "--json"]);
+    let output = emab(&format!("audit {changed} --json"));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(report["studies"][0]["findings"][0]["place"], "event 3");
@@ -156,16 +120,14 @@ fn an_export_is_audited_from_a_file_or_a_pipe() {
 fn an_expected_hash_must_be_found() {
     let (dir, events) = written();
     let whole = dir.write("clinic.jsonl", &export(&events));
-    let (code, out, _) = said(&emab(&[
-        "audit",
-        &whole,
-        "--expect",
-        &events[1].hash.to_uppercase(),
-    ]));
-    assert_eq!(code, Some(0));
+    let hash = events[1].hash.to_uppercase();
+    let (out, _) = said(&format!("audit {whole} --expect {hash}"));
     assert!(out.contains("it is the hash of event 2"), "{out}");
     let shorter = dir.write("shorter.jsonl", &export(&events[..2]));
-    let (code, out, _) = said(&emab(&["audit", &shorter, "--expect", &events[2].hash]));
+    let (code, out, _) = all(&emab(&format!(
+        "audit {shorter} --expect {}",
+        events[2].hash
+    )));
     assert_eq!(code, Some(1));
     assert!(
         out.contains("! head: no event has the expected hash"),
@@ -178,22 +140,24 @@ fn rejects_invalid_calls() {
     let (dir, events) = written();
     dir.write("text", "hello");
     dir.write("clinic.jsonl", &export(&events));
+    dir.rejects_each(
+        2,
+        "
+        audit @/none                        => cannot read
+        audit sqlite:@/none                 => cannot read
+        audit @/text                        => neither a SQLite file nor an export
+        audit sqlite:                       => a store is
+        audit http://localhost/v1           => emab audit -
+        audit @/studies.db --study none     => has no study `none`
+        audit @/clinic.jsonl --study ward   => is of study `clinic`
+        audit @/clinic.jsonl --expect 12    => 64 hexadecimal digits
+        ",
+    );
     let hash = "0".repeat(64);
-    for (call, words) in [
-        ("audit @/none", "cannot read"),
-        ("audit sqlite:@/none", "cannot read"),
-        ("audit @/text", "neither a SQLite file nor an export"),
-        ("audit sqlite:", "a store is"),
-        ("audit http://localhost/v1", "emab audit -"),
-        ("audit @/studies.db --study none", "has no study `none`"),
-        ("audit @/clinic.jsonl --study ward", "is of study `clinic`"),
-        ("audit @/clinic.jsonl --expect 12", "64 hexadecimal digits"),
-        (
-            &format!("audit @/studies.db --expect {hash}"),
-            "name it with --study",
-        ),
-    ] {
-        dir.rejects(call, 2, &[words]);
-    }
-    assert!(!fs::exists(dir.at("none")).unwrap());
+    dir.rejects(
+        &format!("audit @/studies.db --expect {hash}"),
+        2,
+        "name it with --study",
+    );
+    assert!(!dir.exists("none"));
 }

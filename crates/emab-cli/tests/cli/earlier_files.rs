@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{emab, json};
+use crate::common::{json, said, timeless};
 use crate::test_dir::TestDir;
 
 fn fixture(name: &str) -> PathBuf {
@@ -36,20 +36,6 @@ fn copies(names: &[&str]) -> TestDir {
     dir
 }
 
-/// A result without the times that it took.
-fn timeless(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let kept = fields
-                .into_iter()
-                .filter(|(name, _)| !["seconds", "nanoseconds"].contains(&&**name));
-            kept.map(|(name, value)| (name, timeless(value))).collect()
-        }
-        Value::Array(list) => list.into_iter().map(timeless).collect(),
-        other => other,
-    }
-}
-
 #[test]
 fn audits_report_the_same() {
     for (file, expected) in [
@@ -59,7 +45,7 @@ fn audits_report_the_same() {
             read("studies.audit.json")["studies"].as_array().unwrap()[..1].into(),
         ),
     ] {
-        let report = json(&["audit", fixture(file).to_str().unwrap(), "--json"]);
+        let report = json(&format!("audit {} --json", fixture(file).to_str().unwrap()));
         assert_eq!(report["clean"], true);
         assert_eq!(report["studies"], expected, "{file}");
     }
@@ -68,7 +54,7 @@ fn audits_report_the_same() {
 #[test]
 fn a_finished_run_is_read_and_drawn() {
     let dir = copies(&["run"]);
-    let result = dir.with("run --resume @/run --json", json);
+    let result = dir.json("run --resume @/run --json");
     assert_eq!(result, read("run/run.json"));
     dir.emab("plot @/run");
     for name in ["regret.svg", "regret.png"] {
@@ -79,7 +65,7 @@ fn a_finished_run_is_read_and_drawn() {
 #[test]
 fn an_interrupted_run_is_resumed() {
     let dir = copies(&["run-interrupted"]);
-    let result = dir.with("run --resume @/run-interrupted --threads 1 --json", json);
+    let result = dir.json("run --resume @/run-interrupted --threads 1 --json");
     assert_eq!(timeless(result), read("run-interrupted.expected.json"));
 }
 
@@ -111,7 +97,7 @@ fn an_interrupted_sweep_continues_and_shards_of_a_sweep_are_merged() {
     let before = fs::read_to_string(fixture("sweep-interrupted/cells.jsonl")).unwrap();
     let (before, _) = before.rsplit_once('\n').unwrap();
     dir.emab("sweep @/sweep.toml --out @/sweep-interrupted");
-    let after = String::from_utf8(dir.read("sweep-interrupted/cells.jsonl")).unwrap();
+    let after = dir.text("sweep-interrupted/cells.jsonl");
     assert!(
         after.starts_with(before),
         "finished cells are computed again"
@@ -123,7 +109,7 @@ fn an_interrupted_sweep_continues_and_shards_of_a_sweep_are_merged() {
     dir.emab("sweep @/sweep.toml --out @/sweep");
     assert_eq!(dir.read("sweep/cells.jsonl"), cells);
     dir.assert_same_sweep("sweep", "sweep-interrupted");
-    dir.emab("plot @/sweep");
+    dir.emab("plot @/sweep --output @/plot.svg");
 }
 
 #[test]
@@ -132,7 +118,7 @@ fn an_arena_folder_is_not_computed_again() {
     let job = "arena parity --learner ucb1 --learner best-fixed --episodes 50 --runs 3";
     dir.emab(&format!("{job} --out @/arena"));
     for name in ["arena.jsonl", "arena.csv"] {
-        let now = String::from_utf8(dir.read(&format!("arena/{name}"))).unwrap();
+        let now = dir.text(&format!("arena/{name}"));
         let before = fs::read_to_string(fixture("arena").join(name)).unwrap();
         assert_eq!(now, before, "{name}");
     }
@@ -142,11 +128,8 @@ fn an_arena_folder_is_not_computed_again() {
 fn saved_learners_choose_the_same() {
     for name in ["feedbal", "psrl"] {
         let file = fixture(&format!("learner-{name}.jsonl"));
-        let policy = json(&["policy", file.to_str().unwrap(), "--json"]);
+        let policy = json(&format!("policy {} --json", file.to_str().unwrap()));
         assert_eq!(policy, read(&format!("learner-{name}.policy.json")));
-        assert_eq!(
-            emab(&["policy", file.to_str().unwrap()]).status.code(),
-            Some(0)
-        );
+        said(&format!("policy {}", file.display()));
     }
 }

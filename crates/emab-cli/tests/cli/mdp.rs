@@ -1,9 +1,6 @@
 //! A problem as a Markov decision process, and regret against its optimal policy.
 
-use std::fs;
-use std::path::Path;
-
-use crate::common::{emab, json, rejects};
+use crate::common::{json, said};
 use crate::test_dir::TestDir;
 use serde_json::Value;
 
@@ -31,8 +28,8 @@ fn solved(mdp: &Value) -> Vec<f64> {
 #[test]
 fn the_document_is_sufficient_to_solve_the_problem() {
     for problem in ["resource", "coverage", "screening", "treatment", "tutoring"] {
-        let mdp = json(&["mdp", problem, "--json"]);
-        let oracle = json(&["solve", problem, "--json"]);
+        let mdp = json(&format!("mdp {problem} --json"));
+        let oracle = json(&format!("solve {problem} --json"));
         let states = mdp["states"].as_array().unwrap();
         assert_eq!(
             states.len() as u64,
@@ -72,47 +69,36 @@ fn the_document_is_sufficient_to_solve_the_problem() {
 
 #[test]
 fn files_contain_the_printed_document() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (document, arrays) = (path("new/mdp.json"), path("mdp.npz"));
-    let printed = emab(&["mdp", "treatment", "--json", "--out", &document]);
-    assert_eq!(fs::read(&document).unwrap(), printed.stdout);
-    let note = String::from_utf8(printed.stderr).unwrap();
+    let dir = TestDir::new();
+    let call = |call: &str| said(&dir.call(call));
+    let (printed, note) = call("mdp treatment --json --out @/new/mdp.json");
+    assert_eq!(dir.text("new/mdp.json"), printed);
     assert!(
         note.contains("wrote") && note.contains("mdp.json"),
         "{note}"
     );
-    let table = emab(&["mdp", "treatment", "--out", &arrays]).stdout;
-    assert_eq!(table, emab(&["mdp", "treatment"]).stdout);
-    let bytes = fs::read(&arrays).unwrap();
+    let (table, _) = call("mdp treatment --out @/mdp.npz");
+    assert_eq!(table, call("mdp treatment").0);
+    let bytes = dir.read("mdp.npz");
     assert!(bytes.starts_with(b"PK\x03\x04"));
     // The same arrays are the same bytes, whenever they are written.
-    emab(&["mdp", "treatment", "--out", &arrays]);
-    assert_eq!(fs::read(&arrays).unwrap(), bytes);
+    call("mdp treatment --out @/mdp.npz");
+    assert_eq!(dir.read("mdp.npz"), bytes);
 
-    rejects(
-        &["mdp", "treatment", "--out", &path("mdp.csv")],
-        2,
-        &["--out must end in .json", ".npz", "mdp.csv"],
-    );
-    rejects(&["mdp", "resurce"], 2, &["did you mean `resource`?"]);
-    let wide = path("wide.toml");
     let text = "horizon = 2\nstates = 9000\nactions = 1\nfeedbacks = 9000\ntransition = \"f\"\n\
                 [model]\nfeedback = \"1 / 9000\"\nreward = \"x\"\n";
-    fs::write(&wide, text).unwrap();
-    rejects(
-        &["mdp", &wide, "--out", &path("wide.npz")],
+    dir.write("wide.toml", text);
+    dir.write("live.toml", text.split("[model]").next().unwrap());
+    dir.rejects_each(
         2,
-        &[
-            "9002 states and 2 actions",
-            "at most 512 MB",
-            ".json is sparse",
-        ],
+        "
+        mdp treatment --out @/mdp.csv        => --out must end in .json | .npz | mdp.csv
+        mdp resurce                          => did you mean `resource`?
+        mdp @/wide.toml --out @/wide.npz     => 9002 states and 2 actions | at most 512 MB | .json is sparse
+        mdp @/live.toml                      => live.toml | no [model]
+        ",
     );
-    assert!(!Path::new(&path("wide.npz")).exists());
-    let live = path("live.toml");
-    fs::write(&live, text.split("[model]").next().unwrap()).unwrap();
-    rejects(&["mdp", &live], 2, &["live.toml", "no [model]"]);
+    assert!(!dir.exists("wide.npz"));
 }
 
 #[test]
@@ -121,32 +107,19 @@ fn long_horizons_are_not_solved_by_value_iteration() {
     let text = "horizon = 100000\nstates = 1\nactions = 1\nfeedbacks = 1\ntransition = 0\n\
                 [model]\nfeedback = 1\nreward = \"t\"\n";
     dir.write("long.toml", text);
-    let mdp = dir.with("mdp @/long.toml --json", json);
+    let mdp = dir.json("mdp @/long.toml --json");
     assert_eq!(mdp["optimal"]["value"], 100_000.0);
     assert_eq!(mdp["value_iteration"], Value::Null);
     // The benchmark is optimal, and policy iteration sees that at once.
     assert_eq!(mdp["policy_iteration"]["rounds"], 2);
 }
 
-const RUN: [&str; 13] = [
-    "run",
-    "coverage",
-    "--learner",
-    "feedbal",
-    "--learner",
-    "benchmark",
-    "--learner",
-    "optimal",
-    "--episodes",
-    "500",
-    "--runs",
-    "10",
-    "--json",
-];
+const RUN: &str =
+    "run coverage --learner feedbal --learner benchmark --learner optimal --episodes 500 --runs 10";
 
 #[test]
 fn both_regrets_differ_by_a_constant() {
-    let result = json(&RUN);
+    let result = json(&format!("{RUN} --json"));
     let number = |value: &Value| value.as_f64().unwrap();
     let gap = number(&result["optimal_value"]) - number(&result["benchmark_value"]);
     // By hand from `emab solve coverage`: 10.345 and 10.31.
@@ -163,49 +136,38 @@ fn both_regrets_differ_by_a_constant() {
             }
         }
     }
-    let table = String::from_utf8(emab(&RUN[..12]).stdout).unwrap();
+    let (table, _) = said(RUN);
     assert!(table.contains("vs optimum"), "{table}");
     // Where the benchmark is optimal there is but one number.
-    let result = json(&[
-        "run",
-        "tutoring",
-        "--episodes",
-        "100",
-        "--runs",
-        "3",
-        "--json",
-    ]);
+    let result = json("run tutoring --episodes 100 --runs 3 --json");
     for point in result["learners"][0]["curve"].as_array().unwrap() {
         assert_eq!(point["regret_optimal"], point["regret"]);
     }
-    let table = emab(&["run", "tutoring", "--episodes", "100", "--runs", "3"]).stdout;
-    assert!(!String::from_utf8(table).unwrap().contains("vs optimum"));
+    let (table, _) = said("run tutoring --episodes 100 --runs 3");
+    assert!(!table.contains("vs optimum"));
 }
 
 #[test]
 fn results_of_earlier_versions_can_be_read() {
     let dir = TestDir::new();
-    let run = RUN.join(" ");
-    let result = dir.with(&format!("{run} --out @/run"), json);
-    let csv = String::from_utf8(dir.read("run/curve.csv")).unwrap();
+    let run = "run coverage --learner optimal --episodes 500 --runs 10 --json";
+    let result = dir.json(&format!("{run} --out @/run"));
+    let csv = dir.text("run/curve.csv");
     let last = csv.lines().last().unwrap().rsplit(',').next().unwrap();
-    let curve = result["learners"][2]["curve"].as_array().unwrap();
+    let curve = result["learners"][0]["curve"].as_array().unwrap();
     let expected = curve.last().unwrap()["regret_optimal"].as_f64().unwrap();
     assert_eq!(last.parse::<f64>().unwrap(), expected);
 
     let mut old = result.clone();
     for learner in old["learners"].as_array_mut().unwrap() {
         for point in learner["curve"].as_array_mut().unwrap() {
-            point
-                .as_object_mut()
-                .unwrap()
-                .remove("regret_optimal")
-                .unwrap();
+            let point = point.as_object_mut().unwrap();
+            point.remove("regret_optimal").unwrap();
         }
     }
     dir.write("run/run.json", &old.to_string());
     // It has all that it takes to say it.
-    let read = dir.with("run --resume @/run --json", json);
+    let read = dir.json("run --resume @/run --json");
     assert_eq!(read, result);
-    dir.emab("plot @/run");
+    dir.emab("plot @/run --output @/plot.svg");
 }

@@ -1,17 +1,14 @@
 //! `emab policy`: the choices of a saved learner.
 
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
-use crate::common::{emab, json, rejects};
+use crate::common::{emab_with_input, json, rejects, said};
+use crate::test_dir::{TestDir, cases};
 use emab::learners::LearnerConfig;
 use emab::{Action, ConditionedEnvironment, Episode, Learner, Role, Stream};
 use emab_episodes::{SavedEntry, SavedLearner};
 use emab_problem::ProblemFile;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// A learner that notes all that happens to it.
 struct Noted {
@@ -39,8 +36,7 @@ impl Learner for Noted {
 /// A folder with the file of a learner after so many episodes, and the learner.
 struct Saved {
     learner: Box<dyn Learner + Send>,
-    _folder: TempDir,
-    path: PathBuf,
+    dir: TestDir,
 }
 
 fn saved(problem: &str, text: &str, episodes: u64) -> Saved {
@@ -64,49 +60,51 @@ fn saved(problem: &str, text: &str, episodes: u64) -> Saved {
         seed: 1,
         entries: noted.past,
     };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("learner.jsonl");
-    trained
-        .write(&mut fs::File::create(&path).unwrap())
-        .unwrap();
+    let dir = TestDir::new();
+    let mut out = fs::File::create(dir.at("learner.jsonl")).unwrap();
+    trained.write(&mut out).unwrap();
     Saved {
         learner: noted.learner,
-        _folder: folder,
-        path,
+        dir,
     }
 }
 
 impl Saved {
-    fn path(&self) -> &str {
-        self.path.to_str().unwrap()
+    /// `emab policy` with these options.
+    fn policy(&self, options: &str) -> String {
+        self.dir.call(&format!("policy @/learner.jsonl {options}"))
     }
 
-    /// The file with a text put in another's place.
-    fn with(&self, old: &str, new: &str) -> &str {
-        let text = fs::read_to_string(&self.path).unwrap();
+    fn json(&self, options: &str) -> Value {
+        json(&self.policy(&format!("{options} --json")))
+    }
+
+    /// Puts a text in another's place.
+    fn replace(&self, old: &str, new: &str) {
+        let text = self.dir.text("learner.jsonl");
         let changed = text.replacen(old, new, 1);
         assert_ne!(text, changed, "{old}");
-        fs::write(&self.path, changed).unwrap();
-        self.path()
+        self.dir.write("learner.jsonl", &changed);
     }
-}
 
-#[track_caller]
-fn prints(args: &[&str], expected: &str) {
-    let output = emab(args);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(printed.trim_end(), expected.trim(), "\n{printed}");
+    #[track_caller]
+    fn prints(&self, options: &str, expected: &str) {
+        let (printed, _) = said(&self.policy(options));
+        assert_eq!(printed.trim_end(), expected.trim(), "\n{printed}");
+    }
+
+    #[track_caller]
+    fn notes(&self, options: &str, words: &str) {
+        let (_, noted) = said(&self.policy(options));
+        assert!(noted.contains(words), "{words:?} is not in {noted:?}");
+    }
 }
 
 #[test]
 fn prints_tables() {
     let saved = saved("parity", "feedbal", 300);
-    prints(&["policy", saved.path()], PARITY);
-    prints(
-        &["policy", saved.path(), "--step", "2", "--state", "0"],
-        PARITY_AT,
-    );
+    saved.prints("", PARITY);
+    saved.prints("--step 2 --state 0", PARITY_AT);
 }
 
 const PARITY: &str = "
@@ -134,7 +132,7 @@ fn json_agrees_with_the_learner() {
     let mut saved = saved("screening", "feedbal:width=sound", 200);
     let file = ProblemFile::find("screening").unwrap();
     let spec = file.spec();
-    let document = json(&["policy", saved.path(), "--json"]);
+    let document = saved.json("");
     assert_eq!(document["learner"], "feedbal:width=sound");
     assert_eq!(document["problem"], "screening");
     assert_eq!(
@@ -185,37 +183,13 @@ fn json_agrees_with_the_learner() {
     let is_one = |row: &&Value| row["step"] == 2 && row["state"] == "raised";
     let row = policy.iter().find(is_one).unwrap();
     for state in ["raised", "3"] {
-        let one = json(&[
-            "policy",
-            saved.path(),
-            "--step",
-            "2",
-            "--state",
-            state,
-            "--json",
-        ]);
+        let one = saved.json(&format!("--step 2 --state {state}"));
         assert_eq!(one["policy"], json!([row]));
     }
     // And from standard input.
-    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
-        .args(["policy", "-", "--json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let text = fs::read(&saved.path).unwrap();
-    child.stdin.take().unwrap().write_all(&text).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = emab_with_input("policy - --json", &saved.dir.read("learner.jsonl"));
     let piped: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(piped, document);
-}
-
-#[track_caller]
-fn notes(args: &[&str], words: &str) {
-    let output = emab(args);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let noted = String::from_utf8(output.stderr).unwrap();
-    assert!(noted.contains(words), "{words:?} is not in {noted:?}");
 }
 
 /// What such a learner says is true of its next episode, or of one draw: that is said, and it is the same every time.
@@ -236,8 +210,8 @@ fn notes_learners_whose_choices_depend_on_more_than_tables() {
         ),
     ] {
         let mut saved = saved("parity", learner, 60);
-        notes(&["policy", saved.path()], words);
-        let document = json(&["policy", saved.path(), "--json"]);
+        saved.notes("", words);
+        let document = saved.json("");
         assert_eq!(document["chooses"], chooses, "{learner}");
         let policy = document["policy"].as_array().unwrap();
         let spec = ProblemFile::find("parity").unwrap().spec().clone();
@@ -250,20 +224,12 @@ fn notes_learners_whose_choices_depend_on_more_than_tables() {
         }
         // One of them alone is the same.
         let row = &policy[policy.len() - 2];
-        let (step, state) = (row["step"].to_string(), row["state"].as_str().unwrap());
-        let one = [
-            "policy",
-            saved.path(),
-            "--step",
-            &step,
-            "--state",
-            state,
-            "--json",
-        ];
-        assert_eq!(json(&one)["policy"], json!([row]), "{learner}");
+        let (step, state) = (&row["step"], row["state"].as_str().unwrap());
+        let one = saved.json(&format!("--step {step} --state {state}"));
+        assert_eq!(one["policy"], json!([row]), "{learner}");
     }
     let saved = saved("parity", "ucb1", 60);
-    prints(&["policy", saved.path()], PLAN);
+    saved.prints("", PLAN);
 }
 
 const PLAN: &str = "
@@ -281,96 +247,53 @@ ucb1 on parity, after 60 episodes:
 #[test]
 fn long_tables_are_cut_with_a_note() {
     let saved = saved("resource", "feedbal", 0);
-    let path = saved.with("\"horizon\":10,", "\"horizon\":10000,");
-    let path = {
-        assert_eq!(path, saved.path());
-        saved.with("\"states\":10,", "\"states\":1000000,")
-    };
-    notes(
-        &["policy", path],
-        "note: only the first 100,000 reachable step-state pairs are listed",
-    );
-    let text = String::from_utf8(emab(&["policy", path]).stdout).unwrap();
-    assert!(
-        text.ends_with("These are 60 of 100,000 pairs; --json prints all of them.\n"),
-        "{text}"
-    );
-    assert_eq!(json(&["policy", path, "--json"])["complete"], false);
-    let far = ["policy", path, "--step", "9999", "--state", "999999"];
-    assert!(
-        String::from_utf8(emab(&far).stdout)
-            .unwrap()
-            .contains("seen 0 times: stop")
-    );
+    saved.replace("\"horizon\":10,", "\"horizon\":10000,");
+    saved.replace("\"states\":10,", "\"states\":1000000,");
+    let (text, noted) = said(&saved.policy(""));
+    let words = "note: only the first 100,000 reachable step-state pairs are listed";
+    assert!(noted.contains(words), "{noted}");
+    let words = "These are 60 of 100,000 pairs; --json prints all of them.\n";
+    assert!(text.ends_with(words), "{text}");
+    assert_eq!(saved.json("")["complete"], false);
+    let (far, _) = said(&saved.policy("--step 9999 --state 999999"));
+    assert!(far.contains("seen 0 times: stop"), "{far}");
 }
 
 #[test]
 fn rejects_invalid_calls_and_files() {
-    let new = || saved("screening", "feedbal", 3);
-    let file = new();
-    notes(
-        &["policy", file.path(), "--step", "1", "--state", "even"],
+    let file = saved("screening", "feedbal", 3);
+    file.notes(
+        "--step 1 --state even",
         "no episode can reach this step in this state",
     );
-    for (args, words) in [
-        (&["--step", "1"][..], "--state"),
-        (&["--state", "low"], "--step"),
-        (&["--step", "0", "--state", "low"], "at least 1"),
-        (
-            &["--step", "6", "--state", "low"],
-            "--step: there are 5 steps, got 6",
-        ),
-        (
-            &["--step", "1", "--state", "hihg"],
-            "no state `hihg` (did you mean `high`?)",
-        ),
-        (&["--step", "1", "--state", "7"], "its number from 0 to 6"),
-    ] {
-        rejects(&[&["policy", file.path()], args].concat(), 2, &[words]);
+    for (options, words) in cases(
+        "
+        --step 1              => --state
+        --state low           => --step
+        --step 0 --state low  => at least 1
+        --step 6 --state low  => --step: there are 5 steps, got 6
+        --step 1 --state hihg => no state `hihg` (did you mean `high`?)
+        --step 1 --state 7    => its number from 0 to 6
+        ",
+    ) {
+        rejects(&file.policy(&options), 2, words);
     }
-    rejects(
-        &["policy", "nowhere.jsonl"],
-        2,
-        &["cannot read nowhere.jsonl: "],
-    );
-    rejects(&["policy", "/"], 2, &["cannot read /: "]);
-    rejects(&["policy", "-"], 2, &["-: line 1: the file is empty"]);
-    for (old, new_text, words) in [
-        (
-            "\"emab_learner\":1",
-            "\"emab_learner\":9",
-            &["learner.jsonl: line 1: the format is 9"][..],
-        ),
-        (
-            "\"horizon\":5",
-            "\"horizon\":-1",
-            &["learner.jsonl, `problem`:1:", "`horizon`"],
-        ),
-        (
-            "\"learner\":\"feedbal\"",
-            "\"learner\":\"feedball\"",
-            &["learner.jsonl: unknown learner `feedball`"],
-        ),
-        (
-            "\"learner\":\"feedbal\"",
-            "\"learner\":\"optimal\"",
-            &["this problem has no `model`"],
-        ),
-        (
-            "{\"id\":\"learned-2\"",
-            "{\"ID\":\"learned-2\"",
-            &["learner.jsonl: line 3: unknown field `ID`"],
-        ),
-        (
-            "max(x - 1, minimal)",
-            "x - 1",
-            &[
-                "learner.jsonl, `problem`:1:",
-                "t = 2, x = 0 (minimal)",
-                "got -1",
-            ],
-        ),
-    ] {
-        rejects(&["policy", new().with(old, new_text)], 2, words);
+    rejects("policy nowhere.jsonl", 2, "cannot read nowhere.jsonl: ");
+    rejects("policy /", 2, "cannot read /: ");
+    rejects("policy -", 2, "-: line 1: the file is empty");
+    let table = r#"
+        "emab_learner":1 ⇒ "emab_learner":9     => learner.jsonl: line 1: the format is 9
+        "horizon":5 ⇒ "horizon":-1              => learner.jsonl, `problem`:1: | `horizon`
+        "learner":"feedbal" ⇒ "learner":"feedball" => learner.jsonl: unknown learner `feedball`
+        "learner":"feedbal" ⇒ "learner":"optimal"  => this problem has no `model`
+        {"id":"learned-2" ⇒ {"ID":"learned-2"   => learner.jsonl: line 3: unknown field `ID`
+        max(x - 1, minimal) ⇒ x - 1             => learner.jsonl, `problem`:1: | t = 2, x = 0 (minimal) | got -1
+    "#;
+    let text = file.dir.text("learner.jsonl");
+    for (change, words) in cases(table) {
+        let (old, new) = change.split_once(" ⇒ ").unwrap();
+        file.replace(old, new);
+        rejects(&file.policy(""), 2, words);
+        file.dir.write("learner.jsonl", &text);
     }
 }

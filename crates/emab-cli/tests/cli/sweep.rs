@@ -1,12 +1,10 @@
 //! Sweeps and shards: the same bytes for any shards and interruptions.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{emab, json};
-use crate::test_dir::{SWEEP, TestDir};
+use crate::common::{interrupt, said, start};
+use crate::test_dir::{SWEEP, TestDir, cases};
 use serde_json::Value;
 
 #[test]
@@ -14,24 +12,18 @@ fn merged_shards_of_a_sweep_are_byte_identical() {
     let dir = TestDir::new();
     dir.write("sweep.toml", SWEEP);
     dir.emab("sweep @/sweep.toml --out @/whole --threads 1");
-    let csv = String::from_utf8(dir.read("whole/sweep.csv")).unwrap();
+    let csv = dir.text("whole/sweep.csv");
     let header = "cell,learner,problem.p,learner.sigma2,problem.horizon,label,runs,seed,episode,regret,stderr,gain,\
                   gain_stderr,regret_optimal,early_stop,late_stop,wrong_action,benchmark_value,optimal_value,estimator";
     assert_eq!(csv.lines().next().unwrap(), header);
     // 6 of the grid and one of the list for feedbal; ucb1v has no sigma2, and 2 and one.
     assert_eq!(csv.lines().count(), 1 + 2 * (7 + 3));
+    let (first, last) = (csv.lines().nth(1).unwrap(), csv.lines().last().unwrap());
     assert!(
-        csv.lines()
-            .nth(1)
-            .unwrap()
-            .starts_with("1,feedbal,0.4,0.05,,feedbal:sigma2=0.05,5,")
+        first.starts_with("1,feedbal,0.4,0.05,,feedbal:sigma2=0.05,5,"),
+        "{first}"
     );
-    assert!(
-        csv.lines()
-            .last()
-            .unwrap()
-            .starts_with("10,ucb1v,,,5,ucb1v,5,")
-    );
+    assert!(last.starts_with("10,ucb1v,,,5,ucb1v,5,"), "{last}");
 
     dir.emab("sweep @/sweep.toml --out @/three --threads 3");
     dir.assert_same_sweep("whole", "three");
@@ -50,7 +42,7 @@ fn merged_shards_of_a_sweep_are_byte_identical() {
     // Merged once more, into the same folder; and as JSON.
     dir.emab("merge @/3-1 @/3-2 @/3-3 --out @/merged-3");
     dir.assert_same_sweep("whole", "merged-3");
-    let printed = dir.with("merge @/3-3 @/3-1 @/3-2 --out @/merged-3 --json", json);
+    let printed = dir.json("merge @/3-3 @/3-1 @/3-2 --out @/merged-3 --json");
     assert_eq!(printed["cells"].as_array().unwrap().len(), 10);
 }
 
@@ -74,7 +66,7 @@ fn each_cell_has_its_own_random_numbers() {
     let run = format!(
         "run resource --learner feedbal:sigma2=0.05 --episodes 60 --runs 5 --checkpoints 20 --seed {seed} --json"
     );
-    let run = dir.with(&run, json);
+    let run = dir.json(&run);
     assert_eq!(run["learners"][0]["curve"], cell["result"]["curve"]);
     // Another seed gives other numbers to all of them.
     dir.write("other.toml", &format!("seed = 2\n{SWEEP}"));
@@ -100,32 +92,24 @@ fn merged_shards_of_a_run_are_byte_identical() {
     }
     dir.emab(&merge);
     dir.assert_same_run("whole", "merged");
-    dir.rejects(
-        "merge @/whole --out @/no",
-        2,
-        &["whole contains a whole run"],
-    );
+    dir.rejects("merge @/whole --out @/no", 2, "whole contains a whole run");
     dir.rejects(
         "run --resume @/part-1",
         2,
-        &["contains a finished shard", "emab merge"],
+        "contains a finished shard | emab merge",
     );
     // A shard is not overwritten by another one.
     dir.rejects(
         &format!("{job} --shard 2/7 --out @/part-1"),
         2,
-        &[
-            "part-1 contains a finished shard",
-            "choose another folder",
-            "shard.json",
-        ],
+        "part-1 contains a finished shard | choose another folder | shard.json",
     );
     dir.rejects(
         "merge @/part-1 @/part-2 @/part-3 @/part-4 @/part-5 @/part-6 @/part-7 --out @/part-1",
         2,
-        &["part-1 contains a finished shard"],
+        "part-1 contains a finished shard",
     );
-    assert!(Path::new(&dir.at("part-1/shard.json")).exists());
+    assert!(dir.exists("part-1/shard.json"));
 }
 
 /// Many cells, none of them long.
@@ -138,13 +122,8 @@ fn long(values: u32) -> String {
 #[test]
 fn a_resumed_sweep_does_not_repeat_cells() {
     let dir = TestDir::new();
-    let sweep = dir.write("sweep.toml", &long(40));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_emab"))
-        .args(["sweep", &sweep, "--out", &dir.at("out"), "--threads", "1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    dir.write("sweep.toml", &long(40));
+    let mut child = start(&dir.call("sweep @/sweep.toml --out @/out --threads 1"));
     let lines = || {
         let text = fs::read_to_string(dir.at("out/cells.jsonl")).unwrap_or_default();
         text.matches('\n').count()
@@ -156,11 +135,7 @@ fn a_resumed_sweep_does_not_repeat_cells() {
         );
         std::thread::sleep(Duration::from_millis(2));
     }
-    let sent = Command::new("sh")
-        .args(["-c", &format!("kill -INT {}", child.id())])
-        .status()
-        .unwrap();
-    assert!(sent.success());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
@@ -171,13 +146,13 @@ fn a_resumed_sweep_does_not_repeat_cells() {
     );
     assert!(error.contains(&stopped), "{error}");
     assert!((3..40).contains(&before.len()));
-    assert!(!Path::new(&dir.at("out/sweep.csv")).exists());
+    assert!(!dir.exists("out/sweep.csv"));
     // What is there can be drawn, and is no whole.
-    dir.emab("plot @/out");
+    dir.emab("plot @/out --output @/plot.svg");
     dir.rejects(
         "merge @/out --out @/merged",
         2,
-        &["contains an unfinished shard", "problem.p = ", "is missing"],
+        "contains an unfinished shard | problem.p =  | is missing",
     );
 
     dir.emab("sweep @/sweep.toml --out @/out --threads 2");
@@ -204,7 +179,7 @@ fn an_interrupted_line_is_repeated_and_an_edited_one_is_rejected() {
     dir.rejects(
         "merge @/cut --out @/merged",
         2,
-        &["unfinished", "cell 10 (ucb1v"],
+        "unfinished | cell 10 (ucb1v",
     );
     dir.emab("sweep @/sweep.toml --out @/cut");
     dir.assert_same_sweep("whole", "cut");
@@ -213,25 +188,18 @@ fn an_interrupted_line_is_repeated_and_an_edited_one_is_rejected() {
 
     let text = String::from_utf8(bytes).unwrap();
     let changed = text.replacen("\"regret\":", "\"regret\":1", 1);
+    let all_reject = |words: &str| {
+        dir.rejects("sweep @/sweep.toml --out @/cut", 1, words);
+        dir.rejects("merge @/cut --out @/merged", 1, words);
+        dir.rejects("plot @/cut", 1, words);
+    };
     for damage in [changed.as_str(), "nonsense\n", "{}\n"] {
         dir.write("cut/cells.jsonl", damage);
-        for call in [
-            "sweep @/sweep.toml --out @/cut",
-            "merge @/cut --out @/merged",
-            "plot @/cut",
-        ] {
-            dir.rejects(call, 1, &["line 1 of ", "cells.jsonl is damaged"]);
-        }
+        all_reject("line 1 of | cells.jsonl is damaged");
     }
     dir.write("cut/cells.jsonl", &text);
     dir.write("cut/sweep.json", "{\"sha256\": \"0\", \"body\": {}}");
-    for call in [
-        "sweep @/sweep.toml --out @/cut",
-        "merge @/cut --out @/merged",
-        "plot @/cut",
-    ] {
-        dir.rejects(call, 1, &["sweep.json is damaged", "checksum"]);
-    }
+    all_reject("sweep.json is damaged | checksum");
 }
 
 #[test]
@@ -259,11 +227,10 @@ fn cells_are_reused_after_changes_of_the_grid() {
         "sweep.toml",
         &format!("{head}[0.1, 0.2]\nproblem.p = [0.4, 0.8]\n"),
     );
-    let output = dir.with("sweep @/sweep.toml --out @/out", emab);
-    let error = String::from_utf8_lossy(&output.stderr);
+    let note = dir.emab("sweep @/sweep.toml --out @/out");
     assert!(
-        error.contains("3 of the 5 cells") && error.contains("left out"),
-        "{error}"
+        note.contains("3 of the 5 cells") && note.contains("left out"),
+        "{note}"
     );
     dir.emab("sweep @/sweep.toml --out @/anew");
     dir.assert_same_sweep("out", "anew");
@@ -277,7 +244,7 @@ fn cells_are_reused_after_changes_of_the_grid() {
     dir.rejects(
         "sweep @/sweep.toml --out @/out",
         2,
-        &["out contains 4 cells of another sweep"],
+        "out contains 4 cells of another sweep",
     );
     assert_eq!(cells, dir.read("out/cells.jsonl"));
 }
@@ -286,18 +253,18 @@ fn cells_are_reused_after_changes_of_the_grid() {
 fn a_problem_path_is_relative_to_the_sweep_file() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.at("sub/größer")).unwrap();
-    let text = String::from_utf8(emab(&["problems", "resource"]).stdout).unwrap();
+    let text = said("problems resource").0;
     dir.write("sub/mein problem.toml", &text);
     let sweep = "problem = \"../mein problem.toml\"\nepisodes = 10\nruns = 2\n[grid]\nproblem.beta = [0.5, 0.9]\nproblem.name = [\"ü, \\\"a\\\"\", \"b\"]\n";
     dir.write("sub/größer/sweep.toml", sweep);
     dir.emab("sweep @/sub/größer/sweep.toml --out @/größe");
-    let csv = String::from_utf8(dir.read("größe/sweep.csv")).unwrap();
+    let csv = dir.text("größe/sweep.csv");
     assert!(
         csv.contains("\n1,feedbal,0.5,\"ü, \"\"a\"\"\",feedbal,2,"),
         "{csv}"
     );
-    dir.emab("plot @/größe");
-    assert!(dir.read("größe/sweep.png").starts_with(b"\x89PNG"));
+    dir.emab("plot @/größe --output @/größe.svg");
+    assert!(dir.text("größe.svg").starts_with("<svg"));
 }
 
 #[test]
@@ -307,10 +274,10 @@ fn plots_a_sweep() {
     dir.emab("sweep @/sweep.toml --out @/out");
     let drawn = |call: &str| {
         dir.emab(&format!("plot @/out --output @/picture.svg {call}"));
-        String::from_utf8(dir.read("picture.svg")).unwrap()
+        dir.text("picture.svg")
     };
-    let has = |svg: &str, words: &[&str]| {
-        for word in words {
+    let has = |svg: &str, words: &str| {
+        for word in words.split(" | ") {
             assert!(svg.contains(&format!(">{word}<")), "{word} is not in {svg}");
         }
     };
@@ -318,74 +285,50 @@ fn plots_a_sweep() {
     let map = drawn("");
     has(
         &map,
-        &[
-            "feedbal",
-            "ucb1v",
-            "problem.p",
-            "learner.sigma2",
-            "regret after 60 episodes",
-            "0.4",
-            "0.2",
-        ],
+        "feedbal | ucb1v | problem.p | learner.sigma2 | regret after 60 episodes | 0.4 | 0.2",
     );
     let turned = drawn("--x learner.sigma2");
     assert_ne!(map, turned);
     assert_eq!(turned, drawn("--y p"));
     // One parameter is a line a learner.
     let line = drawn("--where p=0.8 --title Lines");
-    has(&line, &["Lines", "learner.sigma2", "feedbal", "ucb1v"]);
+    has(&line, "Lines | learner.sigma2 | feedbal | ucb1v");
     assert!(!line.contains(">problem.p<"));
     assert_ne!(line, drawn("--where problem.p=0.80 --title Lines --log-y"));
     // Regret over episodes.
     let curves = drawn("--curves --log-x --where sigma2=0.1");
     has(
         &curves,
-        &[
-            "episodes",
-            "feedbal, problem.p = 0.4",
-            "ucb1v, problem.p = 0.8",
-        ],
+        "episodes | feedbal, problem.p = 0.4 | ucb1v, problem.p = 0.8",
     );
     dir.emab("plot @/out");
     assert!(dir.read("out/sweep.png").starts_with(b"\x89PNG"));
     assert!(dir.read("out/sweep.svg").starts_with(b"<svg"));
 
-    for (call, words) in [
-        (
-            "--x q",
-            &[
-                "`q` does not vary in this sweep; the varied parameters are problem.p, learner.sigma2",
-            ][..],
-        ),
-        ("--y learner.p", &["`learner.p` does not vary"][..]),
-        (
-            "--x p --y problem.p",
-            &["--x and --y are both `problem.p`"][..],
-        ),
-        ("--where q=1", &["`q` does not vary"][..]),
-        ("--where p", &["--where must be NAME=VALUE, got `p`"][..]),
-        ("--where p=0.5", &["no finished cell with these values"][..]),
-        (
-            "--bound",
-            &["--bound is for the result of a run", "contains a sweep"][..],
-        ),
-        (
-            "--output @/picture.gif",
-            &["--output must end in .svg or .png"][..],
-        ),
-    ] {
+    for (call, words) in cases(
+        "
+        --x q                  => `q` does not vary in this sweep; the varied parameters are problem.p, learner.sigma2
+        --y learner.p          => `learner.p` does not vary
+        --x p --y problem.p    => --x and --y are both `problem.p`
+        --where q=1            => `q` does not vary
+        --where p              => --where must be NAME=VALUE, got `p`
+        --where p=0.5          => no finished cell with these values
+        --bound                => --bound is for the result of a run | contains a sweep
+        --output @/picture.gif => --output must end in .svg or .png
+        ",
+    ) {
         dir.rejects(&format!("plot @/out {call}"), 2, words);
     }
     fs::create_dir(dir.at("empty")).unwrap();
     dir.rejects(
         "plot @/empty --curves",
         2,
-        &["are for sweeps", "empty contains none"],
+        "are for sweeps | empty contains none",
     );
     // A picture of another sweep does not stay.
     dir.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));
     dir.emab("sweep @/sweep.toml --out @/out");
-    assert!(!Path::new(&dir.at("out/sweep.png")).exists());
+    assert!(!dir.exists("out/sweep.png"));
     // Too many to distinguish.
     dir.write(
         "many.toml",
@@ -395,26 +338,19 @@ fn plots_a_sweep() {
     dir.rejects(
         "plot @/many --curves",
         2,
-        &["25 of them", "at most 12", "--where"],
+        "25 of them | at most 12 | --where",
     );
 }
 
 #[test]
 fn two_processes_in_one_folder_do_no_harm() {
     let dir = TestDir::new();
-    let sweep = dir.write("sweep.toml", &long(6));
+    dir.write("sweep.toml", &long(6));
     dir.emab("sweep @/sweep.toml --out @/alone");
-    let start = || {
-        Command::new(env!("CARGO_BIN_EXE_emab"))
-            .args(["sweep", &sweep, "--out", &dir.at("out"), "--threads", "1"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
-    };
-    let mut both = [start(), start()];
-    for child in &mut both {
-        assert!(child.wait().unwrap().success());
+    let call = dir.call("sweep @/sweep.toml --out @/out --threads 1");
+    let both = [start(&call), start(&call)];
+    for child in both {
+        assert!(child.wait_with_output().unwrap().status.success());
     }
     dir.assert_same_sweep("alone", "out");
 }
@@ -423,6 +359,6 @@ fn two_processes_in_one_folder_do_no_harm() {
 fn a_single_run_has_no_interval() {
     let dir = TestDir::new();
     dir.write("sweep.toml", &SWEEP.replace("runs        = 5", "runs = 1"));
-    let text = String::from_utf8(dir.with("sweep @/sweep.toml", emab).stdout).unwrap();
+    let (text, _) = said(&dir.call("sweep @/sweep.toml"));
     assert!(text.contains("(one run)") && !text.contains('±'), "{text}");
 }

@@ -1,11 +1,12 @@
 //! A temporary folder for tests of sweeps and shards, and comparisons of result folders.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{emab, rejects};
+use crate::common::{json, rejects, said};
 
 /// A small sweep, of a grid and a cell beside it.
 pub const SWEEP: &str = r#"
@@ -24,15 +25,12 @@ problem.horizon = 5
 "#;
 
 /// The lines of a table of cases: an input, `=>`, and the words of the error between bars. `⏎` is a line break.
-pub fn cases(table: &str) -> Vec<(String, Vec<&str>)> {
+pub fn cases(table: &str) -> impl Iterator<Item = (String, &str)> {
     let lines = table.lines().filter(|line| !line.trim().is_empty());
-    lines
-        .map(|line| {
-            let (input, words) = line.split_once("=>").unwrap();
-            let words = words.split(" | ").map(str::trim).collect();
-            (input.trim().replace('⏎', "\n"), words)
-        })
-        .collect()
+    lines.map(|line| {
+        let (input, words) = line.split_once("=>").unwrap();
+        (input.trim().replace('⏎', "\n"), words.trim())
+    })
 }
 
 /// A temporary folder.
@@ -59,32 +57,44 @@ impl TestDir {
         fs::read(self.at(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// Runs the command, which must succeed; `@` stands for this folder.
-    pub fn emab(&self, call: &str) {
-        let output = self.with(call, emab);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{call}: {error}");
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.read(name)).unwrap()
     }
 
-    pub fn rejects(&self, call: &str, code: i32, words: &[&str]) {
-        self.with(call, |args| rejects(args, code, words));
+    pub fn exists(&self, name: &str) -> bool {
+        Path::new(&self.at(name)).exists()
+    }
+
+    /// A call in which `@` at the beginning of a path stands for this folder.
+    pub fn call(&self, call: &str) -> String {
+        let path = self.folder.path().to_str().unwrap();
+        let call = format!("{call} ").replace("@/", &format!("{path}/"));
+        call.replace(" @ ", &format!(" {path} "))
+    }
+
+    /// Runs the command, which must succeed, and returns its messages.
+    pub fn emab(&self, call: &str) -> String {
+        said(&self.call(call)).1
+    }
+
+    pub fn json(&self, call: &str) -> Value {
+        json(&self.call(call))
+    }
+
+    pub fn rejects(&self, call: &str, code: i32, words: &str) {
+        rejects(&self.call(call), code, words);
     }
 
     /// The command must reject each call of a table; see [`cases`].
     pub fn rejects_each(&self, code: i32, table: &str) {
         for (call, words) in cases(table) {
-            self.rejects(&call, code, &words);
+            self.rejects(&call, code, words);
         }
-    }
-
-    pub fn with<T>(&self, call: &str, run: impl FnOnce(&[&str]) -> T) -> T {
-        let call = call.replace('@', self.folder.path().to_str().unwrap());
-        run(&call.split_whitespace().collect::<Vec<_>>())
     }
 
     /// The finished cells of a folder, each with the seconds it took.
     pub fn cells(&self, folder: &str) -> Vec<(Value, f64)> {
-        let text = String::from_utf8(self.read(&format!("{folder}/cells.jsonl"))).unwrap();
+        let text = self.text(&format!("{folder}/cells.jsonl"));
         text.lines()
             .map(|line| {
                 let mut cell = serde_json::from_str::<Value>(line).unwrap()["body"].take();
@@ -108,29 +118,28 @@ impl TestDir {
         assert_eq!(one, other);
     }
 
+    /// The sorted names of the files in a folder.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let files = fs::read_dir(self.at(folder)).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
     /// Asserts that two folders of a run are equal except for times.
     pub fn assert_same_run(&self, one: &str, other: &str) {
-        let names = |folder: &str| {
-            let files = fs::read_dir(self.at(folder)).unwrap();
-            let mut names: Vec<String> = files
-                .map(|file| file.unwrap().file_name().into_string().unwrap())
-                .collect();
-            names.sort();
-            names
-        };
+        let names = |folder: &str| self.names(folder);
         assert_eq!(names(one), names(other));
         assert_eq!(names(one).len(), 10);
         for name in names(one) {
             let [one, other] = [one, other].map(|folder| {
                 let bytes = self.read(&format!("{folder}/{name}"));
-                if name != "run.json" {
-                    return bytes;
-                }
-                let text = String::from_utf8(bytes).unwrap();
+                let text = String::from_utf8_lossy(&bytes);
                 let lines = text
                     .lines()
-                    .filter(|line| !line.trim_start().starts_with("\"seconds\": "));
-                lines.collect::<Vec<_>>().join("\n").into_bytes()
+                    .filter(|line| name != "run.json" || !line.contains("\"seconds\": "));
+                lines.map(str::to_owned).collect::<Vec<_>>()
             });
             assert!(one == other, "{name} differs");
         }

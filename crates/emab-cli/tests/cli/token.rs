@@ -2,48 +2,35 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
-use crate::common::{emab, json, rejects};
+use crate::common::{command, said};
+use crate::test_dir::TestDir;
 
 #[test]
 fn a_token_is_created_listed_and_revoked() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("new/tokens.json");
-    let file = path.to_str().unwrap();
-
-    let output = emab(&[
-        "token", "new", "ward 3", "--role", "operator", "--tokens", file,
-    ]);
-    assert_eq!(output.status.code(), Some(0));
-    let secret = String::from_utf8(output.stdout).unwrap();
+    let dir = TestDir::new();
+    let call = |call: &str| dir.call(&format!("token {call} --tokens @/new/tokens.json"));
+    let (secret, said_new) = said(&call("new ward␣3 --role operator"));
     let secret = secret.strip_suffix('\n').unwrap();
     assert!(
         secret.starts_with("emab_") && secret.len() == 69,
         "{secret}"
     );
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("not shown again") && !said.contains(secret),
-        "{said}"
-    );
+    let silent = !said_new.contains(secret);
+    assert!(said_new.contains("not shown again") && silent, "{said_new}");
 
-    let other = json(&[
-        "--json", "token", "new", "nurse", "--role", "blinded", "--study", "one", "--study", "two",
-        "--tokens", file,
-    ]);
+    let other = dir.json(
+        "--json token new nurse --role blinded --study one --study two --tokens @/new/tokens.json",
+    );
     assert_eq!(other["studies"], serde_json::json!(["one", "two"]));
     let other_secret = other["secret"].as_str().unwrap();
     assert_ne!(secret, other_secret);
 
-    assert_eq!(
-        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
-    let kept = fs::read_to_string(&path).unwrap();
-    let listed = json(&["token", "list", "--json", "--tokens", file]);
-    let table = emab(&["token", "list", "--tokens", file]);
-    let table = String::from_utf8(table.stdout).unwrap();
+    let metadata = fs::metadata(dir.at("new/tokens.json")).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    let kept = dir.text("new/tokens.json");
+    let list = || dir.json(&call("list --json"));
+    let (listed, table) = (list(), said(&call("list")).0);
     for secret in [secret, other_secret] {
         for text in [&kept, &listed.to_string(), &table] {
             assert!(!text.contains(&secret[5..]), "{text}");
@@ -57,122 +44,67 @@ fn a_token_is_created_listed_and_revoked() {
         "{table}"
     );
 
-    let output = emab(&["token", "revoke", "ward 3", "--tokens", file]);
-    assert_eq!(output.status.code(), Some(0));
-    let id = other["id"].as_str().unwrap();
-    let revoked = json(&["token", "revoke", id, "--json", "--tokens", file]);
+    dir.emab(&call("revoke ward␣3"));
+    let revoke = call(&format!("revoke {} --json", other["id"].as_str().unwrap()));
+    let revoked = dir.json(&revoke);
     assert_eq!(revoked["name"], "nurse");
     assert!(revoked["revoked"].is_string());
     // Again is as good.
-    assert_eq!(
-        json(&["token", "revoke", id, "--json", "--tokens", file]),
-        revoked
-    );
-    let listed = json(&["token", "list", "--json", "--tokens", file]);
-    assert!(
-        listed
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|token| token["revoked"].is_string())
-    );
+    assert_eq!(dir.json(&revoke), revoked);
+    let listed = list();
+    let mut tokens = listed.as_array().unwrap().iter();
+    assert!(tokens.all(|token| token["revoked"].is_string()));
 }
 
 #[test]
 fn rejects_invalid_calls() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tokens.json");
-    let file = path.to_str().unwrap();
-    rejects(
-        &["token", "list", "--tokens", file],
+    let dir = TestDir::new();
+    dir.rejects_each(
         2,
-        &["there is no token file", "emab token new"],
+        "
+        token list --tokens @/tokens.json                             => there is no token file | emab token new
+        token revoke x --tokens @/tokens.json                         => there is no token file
+        token new x --tokens @/tokens.json                            => --role
+        token new x --role boss --tokens @/tokens.json                => boss | blinded
+        token new a␤b --role viewer --tokens @/tokens.json            => letters, digits
+        token new x --role viewer --study= --tokens @/tokens.json     => study
+        ",
     );
-    rejects(
-        &["token", "revoke", "x", "--tokens", file],
-        2,
-        &["there is no token file"],
-    );
-    rejects(&["token", "new", "x", "--tokens", file], 2, &["--role"]);
-    rejects(
-        &["token", "new", "x", "--role", "boss", "--tokens", file],
-        2,
-        &["boss", "blinded"],
-    );
-    rejects(
-        &["token", "new", "a\nb", "--role", "viewer", "--tokens", file],
-        2,
-        &["letters, digits"],
-    );
-    rejects(
-        &[
-            "token", "new", "x", "--role", "viewer", "--study", "", "--tokens", file,
-        ],
-        2,
-        &["study"],
-    );
-    assert!(!path.exists());
+    assert!(!dir.exists("tokens.json"));
 
-    assert!(
-        emab(&["token", "new", "x", "--role", "viewer", "--tokens", file])
-            .status
-            .success()
-    );
-    rejects(
-        &["token", "new", "x", "--role", "viewer", "--tokens", file],
+    dir.emab("token new x --role viewer --tokens @/tokens.json");
+    dir.rejects_each(
         2,
-        &["`x` exists", "revoke"],
-    );
-    rejects(
-        &["token", "revoke", "y", "--tokens", file],
-        2,
-        &["`y`", "emab token list"],
+        "
+        token new x --role viewer --tokens @/tokens.json => `x` exists | revoke
+        token revoke y --tokens @/tokens.json            => `y` | emab token list
+        ",
     );
 
-    fs::write(&path, "[{\"id\": 7}]").unwrap();
-    for args in [
-        &["token", "list"][..],
-        &["token", "new", "z", "--role", "admin"],
-        &["token", "revoke", "x"],
-    ] {
-        let args = [args, &["--tokens", file]].concat();
-        rejects(&args, 2, &["tokens.json is invalid", "line 1"]);
+    dir.write("tokens.json", "[{\"id\": 7}]");
+    for call in ["list", "new z --role admin", "revoke x"] {
+        let call = format!("token {call} --tokens @/tokens.json");
+        dir.rejects(&call, 2, "tokens.json is invalid | line 1");
     }
-    assert_eq!(fs::read_to_string(&path).unwrap(), "[{\"id\": 7}]");
-
-    let below = path.join("tokens.json");
-    let below = below.to_str().unwrap();
-    rejects(
-        &["token", "new", "x", "--role", "viewer", "--tokens", below],
-        1,
-        &["cannot be written"],
-    );
+    assert_eq!(dir.text("tokens.json"), "[{\"id\": 7}]");
+    let call = "token new x --role viewer --tokens @/tokens.json/tokens.json";
+    dir.rejects(call, 1, "cannot be written");
 }
 
 #[test]
 fn the_default_file_is_in_the_data_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |name: &str, key: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_emab"))
-            .args(["token", "new", name, "--role", "viewer"])
-            .env_clear()
-            .env(key, folder.path())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-    };
-    run("a", "EMAB_DATA");
-    run("b", "XDG_DATA_HOME");
-    run("c", "HOME");
-    for dir in [
-        "tokens.json",
-        "emab/tokens.json",
-        ".local/share/emab/tokens.json",
+    let dir = TestDir::new();
+    for (key, file) in [
+        ("EMAB_DATA", "tokens.json"),
+        ("XDG_DATA_HOME", "emab/tokens.json"),
+        ("HOME", ".local/share/emab/tokens.json"),
     ] {
-        assert!(folder.path().join(dir).exists(), "{dir}");
+        let mut new = command("token new a --role viewer");
+        let output = new.env_clear().env(key, dir.at("")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(dir.exists(file), "{file}");
     }
-    let mut lost = Command::new(env!("CARGO_BIN_EXE_emab"));
-    let output = lost.args(["token", "list"]).env_clear().output().unwrap();
+    let output = command("token list").env_clear().output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("EMAB_DATA"));
 }
