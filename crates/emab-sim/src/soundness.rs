@@ -54,11 +54,8 @@ pub fn unsound_learners(
     };
     let exact =
         environment.is_none_or(|environment| environment.estimator() == RegretEstimator::Exact);
-    let variation = match exact {
-        true => Variation::of(&mut pairs, Environment::EXACT_PAIRS).ok(),
-        false => None,
-    };
-    let Some(variation) = variation else {
+    let mut variation = || Variation::of(&mut pairs, Environment::EXACT_PAIRS).ok();
+    let Some(variation) = exact.then(&mut variation).flatten() else {
         return Ok(vec![format!(
             "note: more than {} pairs can be reached, too many to decide here whether the width is sound; `emab check` searches further",
             Environment::EXACT_PAIRS
@@ -83,10 +80,10 @@ pub fn unsound_learners(
 pub fn assumed_words(config: &LearnerConfig) -> Vec<String> {
     let assumed = config.assumed().iter().map(|name| {
         let value = config.parameters().iter().find(|(n, _)| n == name);
+        let value = value.map_or(String::new(), |(_, value)| value.to_string());
+        let label = config.label();
         format!(
-            "note: {}: neither the call nor [learning] states `{name}`; {} is assumed",
-            config.label(),
-            value.map_or(String::new(), |(_, value)| value.to_string())
+            "note: {label}: neither the call nor [learning] states `{name}`; {value} is assumed"
         )
     });
     assumed.collect()
@@ -98,9 +95,8 @@ fn noise_words(
     variation: &Variation,
 ) -> Option<(String, &'static str)> {
     let (cost, reward) = variation.proxies;
-    let short = |stated: f64, truth: f64| stated < truth * (1.0 - 1e-12);
-    let short =
-        short(parameters.sigma2_cost.get(), cost) || short(parameters.sigma2_reward.get(), reward);
+    let short = is_short(parameters.sigma2_cost.get(), cost)
+        || is_short(parameters.sigma2_reward.get(), reward);
     short.then(|| {
         let what = format!(
             "the noise has a variance proxy of {} on costs and {} on rewards",
@@ -165,16 +161,17 @@ pub fn premises_words(
     variation: &Variation,
     least_cost: f64,
 ) -> Option<String> {
-    let stated = |name: &str| {
-        let set = config.parameters().iter().find(|(n, _)| *n == name);
-        match set {
-            Some((_, ParameterValue::Number(number))) => Some(*number),
-            _ => None,
-        }
+    let stated = |name: &str| match config.parameters().iter().find(|(n, _)| *n == name) {
+        Some((_, ParameterValue::Number(number))) => Some(*number),
+        _ => None,
+    };
+    let violation = |name: &str, stated: f64, side: &str, truth: f64| {
+        let (stated, truth) = (number(stated), number(truth));
+        format!("`{name}` is {stated} and must be at {side} {truth}")
     };
     let (cost, reward) = variation.proxies;
     let both = stated("sigma2");
-    let premises = [
+    let mut short: Vec<String> = [
         ("sigma2_cost", stated("sigma2_cost").or(both), cost),
         ("sigma2_reward", stated("sigma2_reward").or(both), reward),
         (
@@ -182,27 +179,18 @@ pub fn premises_words(
             stated("feedback_spread"),
             variation.spread,
         ),
-    ];
-    let mut short: Vec<String> = premises
-        .into_iter()
-        .filter_map(|(name, stated, truth)| {
-            let stated = stated.filter(|stated| *stated < truth * (1.0 - 1e-12))?;
-            Some(format!(
-                "`{name}` is {} and must be at least {}",
-                number(stated),
-                number(truth)
-            ))
-        })
-        .collect();
+    ]
+    .into_iter()
+    .filter_map(|(name, stated, truth)| {
+        let stated = stated.filter(|stated| is_short(*stated, truth))?;
+        Some(violation(name, stated, "least", truth))
+    })
+    .collect();
     let (low, high) = variation.rewards;
     let slack = 1e-12 * (high - low).abs();
     if let Some(most) = stated("reward_most") {
         if most < high - slack {
-            short.push(format!(
-                "`reward_most` is {} and must be at least {}",
-                number(most),
-                number(high)
-            ));
+            short.push(violation("reward_most", most, "least", high));
         }
         if least_cost < 0.0 {
             short.push(format!(
@@ -211,14 +199,8 @@ pub fn premises_words(
             ));
         }
     }
-    if let Some(least) = stated("reward_least")
-        && least > low + slack
-    {
-        short.push(format!(
-            "`reward_least` is {} and must be at most {}",
-            number(least),
-            number(low)
-        ));
+    if let Some(least) = stated("reward_least").filter(|least| *least > low + slack) {
+        short.push(violation("reward_least", least, "most", low));
     }
     (!short.is_empty()).then(|| {
         format!(
@@ -238,7 +220,7 @@ pub fn missing_parameters_text(learning: &LearnerDefaults, variation: &Variation
         .feedback_spread
         .filter(|_| matters)
         .map(emab::FeedbackSpread::get);
-    if let Some(spread) = spread.filter(|spread| *spread < variation.spread * (1.0 - 1e-12)) {
+    if let Some(spread) = spread.filter(|spread| is_short(*spread, variation.spread)) {
         words.push(format!(
             "`feedback_spread` is {}, and in the model one feedback moves the next expected reward by {}",
             number(spread),
@@ -257,6 +239,11 @@ pub fn missing_parameters_text(learning: &LearnerDefaults, variation: &Variation
         }
     }
     words
+}
+
+/// Whether a stated value is less than the true one by more than rounding.
+fn is_short(stated: f64, truth: f64) -> bool {
+    stated < truth * (1.0 - 1e-12)
 }
 
 /// The coefficient that is too small, and the value it needs.

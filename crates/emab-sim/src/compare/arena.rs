@@ -105,14 +105,9 @@ impl ArenaEntrants {
             }
             // A default learner is left out where the problem lacks a parameter that it needs.
             let asked = asked.iter().any(|text| text.trim() == learner);
-            let plays = |cell: &Cell| cell.learner.label() == learner;
-            if let Some(error) = wrong
-                && asked
-                && !problems
-                    .iter()
-                    .flat_map(|problem| &problem.cells)
-                    .any(plays)
-            {
+            let mut cells = problems.iter().flat_map(|problem| &problem.cells);
+            let plays = cells.any(|cell| cell.learner.label() == learner);
+            if let Some(error) = wrong.filter(|_| asked && !plays) {
                 return Err(error);
             }
         }

@@ -146,42 +146,19 @@ impl<'a> RunWorker<'a> {
     }
 }
 
-/// Counts by entry, and the list of entries that are not 0.
-struct Counter {
-    counts: Vec<u64>,
-    touched: Vec<u32>,
-}
-
-impl Counter {
-    fn new(entries: usize) -> Counter {
-        Counter {
-            counts: vec![0; entries],
-            touched: Vec::new(),
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, entry: usize) {
-        if self.counts[entry] == 0 {
-            self.touched.push(entry as u32);
-        }
-        self.counts[entry] += 1;
-    }
-
-    fn take(&mut self) -> Vec<(u32, u64)> {
-        let counts = &mut self.counts;
-        let taken = self.touched.drain(..);
-        taken
-            .map(|entry| (entry, std::mem::take(&mut counts[entry as usize])))
-            .collect()
-    }
+/// Takes the counts that are not 0, with their entries.
+fn take(counts: &mut [u64]) -> Vec<(u32, u64)> {
+    let counts = counts.iter_mut().enumerate().filter(|(_, n)| **n > 0);
+    let taken = counts.map(|(entry, n)| (entry as u32, std::mem::take(n)));
+    taken.collect()
 }
 
 /// Records the choices of a block of runs.
 pub(crate) struct ChoiceRecorder {
     columns: usize,
-    chosen: Counter,
-    ended_with: Counter,
+    /// By entry.
+    chosen: Vec<u64>,
+    ended_with: Vec<u64>,
     /// By pair: the column of the last choice in this run.
     last: Vec<Option<u32>>,
     visited: Vec<Pair>,
@@ -194,8 +171,8 @@ impl ChoiceRecorder {
         let entries = pairs.len() * columns;
         ChoiceRecorder {
             columns,
-            chosen: Counter::new(entries),
-            ended_with: Counter::new(entries),
+            chosen: vec![0; entries],
+            ended_with: vec![0; entries],
             last: vec![None; pairs.len()],
             visited: Vec::new(),
         }
@@ -208,7 +185,7 @@ impl ChoiceRecorder {
                 Action::Continue(a) => a,
                 Action::Stop => self.columns - 1,
             };
-            self.chosen.add(pair.index() * self.columns + column);
+            self.chosen[pair.index() * self.columns + column] += 1;
             if self.last[pair.index()].replace(column as u32).is_none() {
                 self.visited.push(pair);
             }
@@ -219,8 +196,7 @@ impl ChoiceRecorder {
     pub(crate) fn end_run(&mut self) {
         for pair in self.visited.drain(..) {
             if let Some(column) = self.last[pair.index()].take() {
-                let entry = pair.index() * self.columns + column as usize;
-                self.ended_with.add(entry);
+                self.ended_with[pair.index() * self.columns + column as usize] += 1;
             }
         }
     }
@@ -228,8 +204,8 @@ impl ChoiceRecorder {
     /// The counts since the last call.
     pub(crate) fn take(&mut self) -> RunChoiceCounts {
         RunChoiceCounts {
-            chosen: self.chosen.take(),
-            ended_with: self.ended_with.take(),
+            chosen: take(&mut self.chosen),
+            ended_with: take(&mut self.ended_with),
         }
     }
 }

@@ -79,18 +79,13 @@ impl Guarantee {
             delta,
             violated,
             runs,
-            share: if runs == 0 {
-                0.0
-            } else {
-                violated as f64 / runs as f64
-            },
+            // Without runs none violates it.
+            share: violated as f64 / runs.max(1) as f64,
             interval,
-            verdict: if interval.1 <= delta {
-                GuaranteeVerdict::Holds
-            } else if interval.0 > delta {
-                GuaranteeVerdict::Violated
-            } else {
-                GuaranteeVerdict::NotDecidable
+            verdict: match interval {
+                (_, high) if high <= delta => GuaranteeVerdict::Holds,
+                (low, _) if low > delta => GuaranteeVerdict::Violated,
+                _ => GuaranteeVerdict::NotDecidable,
             },
         }
     }

@@ -65,35 +65,16 @@ pub struct Verification {
 }
 
 /// The number of runs that violate each guarantee.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Violations {
     /// Lemma 1.
     pub lemma1: u64,
     /// Lemma 2 in its three readings.
-    pub lemma2: ReadingCounts,
+    pub lemma2: Bound<u64>,
     /// Corollary 1.
     pub corollary1: u64,
     /// Theorem 1 in its three readings.
-    pub theorem1: ReadingCounts,
-}
-
-/// Counts for the three readings of a [`Bound`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadingCounts {
-    /// As printed.
-    pub printed: u64,
-    /// As derived.
-    pub derived: u64,
-    /// As tight as the argument gives it.
-    pub tight: u64,
-}
-
-impl ReadingCounts {
-    fn add(&mut self, other: ReadingCounts) {
-        self.printed += other.printed;
-        self.derived += other.derived;
-        self.tight += other.tight;
-    }
+    pub theorem1: Bound<u64>,
 }
 
 /// The result of a verification.
@@ -125,52 +106,36 @@ impl VerificationResult {
 
     /// The guarantees.
     pub fn guarantees(&self) -> Vec<Guarantee> {
-        let delta = self.delta.get();
-        let guarantee = |statement: &str, says: &str, violated| {
-            Guarantee::new(statement, says, delta, violated, self.runs)
+        let guarantee = |(statement, says, violated): (&str, &str, u64)| {
+            Guarantee::new(statement, says, self.delta.get(), violated, self.runs)
         };
-        let Some(bound1) = self.theorem1 else {
+        let Violations {
+            lemma1,
+            lemma2,
+            corollary1,
+            theorem1,
+        } = self.violations;
+        let Some(bound) = self.theorem1 else {
             // The learner's guarantee, not the paper's.
             let says = "every estimate within its bounds, always";
-            return vec![guarantee(
-                VerificationResult::COVERAGE,
-                says,
-                self.violations.lemma1,
-            )];
+            return vec![guarantee((VerificationResult::COVERAGE, says, lemma1))];
         };
-        let lemma1 = guarantee(
-            "Lemma 1",
-            "every mean within its width, always",
-            self.violations.lemma1,
-        );
         let counts = "no action chosen too often";
-        let bound = |bound: f64| match bound {
+        let bound = bound.map(|bound| match bound {
             b if b < 1e15 => format!("regret at most {b:.1}"),
             b => format!("regret at most {b:.1e}"),
-        };
-        let (lemma2, theorem1) = (self.violations.lemma2, self.violations.theorem1);
-        vec![
-            lemma1,
-            guarantee("Lemma 2, printed", counts, lemma2.printed),
-            guarantee("Lemma 2, derived", counts, lemma2.derived),
-            guarantee("Lemma 2, tight", counts, lemma2.tight),
-            guarantee(
-                "Corollary 1",
-                "no choice worse by two widths",
-                self.violations.corollary1,
-            ),
-            guarantee(
-                "Theorem 1, printed",
-                &bound(bound1.printed),
-                theorem1.printed,
-            ),
-            guarantee(
-                "Theorem 1, derived",
-                &bound(bound1.derived),
-                theorem1.derived,
-            ),
-            guarantee("Theorem 1, tight", &bound(bound1.tight), theorem1.tight),
-        ]
+        });
+        let all = [
+            ("Lemma 1", "every mean within its width, always", lemma1),
+            ("Lemma 2, printed", counts, lemma2.printed),
+            ("Lemma 2, derived", counts, lemma2.derived),
+            ("Lemma 2, tight", counts, lemma2.tight),
+            ("Corollary 1", "no choice worse by two widths", corollary1),
+            ("Theorem 1, printed", &bound.printed, theorem1.printed),
+            ("Theorem 1, derived", &bound.derived, theorem1.derived),
+            ("Theorem 1, tight", &bound.tight, theorem1.tight),
+        ];
+        all.map(guarantee).into()
     }
 }
 

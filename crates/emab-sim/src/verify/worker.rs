@@ -9,7 +9,7 @@ use emab::theory::{Bound, corollary1};
 use emab::{Action, Environment, Episode, Learner, Role, Stream};
 
 use super::triplets::{TripletTable, TripletValues, column};
-use super::{ReadingCounts, Verification, Violations};
+use super::{Verification, Violations};
 use crate::engine::pool::{Queue, Worker};
 use crate::error::SimError;
 
@@ -27,15 +27,21 @@ pub(super) struct Block {
 impl Block {
     pub(super) fn merge(&mut self, other: &Block) {
         self.runs += other.runs;
-        self.violations.lemma1 += other.violations.lemma1;
-        self.violations.lemma2.add(other.violations.lemma2);
-        self.violations.corollary1 += other.violations.corollary1;
-        self.violations.theorem1.add(other.violations.theorem1);
+        self.violations.add(other.violations);
         self.regret.merge(&other.regret);
         self.max_regret = self.max_regret.max(other.max_regret);
         for (triplet, runs) in &other.lemma1_violations {
             *self.lemma1_violations.entry(*triplet).or_default() += runs;
         }
+    }
+}
+
+impl Violations {
+    fn add(&mut self, other: Violations) {
+        self.lemma1 += other.lemma1;
+        self.lemma2 = self.lemma2 + other.lemma2;
+        self.corollary1 += other.corollary1;
+        self.theorem1 = self.theorem1 + other.theorem1;
     }
 }
 
@@ -111,17 +117,15 @@ impl VerificationWorker<'_> {
             ..Block::default()
         };
         for run in runs {
-            match self.run(run, &mut block, halted) {
-                Ok(true) => {}
-                Ok(false) => return Ok(None),
-                Err(error) => return Err((run, error)),
+            let ended = self.run(run, &mut block, halted);
+            if !ended.map_err(|error| (run, error))? {
+                return Ok(None);
             }
         }
         Ok(Some(block))
     }
-}
 
-impl VerificationWorker<'_> {
+    /// Plays one run; false if it was halted before its end.
     fn run(
         &mut self,
         number: u64,
@@ -159,30 +163,30 @@ impl VerificationWorker<'_> {
         block.runs += 1;
         block.regret.add(regret);
         block.max_regret = block.max_regret.max(regret);
-        block.violations.lemma1 += u64::from(!violated_at.is_empty());
-        for triplet in violated_at {
-            *block.lemma1_violations.entry(triplet).or_default() += 1;
-        }
-        block.violations.corollary1 += u64::from(corollary1_violated);
-        let counts = |of: fn(&Bound) -> f64| {
+        let too_often = |of: fn(&Bound) -> f64| {
             let too_often = |(triplet, &chosen): (&TripletValues, &u64)| {
                 let most = triplet.counts.as_ref().map(of);
                 most.is_some_and(|most| chosen as f64 > most)
             };
             u64::from(self.table.triplets.iter().zip(&self.chosen).any(too_often))
         };
-        block.violations.lemma2.add(ReadingCounts {
-            printed: counts(|bound| bound.printed),
-            derived: counts(|bound| bound.derived),
-            tight: counts(|bound| bound.tight),
+        let above = |bound: f64| u64::from(max_regret > bound);
+        block.violations.add(Violations {
+            lemma1: u64::from(!violated_at.is_empty()),
+            lemma2: Bound {
+                printed: too_often(|bound| bound.printed),
+                derived: too_often(|bound| bound.derived),
+                tight: too_often(|bound| bound.tight),
+            },
+            corollary1: u64::from(corollary1_violated),
+            theorem1: self
+                .table
+                .theorem1
+                .map(|bound| bound.map(above))
+                .unwrap_or_default(),
         });
-        if let Some(theorem1) = self.table.theorem1 {
-            let above = |bound: f64| u64::from(max_regret > bound);
-            block.violations.theorem1.add(ReadingCounts {
-                printed: above(theorem1.printed),
-                derived: above(theorem1.derived),
-                tight: above(theorem1.tight),
-            });
+        for triplet in violated_at {
+            *block.lemma1_violations.entry(triplet).or_default() += 1;
         }
         Ok(true)
     }
@@ -193,10 +197,8 @@ impl VerificationWorker<'_> {
         let (episode, pairs) = (self.environment.episode(), self.environment.pairs());
         let mut corollary1_violated = false;
         for (i, &pair) in self.environment.path().iter().enumerate() {
-            let action = episode
-                .actions
-                .get(i)
-                .map_or(Action::Stop, |&a| Action::Continue(a));
+            let taken = episode.actions.get(i);
+            let action = taken.map_or(Action::Stop, |&a| Action::Continue(a));
             let triplet = pair.index() * columns + column(action, columns);
             self.chosen[triplet] += 1;
             let table = self.table.triplets[triplet];

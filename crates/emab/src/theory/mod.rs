@@ -61,8 +61,9 @@ pub struct Bound<T = f64> {
 /// The first number of episodes after which each reading is below the trivial bound.
 pub type Onset = Bound<Option<u64>>;
 
-impl Bound {
-    fn map(self, change: impl Fn(f64) -> f64) -> Bound {
+impl<T> Bound<T> {
+    /// Changes each reading.
+    pub fn map<U>(self, change: impl Fn(T) -> U) -> Bound<U> {
         Bound {
             printed: change(self.printed),
             derived: change(self.derived),
@@ -71,10 +72,10 @@ impl Bound {
     }
 }
 
-impl std::ops::Add for Bound {
-    type Output = Bound;
+impl<T: std::ops::Add<Output = T>> std::ops::Add for Bound<T> {
+    type Output = Bound<T>;
 
-    fn add(self, other: Bound) -> Bound {
+    fn add(self, other: Bound<T>) -> Bound<T> {
         Bound {
             printed: self.printed + other.printed,
             derived: self.derived + other.derived,
