@@ -14,69 +14,51 @@ fn normal(variance: f64) -> Noise {
     Noise::normal(variance).unwrap_or(Noise::None)
 }
 
-/// Section 5's problem with another discount, another sequence of probabilities and another horizon.
+/// Section 5's problem with another discount, another sequence of probabilities, another horizon, and a cost per step.
 pub fn resource(
     horizon: usize,
     beta: f64,
+    cost: f64,
     p: impl Fn(usize) -> f64 + Send + Sync + 'static,
 ) -> Result<Arc<Problem>, LedgerError> {
-    let spec = Spec::new(
-        horizon,
-        names(horizon),
-        Names::List(vec!["cont".into()]),
-        names(2),
-    )?
-    .transition(|_t, x, _a, f| (x + f) as f64);
+    let actions = Names::List(vec!["cont".into()]);
+    let spec = Spec::new(horizon, names(horizon), actions, names(2))?
+        .transition(|_t, x, _a, f| (x + f) as f64);
     let model = Model::new(
         move |t, _x, _a, f| if f == 1 { p(t) } else { 1.0 - p(t) },
         move |t, x, _a, _f| beta.powi(t as i32 - 1) * x as f64,
     );
+    let model = model.cost(move |_t, _x, _a, _f| cost);
     let model = model.noise(normal(0.1), normal(0.1));
     Ok(Arc::new(Problem::new("resource", spec, model)))
 }
 
-/// Section 5's problem in which every step costs something.
-pub fn resource_at_cost(cost: f64) -> Result<Arc<Problem>, LedgerError> {
-    let spec = Spec::new(10, names(10), Names::List(vec!["cont".into()]), names(2))?
-        .transition(|_t, x, _a, f| (x + f) as f64);
-    let p = |t: usize| 0.8 / (t as f64).sqrt();
-    let model = Model::new(
-        move |t, _x, _a, f| if f == 1 { p(t) } else { 1.0 - p(t) },
-        |t, x, _a, _f| 0.9_f64.powi(t as i32 - 1) * x as f64,
-    );
-    let model = model.cost(move |_t, _x, _a, _f| cost);
-    Ok(Arc::new(Problem::new("resource at a cost", spec, model)))
-}
-
-/// Three steps and nothing random: a little at once, nothing at step 2, and 1 at step 3.
-pub fn patience() -> Result<Arc<Problem>, LedgerError> {
-    let spec = Spec::new(3, names(1), Names::List(vec!["on".into()]), names(1))?;
-    let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.1, 0.0, 1.0][t - 1]);
-    Ok(Arc::new(Problem::new("patience", spec, model)))
-}
-
-/// Two steps and uninformative feedback: stopping is worth 1, continuing `1 - gap`.
+/// A problem with one action and uninformative feedback, given by its rewards at steps 1, 2, ….
 ///
 /// The noise has variance 0.05 on cost and on reward, so that `4 sigma^2 = 0.2` is a sound width.
-pub fn gap(gap: f64) -> Result<Arc<Problem>, LedgerError> {
-    let spec = Spec::new(2, names(1), Names::List(vec!["on".into()]), names(1))?;
-    let model = Model::new(
-        |_t, _x, _a, _f| 1.0,
-        move |t, _x, _a, _f| if t == 1 { 1.0 } else { 1.0 - gap },
-    );
+fn one_path<const STEPS: usize>(
+    name: &str,
+    rewards: [f64; STEPS],
+) -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(STEPS, names(1), Names::List(vec!["on".into()]), names(1))?;
+    let model = Model::new(|_t, _x, _a, _f| 1.0, move |t, _x, _a, _f| rewards[t - 1]);
     let model = model.noise(normal(0.05), normal(0.05));
-    Ok(Arc::new(Problem::new("gap", spec, model)))
+    Ok(Arc::new(Problem::new(name, spec, model)))
+}
+
+/// Three steps: a little at once, nothing at step 2, and 1 at step 3.
+pub fn patience() -> Result<Arc<Problem>, LedgerError> {
+    one_path("patience", [0.1, 0.0, 1.0])
+}
+
+/// Two steps: stopping is worth 1, continuing `1 - gap`.
+pub fn gap(gap: f64) -> Result<Arc<Problem>, LedgerError> {
+    one_path("gap", [1.0, 1.0 - gap])
 }
 
 /// Three steps: stopping at once and continuing are worth the same, and one step further the reward is 0.
 pub fn stop_tie() -> Result<Arc<Problem>, LedgerError> {
-    let spec = Spec::new(3, names(1), Names::List(vec!["on".into()]), names(1))?;
-    let model = Model::new(
-        |_t, _x, _a, _f| 1.0,
-        |t, _x, _a, _f| if t < 3 { 0.5 } else { 0.0 },
-    );
-    let model = model.noise(normal(0.05), normal(0.05));
-    Ok(Arc::new(Problem::new("stop tie", spec, model)))
+    one_path("stop tie", [0.5, 0.5, 0.0])
 }
 
 /// Three steps: two actions look the same one step ahead, and only the first leads to something better after it.
@@ -85,16 +67,13 @@ pub fn action_tie() -> Result<Arc<Problem>, LedgerError> {
     // The state records the action taken.
     let spec = Spec::new(3, names(2), actions, names(1))?
         .transition(|t, x, a, _f| if t == 1 { a as f64 } else { x as f64 });
-    let model = Model::new(
-        |_t, _x, _a, _f| 1.0,
-        |t, x, _a, _f| match (t, x) {
-            (1, _) => 0.0,
-            (3, 0) => 2.0,
-            (3, _) => 0.0,
-            _ => 1.0,
-        },
-    );
-    let model = model.noise(normal(0.05), normal(0.05));
+    let reward = |t, x, _a, _f| match (t, x) {
+        (1, _) => 0.0,
+        (3, 0) => 2.0,
+        (3, _) => 0.0,
+        _ => 1.0,
+    };
+    let model = Model::new(|_t, _x, _a, _f| 1.0, reward).noise(normal(0.05), normal(0.05));
     Ok(Arc::new(Problem::new("action tie", spec, model)))
 }
 
@@ -128,13 +107,7 @@ pub fn coverage(seed: u64, number: u64) -> Result<Arc<Problem>, LedgerError> {
         move |_t, x, _a, _f| {
             let picked = (0..items).filter(|&a| digit(x, a) > 0);
             let covered = picked.fold(0, |all, a| all | covers[a][digit(x, a) - 1]);
-            let weight = |i: usize| {
-                if covered >> i & 1 == 1 {
-                    weights[i]
-                } else {
-                    0.0
-                }
-            };
+            let weight = |i: usize| f64::from(covered >> i & 1) * weights[i];
             (0..elements).map(weight).sum()
         },
     );

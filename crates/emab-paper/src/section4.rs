@@ -77,9 +77,8 @@ fn costs() -> Result<Claim, LedgerError> {
     let costs: Vec<f64> = (0..=20).map(|i| f64::from(i) * 0.04).collect();
     let mut steps = Vec::new();
     for &cost in &costs {
-        steps.push(expected_stop(&mut Benchmark::new(
-            instances::resource_at_cost(cost)?,
-        )?)?);
+        let problem = instances::resource(10, 0.9, cost, |t| 0.8 / (t as f64).sqrt())?;
+        steps.push(expected_stop(&mut Benchmark::new(problem)?)?);
     }
     let falls = steps.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12);
     let [free, some, most] = [steps[0], steps[5], steps[steps.len() - 1]].map(number);
@@ -109,7 +108,7 @@ pub(crate) fn horizon(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     for horizon in steps {
         regrets.push(runner.final_regret(
             "longer horizons",
-            instances::resource(horizon, 0.9, |t| 0.8 / (t as f64).sqrt())?,
+            instances::resource(horizon, 0.9, 0.0, |t| 0.8 / (t as f64).sqrt())?,
             learner("feedbal:sigma2=0.2,delta=0.01")?,
             episodes,
             runs,

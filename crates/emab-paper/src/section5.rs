@@ -24,7 +24,7 @@ fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
     for i in 1..=20 {
         for j in 1..=20 {
             let (beta, p) = (f64::from(i) / 20.0, f64::from(j) / 20.0);
-            problems.push(instances::resource(10, beta, move |t| {
+            problems.push(instances::resource(10, beta, 0.0, move |t| {
                 p / (t as f64).sqrt()
             })?);
         }
@@ -35,7 +35,7 @@ fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         let beta = stream.uniform();
         let mut p: Vec<f64> = (0..10).map(|_| stream.uniform()).collect();
         p.sort_by(|a, b| b.total_cmp(a));
-        problems.push(instances::resource(10, beta, move |t| p[t - 1])?);
+        problems.push(instances::resource(10, beta, 0.0, move |t| p[t - 1])?);
     }
     let all = problems.len();
     let mut worst = 0.0_f64;

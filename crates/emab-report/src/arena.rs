@@ -40,17 +40,18 @@ pub fn arena_text(result: &ArenaResult) -> String {
 /// One problem: values, learners, and learners left out.
 fn problem_text(problem: &ArenaProblem) -> String {
     let ground = &problem.ground;
-    let better = ground
+    let values = &ground.values;
+    let better = values
         .optimal_value
-        .filter(|optimum| *optimum > ground.benchmark_value + 1e-9 * optimum.abs());
-    let earns = match (better, ground.optimal_value) {
+        .filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs());
+    let earns = match (better, values.optimal_value) {
         (Some(optimum), _) => format!(", the optimal policy {}", number(optimum)),
         (None, Some(_)) => ", as the optimal policy does".into(),
         (None, None) => "; the optimal policy is not known".into(),
     };
-    let value = match ground.benchmark_stderr {
-        0.0 => number(ground.benchmark_value),
-        stderr => confidence(ground.benchmark_value, stderr),
+    let value = match values.benchmark_stderr {
+        0.0 => number(values.benchmark_value),
+        stderr => confidence(values.benchmark_value, stderr),
     };
     let mut header = vec!["learner", "regret"];
     if better.is_some() {
@@ -69,7 +70,7 @@ fn problem_text(problem: &ArenaProblem) -> String {
             true => String::new(),
             false => format!("\nunder {}", ground.conditions),
         },
-        match ground.estimator.as_str() {
+        match values.estimator.as_str() {
             "paired" => "\nregret is estimated: the benchmark is played beside, on the same draws",
             _ => "",
         },

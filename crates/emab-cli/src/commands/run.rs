@@ -282,20 +282,21 @@ fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
     if json {
         return terminal::print_json(result);
     }
-    if result.estimator == RegretEstimator::Paired.name() {
+    if result.values.estimator == RegretEstimator::Paired.name() {
         terminal::note(&format!(
             "note: more than {} step-state pairs, or ten times as many outcomes, can be reached; regret is measured by \
              playing the benchmark beside the learner, and the benchmark's value is an estimate",
             Environment::EXACT_PAIRS
         ));
     }
-    let value = match result.benchmark_stderr {
-        0.0 => number(result.benchmark_value),
-        stderr => confidence(result.benchmark_value, stderr),
+    let value = match result.values.benchmark_stderr {
+        0.0 => number(result.values.benchmark_value),
+        stderr => confidence(result.values.benchmark_value, stderr),
     };
     let optimum = result
+        .values
         .optimal_value
-        .filter(|_| result.gap().is_some_and(|gap| gap > 0.0));
+        .filter(|_| result.values.gap().is_some_and(|gap| gap > 0.0));
     let better = optimum.map_or(String::new(), |optimum| {
         format!(
             ", the optimal policy {}: regret may be negative",

@@ -228,14 +228,10 @@ impl ArenaEntrants {
             return Ok(None);
         };
         let values = self.experiment(cell)?.reference_values();
-        let values = values.map_err(BuildError::Simulation)?;
         Ok(Some(ArenaSetting {
             problem: self.file.name().into(),
             problem_hash: self.file.hash().into(),
-            benchmark_value: values.benchmark_value,
-            benchmark_stderr: values.benchmark_stderr,
-            optimal_value: values.optimal_value,
-            estimator: values.estimator.into(),
+            values: values.map_err(BuildError::Simulation)?,
             conditions: self.file.conditions().clone(),
         }))
     }

@@ -3,7 +3,6 @@
 use emab::learners::Access;
 use emab::stats::Moments;
 
-use crate::results::run::gap;
 use crate::results::{
     ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
     ExcludedLearner, Measured, REFERENCE, Ranking,
@@ -44,8 +43,7 @@ impl ArenaProblem {
         cells: &[(Access, ArenaCellResult)],
         left_out: Vec<ExcludedLearner>,
     ) -> ArenaProblem {
-        let gap = gap(ground.benchmark_value, ground.optimal_value);
-        let gap = gap.map(|gap| gap * episodes as f64);
+        let gap = ground.values.gap().map(|gap| gap * episodes as f64);
         let mean = |cell: &ArenaCellResult| Measured::of(cell.finals.iter().copied()).mean;
         let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
         let best = cells
@@ -166,11 +164,9 @@ mod tests {
     }
 
     fn judged(cells: &[(Access, ArenaCellResult)]) -> ArenaProblem {
-        let ground = ArenaSetting {
-            benchmark_value: 1.0,
-            optimal_value: Some(1.5),
-            ..ArenaSetting::default()
-        };
+        let mut ground = ArenaSetting::default();
+        ground.values.benchmark_value = 1.0;
+        ground.values.optimal_value = Some(1.5);
         ArenaProblem::judge(ground, 10, cells, Vec::new())
     }
 

@@ -99,10 +99,14 @@ pub(crate) fn play_paired(
     }
 }
 
-/// One worker thread: plays runs in both slots until none is left.
+/// One worker thread: plays runs in two slots until none is left.
 pub(crate) struct PairedRunsWorker<'a, P> {
     task: &'a LearnerRuns<'a>,
-    pair: PairedRuns<'a, P>,
+    level: Level,
+    source: TableSource<'a>,
+    slots: [RunSlot<P>; 2],
+    /// Draws of each slot.
+    blocks: [Block; 2],
 }
 
 impl<'a, P: PlayerState> PairedRunsWorker<'a, P> {
@@ -116,8 +120,24 @@ impl<'a, P: PlayerState> PairedRunsWorker<'a, P> {
             Some(tables) => TableSource::Whole(tables),
             None => TableSource::Growing(Growing::new(task.environment.environment())?.into()),
         };
-        let pair = PairedRuns::new(source, level, players, task.count_choices);
-        Ok(PairedRunsWorker { task, pair })
+        let tables = source.tables();
+        let mut slots = players.map(|player| RunSlot {
+            state: RunState::new(tables, player, task.count_choices),
+            draws: Draws::new(tables.reward_noise, tables.cost_noise),
+            beyond: Stream::new(0, 0, Role::Beyond),
+            run: None,
+            record: Run::default(),
+            episode: 0,
+            paired: RegretBreakdown::default(),
+        });
+        slots.iter_mut().for_each(|slot| slot.grow(tables));
+        Ok(PairedRunsWorker {
+            task,
+            level,
+            source,
+            slots,
+            blocks: Default::default(),
+        })
     }
 }
 
@@ -130,32 +150,19 @@ impl<P: PlayerState> Worker for PairedRunsWorker<'_, P> {
         queue: &Queue<'_>,
         send: &mut dyn FnMut(RunBlock),
     ) -> Result<(), (u64, SimError)> {
+        let task = self.task;
         let runs = std::iter::from_fn(|| queue.take()).flatten();
+        let runs = runs.filter(|&run| !task.done_before.contains(run)).fuse();
         // Merging costs as much as a few thousand episodes, so many runs are merged at once.
         const EPISODES: u64 = 500_000;
-        let at_once = (EPISODES / self.task.episodes.max(1)).clamp(1, 1 << 16);
-        self.play(runs, at_once, &|| !queue.halted(), send)
-    }
-}
-
-impl<P: PlayerState> PairedRunsWorker<'_, P> {
-    fn play(
-        &mut self,
-        runs: impl Iterator<Item = u64>,
-        at_once: u64,
-        go_on: &dyn Fn() -> bool,
-        send: &mut dyn FnMut(RunBlock),
-    ) -> Result<(), (u64, SimError)> {
-        let task = self.task;
         let mut sink = Sink {
             task,
-            at_once,
-            go_on,
+            at_once: (EPISODES / task.episodes.max(1)).clamp(1, 1 << 16),
+            queue,
             send,
             gathered: RunBlock::new(task.checkpoints.len()),
         };
-        let runs = runs.filter(|&run| !task.done_before.contains(run)).fuse();
-        let failed = self.pair.play(task.seed, runs, task.checkpoints, &mut sink);
+        let failed = self.play(runs, &mut sink);
         if !sink.gathered.done.is_empty() {
             (sink.send)(sink.gathered);
         }
@@ -176,7 +183,7 @@ impl<P: PlayerState> PairedRunsWorker<'_, P> {
 struct Sink<'a> {
     task: &'a LearnerRuns<'a>,
     at_once: u64,
-    go_on: &'a dyn Fn() -> bool,
+    queue: &'a Queue<'a>,
     send: &'a mut dyn FnMut(RunBlock),
     gathered: RunBlock,
 }
@@ -186,7 +193,7 @@ impl Sink<'_> {
         if episodes > 0 {
             self.task.played.fetch_add(episodes, Ordering::Relaxed);
         }
-        (self.go_on)()
+        !self.queue.halted()
     }
 
     fn done<P: FastLearner>(
@@ -225,14 +232,6 @@ impl TableSource<'_> {
     }
 }
 
-/// Two run slots and their blocks of draws.
-struct PairedRuns<'a, P> {
-    level: Level,
-    source: TableSource<'a>,
-    slots: [RunSlot<P>; 2],
-    blocks: [Block; 2],
-}
-
 /// Plays one run after another.
 struct RunSlot<P> {
     state: RunState<P>,
@@ -248,42 +247,14 @@ struct RunSlot<P> {
     paired: RegretBreakdown,
 }
 
-impl<'a, P: PlayerState> PairedRuns<'a, P> {
-    fn new(
-        source: TableSource<'a>,
-        level: Level,
-        players: [P; 2],
-        record_choices: bool,
-    ) -> PairedRuns<'a, P> {
-        let tables = source.tables();
-        let slot = |player| RunSlot {
-            state: RunState::new(tables, player, record_choices),
-            draws: Draws::new(tables.reward_noise, tables.cost_noise),
-            beyond: Stream::new(0, 0, Role::Beyond),
-            run: None,
-            record: Run::default(),
-            episode: 0,
-            paired: RegretBreakdown::default(),
-        };
-        let mut slots = players.map(slot);
-        slots.iter_mut().for_each(|slot| slot.grow(tables));
-        PairedRuns {
-            level,
-            source,
-            slots,
-            blocks: Default::default(),
-        }
-    }
-
+impl<P: PlayerState> PairedRunsWorker<'_, P> {
     /// Plays the runs until none is left or the sink asks to stop.
     fn play(
         &mut self,
-        seed: u64,
         mut runs: impl Iterator<Item = u64>,
-        checkpoints: &[u64],
         sink: &mut Sink<'_>,
     ) -> Result<(), (u64, u64, PlayError)> {
-        let level = self.level;
+        let (level, seed, checkpoints) = (self.level, self.task.seed, self.task.checkpoints);
         for slot in &mut self.slots {
             slot.run = None;
         }

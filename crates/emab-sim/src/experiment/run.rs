@@ -20,7 +20,7 @@ use crate::engine::reference::RunWorker;
 use crate::engine::simd::Level;
 use crate::engine::tables::Tables;
 use crate::error::SimError;
-use crate::results::{LearnerResult, RunResult, StateRegret};
+use crate::results::{LearnerResult, ReferenceValues, RunResult, StateRegret};
 use crate::shard::Shard;
 
 /// Learners on a problem, ready to run: the problem is solved and each learner can be built.
@@ -124,7 +124,7 @@ impl Experiment {
                 true => environment.optimal_value()?,
                 false => None,
             },
-            estimator: environment.environment().estimator().name(),
+            estimator: environment.environment().estimator().name().into(),
         })
     }
 
@@ -290,7 +290,6 @@ impl Experiment {
 
     /// The document of a finished state: what `emab run --json` prints. The hash is that of the problem file.
     pub fn document(&self, state: &State, problem_hash: &str) -> Result<RunResult, SimError> {
-        let values = self.reference_values()?;
         let result = RunResult {
             version: VERSION.into(),
             problem: self.problem.name().into(),
@@ -299,10 +298,7 @@ impl Experiment {
             runs: self.runs,
             episodes: self.episodes,
             conditions: self.scenario.conditions.clone(),
-            benchmark_value: values.benchmark_value,
-            benchmark_stderr: values.benchmark_stderr,
-            optimal_value: values.optimal_value,
-            estimator: values.estimator.into(),
+            values: self.reference_values()?,
             learners: self.results(state),
         };
         Ok(result.against_optimum())
@@ -329,20 +325,6 @@ impl Experiment {
             })
             .collect()
     }
-}
-
-/// The values of the benchmark and of the optimal policy, per episode; under drift, averaged over the episodes of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReferenceValues {
-    /// The value of the benchmark.
-    pub benchmark_value: f64,
-    /// Its standard error; 0 where it is exact.
-    pub benchmark_stderr: f64,
-    /// The value of the optimal policy; none where too many pairs can be reached, under drift, and where recommendations
-    /// are overridden.
-    pub optimal_value: Option<f64>,
-    /// How regret is measured: `exact` or `paired`.
-    pub estimator: &'static str,
 }
 
 /// What the learners of an experiment share while it runs.

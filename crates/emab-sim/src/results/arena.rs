@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::run::ReferenceValues;
+
 use emab::Conditions;
 use emab::learners::ParameterValue;
 use emab::stats::NORMAL_975;
@@ -143,14 +145,9 @@ pub struct ArenaSetting {
     pub problem: String,
     /// The hash of the problem file.
     pub problem_hash: String,
-    /// The value of the benchmark, per episode.
-    pub benchmark_value: f64,
-    /// Its standard error; 0 where it is exact.
-    pub benchmark_stderr: f64,
-    /// The value of the optimal policy, per episode; none where too many pairs can be reached.
-    pub optimal_value: Option<f64>,
-    /// How regret was measured: `exact` or `paired`.
-    pub estimator: String,
+    /// The values of its benchmark and of its optimal policy.
+    #[serde(flatten)]
+    pub values: ReferenceValues,
     /// The conditions.
     #[serde(default, skip_serializing_if = "Conditions::is_none")]
     pub conditions: Conditions,

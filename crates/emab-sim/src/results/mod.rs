@@ -4,7 +4,7 @@ mod arena;
 mod column;
 mod guarantee;
 mod number;
-pub(crate) mod run;
+mod run;
 
 pub use arena::{
     ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
@@ -13,4 +13,4 @@ pub use arena::{
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict};
 pub use number::{fixed, number};
-pub use run::{CurvePoint, LearnerResult, RunResult, StateRegret};
+pub use run::{CurvePoint, LearnerResult, ReferenceValues, RunResult, StateRegret};

@@ -54,23 +54,18 @@ impl LearnerResult {
     ///
     /// ```
     /// use emab::RegretBreakdown;
-    /// use emab_sim::results::{CurvePoint, LearnerResult};
+    /// use emab_sim::results::{CurvePoint, LearnerResult, ReferenceValues};
     /// let point = CurvePoint { episode: 10, regret: -1.0, stderr: 0.2, gain: 6.0, gain_stderr: 0.2, regret_optimal: None };
     /// let result = LearnerResult {
     ///     learner: "feedbal".into(), label: "feedbal".into(), parameters: Default::default(), curve: vec![point],
     ///     causes: RegretBreakdown::default(), steps: 20, seconds: 0.0,
     /// };
-    /// let known = result.clone().against_optimum(0.5, Some(0.75));
-    /// assert_eq!(known.curve[0].regret_optimal, Some(-1.0 + 10.0 * 0.25));
-    /// assert_eq!(result.against_optimum(0.5, None).curve[0].regret_optimal, None);
+    /// let values = ReferenceValues { benchmark_value: 0.5, optimal_value: Some(0.75), ..Default::default() };
+    /// assert_eq!(result.against_optimum(&values).curve[0].regret_optimal, Some(-1.0 + 10.0 * 0.25));
     /// ```
     #[must_use]
-    pub fn against_optimum(
-        mut self,
-        benchmark_value: f64,
-        optimal_value: Option<f64>,
-    ) -> LearnerResult {
-        let gap = gap(benchmark_value, optimal_value);
+    pub fn against_optimum(mut self, values: &ReferenceValues) -> LearnerResult {
+        let gap = values.gap();
         for point in &mut self.curve {
             point.regret_optimal = gap.map(|gap| point.regret + point.episode as f64 * gap);
         }
@@ -78,12 +73,28 @@ impl LearnerResult {
     }
 }
 
-/// The value of the optimal policy less that of the benchmark; exactly 0 where the difference is rounding, so that both
-/// regrets are equal.
-pub(crate) fn gap(benchmark_value: f64, optimal_value: Option<f64>) -> Option<f64> {
-    let optimal = optimal_value?;
-    let gap = optimal - benchmark_value;
-    Some(if gap > 1e-9 * optimal.abs() { gap } else { 0.0 })
+/// The values of the benchmark and of the optimal policy, per episode; under drift, averaged over the episodes of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceValues {
+    /// The value of the benchmark.
+    pub benchmark_value: f64,
+    /// Its standard error; 0 where it is exact.
+    pub benchmark_stderr: f64,
+    /// The value of the optimal policy; none where too many pairs can be reached, under drift, and where recommendations
+    /// are overridden.
+    pub optimal_value: Option<f64>,
+    /// How regret is measured: `exact` or `paired`.
+    pub estimator: String,
+}
+
+impl ReferenceValues {
+    /// The value of the optimal policy less that of the benchmark, if it is known; exactly 0 where the difference is
+    /// rounding, so that both regrets are equal.
+    pub fn gap(&self) -> Option<f64> {
+        let optimal = self.optimal_value?;
+        let gap = optimal - self.benchmark_value;
+        Some(if gap > 1e-9 * optimal.abs() { gap } else { 0.0 })
+    }
 }
 
 /// The results of all learners on one problem: the document that `emab run --json` prints.
@@ -104,33 +115,20 @@ pub struct RunResult {
     /// The conditions.
     #[serde(default, skip_serializing_if = "Conditions::is_none")]
     pub conditions: Conditions,
-    /// The value of the benchmark, per episode; under drift, averaged over the episodes.
-    pub benchmark_value: f64,
-    /// Its standard error; 0 where it is exact.
-    pub benchmark_stderr: f64,
-    /// The value of the optimal policy, per episode; none where too many pairs can be reached.
-    pub optimal_value: Option<f64>,
-    /// How regret was measured: `exact` or `paired`.
-    pub estimator: String,
+    /// The values of the benchmark and of the optimal policy.
+    #[serde(flatten)]
+    pub values: ReferenceValues,
     /// The learners, in the order requested.
     pub learners: Vec<LearnerResult>,
 }
 
 impl RunResult {
-    /// The value of the optimal policy less that of the benchmark, 0 where the difference is rounding; none where it is
-    /// unknown.
-    pub fn gap(&self) -> Option<f64> {
-        gap(self.benchmark_value, self.optimal_value)
-    }
-
     /// Adds every learner's regret against the optimal policy; see [`LearnerResult::against_optimum`].
     #[must_use]
     pub fn against_optimum(mut self) -> RunResult {
-        let (benchmark, optimal) = (self.benchmark_value, self.optimal_value);
         let learners = self.learners.into_iter();
-        self.learners = learners
-            .map(|learner| learner.against_optimum(benchmark, optimal))
-            .collect();
+        let learners = learners.map(|learner| learner.against_optimum(&self.values));
+        self.learners = learners.collect();
         self
     }
 }

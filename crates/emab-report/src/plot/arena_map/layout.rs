@@ -95,9 +95,9 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
 }
 
 fn caption(result: &ArenaResult, drawn: usize) -> String {
-    let known = |problem: &&emab_sim::results::ArenaProblem| problem.ground.optimal_value.is_some();
-    let problems = &result.problems[..drawn];
-    let against = match problems.iter().filter(known).count() {
+    let values = result.problems[..drawn].iter().map(|at| &at.ground.values);
+    let known = values.filter(|values| values.optimal_value.is_some());
+    let against = match known.count() {
         n if n == drawn => "the optimal policy",
         0 => "the benchmark",
         _ => "the optimal policy (the benchmark where that is not known)",

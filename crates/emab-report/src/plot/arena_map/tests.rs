@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use emab::learners::Access;
 use emab_sim::results::{
     ArenaCellResult, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
@@ -11,25 +9,20 @@ use super::{draw_arena, scene};
 
 fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCellResult) {
     let cell = ArenaCellResult {
-        learner: label.into(),
         label: label.into(),
-        parameters: BTreeMap::new(),
         finals: finals.to_vec(),
-        gain: Measured::default(),
-        steps: 1,
-        nanoseconds: 1.0,
-        memory: None,
+        ..ArenaCellResult::default()
     };
     (sees, cell)
 }
 
 fn result(feedbal: [f64; 3]) -> ArenaResult {
     let problem = |name: &str| {
-        let ground = ArenaSetting {
+        let mut ground = ArenaSetting {
             problem: name.into(),
-            optimal_value: Some(0.0),
             ..ArenaSetting::default()
         };
+        ground.values.optimal_value = Some(0.0);
         let cells = [
             cell("feedbal", Access::Spec, feedbal),
             cell("a & <b>", Access::Spec, [30.0, 35.0, 32.0]),

@@ -12,7 +12,7 @@ use super::file::{Key, SweepError, SweepFile};
 use crate::VERSION;
 use crate::compare::cell::Cell;
 use crate::experiment::{BuildError, Control};
-use crate::results::LearnerResult;
+use crate::results::{LearnerResult, ReferenceValues};
 use crate::shard::Shard;
 
 /// The value of a varied parameter.
@@ -269,21 +269,18 @@ impl SweepCell {
         let Some(state) = Cell::run(&experiment, control)? else {
             return Ok(None);
         };
-        let values = experiment.reference_values();
-        let values = values.map_err(BuildError::Simulation)?;
-        let mut result = experiment.results(&state);
-        Ok(result.pop().map(|result| SweepCellResult {
+        let reference = experiment.reference_values();
+        let reference = reference.map_err(BuildError::Simulation)?;
+        let result = experiment.results(&state).pop();
+        Ok(result.map(|result| SweepCellResult {
             number: self.number,
             key: self.key.clone(),
             seed: self.cell.seed,
             base: self.base.clone(),
             values: self.values.clone(),
             problem_hash: self.cell.problem.hash().into(),
-            benchmark_value: values.benchmark_value,
-            benchmark_stderr: values.benchmark_stderr,
-            optimal_value: values.optimal_value,
-            estimator: values.estimator.into(),
-            result: result.against_optimum(values.benchmark_value, values.optimal_value),
+            result: result.against_optimum(&reference),
+            reference,
         }))
     }
 }
@@ -374,14 +371,9 @@ pub struct SweepCellResult {
     pub values: Vec<(String, Value)>,
     /// The problem's hash.
     pub problem_hash: String,
-    /// The value of the benchmark, per episode.
-    pub benchmark_value: f64,
-    /// Its standard error; 0 where it is exact.
-    pub benchmark_stderr: f64,
-    /// The value of the optimal policy, per episode, if known.
-    pub optimal_value: Option<f64>,
-    /// How regret was measured: `exact` or `paired`.
-    pub estimator: String,
+    /// The values of the benchmark and of the optimal policy.
+    #[serde(flatten)]
+    pub reference: ReferenceValues,
     /// The learner's result.
     pub result: LearnerResult,
 }

@@ -161,9 +161,7 @@ fn cells_of(sweep: &Sweep, all: Vec<SweepCellResult>) -> Vec<SweepCellResult> {
                 base: cell.base.clone(),
                 values: cell.values.clone(),
                 // Cells of earlier versions lack the regret against the optimum, but have the values it follows from.
-                result: result
-                    .result
-                    .against_optimum(result.benchmark_value, result.optimal_value),
+                result: result.result.against_optimum(&result.reference),
                 ..result
             })
         })

@@ -75,9 +75,11 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
         let value = |cell: &SweepCellResult, i| last(cell, i).then(|| of(&cell.result.causes));
         add(name, numbers(&value));
     }
-    let benchmark = |cell: &SweepCellResult, _| Some(cell.benchmark_value);
+    let benchmark = |cell: &SweepCellResult, _| Some(cell.reference.benchmark_value);
     add("benchmark_value", numbers(&benchmark));
-    add("optimal_value", numbers(&|cell, _| cell.optimal_value));
-    add("estimator", texts(&|cell| Some(cell.estimator.clone())));
+    let optimum = |cell: &SweepCellResult, _| cell.reference.optimal_value;
+    add("optimal_value", numbers(&optimum));
+    let estimator = |cell: &SweepCellResult| Some(cell.reference.estimator.clone());
+    add("estimator", texts(&estimator));
     columns
 }
