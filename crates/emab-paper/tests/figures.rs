@@ -18,7 +18,7 @@ fn problem() -> Arc<Problem> {
 
 #[test]
 fn regret_is_within_four_standard_errors() {
-    let experiment = experiment("resource", &LEARNERS, 500, 20_000, &AT);
+    let experiment = experiment("resource", &LEARNERS, (500, 20_000), &AT);
     let mut state = experiment.state();
     finish(&experiment, &mut state, 0);
     let results = experiment.results(&state);
@@ -84,8 +84,7 @@ fn the_truth_has_no_regret_and_fixed_sequences_have_what_they_must() {
     let experiment = experiment(
         "resource",
         &["benchmark", "optimal", "best-fixed"],
-        300,
-        1000,
+        (300, 1000),
         &[],
     );
     let mut state = experiment.state();

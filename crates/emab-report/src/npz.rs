@@ -8,7 +8,7 @@ pub(crate) const FLOAT: &str = "<f8";
 pub(crate) const INTEGER: &str = "<i8";
 pub(crate) const BOOL: &str = "|b1";
 
-/// An archive under construction.
+/// An archive under construction, of less than 4 GiB.
 #[derive(Default)]
 pub(crate) struct Npz {
     out: Vec<u8>,
@@ -23,10 +23,6 @@ struct Entry {
     offset: u32,
 }
 
-/// The archive exceeds the size limit of the format.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Beyond;
-
 /// Store, do not compress; version 2.0 of the format; the first of January 1980, the earliest there is.
 const METHOD_AND_TIME: [u8; 6] = [0, 0, 0, 0, 0x21, 0];
 const VERSION: [u8; 2] = 20_u16.to_le_bytes();
@@ -40,13 +36,12 @@ impl Npz {
         descr: &str,
         shape: &[usize],
         elements: impl IntoIterator<Item = [u8; BYTES]>,
-    ) -> Result<(), Beyond> {
-        let offset = u32::try_from(self.out.len()).map_err(|_| Beyond)?;
+    ) {
         let mut entry = Entry {
             name: format!("{name}.npy"),
             crc: 0,
             size: 0,
-            offset,
+            offset: self.out.len() as u32,
         };
         // Once to take the place of the head, and once more when size and checksum are known.
         let head = local_head(&entry);
@@ -55,16 +50,15 @@ impl Npz {
         self.out.extend(npy_head(descr, shape));
         self.out.extend(elements.into_iter().flatten());
         let content = &self.out[begin..];
-        entry.size = u32::try_from(content.len()).map_err(|_| Beyond)?;
+        entry.size = content.len() as u32;
         entry.crc = crc32fast::hash(content);
         self.out[begin - head.len()..begin].copy_from_slice(&local_head(&entry));
         self.entries.push(entry);
-        Ok(())
     }
 
     /// The archive.
-    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Beyond> {
-        let offset = u32::try_from(self.out.len()).map_err(|_| Beyond)?;
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        let offset = self.out.len() as u32;
         for entry in &self.entries {
             self.out.extend(b"PK\x01\x02");
             self.out.extend(VERSION);
@@ -74,15 +68,15 @@ impl Npz {
             self.out.extend(entry.offset.to_le_bytes());
             self.out.extend(entry.name.as_bytes());
         }
-        let size = u32::try_from(self.out.len()).map_err(|_| Beyond)? - offset;
-        let count = u16::try_from(self.entries.len()).map_err(|_| Beyond)?;
+        let size = self.out.len() as u32 - offset;
+        let count = self.entries.len() as u16;
         self.out.extend(b"PK\x05\x06\0\0\0\0");
         self.out.extend(count.to_le_bytes());
         self.out.extend(count.to_le_bytes());
         self.out.extend(size.to_le_bytes());
         self.out.extend(offset.to_le_bytes());
         self.out.extend([0; 2]);
-        Ok(self.out)
+        self.out
     }
 }
 
@@ -190,13 +184,11 @@ pub(crate) mod tests {
     fn what_is_written_can_be_read() {
         let mut npz = Npz::default();
         let matrix = [1.5, -0.0, f64::MAX, 4.0, 5.0, 6.0].map(f64::to_le_bytes);
-        npz.add("matrix", FLOAT, &[2, 3], matrix).unwrap();
-        npz.add("one", INTEGER, &[], [(-7_i64).to_le_bytes()])
-            .unwrap();
-        npz.add("mask", BOOL, &[3], [[1], [0], [1]]).unwrap();
-        npz.add("none", FLOAT, &[0, 2], std::iter::empty::<[u8; 8]>())
-            .unwrap();
-        let bytes = npz.finish().unwrap();
+        npz.add("matrix", FLOAT, &[2, 3], matrix);
+        npz.add("one", INTEGER, &[], [(-7_i64).to_le_bytes()]);
+        npz.add("mask", BOOL, &[3], [[1], [0], [1]]);
+        npz.add("none", FLOAT, &[0, 2], std::iter::empty::<[u8; 8]>());
+        let bytes = npz.finish();
         let arrays = read(&bytes);
         let names: Vec<&str> = arrays.keys().map(String::as_str).collect();
         assert_eq!(names, ["mask", "matrix", "none", "one"]);

@@ -18,8 +18,8 @@ use crate::text_table::{fixed, number, table};
 /// ```
 pub fn confidence(mean: f64, stderr: f64) -> String {
     // A standard error within rounding counts as 0.
-    let rounding = stderr <= 1e-12 * mean.abs();
-    let stderr = if rounding { 0.0 } else { stderr };
+    let stderr = Some(stderr).filter(|stderr| *stderr > 1e-12 * mean.abs());
+    let stderr = stderr.unwrap_or(0.0);
     let half = NORMAL_975 * stderr;
     match decimals(stderr) {
         Some(decimals) => format!("{} ± {}", fixed(mean, decimals), fixed(half, decimals)),

@@ -22,61 +22,54 @@ const RULED: TableStyle = PLAIN
 /// assert!(table.contains("feedbal"));
 /// ```
 pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let style = if fits(header, rows, width) {
+        PLAIN
+    } else {
+        RULED
+    };
     let mut table = Table::new();
     table
-        .load_style(if fits(header, rows, width) {
-            PLAIN
-        } else {
-            RULED
-        })
+        .load_style(style)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width.clamp(20, 1000) as u16);
-    let numeric: Vec<bool> = (0..header.len())
-        .map(|i| {
-            rows.iter()
-                .all(|row| row.get(i).is_none_or(|cell| is_number(cell)))
-        })
-        .collect();
-    let aligned = |i: usize, text: &str| {
-        let right = numeric.get(i).copied().unwrap_or(false);
-        let side = if right {
-            CellAlignment::Right
-        } else {
-            CellAlignment::Left
-        };
-        Cell::new(text).set_alignment(side)
+    let numeric = |i: usize| {
+        rows.iter()
+            .all(|row| row.get(i).is_none_or(|cell| is_number(cell)))
     };
-    table.set_header(header.iter().enumerate().map(|(i, text)| aligned(i, text)));
+    let alignment = |i: usize| match numeric(i) {
+        true => CellAlignment::Right,
+        false => CellAlignment::Left,
+    };
+    let alignments: Vec<CellAlignment> = (0..header.len()).map(alignment).collect();
+    let aligned = |(text, side): (&str, &CellAlignment)| Cell::new(text).set_alignment(*side);
+    table.set_header(header.iter().copied().zip(&alignments).map(aligned));
     for row in rows {
-        table.add_row(row.iter().enumerate().map(|(i, text)| aligned(i, text)));
+        table.add_row(row.iter().map(String::as_str).zip(&alignments).map(aligned));
     }
     // What a row is called is not broken within a word: a learner's name with its settings is one.
     let names = rows.iter().filter_map(|row| row.first());
     let words = names.flat_map(|name| name.split(' ').map(|word| word.chars().count()));
     let longest = words.max().unwrap_or(0).min(width / 2) + 2;
     if let Some(column) = table.column_mut(0) {
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
-            longest as u16,
-        )));
+        let least = Width::Fixed(longest as u16);
+        column.set_constraint(ColumnConstraint::LowerBoundary(least));
     }
     // Trailing blanks only make lines wrap.
-    let lines: Vec<String> = table
-        .to_string()
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
-    lines.join("\n")
+    let text = table.to_string();
+    text.lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Whether a table fits without wrapping its cells.
 pub(crate) fn fits(header: &[&str], rows: &[Vec<String>], width: usize) -> bool {
     let longest = |i: usize| {
         let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str);
-        cells
+        let widths = cells
             .chain([header[i]])
-            .map(|cell| cell.chars().count() + 3)
-            .max()
-            .unwrap_or(0)
+            .map(|cell| cell.chars().count() + 3);
+        widths.max().unwrap_or(0)
     };
     (0..header.len()).map(longest).sum::<usize>() <= width
 }

@@ -75,6 +75,14 @@ fn builder(
         .count_choices(true)
 }
 
+fn learning() -> LearnerDefaults {
+    LearnerDefaults {
+        sigma2: Sigma2::new(0.1).ok(),
+        delta: Delta::new(0.05).ok(),
+        ..LearnerDefaults::default()
+    }
+}
+
 fn experiment(problem: Arc<Problem>, learning: &LearnerDefaults, learners: &[&str]) -> Experiment {
     builder(problem, learning, learners).build().unwrap()
 }
@@ -126,15 +134,11 @@ fn learners_on_every_built_in_problem() {
             "best-fixed",
         ];
         let problem = file.problem().unwrap();
-        let fit: Vec<&str> = all
-            .into_iter()
-            .filter(|text| {
-                let config = LearnerConfig::parse(text, file.learning());
-                let build =
-                    |config: LearnerConfig| config.build(problem.spec(), Some(&problem)).is_ok();
-                config.is_ok_and(build)
-            })
-            .collect();
+        let fits = |text: &&str| {
+            let config = LearnerConfig::parse(text, file.learning());
+            config.is_ok_and(|config| config.build(problem.spec(), Some(&problem)).is_ok())
+        };
+        let fit: Vec<&str> = all.into_iter().filter(fits).collect();
         assert!(fit.len() >= 4, "{name}: {fit:?}");
         compare(&experiment(problem, file.learning(), &fit));
     }
@@ -157,18 +161,13 @@ fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) ->
     }
     let feedback = move |t, x, a, f| {
         // Some feedbacks have probability 0.
-        let weight = |f| {
-            if (x + f) % 4 == 3 {
-                0.0
-            } else {
-                0.1 + mix(t, x, a, f)
-            }
+        let weight = |f| match (x + f) % 4 {
+            3 => 0.0,
+            _ => 0.1 + mix(t, x, a, f),
         };
-        let sum: f64 = (0..feedbacks).map(weight).sum();
-        if sum > 0.0 {
-            weight(f) / sum
-        } else {
-            f64::from(u8::from(f == 0))
+        match (0..feedbacks).map(weight).sum::<f64>() {
+            0.0 => f64::from(u8::from(f == 0)),
+            sum => weight(f) / sum,
         }
     };
     let mut model = Model::new(feedback, move |t, x, _a, _f| mix(t, x, 9, 9))
@@ -181,11 +180,6 @@ fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) ->
 fn problems_of_every_shape() {
     let normal = Noise::normal(0.1).unwrap();
     let uniform = Noise::uniform(0.2).unwrap();
-    let learning = LearnerDefaults {
-        sigma2: Sigma2::new(0.1).ok(),
-        delta: Delta::new(0.05).ok(),
-        ..LearnerDefaults::default()
-    };
     for (actions, feedbacks) in [(1, 1), (1, 2), (1, 3), (2, 2), (3, 2), (2, 5), (4, 1)] {
         for noise in [
             (normal, normal),
@@ -202,7 +196,7 @@ fn problems_of_every_shape() {
                     "ucb1v",
                     "optimal",
                 ];
-                compare(&experiment(problem, &learning, &learners));
+                compare(&experiment(problem, &learning(), &learners));
             }
         }
     }
@@ -239,11 +233,6 @@ fn large(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) 
 #[test]
 fn growing_tables_with_paired_regret() {
     let normal = Noise::normal(0.1).unwrap();
-    let learning = LearnerDefaults {
-        sigma2: Sigma2::new(0.1).ok(),
-        delta: Delta::new(0.05).ok(),
-        ..LearnerDefaults::default()
-    };
     for (actions, feedbacks, noise, masked) in [
         (1, 2, (normal, normal), false),
         (2, 2, (normal, normal), true),
@@ -258,15 +247,15 @@ fn growing_tables_with_paired_regret() {
             learners.push("ucb1v");
         }
         // An odd number of runs leaves a slot empty at the end.
-        let experiment = builder(problem, &learning, &learners).runs(3).episodes(300);
+        let experiment = builder(problem, &learning(), &learners)
+            .runs(3)
+            .episodes(300);
         let experiment = experiment.build().unwrap();
         compare(&experiment);
         // Both loops sum the same values in the same order here.
         let regrets = |by| {
-            let results = experiment.results(&run(&experiment, by));
-            let curves = results
-                .into_iter()
-                .map(|result| (result.curve, result.causes));
+            let results = experiment.results(&run(&experiment, by)).into_iter();
+            let curves = results.map(|result| (result.curve, result.causes));
             curves.collect::<Vec<_>>()
         };
         assert_eq!(
@@ -294,12 +283,7 @@ fn growing_tables_with_exact_regret() {
     let mut environment = Environment::new(problem.clone()).unwrap();
     assert_eq!(environment.estimator(), RegretEstimator::Exact);
     assert!(Tables::whole(&mut environment).unwrap().is_none());
-    let learning = LearnerDefaults {
-        sigma2: Sigma2::new(0.1).ok(),
-        delta: Delta::new(0.05).ok(),
-        ..LearnerDefaults::default()
-    };
-    let experiment = builder(problem, &learning, &["feedbal", "random", "benchmark"]);
+    let experiment = builder(problem, &learning(), &["feedbal", "random", "benchmark"]);
     compare(&experiment.runs(3).episodes(60).build().unwrap());
 }
 
@@ -338,15 +322,14 @@ fn every_level_draws_the_same() {
 
 #[test]
 fn counts_beyond_the_tables() {
-    let learning = LearnerDefaults {
-        sigma2: Sigma2::new(0.1).ok(),
-        delta: Delta::new(0.05).ok(),
-        ..LearnerDefaults::default()
-    };
     let normal = Noise::normal(0.1).unwrap();
-    let long = builder(any(1, 2, (normal, normal), false), &learning, &["feedbal"])
-        .episodes(IndexTable::MAX_LEN as u64 + 50_000)
-        .checkpoints(vec![1000, IndexTable::MAX_LEN as u64])
-        .runs(1);
+    let long = builder(
+        any(1, 2, (normal, normal), false),
+        &learning(),
+        &["feedbal"],
+    )
+    .episodes(IndexTable::MAX_LEN as u64 + 50_000)
+    .checkpoints(vec![1000, IndexTable::MAX_LEN as u64])
+    .runs(1);
     compare(&long.build().unwrap());
 }

@@ -5,45 +5,33 @@ use std::sync::atomic::AtomicBool;
 use emab_problem::ProblemFile;
 use emab_sim::{Control, Experiment, ExperimentBuilder, Finish, SimError, State};
 
-/// An experiment on a built-in problem.
+/// An experiment on a built-in problem: learners, runs and episodes, and checkpoints besides the last episode.
 pub fn builder(
     problem: &str,
     learners: &[&str],
-    runs: u64,
-    episodes: u64,
+    size: (u64, u64),
     at: &[u64],
 ) -> ExperimentBuilder {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
-    builder_of(&file, learners, runs, episodes, at)
+    builder_of(&file, learners, size, at)
 }
 
 /// The same on a problem file, with its scenario.
 pub fn builder_of(
     file: &ProblemFile,
     learners: &[&str],
-    runs: u64,
-    episodes: u64,
+    (runs, episodes): (u64, u64),
     at: &[u64],
 ) -> ExperimentBuilder {
-    let mut at = at.to_vec();
-    at.push(episodes);
     Experiment::builder(file)
         .learners(learners.iter().copied())
         .runs(runs)
         .episodes(episodes)
-        .checkpoints(at)
+        .checkpoints([at, &[episodes]].concat())
 }
 
-pub fn experiment(
-    problem: &str,
-    learners: &[&str],
-    runs: u64,
-    episodes: u64,
-    at: &[u64],
-) -> Experiment {
-    builder(problem, learners, runs, episodes, at)
-        .build()
-        .unwrap()
+pub fn experiment(problem: &str, learners: &[&str], size: (u64, u64), at: &[u64]) -> Experiment {
+    builder(problem, learners, size, at).build().unwrap()
 }
 
 /// Plays the runs that are not done.

@@ -12,24 +12,18 @@ fn builder(
     conditions: &[&str],
     problem: &str,
     learners: &[&str],
-    runs: u64,
-    episodes: u64,
+    size: (u64, u64),
 ) -> ExperimentBuilder {
     let file = ProblemFile::builtin(problem).unwrap().unwrap();
     let conditions = file.conditions().with(conditions.iter().copied()).unwrap();
     let file = file.with_conditions(&conditions).unwrap();
-    common::builder_of(&file, learners, runs, episodes, &[])
+    common::builder_of(&file, learners, size, &[])
 }
 
-fn under(
-    conditions: &[&str],
-    problem: &str,
-    learners: &[&str],
-    runs: u64,
-    episodes: u64,
-) -> Experiment {
-    let builder = builder(conditions, problem, learners, runs, episodes);
-    builder.build().unwrap()
+fn under(conditions: &[&str], problem: &str, learners: &[&str], size: (u64, u64)) -> Experiment {
+    builder(conditions, problem, learners, size)
+        .build()
+        .unwrap()
 }
 
 fn whole(experiment: &Experiment, threads: usize) -> State {
@@ -60,12 +54,12 @@ const LEARNERS: [&str; 5] = [
 
 #[test]
 fn results_do_not_depend_on_threads_or_shards() {
-    let experiment = under(&EVERYTHING, "tutoring", &LEARNERS, 23, 300);
+    let experiment = under(&EVERYTHING, "tutoring", &LEARNERS, (23, 300));
     let one = whole(&experiment, 1);
     assert_eq!(whole(&experiment, 4), one);
     let mut parts = ["1/3", "2/3", "3/3"].map(|shard| {
         let shard: Shard = shard.parse().unwrap();
-        let part = builder(&EVERYTHING, "tutoring", &LEARNERS, 23, 300).shard(shard);
+        let part = builder(&EVERYTHING, "tutoring", &LEARNERS, (23, 300)).shard(shard);
         whole(&part.build().unwrap(), 2)
     });
     let [first, rest @ ..] = &mut parts;
@@ -77,7 +71,7 @@ fn results_do_not_depend_on_threads_or_shards() {
 
 #[test]
 fn results_do_not_depend_on_interruptions() {
-    let experiment = under(&EVERYTHING, "tutoring", &LEARNERS[..2], 12, 20_000);
+    let experiment = under(&EVERYTHING, "tutoring", &LEARNERS[..2], (12, 20_000));
     let uninterrupted = whole(&experiment, 2);
     let state = interrupted(&experiment);
     assert_eq!(timeless(state), uninterrupted);
@@ -86,7 +80,7 @@ fn results_do_not_depend_on_interruptions() {
 #[test]
 fn learners_with_the_model_follow_its_drift() {
     let learners = ["benchmark", "optimal", "feedbal"];
-    let experiment = under(&["drift=p:0.1@500"], "resource", &learners, 20, 2000);
+    let experiment = under(&["drift=p:0.1@500"], "resource", &learners, (20, 2000));
     let state = whole(&experiment, 2);
     let results = experiment.results(&state);
     let last = |i: usize| *results[i].curve.last().unwrap();
@@ -102,7 +96,7 @@ fn learners_with_the_model_follow_its_drift() {
 #[test]
 fn gains_under_dropout_match_the_reference_values() {
     let learners = ["benchmark", "optimal", "best-fixed"];
-    let experiment = under(&["dropout=0.1"], "screening", &learners, 200, 500);
+    let experiment = under(&["dropout=0.1"], "screening", &learners, (200, 500));
     let state = whole(&experiment, 2);
     let values = experiment.reference_values().unwrap();
     let known = [values.benchmark_value, values.optimal_value.unwrap()];
@@ -127,7 +121,7 @@ fn gains_under_dropout_match_the_reference_values() {
 #[test]
 fn delayed_outcomes_cost_regret_and_a_window_helps_under_drift() {
     let regret = |texts: &[&str], learner: &str| {
-        let experiment = under(texts, "resource", &[learner], 40, 6000);
+        let experiment = under(texts, "resource", &[learner], (40, 6000));
         let state = whole(&experiment, 2);
         let result = experiment.results(&state).remove(0);
         let last = *result.curve.last().unwrap();
@@ -148,7 +142,7 @@ fn delayed_outcomes_cost_regret_and_a_window_helps_under_drift() {
 #[test]
 fn choice_counts_are_of_recommendations() {
     let counted = |conditions: &[&str], learners: &[&str], runs| {
-        let builder = builder(conditions, "tutoring", learners, runs, 400);
+        let builder = builder(conditions, "tutoring", learners, (runs, 400));
         builder.count_choices(true).build().unwrap()
     };
     let experiment = counted(
@@ -189,7 +183,7 @@ fn rejects_a_phase_of_another_problem() {
         phases: vec![phase],
         ..Scenario::default()
     };
-    let builder = common::builder("resource", &["feedbal"], 2, 10, &[]);
+    let builder = common::builder("resource", &["feedbal"], (2, 10), &[]);
     let error = builder.scenario(scenario).build().err().unwrap();
     let error = error.to_string();
     let rule = "episode 5 on must have the specification of the first";

@@ -21,7 +21,7 @@ fn whole(experiment: &Experiment, threads: usize) -> String {
 #[test]
 fn results_do_not_depend_on_threads() {
     let learners = ["feedbal:ties=random", "ucb1v", "random"];
-    let experiment = experiment("tutoring", &learners, 37, 300, &[10, 100]);
+    let experiment = experiment("tutoring", &learners, (37, 300), &[10, 100]);
     let one = whole(&experiment, 1);
     for threads in [2, 3, 16] {
         assert_eq!(whole(&experiment, threads), one);
@@ -30,7 +30,7 @@ fn results_do_not_depend_on_threads() {
 
 #[test]
 fn results_do_not_depend_on_interruptions() {
-    let experiment = experiment("resource", &["feedbal", "ucb1"], 40, 4000, &[100, 1000]);
+    let experiment = experiment("resource", &["feedbal", "ucb1"], (40, 4000), &[100, 1000]);
     let uninterrupted = whole(&experiment, 2);
     let state = interrupted(&experiment);
     assert_eq!(bytes(&experiment, &state), uninterrupted);
@@ -38,8 +38,8 @@ fn results_do_not_depend_on_interruptions() {
 
 #[test]
 fn rejects_a_state_of_another_experiment() {
-    let small = experiment("resource", &["feedbal"], 3, 10, &[]);
-    let large = experiment("resource", &["feedbal"], 5, 10, &[]);
+    let small = experiment("resource", &["feedbal"], (3, 10), &[]);
+    let large = experiment("resource", &["feedbal"], (5, 10), &[]);
     let mut state = large.state();
     finish(&large, &mut state, 1);
     let error = run(&small, &mut state, 1).unwrap_err().to_string();
@@ -52,7 +52,7 @@ fn rejects_a_state_of_another_experiment() {
 #[test]
 fn results_depend_on_the_seed() {
     let of_seed = |seed| {
-        let builder = builder("resource", &["feedbal"], 1, 200, &[]);
+        let builder = builder("resource", &["feedbal"], (1, 200), &[]);
         whole(&builder.seed(seed).build().unwrap(), 1)
     };
     assert_ne!(of_seed(1), of_seed(2));

@@ -95,7 +95,7 @@ fn final_regrets_have_the_distribution_of_the_independent_loop() {
     // One run per experiment, because the engine does not store single runs.
     let mut engine: Vec<f64> = (0..RUNS)
         .map(|seed| {
-            let one = builder("resource", &["feedbal"], 1, EPISODES, &[]);
+            let one = builder("resource", &["feedbal"], (1, EPISODES), &[]);
             let one = one.seed(seed).build().unwrap();
             let mut state = one.state();
             finish(&one, &mut state, 1);

@@ -6,7 +6,7 @@ use crate::common::{builder, finish, run};
 use crate::interrupted::interrupted;
 
 fn recorded(problem: &str, learners: &[&str], runs: u64, episodes: u64) -> Experiment {
-    let builder = builder(problem, learners, runs, episodes, &[]);
+    let builder = builder(problem, learners, (runs, episodes), &[]);
     builder.count_choices(true).build().unwrap()
 }
 

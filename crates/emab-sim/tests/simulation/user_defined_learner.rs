@@ -88,7 +88,7 @@ fn each_episode_is_played_and_learned_once_with_the_regret_of_feedbal() {
                     late,
                 }))
             });
-            let experiment = builder(problem, &["feedbal"], count, episodes, &[10, 70])
+            let experiment = builder(problem, &["feedbal"], (count, episodes), &[10, 70])
                 .learners([own])
                 .scenario(scenario)
                 .build()

@@ -9,17 +9,14 @@ use emab_problem::ProblemFile;
 use emab_sim::results::GuaranteeVerdict;
 use emab_sim::{Control, Verification, VerificationResult};
 
-fn verify(
-    problem: &str,
-    learner: &str,
-    runs: u64,
-    episodes: u64,
+/// Problem and learner, runs and episodes, threads.
+fn verify_on(
+    (problem, learner): (Arc<Problem>, LearnerConfig),
+    (runs, episodes): (u64, u64),
     threads: usize,
 ) -> VerificationResult {
-    let file = ProblemFile::builtin(problem).unwrap().unwrap();
-    let learner = LearnerConfig::parse(learner, file.learning()).unwrap();
     let verification = Verification {
-        problem: file.problem().unwrap(),
+        problem,
         learner: learner.for_episodes(episodes).unwrap(),
         episodes,
         runs,
@@ -33,6 +30,13 @@ fn verify(
     verification.run(&mut control).unwrap().unwrap()
 }
 
+/// A learner on a built-in problem.
+fn verify(problem: &str, learner: &str, size: (u64, u64), threads: usize) -> VerificationResult {
+    let file = ProblemFile::builtin(problem).unwrap().unwrap();
+    let learner = LearnerConfig::parse(learner, file.learning()).unwrap();
+    verify_on((file.problem().unwrap(), learner), size, threads)
+}
+
 fn verdicts(verified: &VerificationResult) -> Vec<(String, GuaranteeVerdict)> {
     let guarantees = verified.guarantees().into_iter();
     guarantees.map(|g| (g.statement, g.verdict)).collect()
@@ -40,7 +44,7 @@ fn verdicts(verified: &VerificationResult) -> Vec<(String, GuaranteeVerdict)> {
 
 #[test]
 fn all_guarantees_hold_in_section_5() {
-    let verified = verify("resource", "feedbal", 400, 500, 0);
+    let verified = verify("resource", "feedbal", (400, 500), 0);
     for (statement, verdict) in verdicts(&verified) {
         assert_eq!(verdict, GuaranteeVerdict::Holds, "{statement}");
     }
@@ -50,7 +54,7 @@ fn all_guarantees_hold_in_section_5() {
 #[test]
 fn a_width_ten_times_too_small_is_reported() {
     // The width is proportional to the root of sigma2.
-    let verified = verify("resource", "feedbal:sigma2=0.002", 60, 300, 0);
+    let verified = verify("resource", "feedbal:sigma2=0.002", (60, 300), 0);
     let verdicts = verdicts(&verified);
     let of = |statement: &str| verdicts.iter().find(|(s, _)| s == statement).unwrap().1;
     assert_eq!(of("Lemma 1"), GuaranteeVerdict::Violated);
@@ -63,7 +67,7 @@ fn a_width_ten_times_too_small_is_reported() {
 
 #[test]
 fn random_feedback_violates_the_paper_s_width_but_not_the_sound_one() {
-    let paper = verify("feedback-gap", "feedbal", 400, 2000, 0);
+    let paper = verify("feedback-gap", "feedbal", (400, 2000), 0);
     for (statement, verdict) in verdicts(&paper) {
         assert_eq!(verdict, GuaranteeVerdict::Violated, "{statement}");
     }
@@ -76,7 +80,7 @@ fn random_feedback_violates_the_paper_s_width_but_not_the_sound_one() {
     // Most violations are at the action whose feedback is random.
     let (t, x, action, _) = paper.worst.unwrap();
     assert_eq!((t, x, action), (1, 0, Action::Continue(0)));
-    let sound = verify("feedback-gap", "feedbal:width=sound", 1500, 2000, 0);
+    let sound = verify("feedback-gap", "feedbal:width=sound", (1500, 2000), 0);
     for (statement, verdict) in verdicts(&sound) {
         assert_eq!(verdict, GuaranteeVerdict::Holds, "{statement}");
     }
@@ -85,7 +89,7 @@ fn random_feedback_violates_the_paper_s_width_but_not_the_sound_one() {
 #[test]
 fn verification_does_not_depend_on_threads() {
     let seen = |threads| {
-        let v = verify("feedback-gap", "feedbal", 50, 300, threads);
+        let v = verify("feedback-gap", "feedbal", (50, 300), threads);
         format!("{:?}", (&v.violations, v.worst, v.regret, v.max_regret))
     };
     assert_eq!(seen(1), seen(2));
@@ -94,10 +98,10 @@ fn verification_does_not_depend_on_threads() {
 
 #[test]
 fn theorem_2_needs_its_delta() {
-    let verified = verify("parity", "feedbal:delta=1/n", 20, 200, 0);
+    let verified = verify("parity", "feedbal:delta=1/n", (20, 200), 0);
     let bound = verified.theorem2.unwrap();
     assert!(verified.regret.0 <= bound.derived);
-    assert!(verify("parity", "feedbal", 20, 200, 0).theorem2.is_none());
+    assert!(verify("parity", "feedbal", (20, 200), 0).theorem2.is_none());
 }
 
 /// Stopping is the only choice, and its reward has a hundred times the variance of the learner's sigma2.
@@ -107,19 +111,9 @@ fn the_reward_of_stop_is_verified() {
     let spec = Spec::new(1, names(1), names(1), names(1)).unwrap();
     let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, _x, _a, _f| 0.0);
     let model = model.noise(Noise::None, Noise::normal(1.0).unwrap());
-    let verification = Verification {
-        problem: Arc::new(Problem::new("stop", spec, model)),
-        learner: LearnerConfig::parse("feedbal:sigma2=0.01", &LearnerDefaults::default()).unwrap(),
-        episodes: 50,
-        runs: 20,
-        seed: 1,
-    };
-    let mut control = Control {
-        threads: 1,
-        stop: &AtomicBool::new(false),
-        watch: &mut |_, _| {},
-    };
-    let verified = verification.run(&mut control).unwrap().unwrap();
+    let problem = Arc::new(Problem::new("stop", spec, model));
+    let learner = LearnerConfig::parse("feedbal:sigma2=0.01", &LearnerDefaults::default()).unwrap();
+    let verified = verify_on((problem, learner), (20, 50), 1);
     assert_eq!(
         verdicts(&verified)[0],
         ("Lemma 1".into(), GuaranteeVerdict::Violated)
@@ -157,20 +151,7 @@ fn a_bound_exceeded_once_counts_even_if_regret_falls_again() {
     let text = "feedbal:sigma2=0.002,delta=0.01,stop_bias=-0.2";
     let learner = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     let (episodes, runs, seed) = (2000, 100, 1);
-    let verification = Verification {
-        problem: problem.clone(),
-        learner: learner.clone(),
-        episodes,
-        runs,
-        seed,
-    };
-    let mut control = Control {
-        threads: 0,
-        stop: &AtomicBool::new(false),
-        watch: &mut |_, _| {},
-    };
-    let verified = verification.run(&mut control).unwrap().unwrap();
-
+    let verified = verify_on((problem.clone(), learner.clone()), (runs, episodes), 0);
     let bound = verified.theorem1.unwrap().tight;
     let mut environment = Environment::new(problem.clone()).unwrap();
     let mut feedbal = learner.build(problem.spec(), None).unwrap();

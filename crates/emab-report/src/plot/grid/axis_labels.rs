@@ -30,15 +30,19 @@ pub(crate) struct AxisLabels {
 }
 
 impl AxisLabels {
-    /// For rows of this height.
-    pub(crate) fn beside(values: &[String], high: f64) -> Self {
+    fn level(texts: Vec<String>, every: usize) -> Self {
         Self {
-            texts: texts(values),
-            every: interval(high, LINE, values.len()),
+            texts,
+            every,
             first: 0,
             upward: false,
             name_below: 0.0,
         }
+    }
+
+    /// For rows of this height.
+    pub(crate) fn beside(values: &[String], high: f64) -> Self {
+        Self::level(texts(values), interval(high, LINE, values.len()))
     }
 
     /// For columns of this width that are numbered from 1: 5, 10, 15, …
@@ -46,11 +50,9 @@ impl AxisLabels {
         let texts: Vec<String> = values.iter().map(usize::to_string).collect();
         let every = interval(wide, widest(&texts) + 6.0, texts.len());
         Self {
-            texts,
-            every,
             first: every - 1,
-            upward: false,
             name_below: 33.0,
+            ..Self::level(texts, every)
         }
     }
 
@@ -63,13 +65,8 @@ impl AxisLabels {
         let upward = !numbers && widest + 6.0 > wide && wide >= LINE;
         let needed = if upward { LINE } else { widest + 6.0 };
         let every = interval(wide, needed, texts.len());
-        let mut labels = Self {
-            texts,
-            every,
-            first: 0,
-            upward,
-            name_below: 0.0,
-        };
+        let mut labels = Self::level(texts, every);
+        labels.upward = upward;
         labels.name_below = labels.height() - 7.0;
         labels
     }

@@ -2,7 +2,6 @@
 
 mod action_names;
 mod layout;
-mod legend;
 mod panel;
 
 use std::collections::{BTreeMap, BTreeSet};

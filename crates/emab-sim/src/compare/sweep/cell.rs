@@ -70,10 +70,7 @@ impl Sweep {
         let mut used: Vec<&Key> = Vec::new();
         for learner in &file.learners {
             let base = LearnerConfig::parse(learner, problem.learning());
-            let base = base.map_err(|error| SweepError::Learner {
-                cell: file.file.clone(),
-                error,
-            })?;
+            let base = base.map_err(|error| failed(&file.file, BuildError::Learner(error)))?;
             let has = |key: &Key| match key {
                 Key::Learner(name) => base.entry().parameters.iter().any(|p| p.name == name),
                 Key::Problem(_) => true,
@@ -164,6 +161,11 @@ fn too_many() -> String {
     format!("makes more than {MOST_CELLS} cells")
 }
 
+fn failed(cell: &str, error: BuildError) -> SweepError {
+    let cell = cell.into();
+    SweepError::Cell { cell, error }
+}
+
 fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -197,10 +199,7 @@ impl SweepCell {
         }
         let learner = LearnerConfig::parse(&text, problem.learning())
             .and_then(|config| config.for_episodes(file.episodes))
-            .map_err(|error| SweepError::Learner {
-                cell: place.clone(),
-                error,
-            })?;
+            .map_err(|error| failed(&place, BuildError::Learner(error)))?;
         let parameters: Vec<String> = learner
             .parameters()
             .iter()
@@ -240,28 +239,17 @@ impl SweepCell {
         )
     }
 
-    fn failed(&self, error: BuildError) -> SweepError {
-        let cell = self.describe();
-        match error {
-            BuildError::Problem(error) => SweepError::Problem { cell, error },
-            BuildError::Learner(error) => SweepError::Learner { cell, error },
-            BuildError::Simulation(error) => SweepError::Simulation { cell, error },
-            other => SweepError::Value {
-                file: cell,
-                key: "checkpoints".into(),
-                what: other.to_string(),
-            },
-        }
-    }
-
     /// Checks before it is run that the problem is valid and that the learner can be built.
     pub fn check(&self) -> Result<(), SweepError> {
-        self.cell.check().map_err(|error| self.failed(error))
+        self.cell
+            .check()
+            .map_err(|error| failed(&self.describe(), error))
     }
 
     /// Runs the cell; none if it was stopped.
     pub fn run(&self, control: &mut Control<'_>) -> Result<Option<SweepCellResult>, SweepError> {
-        self.try_run(control).map_err(|error| self.failed(error))
+        self.try_run(control)
+            .map_err(|error| failed(&self.describe(), error))
     }
 
     fn try_run(&self, control: &mut Control<'_>) -> Result<Option<SweepCellResult>, BuildError> {
@@ -328,12 +316,8 @@ fn with_values(
     if !changed {
         return Ok(problem.clone());
     }
-    ProblemFile::parse_as(Format::Json, place, &document.to_string()).map_err(|error| {
-        SweepError::Problem {
-            cell: place.into(),
-            error: Box::new(error),
-        }
-    })
+    let changed = ProblemFile::parse_as(Format::Json, place, &document.to_string());
+    changed.map_err(|error| failed(place, error.into()))
 }
 
 /// Finds a value in a problem file: a parameter by its name, any value by its path.

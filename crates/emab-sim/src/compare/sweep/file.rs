@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::experiment::{CheckpointError, check_checkpoints, log_spaced};
+use crate::experiment::{BuildError, CheckpointError, check_checkpoints, log_spaced};
 use serde::Deserialize;
 use thiserror::Error;
 use toml::Table;
@@ -39,29 +39,13 @@ pub enum SweepError {
         /// The cause.
         error: CheckpointError,
     },
-    /// A learner is invalid.
+    /// A cell cannot be built or run.
     #[error("{cell}: {error}")]
-    Learner {
+    Cell {
         /// The cell.
         cell: String,
         /// The cause.
-        error: emab::learners::LearnerError,
-    },
-    /// The problem is invalid.
-    #[error("{cell}: {}", error.render(false))]
-    Problem {
-        /// The cell.
-        cell: String,
-        /// The cause.
-        error: Box<emab_problem::ReadError>,
-    },
-    /// The simulation failed.
-    #[error("{cell}: {error}")]
-    Simulation {
-        /// The cell.
-        cell: String,
-        /// The cause.
-        error: crate::SimError,
+        error: BuildError,
     },
 }
 
