@@ -9,7 +9,6 @@ mod figures;
 mod fit;
 mod instances;
 mod ledger;
-mod lemma2_worst_case;
 mod lemmas;
 mod measurement;
 pub mod reference;

@@ -153,31 +153,34 @@ impl Runner<'_> {
         episodes: u64,
         runs: u64,
     ) -> Result<Estimate, LedgerError> {
-        let outcome = self.run(Job {
-            what,
-            problem,
-            learners: vec![learner],
-            episodes,
-            runs,
-            checkpoints: Vec::new(),
-        })?;
-        Ok(last(&outcome.results[0], runs))
+        let [regret] = self.ends(what, problem, [learner], (episodes, runs))?;
+        Ok(regret)
     }
 
     /// The regret of learners on a problem file at the end of the same runs.
-    pub(crate) fn final_regrets<const N: usize>(
+    pub(crate) fn final_regrets(
         &mut self,
         what: &str,
         file: &ProblemFile,
-        learners: [&str; N],
+        [one, other]: [&str; 2],
         episodes: u64,
         runs: u64,
+    ) -> Result<[Estimate; 2], LedgerError> {
+        let learners = [learner_of(file, one)?, learner_of(file, other)?];
+        self.ends(what, file.problem()?, learners, (episodes, runs))
+    }
+
+    fn ends<const N: usize>(
+        &mut self,
+        what: &str,
+        problem: Arc<Problem>,
+        learners: [LearnerConfig; N],
+        (episodes, runs): (u64, u64),
     ) -> Result<[Estimate; N], LedgerError> {
-        let learners = learners.iter().map(|text| learner_of(file, text));
         let outcome = self.run(Job {
             what,
-            problem: file.problem()?,
-            learners: learners.collect::<Result<_, _>>()?,
+            problem,
+            learners: learners.into(),
             episodes,
             runs,
             checkpoints: Vec::new(),

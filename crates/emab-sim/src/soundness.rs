@@ -294,42 +294,51 @@ mod tests {
             width: WidthKind::Sound(FeedbackSpread::new(spread).unwrap()),
             ..paper
         };
-        // The feedback alone.
-        let text = words(&paper, 0.1, 1.0).unwrap();
-        assert!(text.contains("is 0.4000, and 0.9000 is needed"), "{text}");
-        assert!(
-            text.contains("moves the next expected reward by 1 (width=sound"),
-            "{text}"
-        );
-        assert!(!text.contains("sigma2"), "{text}");
-        assert_eq!(words(&sound(1.0), 0.1, 1.0), None);
-        // The noise alone.
-        let text = words(&paper, 1.0, 0.0).unwrap();
-        assert!(
-            text.contains(
-                "proxy of 1 on costs and 1 on rewards (state a larger sigma2, or its part)"
+        let larger = FeedBalParameters::new(0.5, 0.01).unwrap();
+        for (case, parameters, noise, spread, parts) in [
+            (
+                "the feedback alone",
+                paper,
+                0.1,
+                1.0,
+                &[
+                    "is 0.4000, and 0.9000 is needed",
+                    "moves the next expected reward by 1 (width=sound",
+                ][..],
             ),
-            "{text}"
-        );
-        // Both.
-        let text = words(&paper, 1.0, 1.0).unwrap();
-        assert!(text.contains("its part; width=sound"), "{text}");
-        // A spread that is too small, and one that is not while the noise is.
-        assert!(
-            words(&sound(0.5), 0.1, 1.0)
-                .unwrap()
-                .contains("a larger feedback_spread)")
-        );
-        let text = words(&sound(1.0), 1.0, 1.0).unwrap();
-        assert!(
-            text.contains("(state a larger sigma2, or its part)"),
-            "{text}"
-        );
-        // A larger sigma2 than needed.
-        assert_eq!(
-            words(&FeedBalParameters::new(0.5, 0.01).unwrap(), 0.1, 1.0),
-            None
-        );
+            (
+                "the noise alone",
+                paper,
+                1.0,
+                0.0,
+                &["proxy of 1 on costs and 1 on rewards (state a larger sigma2, or its part)"],
+            ),
+            ("both", paper, 1.0, 1.0, &["its part; width=sound"]),
+            (
+                "the spread",
+                sound(0.5),
+                0.1,
+                1.0,
+                &["a larger feedback_spread)"],
+            ),
+            (
+                "the noise",
+                sound(1.0),
+                1.0,
+                1.0,
+                &["(state a larger sigma2, or its part)"],
+            ),
+        ] {
+            let text = words(&parameters, noise, spread).unwrap();
+            assert!(
+                parts.iter().all(|part| text.contains(part)),
+                "{case}: {text}"
+            );
+            assert_eq!(text.contains("sigma2"), noise > 0.5, "{case}: {text}");
+        }
+        for parameters in [sound(1.0), larger] {
+            assert_eq!(words(&parameters, 0.1, 1.0), None);
+        }
     }
 
     #[test]

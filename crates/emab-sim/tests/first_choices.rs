@@ -75,28 +75,21 @@ fn first_choices_are_unchanged_for_every_learner() {
     for entry in CATALOGUE {
         if !cases.iter().any(|(_, learner)| *learner == entry.name) {
             let applies = |problem: &&str| first_choices(problem, entry.name, 1).is_some();
-            let problem = ["tutoring", "coverage", "resource"]
-                .into_iter()
-                .find(applies);
-            cases.push((problem.unwrap(), entry.name));
+            let mut problems = ["tutoring", "coverage", "resource"].into_iter();
+            cases.push((problems.find(applies).unwrap(), entry.name));
         }
     }
-    let now: Vec<String> = cases
-        .iter()
-        .map(|(problem, learner)| {
-            let choices = first_choices(problem, learner, 12).unwrap();
-            format!("{problem} {learner} {choices}")
-        })
-        .collect();
+    let now = cases.iter().map(|(problem, learner)| {
+        let choices = first_choices(problem, learner, 12).unwrap();
+        format!("{problem} {learner} {choices}")
+    });
+    let now: Vec<String> = now.collect();
     if std::env::var_os("EMAB_REGENERATE").is_some() {
         fs::write(&path, now.join("\n") + "\n").unwrap();
         return;
     }
     let pinned: Vec<&str> = pinned.lines().collect();
-    assert_eq!(
-        now, pinned,
-        "if the change is intended, run `tools/regenerate`"
-    );
+    assert_eq!(now, pinned, "if intended, run `tools/regenerate`");
 }
 
 #[test]

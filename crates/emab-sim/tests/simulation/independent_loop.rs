@@ -61,12 +61,8 @@ fn run(seed: u64) -> f64 {
             let goes_on = t < HORIZON && index(&go[11 * t + x]) > index(&stop[11 * t + x]);
             let best = benchmark(t, x);
             if goes_on != best.1 {
-                regret += best.0
-                    - if goes_on {
-                        going_on(t, x)
-                    } else {
-                        reward(t, x)
-                    };
+                let value: fn(usize, usize) -> f64 = if goes_on { going_on } else { reward };
+                regret += best.0 - value(t, x);
             }
             path.push((11 * t + x, seen, sd * stream.normal()));
             if !goes_on {
@@ -110,16 +106,10 @@ fn final_regrets_have_the_distribution_of_the_independent_loop() {
     };
     let ((m1, v1, k1), (m2, v2, k2)) = (moments(&plain), moments(&engine));
     let z = (m1 - m2) / ((v1 + v2) / n).sqrt();
-    assert!(
-        z.abs() < 4.0,
-        "means {m1} and {m2}: {z} standard errors apart"
-    );
+    assert!(z.abs() < 4.0, "means {m1} and {m2}: {z} errors apart");
     // The variance of a sample variance is (mu_4 - sigma^4) / n.
     let z = (v1 - v2) / ((k1 - v1 * v1 + k2 - v2 * v2) / n).sqrt();
-    assert!(
-        z.abs() < 4.0,
-        "variances {v1} and {v2}: {z} standard errors apart"
-    );
+    assert!(z.abs() < 4.0, "variances {v1} and {v2}: {z} errors apart");
     // Kolmogorov and Smirnov: the largest distance of the two empirical distributions.
     plain.sort_by(f64::total_cmp);
     engine.sort_by(f64::total_cmp);

@@ -5,8 +5,18 @@ use std::sync::Arc;
 use emab::environment::RegretEstimator;
 use emab::learners::LearnerConfig;
 use emab::stats::Moments;
-use emab::{Environment, Learner, RegretBreakdown, Role, Stream};
+use emab::{Environment, Learner, Problem, RegretBreakdown, Role, Stream};
 use emab_problem::{BUILTIN, Format, ProblemFile};
+
+/// The problem of a file, and a learner on it.
+fn problem_and_learner(text: &str, learner: &str) -> (Arc<Problem>, Box<dyn Learner + Send>) {
+    let file = ProblemFile::parse_as(Format::Toml, "large.toml", text).unwrap();
+    let problem = file.problem().unwrap();
+    let config = LearnerConfig::parse(learner, file.learning()).unwrap();
+    let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
+    learner.reset(Stream::new(1, 0, Role::Learner));
+    (problem, learner)
+}
 
 #[test]
 fn only_visited_pairs_of_a_million_states_are_stored() {
@@ -25,13 +35,9 @@ fn only_visited_pairs_of_a_million_states_are_stored() {
         sigma2 = 0.1
         delta = 0.01
     "#;
-    let file = ProblemFile::parse_as(Format::Toml, "large.toml", text).unwrap();
-    let problem = file.problem().unwrap();
-    let mut environment = Environment::new(problem.clone()).unwrap();
+    let (problem, mut learner) = problem_and_learner(text, "feedbal");
+    let mut environment = Environment::new(problem).unwrap();
     environment.restart(1, 0);
-    let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
-    let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
-    learner.reset(Stream::new(1, 0, Role::Learner));
     for _ in 0..2000 {
         environment.play(&mut learner).unwrap();
     }
@@ -83,21 +89,18 @@ const MAZE: &str = r#"
 #[test]
 fn regret_is_paired_where_too_many_pairs_can_be_reached() {
     let file = ProblemFile::parse_as(Format::Toml, "maze.toml", MAZE).unwrap();
-    let problem = file.problem().unwrap();
     let reached = file.check(1000).unwrap();
     assert_eq!((reached.pairs, reached.complete), (1000, false));
-    let mut environment = Environment::new(problem.clone()).unwrap();
+    let (problem, mut benchmark) = problem_and_learner(MAZE, "benchmark");
+    let mut environment = Environment::new(problem).unwrap();
     assert_eq!(environment.estimator(), RegretEstimator::Paired);
     // The benchmark beside itself takes the same path, so its regret is 0.
-    let config = LearnerConfig::parse("benchmark", file.learning()).unwrap();
-    let mut benchmark = config.build(problem.spec(), Some(&problem)).unwrap();
     environment.restart(1, 0);
     for _ in 0..20 {
         assert_eq!(environment.play(&mut benchmark).unwrap().total(), 0.0);
     }
     // FeedBAL stops at every pair it visits for the first time, which here is nearly every pair.
-    let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
-    let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
+    let (_, mut learner) = problem_and_learner(MAZE, "feedbal");
     let mut regret = RegretBreakdown::default();
     for _ in 0..200 {
         regret += environment.play(&mut learner).unwrap();
@@ -135,20 +138,14 @@ fn exact_and_paired_regret_agree() {
         )
     };
     let run = |spare: usize| {
-        let file = ProblemFile::parse_as(Format::Toml, "two.toml", &text(spare)).unwrap();
-        let problem = file.problem().unwrap();
-        let mut environment = Environment::new(problem.clone()).unwrap();
-        let config = LearnerConfig::parse("feedbal", file.learning()).unwrap();
-        let mut learner = config.build(problem.spec(), Some(&problem)).unwrap();
+        let (problem, mut learner) = problem_and_learner(&text(spare), "feedbal");
+        let mut environment = Environment::new(problem).unwrap();
         let mut moments = Moments::default();
         for run in 0..60 {
             environment.restart(3, run);
             learner.reset(Stream::new(3, run, Role::Learner));
-            moments.add(
-                (0..300)
-                    .map(|_| environment.play(&mut learner).unwrap().total())
-                    .sum(),
-            );
+            let regrets = (0..300).map(|_| environment.play(&mut learner).unwrap().total());
+            moments.add(regrets.sum());
         }
         (environment.estimator(), moments.mean(), moments.stderr())
     };
