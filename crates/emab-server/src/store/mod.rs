@@ -35,7 +35,7 @@ pub enum StoreError {
 }
 
 /// The changes of one study in one transaction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// New events, in order.
     pub events: Vec<Record>,

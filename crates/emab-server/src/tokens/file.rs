@@ -297,10 +297,8 @@ mod tests {
         assert_eq!(file.list().unwrap(), tokens);
         // An invalid file is not replaced.
         fs::write(file.path(), "").unwrap();
-        assert!(matches!(
-            file.create_first_admin(),
-            Err(TokenError::Broken { .. })
-        ));
+        let again = file.create_first_admin();
+        assert!(matches!(again, Err(TokenError::Broken { .. })));
         assert_eq!(fs::read(file.path()).unwrap(), b"");
     }
 
@@ -334,26 +332,23 @@ mod tests {
         let (token, _) = file.new_token("a", Role::Viewer, None).unwrap();
         let good = fs::read_to_string(file.path()).unwrap();
         let one = good.trim().trim_start_matches('[').trim_end_matches(']');
-        let twice = format!("[{one},{one}]");
-        for (bad, words) in [
-            ("".to_owned(), "line 1"),
+        let changed = [
+            ("viewer", "visitor", "`visitor`"),
+            ("\"name\"", "\"nam\"", "`nam`"),
+            ("\"id\": \"", "\"id\": \"0", "`id`"),
+            ("\"revoked\": null", "\"revoked\": \"soon\"", "`soon`"),
+            ("\"studies\": null", "\"studies\": []", "`studies`"),
+            ("\"studies\": null,", "", "`studies`"),
+            ("sha256:", "sha1:", "64 hexadecimal digits"),
+        ];
+        let changed = changed.map(|(old, new, words)| (good.replace(old, new), words));
+        let others = [
+            (String::new(), "line 1"),
             ("{}".to_owned(), "line 1"),
             (good[..good.len() / 2].to_owned(), "EOF"),
-            (good.replace("viewer", "visitor"), "`visitor`"),
-            (good.replace("\"name\"", "\"nam\""), "`nam`"),
-            (good.replace("\"id\": \"", "\"id\": \"0"), "`id`"),
-            (
-                good.replace("\"revoked\": null", "\"revoked\": \"soon\""),
-                "`soon`",
-            ),
-            (
-                good.replace("\"studies\": null", "\"studies\": []"),
-                "`studies`",
-            ),
-            (good.replace("\"studies\": null,", ""), "`studies`"),
-            (good.replace("sha256:", "sha1:"), "64 hexadecimal digits"),
-            (twice, "twice"),
-        ] {
+            (format!("[{one},{one}]"), "twice"),
+        ];
+        for (bad, words) in others.into_iter().chain(changed) {
             fs::write(file.path(), &bad).unwrap();
             for result in [
                 file.list().map(|_| ()),
@@ -361,10 +356,8 @@ mod tests {
                 file.revoke("a").map(|_| ()),
             ] {
                 let error = result.unwrap_err().to_string();
-                assert!(
-                    error.contains("tokens.json") && error.contains(words),
-                    "{error}"
-                );
+                let named = error.contains("tokens.json") && error.contains(words);
+                assert!(named, "{error}");
             }
             assert_eq!(fs::read_to_string(file.path()).unwrap(), bad);
         }

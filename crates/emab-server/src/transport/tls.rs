@@ -139,31 +139,19 @@ mod tests {
             fs::write(&path, text).unwrap();
             path
         };
-        refused(
-            &folder.path().join("none.pem"),
-            &key,
-            &["none.pem", "cannot be read"],
-        );
-        refused(
-            &cert,
-            &folder.path().join("none.pem"),
-            &["none.pem", "cannot be read"],
-        );
+        let none = folder.path().join("none.pem");
+        refused(&none, &key, &["none.pem", "cannot be read"]);
+        refused(&cert, &none, &["none.pem", "cannot be read"]);
         refused(&key, &key, &["localhost.key", "no certificate"]);
         refused(&cert, &cert, &["localhost.crt", "no private key"]);
-        refused(
-            &cert,
-            &data("other.key"),
-            &["other.key", "localhost.crt", "cannot be used"],
-        );
+        let words = ["other.key", "localhost.crt", "cannot be used"];
+        refused(&cert, &data("other.key"), &words);
 
         let text = fs::read_to_string(&key).unwrap();
         let cut = write("cut.key", text.rsplit_once("-----END").unwrap().0);
         refused(&cert, &cut, &["cut.key", "no end line"]);
-        let locked = write(
-            "locked.key",
-            &text.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"),
-        );
+        let locked = text.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+        let locked = write("locked.key", &locked);
         refused(&cert, &locked, &["locked.key", "passphrase"]);
         let second = text.lines().nth(1).unwrap();
         let odd = write("odd.key", &text.replace(second, &second.replace('A', "?")));

@@ -13,58 +13,84 @@ use emab_server::store::{
 };
 use emab_testkit::postgres::Server;
 
-/// Opens connections to one store.
-type Open<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
+/// One store: opens connections to it and creates studies with names that no other run uses.
+struct Stores<'a> {
+    open: &'a dyn Fn() -> Result<Box<dyn Store>, StoreError>,
+    prefix: String,
+}
+
+impl Stores<'_> {
+    fn open(&self) -> Box<dyn Store> {
+        must((self.open)())
+    }
+
+    /// A study before its first event.
+    fn new_head(&self, name: &str) -> Head {
+        let spec = r#"{"horizon":3,"odd":"\u0000 '\" \\ é"}"#;
+        Head::new(&format!("{}{name}", self.prefix), spec)
+    }
+
+    /// A connection and a new study, committed.
+    #[track_caller]
+    fn study(&self, name: &str) -> (Box<dyn Store>, Head) {
+        let (mut store, mut head) = (self.open(), self.new_head(name));
+        must(store.begin());
+        let key = must(store.create(&head));
+        must(store.commit());
+        assert!(key.is_some(), "the name `{}` was free", head.name);
+        head.key = key.unwrap_or(0);
+        (store, head)
+    }
+}
 
 #[test]
 fn sqlite_satisfies_the_rules_of_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
-    check_store(&mut || store.writer().unwrap());
+    check_store(&|| store.writer());
 }
 
 #[test]
 fn postgres_satisfies_the_rules_of_a_store_in_a_database_with_a_collation() {
     let server = Server::shared().unwrap();
     // The collation orders `a` < `B` < `é` < `z`; the columns must not use it.
-    server
-        .execute(
-            "CREATE DATABASE laws TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en'",
-        )
+    let icu = "CREATE DATABASE laws TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en'";
+    let created = server.execute(icu);
+    created
         .or_else(|_| server.execute("CREATE DATABASE laws"))
         .unwrap();
     let store = Postgres::open(&server.url_of("laws")).unwrap();
-    check_store(&mut || store.writer().unwrap());
+    check_store(&|| store.writer());
 }
 
-/// Checks the store that `open` connects to. Studies get unique names and stay there.
-fn check_store(open: Open<'_>) {
-    let prefix = prefix();
-    studies_are_kept(open, &prefix);
-    studies_are_listed(open, &prefix);
-    rows_are_kept(open, &prefix);
-    rows_are_replaced(open, &prefix);
-    the_decision_follows_the_episode(open, &prefix);
-    studies_are_apart(open, &prefix);
-    names_may_be_strange(open, &prefix);
-    numbers_are_exact(open, &prefix);
-    numbers_do_not_wrap(open, &prefix);
-    limits_are_kept(open, &prefix);
-    nothing_is_there_twice(open, &prefix);
-    what_is_taken_back_is_gone(open, &prefix);
-    what_is_not_committed_is_not_seen(open, &prefix);
-    a_reader_can_hold_still(open, &prefix);
-    no_update_is_lost(open, &prefix);
-    many_rows_come_in_pages(open, &prefix);
-}
-
-/// A prefix of names that no other run uses.
-fn prefix() -> String {
+/// Checks the store that `open` connects to. The studies stay there.
+fn check_store(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default().as_nanos();
-    format!("rule-{now}-{}-{call}-", std::process::id())
+    let prefix = format!("rule-{now}-{}-{call}-", std::process::id());
+    let stores = Stores { open, prefix };
+    for rule in [
+        studies_are_kept,
+        studies_are_listed,
+        rows_are_kept,
+        rows_are_replaced,
+        the_decision_follows_the_episode,
+        studies_are_apart,
+        names_may_be_strange,
+        numbers_are_exact,
+        numbers_do_not_wrap,
+        limits_are_kept,
+        nothing_is_there_twice,
+        what_is_taken_back_is_gone,
+        what_is_not_committed_is_not_seen,
+        a_reader_can_hold_still,
+        no_update_is_lost,
+        many_rows_come_in_pages,
+    ] {
+        rule(&stores);
+    }
 }
 
 /// The value; panics if the store failed.
@@ -76,41 +102,60 @@ fn must<T>(result: Result<T, StoreError>) -> T {
     }
 }
 
-/// A study before its first event.
-fn new_head(name: String) -> Head {
-    let spec = r#"{"horizon":3,"odd":"\u0000 '\" \\ é"}"#.to_string();
-    Head::new(&name, &spec)
-}
-
-/// Creates a study, committed.
-#[track_caller]
-fn create(store: &mut dyn Store, prefix: &str, name: &str) -> Head {
-    let mut head = new_head(format!("{prefix}{name}"));
-    must(store.begin());
-    let key = must(store.create(&head));
-    must(store.commit());
-    assert!(key.is_some(), "the name `{}` was free", head.name);
-    head.key = key.unwrap_or(0);
-    head
-}
-
 /// Writes in one transaction.
 #[track_caller]
-fn put(store: &mut dyn Store, head: &Head, changes: &Changes) {
+fn put(store: &mut Box<dyn Store>, head: &Head, changes: &Changes) {
     must(store.begin());
-    assert_eq!(
-        must(store.lock(&head.name)).map(|found| found.key),
-        Some(head.key)
-    );
+    let locked = must(store.lock(&head.name));
+    assert_eq!(locked.map(|found| found.key), Some(head.key));
     must(store.write(head, changes));
     must(store.commit());
 }
 
+/// All rows of a study.
+#[track_caller]
+fn rows(store: &mut Box<dyn Store>, study: i64) -> Changes {
+    Changes {
+        events: must(store.events(study, 0, 99)),
+        episodes: must(store.episodes_after(study, "", false, 99)),
+        decisions: must(store.decisions_after(study, None, 99)),
+        learned_episodes: must(store.learned_episodes(study, 0, 99)),
+        gain_sums: must(store.gain_sums(study, None, 99)),
+    }
+}
+
+/// One row of each kind.
+fn one_of_each() -> Changes {
+    Changes {
+        events: vec![event(1)],
+        episodes: vec![episode("a", 1)],
+        decisions: vec![decision("a", 1)],
+        learned_episodes: vec![learned(0)],
+        gain_sums: vec![gains(1, 0, 0, 0.5)],
+    }
+}
+
+/// Asserts that no read of a study finds one of these rows.
+#[track_caller]
+fn assert_empty(store: &mut Box<dyn Store>, study: i64) {
+    assert_eq!(rows(store, study), Changes::default());
+    assert_eq!(must(store.episodes(study, &["a"])), []);
+    assert_eq!(must(store.episodes_after(study, "", true, 9)), []);
+    assert_eq!(must(store.decision(study, "a", None)), None);
+    assert_eq!(must(store.decision(study, "a", Some(1))), None);
+    assert_eq!(must(store.decisions(study, "a")), []);
+}
+
+fn of_events(events: Vec<Record>) -> Changes {
+    Changes {
+        events,
+        ..Changes::default()
+    }
+}
+
 fn event(seq: u64) -> Record {
-    Record::new(
-        seq,
-        format!(r#"{{"seq":{seq},  "odd":"\u0000 '' \\ é 𝄞"}}"#),
-    )
+    let text = format!(r#"{{"seq":{seq},  "odd":"\u0000 '' \\ é 𝄞"}}"#);
+    Record::new(seq, text)
 }
 
 fn decision(episode: &str, step: u32) -> StoredDecision {
@@ -122,8 +167,11 @@ fn decision(episode: &str, step: u32) -> StoredDecision {
 }
 
 fn learned(position: u64) -> LearnedEpisode {
-    let mut bytes = position.to_le_bytes().to_vec();
-    bytes.extend(f64::NAN.to_le_bytes());
+    let bytes = [position.to_le_bytes(), f64::NAN.to_le_bytes()].concat();
+    LearnedEpisode { position, bytes }
+}
+
+fn learned_bytes(position: u64, bytes: Vec<u8>) -> LearnedEpisode {
     LearnedEpisode { position, bytes }
 }
 
@@ -176,76 +224,64 @@ fn ended(mut episode: EpisodeRecord) -> EpisodeRecord {
     episode
 }
 
-fn studies_are_kept(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let name = format!("{prefix}kept");
+fn studies_are_kept(stores: &Stores<'_>) {
+    let mut store = stores.open();
+    let name = format!("{}kept", stores.prefix);
     assert_eq!(must(store.head(&name)), None);
     assert_eq!(must(store.key(&name)), None);
     must(store.begin());
     assert_eq!(must(store.lock(&name)), None);
     must(store.commit());
 
-    let mut head = create(&mut *store, prefix, "kept");
+    let (mut store, mut head) = stores.study("kept");
     assert!(head.key > 0, "0 is the key of what is not created yet");
     assert_eq!(must(store.head(&name)).as_ref(), Some(&head));
-    assert_eq!(must(open().head(&name)).as_ref(), Some(&head));
+    assert_eq!(must(stores.open().head(&name)).as_ref(), Some(&head));
     for _ in 0..2 {
         assert_eq!(must(store.key(&name)), Some(head.key));
     }
 
     // Every field that changes.
-    head.seq = 1 << 40;
-    head.hash = sha256(b"another");
-    head.closed = true;
-    head.episodes = 2;
-    head.open = 3;
-    head.learned = 4;
-    head.missing = 5;
-    head.relearned = 6;
-    put(&mut *store, &head, &Changes::default());
+    (head.seq, head.hash, head.closed) = (1 << 40, sha256(b"another"), true);
+    (head.episodes, head.open, head.learned) = (2, 3, 4);
+    (head.missing, head.relearned) = (5, 6);
+    put(&mut store, &head, &Changes::default());
     must(store.begin());
     assert_eq!(must(store.lock(&name)).as_ref(), Some(&head));
     assert_eq!(must(store.head(&name)).as_ref(), Some(&head));
     must(store.commit());
-    assert_eq!(must(open().head(&name)).as_ref(), Some(&head));
+    assert_eq!(must(stores.open().head(&name)).as_ref(), Some(&head));
 
     // A taken name is not an error: the transaction continues.
     must(store.begin());
-    assert_eq!(must(store.create(&new_head(name.clone()))), None);
+    assert_eq!(must(store.create(&stores.new_head("kept"))), None);
     head.seq += 1;
     must(store.write(&head, &Changes::default()));
     must(store.commit());
     assert_eq!(must(store.head(&name)), Some(head));
 }
 
-fn studies_are_listed(open: Open<'_>, prefix: &str) {
-    let mut store = open();
+fn studies_are_listed(stores: &Stores<'_>) {
     // Ordered by bytes: no collation, case folding or normalization.
-    let mut names: Vec<String> = ["a", "B", "é", "e\u{301}", "z", "ﬁ", "𝄞", "a b", "a-b", "ab"]
-        .iter()
-        .map(|name| format!("{prefix}list-{name}"))
-        .collect();
-    for name in &names {
-        create(&mut *store, "", name);
-    }
+    let names = ["a", "B", "é", "e\u{301}", "z", "ﬁ", "𝄞", "a b", "a-b", "ab"];
+    let mut names = names.map(|name| stores.study(&format!("list-{name}")).1.name);
     names.sort();
-    let start = format!("{prefix}list-");
-    let listed = |store: &mut dyn Store, after: &str, limit| -> Vec<String> {
+    let start = format!("{}list-", stores.prefix);
+    let mut store = stores.open();
+    let mut listed = |after: &str, limit| -> Vec<String> {
         let heads = must(store.heads(after, limit));
         let names = heads.into_iter().map(|head| head.name);
         names.filter(|name| name.starts_with(&start)).collect()
     };
-    assert_eq!(listed(&mut *store, &start, names.len()), names);
-    assert_eq!(listed(&mut *store, &names[0], 3), names[1..4]);
-    assert_eq!(listed(&mut *store, &start, 0), Vec::<String>::new());
-    assert_eq!(listed(&mut *store, &start, usize::MAX), names);
-    let last = &names[names.len() - 1];
-    assert_eq!(listed(&mut *store, last, 10), Vec::<String>::new());
+    assert_eq!(listed(&start, names.len()), names);
+    assert_eq!(listed(&names[0], 3), names[1..4]);
+    assert_eq!(listed(&start, 0), [""; 0]);
+    assert_eq!(listed(&start, usize::MAX), names);
+    assert_eq!(listed(&names[names.len() - 1], 10), [""; 0]);
 }
 
-fn rows_are_kept(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let mut head = create(&mut *store, prefix, "rows");
+fn rows_are_kept(stores: &Stores<'_>) {
+    let (mut store, mut head) = stores.study("rows");
     let changes = Changes {
         events: (1..=3).map(event).collect(),
         episodes: vec![
@@ -258,14 +294,8 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
         learned_episodes: vec![
             learned(1),
             learned(0),
-            LearnedEpisode {
-                position: 2,
-                bytes: (0..=255).collect(),
-            },
-            LearnedEpisode {
-                position: 3,
-                bytes: Vec::new(),
-            },
+            learned_bytes(2, (0..=255).collect()),
+            learned_bytes(3, Vec::new()),
         ],
         gain_sums: vec![
             gains(2, 1, 0, 0.5),
@@ -273,108 +303,83 @@ fn rows_are_kept(open: Open<'_>, prefix: &str) {
             gains(1, 20, 9, 1.0),
         ],
     };
+    // In the order of their keys.
+    let sorted = Changes {
+        events: changes.events.clone(),
+        episodes: [1, 0, 2, 3].map(|i| changes.episodes[i].clone()).to_vec(),
+        decisions: [2, 0, 1].map(|i| changes.decisions[i].clone()).to_vec(),
+        learned_episodes: [1, 0, 2, 3]
+            .map(|i| changes.learned_episodes[i].clone())
+            .to_vec(),
+        gain_sums: [2, 1, 0].map(|i| changes.gain_sums[i]).to_vec(),
+    };
     head.seq = 3;
-    let expect = |store: &mut dyn Store| {
-        assert_eq!(must(store.events(head.key, 0, 10)), changes.events);
+    let expect = |store: &mut Box<dyn Store>| {
+        assert_eq!(rows(store, head.key), sorted);
+        let [a, b, c, d] = &*sorted.episodes else {
+            panic!("four episodes")
+        };
         let mut found = must(store.episodes(head.key, &["a", "none", "d", "b", "a"]));
         found.sort_by(|one, other| one.id.cmp(&other.id));
-        assert_eq!(
-            found,
-            [1, 0, 3].map(|position| changes.episodes[position].clone()),
-            "each that there is, once"
-        );
-        assert_eq!(must(store.episodes(head.key, &[])), Vec::new());
-        let found = must(store.episodes_after(head.key, "", false, 10));
-        assert_eq!(
-            found,
-            [1, 0, 2, 3].map(|position| changes.episodes[position].clone())
-        );
-        let found = must(store.episodes_after(head.key, "", true, 10));
-        assert_eq!(
-            found,
-            [0, 2].map(|position| changes.episodes[position].clone())
-        );
-        let found = must(store.decisions(head.key, "a"));
-        assert_eq!(
-            found,
-            [2, 0, 1].map(|position| changes.decisions[position].clone())
-        );
-        assert_eq!(must(store.decisions(head.key, "b")), Vec::new());
-        let all = must(store.decisions_after(head.key, None, 10));
-        assert_eq!(all, found);
+        assert_eq!(found.iter().collect::<Vec<_>>(), [a, b, d], "each once");
+        assert_eq!(must(store.episodes(head.key, &[])), []);
+        let open = must(store.episodes_after(head.key, "", true, 10));
+        assert_eq!(open.iter().collect::<Vec<_>>(), [b, c]);
+        assert_eq!(must(store.decisions(head.key, "a")), sorted.decisions);
+        assert_eq!(must(store.decisions(head.key, "b")), []);
         let rest = must(store.decisions_after(head.key, Some(("a", 2)), 10));
-        assert_eq!(rest, found[2..]);
-        let found = must(store.learned_episodes(head.key, 0, 10));
-        assert_eq!(
-            found,
-            [1, 0, 2, 3].map(|position| changes.learned_episodes[position].clone())
-        );
-        let found = must(store.gain_sums(head.key, None, 10));
-        assert_eq!(found, [2, 1, 0].map(|position| changes.gain_sums[position]));
+        assert_eq!(rest, sorted.decisions[2..]);
     };
     // Inside the transaction, after it, and from another connection.
     must(store.begin());
     must(store.write(&head, &changes));
-    expect(&mut *store);
+    expect(&mut store);
     must(store.commit());
-    expect(&mut *store);
+    expect(&mut store);
     drop(store);
-    expect(&mut *open());
+    expect(&mut stores.open());
 
-    let long = "é".repeat(1 << 20);
-    let changes = Changes {
-        events: vec![Record::new(4, long.clone())],
-        decisions: vec![StoredDecision {
-            episode: "long".into(),
-            step: 1,
-            text: long.clone(),
-        }],
-        ..Changes::default()
-    };
-    let mut store = open();
-    put(&mut *store, &head, &changes);
+    let text = "é".repeat(1 << 20);
+    let mut changes = of_events(vec![Record::new(4, text.clone())]);
+    changes.decisions.push(StoredDecision {
+        text,
+        ..decision("long", 1)
+    });
+    let mut store = stores.open();
+    put(&mut store, &head, &changes);
     assert_eq!(must(store.events(head.key, 3, 1)), changes.events);
     assert_eq!(must(store.decisions(head.key, "long")), changes.decisions);
 }
 
-fn rows_are_replaced(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let head = create(&mut *store, prefix, "replaced");
+fn rows_are_replaced(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("replaced");
     let old = Changes {
         episodes: vec![episode("a", 1), episode("b", 1), episode("c", 1)],
         learned_episodes: vec![learned(0), learned(1)],
         gain_sums: vec![gains(1, 0, 0, 0.5), gains(1, 0, 1, 0.5)],
         ..Changes::default()
     };
-    put(&mut *store, &head, &old);
+    put(&mut store, &head, &old);
     let mut counted = gains(1, 0, 1, -7.5);
     counted.count = 12;
     let new = Changes {
         episodes: vec![ended(episode("b", 3)), episode("d", 1)],
-        learned_episodes: vec![LearnedEpisode {
-            position: 0,
-            bytes: b"other".to_vec(),
-        }],
+        learned_episodes: vec![learned_bytes(0, b"other".to_vec())],
         gain_sums: vec![counted, gains(1, 0, 2, 0.5)],
         ..Changes::default()
     };
-    put(&mut *store, &head, &new);
-    let found = must(store.episodes_after(head.key, "", false, 10));
+    put(&mut store, &head, &new);
     let (a, c) = (old.episodes[0].clone(), old.episodes[2].clone());
     let (b, d) = (new.episodes[0].clone(), new.episodes[1].clone());
-    assert_eq!(found, [a.clone(), b, c.clone(), d.clone()]);
-    let found = must(store.episodes_after(head.key, "", true, 10));
-    assert_eq!(found, [a, c, d]);
-    let found = must(store.learned_episodes(head.key, 0, 10));
-    assert_eq!(
-        found,
-        [
-            new.learned_episodes[0].clone(),
-            old.learned_episodes[1].clone()
-        ]
-    );
-    let found = must(store.gain_sums(head.key, None, 10));
-    assert_eq!(found, [old.gain_sums[0], counted, new.gain_sums[1]]);
+    let open = must(store.episodes_after(head.key, "", true, 10));
+    assert_eq!(open, [a.clone(), c.clone(), d.clone()]);
+    let replaced = Changes {
+        episodes: vec![a, b, c, d],
+        learned_episodes: vec![new.learned_episodes[0].clone(), learned(1)],
+        gain_sums: vec![old.gain_sums[0], counted, new.gain_sums[1]],
+        ..Changes::default()
+    };
+    assert_eq!(rows(&mut store, head.key), replaced);
 
     // Twice in one transaction: the last one wins.
     must(store.begin());
@@ -389,9 +394,8 @@ fn rows_are_replaced(open: Open<'_>, prefix: &str) {
     assert_eq!(must(store.episodes(head.key, &["e"])), [episode("e", 3)]);
 }
 
-fn the_decision_follows_the_episode(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let head = create(&mut *store, prefix, "decision");
+fn the_decision_follows_the_episode(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("decision");
     let none = must(store.decision(head.key, "a", None));
     assert_eq!(none, None, "there is no such episode");
     for step in 1..=3_u32 {
@@ -400,7 +404,7 @@ fn the_decision_follows_the_episode(open: Open<'_>, prefix: &str) {
             decisions: vec![decision("a", step)],
             ..Changes::default()
         };
-        put(&mut *store, &head, &changes);
+        put(&mut store, &head, &changes);
         let now = must(store.decision(head.key, "a", None));
         assert_eq!(now, Some(decision("a", step)));
         let first = must(store.decision(head.key, "a", Some(1)));
@@ -415,7 +419,7 @@ fn the_decision_follows_the_episode(open: Open<'_>, prefix: &str) {
         decisions: vec![decision("further", 1)],
         ..Changes::default()
     };
-    put(&mut *store, &head, &changes);
+    put(&mut store, &head, &changes);
     let now = must(store.decision(head.key, "a", None));
     assert_eq!(now, Some(decision("a", 3)));
     assert_eq!(must(store.decision(head.key, "past", None)), None);
@@ -423,73 +427,48 @@ fn the_decision_follows_the_episode(open: Open<'_>, prefix: &str) {
     assert_eq!(must(store.decision(head.key, "a", Some(u32::MAX))), None);
 }
 
-fn studies_are_apart(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let one = create(&mut *store, prefix, "apart-1");
-    let two = create(&mut *store, prefix, "apart-2");
+fn studies_are_apart(stores: &Stores<'_>) {
+    let (mut store, one) = stores.study("apart-1");
+    let (_, two) = stores.study("apart-2");
     assert_ne!(one.key, two.key);
-    let changes = Changes {
-        events: vec![event(1)],
-        episodes: vec![episode("a", 1)],
-        decisions: vec![decision("a", 1)],
-        learned_episodes: vec![learned(0)],
-        gain_sums: vec![gains(1, 0, 0, 0.5)],
-    };
-    put(&mut *store, &one, &changes);
-    assert_eq!(must(store.events(two.key, 0, 10)), Vec::new());
-    assert_eq!(must(store.episodes(two.key, &["a"])), Vec::new());
-    assert_eq!(must(store.episodes_after(two.key, "", true, 9)), Vec::new());
-    assert_eq!(must(store.decision(two.key, "a", None)), None);
-    assert_eq!(must(store.decision(two.key, "a", Some(1))), None);
-    assert_eq!(must(store.decisions(two.key, "a")), Vec::new());
-    assert_eq!(must(store.learned_episodes(two.key, 0, 10)), Vec::new());
-    assert_eq!(must(store.gain_sums(two.key, None, 10)), Vec::new());
+    put(&mut store, &one, &one_of_each());
+    assert_empty(&mut store, two.key);
     // The same keys in another study, and both in one transaction.
     must(store.begin());
-    must(store.write(&two, &changes));
-    let more = Changes {
-        events: vec![event(2)],
-        ..Changes::default()
-    };
-    must(store.write(&one, &more));
+    must(store.write(&two, &one_of_each()));
+    must(store.write(&one, &of_events(vec![event(2)])));
     must(store.commit());
     assert_eq!(must(store.events(two.key, 0, 10)), [event(1)]);
     assert_eq!(must(store.events(one.key, 0, 10)), [event(1), event(2)]);
 }
 
-fn names_may_be_strange(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let fill = 200 - prefix.chars().count();
-    let mut names = vec![
-        "'; DROP TABLE studies; --".to_string(),
-        "\"quoted\"".into(),
-        "back\\slash".into(),
-        "per%cent_and$1?1:x".into(),
-        " spaces ".into(),
-        "é".into(),
-        "e\u{301}".into(),
-        "E\u{301}".into(),
-        "日本語 العربية \u{202e}".into(),
-        "null".into(),
-        "0".into(),
-        "-0".into(),
-        "00".into(),
-        "1e2".into(),
-        "𝄞".repeat(fill),
-        format!("{}x", "𝄞".repeat(fill - 1)),
-    ];
+fn names_may_be_strange(stores: &Stores<'_>) {
+    let fill = 200 - stores.prefix.chars().count();
+    let mut names: Vec<String> = [
+        "'; DROP TABLE studies; --",
+        "\"quoted\"",
+        "back\\slash",
+        "per%cent_and$1?1:x",
+        " spaces ",
+        "日本語 العربية \u{202e}",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    names.extend(["é", "e\u{301}", "E\u{301}", "null", "0", "-0", "00", "1e2"].map(str::to_owned));
+    names.push("𝄞".repeat(fill));
+    names.push(format!("{}x", "𝄞".repeat(fill - 1)));
     for name in &names {
-        let head = create(&mut *store, prefix, name);
+        let (mut store, head) = stores.study(name);
         assert_eq!(must(store.head(&head.name)), Some(head));
     }
-    let head = create(&mut *store, prefix, "strange");
+    let (mut store, head) = stores.study("strange");
     names.sort();
     let changes = Changes {
         episodes: names.iter().map(|name| episode(name, 2)).collect(),
         decisions: names.iter().map(|name| decision(name, 2)).collect(),
         ..Changes::default()
     };
-    put(&mut *store, &head, &changes);
+    put(&mut store, &head, &changes);
     let found = must(store.episodes_after(head.key, "", false, 100));
     assert_eq!(found, changes.episodes);
     for name in &names {
@@ -501,9 +480,8 @@ fn names_may_be_strange(open: Open<'_>, prefix: &str) {
     }
 }
 
-fn numbers_are_exact(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let head = create(&mut *store, prefix, "exact");
+fn numbers_are_exact(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("exact");
     let sums = [
         0.0,
         -0.0,
@@ -527,26 +505,22 @@ fn numbers_are_exact(open: Open<'_>, prefix: &str) {
         -f64::NAN,
         f64::from_bits(0x7ff0_0000_0000_0001),
     ];
-    let gain_sums: Vec<GainSum> = (0_u32..)
-        .zip(sums)
-        .map(|(a, sum)| gains(1, 0, a, sum))
-        .collect();
+    let numbered = (0_u32..).zip(sums);
     let changes = Changes {
-        gain_sums,
+        gain_sums: numbered.map(|(a, sum)| gains(1, 0, a, sum)).collect(),
         ..Changes::default()
     };
     // As new rows, and as replacements.
     for _ in 0..2 {
-        put(&mut *store, &head, &changes);
-        let found = must(open().gain_sums(head.key, None, 100));
+        put(&mut store, &head, &changes);
+        let found = must(stores.open().gain_sums(head.key, None, 100));
         let found: Vec<u64> = found.iter().map(|gains| gains.sum.to_bits()).collect();
         assert_eq!(found, sums.map(f64::to_bits));
     }
 }
 
-fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let head = create(&mut *store, prefix, "wrap");
+fn numbers_do_not_wrap(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("wrap");
     let most = i64::MAX.unsigned_abs();
     let mut large = gains(u32::MAX, u32::MAX, u32::MAX, 0.0);
     large.count = most;
@@ -557,23 +531,21 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
         gain_sums: vec![large],
         ..Changes::default()
     };
-    put(&mut *store, &head, &changes);
+    put(&mut store, &head, &changes);
+    assert_eq!(rows(&mut store, head.key), changes);
     assert_eq!(must(store.events(head.key, most - 1, 9)), changes.events);
     let found = must(store.decision(head.key, "a", Some(u32::MAX)));
     assert_eq!(found.as_ref(), changes.decisions.first());
-    assert_eq!(
-        must(store.learned_episodes(head.key, most, 9)),
-        changes.learned_episodes
-    );
-    assert_eq!(must(store.gain_sums(head.key, None, 9)), changes.gain_sums);
+    let found = must(store.learned_episodes(head.key, most, 9));
+    assert_eq!(found, changes.learned_episodes);
     let last = Some((u32::MAX, u32::MAX, u32::MAX));
-    assert_eq!(must(store.gain_sums(head.key, last, 9)), Vec::new());
+    assert_eq!(must(store.gain_sums(head.key, last, 9)), []);
     // Nothing follows a value out of range.
     for after in [most, most + 1, u64::MAX] {
-        assert_eq!(must(store.events(head.key, after, 9)), Vec::new());
+        assert_eq!(must(store.events(head.key, after, 9)), []);
     }
     for from in [most + 1, u64::MAX] {
-        assert_eq!(must(store.learned_episodes(head.key, from, 9)), Vec::new());
+        assert_eq!(must(store.learned_episodes(head.key, from, 9)), []);
     }
 
     // A store may reject values beyond half of the range, but not change them.
@@ -581,28 +553,13 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
     counted.count = u64::MAX;
     let mut far = head.clone();
     far.seq = u64::MAX;
+    let (mut learns, mut sums) = (Changes::default(), Changes::default());
+    learns.learned_episodes.push(learned(u64::MAX));
+    sums.gain_sums.push(counted);
     let tries = [
-        (
-            head.clone(),
-            Changes {
-                events: vec![event(u64::MAX)],
-                ..Changes::default()
-            },
-        ),
-        (
-            head.clone(),
-            Changes {
-                learned_episodes: vec![learned(u64::MAX)],
-                ..Changes::default()
-            },
-        ),
-        (
-            head.clone(),
-            Changes {
-                gain_sums: vec![counted],
-                ..Changes::default()
-            },
-        ),
+        (head.clone(), of_events(vec![event(u64::MAX)])),
+        (head.clone(), learns),
+        (head.clone(), sums),
         (far.clone(), Changes::default()),
     ];
     for (head, more) in tries {
@@ -629,9 +586,8 @@ fn numbers_do_not_wrap(open: Open<'_>, prefix: &str) {
     assert_eq!(must(store.head(&head.name)), Some(head));
 }
 
-fn limits_are_kept(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let head = create(&mut *store, prefix, "limits");
+fn limits_are_kept(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("limits");
     let ids = ["a", "b", "c", "d", "e"];
     let changes = Changes {
         events: (1..=5).map(event).collect(),
@@ -640,7 +596,7 @@ fn limits_are_kept(open: Open<'_>, prefix: &str) {
         learned_episodes: (0..5).map(learned).collect(),
         gain_sums: (0..5).map(|x| gains(1 + x / 2, x, 0, 0.5)).collect(),
     };
-    put(&mut *store, &head, &changes);
+    put(&mut store, &head, &changes);
     for (limit, count) in [(0, 0), (1, 1), (3, 3), (5, 5), (6, 5), (usize::MAX, 5)] {
         let events = must(store.events(head.key, 0, limit));
         assert_eq!(events, changes.events[..count]);
@@ -660,11 +616,8 @@ fn limits_are_kept(open: Open<'_>, prefix: &str) {
         assert_eq!(events, changes.events[start..5.min(start + 2)]);
         let episodes = must(store.episodes_after(head.key, id, true, 2));
         assert_eq!(episodes, changes.episodes[next..5.min(next + 2)]);
-        let learned_episodes = must(store.learned_episodes(head.key, start as u64, 2));
-        assert_eq!(
-            learned_episodes,
-            changes.learned_episodes[start..5.min(start + 2)]
-        );
+        let learned = must(store.learned_episodes(head.key, start as u64, 2));
+        assert_eq!(learned, changes.learned_episodes[start..5.min(start + 2)]);
         let GainSum { t, x, a, .. } = changes.gain_sums[start];
         let gain_sums = must(store.gain_sums(head.key, Some((t, x, a)), 2));
         assert_eq!(gain_sums, changes.gain_sums[next..5.min(next + 2)]);
@@ -676,19 +629,15 @@ fn limits_are_kept(open: Open<'_>, prefix: &str) {
     assert_eq!(gain_sums, changes.gain_sums[2..3]);
 }
 
-fn nothing_is_there_twice(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let head = create(&mut *store, prefix, "twice");
-    let events = |seqs: &[u64]| Changes {
-        events: seqs.iter().copied().map(event).collect(),
-        ..Changes::default()
-    };
+fn nothing_is_there_twice(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("twice");
+    let events = |seqs: &[u64]| of_events(seqs.iter().copied().map(event).collect());
     let decisions = |steps: &[u32]| Changes {
         decisions: steps.iter().map(|&step| decision("an-id", step)).collect(),
         ..Changes::default()
     };
-    put(&mut *store, &head, &events(&[7001]));
-    put(&mut *store, &head, &decisions(&[7002]));
+    put(&mut store, &head, &events(&[7001]));
+    put(&mut store, &head, &decisions(&[7002]));
     let planted: [(Changes, &[&str]); 4] = [
         (events(&[7003, 7001]), &["7001"]),
         (events(&[7004, 7004]), &["7004"]),
@@ -715,59 +664,39 @@ fn nothing_is_there_twice(open: Open<'_>, prefix: &str) {
     let result = store.write(&absent, &Changes::default());
     assert!(matches!(result, Err(StoreError::Damaged(_))), "{result:?}");
     store.rollback();
-    put(&mut *store, &head, &events(&[7002]));
+    put(&mut store, &head, &events(&[7002]));
 }
 
-fn what_is_taken_back_is_gone(open: Open<'_>, prefix: &str) {
-    let mut store = open();
+fn what_is_taken_back_is_gone(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("back");
     store.rollback();
     store.rollback();
-    let head = create(&mut *store, prefix, "back");
-    let old = Changes {
-        events: vec![event(1)],
-        episodes: vec![episode("a", 1)],
-        decisions: vec![decision("a", 1)],
-        learned_episodes: vec![learned(0)],
-        gain_sums: vec![gains(1, 0, 0, 0.5)],
-    };
-    put(&mut *store, &head, &old);
+    let old = one_of_each();
+    put(&mut store, &head, &old);
     let new = Changes {
         events: vec![event(2)],
         episodes: vec![ended(episode("a", 2)), episode("b", 1)],
         decisions: vec![decision("a", 2)],
-        learned_episodes: vec![
-            LearnedEpisode {
-                position: 0,
-                bytes: Vec::new(),
-            },
-            learned(1),
-        ],
+        learned_episodes: vec![learned_bytes(0, Vec::new()), learned(1)],
         gain_sums: vec![gains(1, 0, 0, 0.75), gains(1, 0, 1, 0.5)],
     };
     let mut later = head.clone();
     later.seq = 2;
     later.closed = true;
-    let fresh = new_head(format!("{prefix}back-fresh"));
+    let fresh = stores.new_head("back-fresh");
     must(store.begin());
     let key = must(store.create(&fresh));
     assert!(key.is_some());
     must(store.write(&later, &new));
     store.rollback();
     store.rollback();
-    for store in [&mut store, &mut open()] {
+    for store in [&mut store, &mut stores.open()] {
         assert_eq!(must(store.head(&fresh.name)), None);
         assert_eq!(must(store.head(&head.name)).as_ref(), Some(&head));
-        assert_eq!(must(store.events(head.key, 0, 10)), old.events);
-        let episodes = must(store.episodes_after(head.key, "", false, 10));
-        assert_eq!(episodes, old.episodes);
+        assert_eq!(rows(store, head.key), old);
         let episodes = must(store.episodes_after(head.key, "", true, 10));
         assert_eq!(episodes, old.episodes);
         assert_eq!(must(store.decisions(head.key, "a")), old.decisions);
-        assert_eq!(
-            must(store.learned_episodes(head.key, 0, 10)),
-            old.learned_episodes
-        );
-        assert_eq!(must(store.gain_sums(head.key, None, 10)), old.gain_sums);
     }
     // A retry succeeds.
     must(store.begin());
@@ -779,87 +708,56 @@ fn what_is_taken_back_is_gone(open: Open<'_>, prefix: &str) {
     must(store.begin());
     must(store.write(&head, &Changes::default()));
     drop(store);
-    assert!(must(open().head(&head.name)).is_some_and(|head| head.closed));
+    assert!(must(stores.open().head(&head.name)).is_some_and(|head| head.closed));
 }
 
-fn what_is_not_committed_is_not_seen(open: Open<'_>, prefix: &str) {
-    let mut store = open();
-    let mut elsewhere = open();
-    let head = create(&mut *store, prefix, "seen");
+fn what_is_not_committed_is_not_seen(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("seen");
+    let mut elsewhere = stores.open();
     assert_eq!(must(elsewhere.head(&head.name)).as_ref(), Some(&head));
-    let changes = Changes {
-        events: vec![event(1)],
-        episodes: vec![episode("a", 1)],
-        decisions: vec![decision("a", 1)],
-        learned_episodes: vec![learned(0)],
-        gain_sums: vec![gains(1, 0, 0, 0.5)],
-    };
+    let changes = one_of_each();
     let mut later = head.clone();
     later.seq = 1;
-    let fresh = new_head(format!("{prefix}seen-fresh"));
+    let fresh = stores.new_head("seen-fresh");
     must(store.begin());
     must(store.create(&fresh));
     must(store.lock(&head.name));
     must(store.write(&later, &changes));
     assert_eq!(must(elsewhere.head(&fresh.name)), None);
     assert_eq!(must(elsewhere.head(&head.name)), Some(head.clone()));
-    assert_eq!(must(elsewhere.events(head.key, 0, 9)), Vec::new());
-    assert_eq!(must(elsewhere.episodes(head.key, &["a"])), Vec::new());
-    assert_eq!(must(elsewhere.decision(head.key, "a", None)), None);
-    assert_eq!(must(elsewhere.decisions(head.key, "a")), Vec::new());
-    assert_eq!(must(elsewhere.learned_episodes(head.key, 0, 9)), Vec::new());
-    assert_eq!(must(elsewhere.gain_sums(head.key, None, 9)), Vec::new());
+    assert_empty(&mut elsewhere, head.key);
     must(store.commit());
     // Visible at once after the commit.
     assert!(must(elsewhere.head(&fresh.name)).is_some());
     assert_eq!(must(elsewhere.head(&head.name)), Some(later));
-    assert_eq!(must(elsewhere.events(head.key, 0, 9)), changes.events);
+    assert_eq!(rows(&mut elsewhere, head.key), changes);
     let found = must(elsewhere.decision(head.key, "a", None));
     assert_eq!(found.as_ref(), changes.decisions.first());
-    assert_eq!(
-        must(elsewhere.learned_episodes(head.key, 0, 9)),
-        changes.learned_episodes
-    );
-    assert_eq!(
-        must(elsewhere.gain_sums(head.key, None, 9)),
-        changes.gain_sums
-    );
 }
 
-fn a_reader_can_hold_still(open: Open<'_>, prefix: &str) {
-    let (mut store, mut still) = (open(), open());
-    let head = create(&mut *store, prefix, "still");
+fn a_reader_can_hold_still(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("still");
+    let mut still = stores.open();
     let mut later = head.clone();
     later.seq = 1;
-    let changes = Changes {
-        events: vec![event(1)],
-        episodes: vec![episode("a", 1)],
-        decisions: vec![decision("a", 1)],
-        ..Changes::default()
-    };
     must(still.begin_snapshot());
-    put(&mut *store, &later, &changes);
+    put(&mut store, &later, &one_of_each());
     assert_eq!(must(still.head(&head.name)), Some(head.clone()));
-    assert_eq!(must(still.events(head.key, 0, 9)), Vec::new());
-    assert_eq!(
-        must(still.episodes_after(head.key, "", false, 9)),
-        Vec::new()
-    );
-    assert_eq!(must(still.decisions_after(head.key, None, 9)), Vec::new());
+    assert_empty(&mut still, head.key);
     still.rollback();
     assert_eq!(must(still.head(&head.name)), Some(later));
-    assert_eq!(must(still.events(head.key, 0, 9)), changes.events);
+    assert_eq!(rows(&mut still, head.key), one_of_each());
 }
 
 /// Four connections add events to one study, each at the position that it finds under the lock.
-fn no_update_is_lost(open: Open<'_>, prefix: &str) {
+fn no_update_is_lost(stores: &Stores<'_>) {
     const WRITERS: usize = 4;
     const ROUNDS: usize = 25;
-    let head = create(&mut *open(), prefix, "lost");
+    let (mut store, head) = stores.study("lost");
     let name = head.name.as_str();
-    let stores: Vec<_> = (0..WRITERS).map(|_| open()).collect();
+    let writers: Vec<_> = (0..WRITERS).map(|_| stores.open()).collect();
     std::thread::scope(|scope| {
-        for mut store in stores {
+        for mut store in writers {
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
                     while !append(&mut *store, name) {
@@ -869,7 +767,6 @@ fn no_update_is_lost(open: Open<'_>, prefix: &str) {
             });
         }
     });
-    let mut store = open();
     let events = must(store.events(head.key, 0, usize::MAX));
     let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
     let all: Vec<u64> = (1..=(WRITERS * ROUNDS) as u64).collect();
@@ -887,11 +784,7 @@ fn append(store: &mut dyn Store, name: &str) -> bool {
             return Ok(());
         };
         head.seq += 1;
-        let changes = Changes {
-            events: vec![event(head.seq)],
-            ..Changes::default()
-        };
-        store.write(&head, &changes)?;
+        store.write(&head, &of_events(vec![event(head.seq)]))?;
         store.commit()
     };
     match group() {
@@ -907,122 +800,94 @@ fn append(store: &mut dyn Store, name: &str) -> bool {
     }
 }
 
-fn many_rows_come_in_pages(open: Open<'_>, prefix: &str) {
+/// Reads pages until one is empty and returns the number of rows. `visit` gets the number of a row and returns its key.
+fn paged<R, K>(
+    mut after: K,
+    mut page: impl FnMut(&K) -> Result<Vec<R>, StoreError>,
+    mut visit: impl FnMut(u32, R) -> K,
+) -> u32 {
+    let mut count = 0;
+    while let rows = must(page(&after))
+        && !rows.is_empty()
+    {
+        for row in rows {
+            after = visit(count, row);
+            count += 1;
+        }
+    }
+    count
+}
+
+fn many_rows_come_in_pages(stores: &Stores<'_>) {
     const ROWS: u32 = 100_000;
     const GROUP: u32 = 5_000;
     const PAGE: usize = 997;
-    let mut store = open();
-    let head = create(&mut *store, prefix, "many");
-    let id = |position: u32| format!("{:06}", u64::from(position) * 7919 % u64::from(ROWS));
-    let one = |position: u32| {
-        let episode = episode(&id(position), 2);
-        if position.is_multiple_of(3) {
-            episode
-        } else {
-            ended(episode)
-        }
+    let (mut store, head) = stores.study("many");
+    let key = head.key;
+    let id = |i: u32| format!("{:06}", u64::from(i) * 7919 % u64::from(ROWS));
+    let one = |i: u32| match episode(&id(i), 2) {
+        open if i.is_multiple_of(3) => open,
+        episode => ended(episode),
     };
+    let sum = |i: u32| gains(i / 1000, i / 10 % 100, i % 10, i.into());
     for first in (0..ROWS).step_by(GROUP as usize) {
-        let places = first..first + GROUP;
+        let group = || first..first + GROUP;
         let changes = Changes {
-            events: places
-                .clone()
-                .map(|position| event(1 + u64::from(position)))
-                .collect(),
-            episodes: places.clone().map(one).collect(),
-            decisions: places
-                .clone()
-                .map(|position| decision(&id(position), 2))
-                .collect(),
-            learned_episodes: places
-                .clone()
-                .map(|position| learned(position.into()))
-                .collect(),
-            gain_sums: places
-                .map(|position| {
-                    gains(
-                        position / 1000,
-                        position / 10 % 100,
-                        position % 10,
-                        position.into(),
-                    )
-                })
-                .collect(),
+            events: group().map(|i| event(1 + u64::from(i))).collect(),
+            episodes: group().map(one).collect(),
+            decisions: group().map(|i| decision(&id(i), 2)).collect(),
+            learned_episodes: group().map(|i| learned(i.into())).collect(),
+            gain_sums: group().map(sum).collect(),
         };
-        put(&mut *store, &head, &changes);
+        put(&mut store, &head, &changes);
     }
 
-    let mut after = 0;
-    while let page = must(store.events(head.key, after, PAGE))
-        && !page.is_empty()
-    {
-        for record in page {
-            assert_eq!(record, event(after + 1));
-            after += 1;
-        }
-    }
-    assert_eq!(after, u64::from(ROWS));
+    let page = |after: &u64| store.events(key, *after, PAGE);
+    let events = paged(0, page, |i, found| {
+        assert_eq!(found, event(u64::from(i) + 1));
+        found.seq
+    });
+    assert_eq!(events, ROWS);
 
     for (open, count) in [(false, ROWS), (true, ROWS.div_ceil(3))] {
-        let (mut after, mut met) = (String::new(), 0);
-        while let page = must(store.episodes_after(head.key, &after, open, PAGE))
-            && !page.is_empty()
-        {
-            for episode in page {
-                assert!(episode.id > after && (!open || episode.end.is_none()));
-                after = episode.id;
-                met += 1;
-            }
-        }
-        assert_eq!(met, count);
+        let mut last = String::new();
+        let page = |after: &String| store.episodes_after(key, after, open, PAGE);
+        let episodes = paged(String::new(), page, |_, found| {
+            assert!(found.id > last && (!open || found.end.is_none()));
+            last.clone_from(&found.id);
+            found.id
+        });
+        assert_eq!(episodes, count);
     }
     let ids: Vec<String> = (0..ROWS).step_by(7).map(id).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    assert_eq!(must(store.episodes(head.key, &ids)).len(), ids.len());
-    for position in (0..ROWS).step_by(1009) {
-        let found = must(store.decision(head.key, &id(position), None));
-        assert_eq!(found, Some(decision(&id(position), 2)));
+    assert_eq!(must(store.episodes(key, &ids)).len(), ids.len());
+    for i in (0..ROWS).step_by(1009) {
+        let found = must(store.decision(key, &id(i), None));
+        assert_eq!(found, Some(decision(&id(i), 2)));
     }
 
-    let (mut after, mut met) = (None, 0);
-    while let page = must(
-        store.decisions_after(
-            head.key,
-            after
-                .as_ref()
-                .map(|(id, step): &(String, u32)| (id.as_str(), *step)),
-            PAGE,
-        ),
-    ) && !page.is_empty()
-    {
-        for found in page {
-            assert_eq!(found, decision(&format!("{met:06}"), 2));
-            after = Some((found.episode, found.step));
-            met += 1;
-        }
-    }
-    assert_eq!(met, ROWS);
+    let page = |after: &Option<(String, u32)>| {
+        let after = after.as_ref().map(|(id, step)| (id.as_str(), *step));
+        store.decisions_after(key, after, PAGE)
+    };
+    let decisions = paged(None, page, |i, found| {
+        assert_eq!(found, decision(&format!("{i:06}"), 2));
+        Some((found.episode, found.step))
+    });
+    assert_eq!(decisions, ROWS);
 
-    let mut from = 0;
-    while let page = must(store.learned_episodes(head.key, from, PAGE))
-        && !page.is_empty()
-    {
-        for found in page {
-            assert_eq!(found, learned(from));
-            from += 1;
-        }
-    }
-    assert_eq!(from, u64::from(ROWS));
+    let page = |from: &u64| store.learned_episodes(key, *from, PAGE);
+    let learned_episodes = paged(0, page, |i, found| {
+        assert_eq!(found, learned(i.into()));
+        found.position + 1
+    });
+    assert_eq!(learned_episodes, ROWS);
 
-    let (mut after, mut met) = (None, 0);
-    while let page = must(store.gain_sums(head.key, after, PAGE))
-        && !page.is_empty()
-    {
-        for found in page {
-            assert_eq!(found.sum, f64::from(met));
-            after = Some((found.t, found.x, found.a));
-            met += 1;
-        }
-    }
-    assert_eq!(met, ROWS);
+    let page = |after: &Option<_>| store.gain_sums(key, *after, PAGE);
+    let gain_sums = paged(None, page, |i, found| {
+        assert_eq!(found.sum, f64::from(i));
+        Some((found.t, found.x, found.a))
+    });
+    assert_eq!(gain_sums, ROWS);
 }

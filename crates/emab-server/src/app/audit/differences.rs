@@ -83,30 +83,18 @@ mod tests {
 
     #[test]
     fn names_the_first_difference() {
-        for (there, should, words) in [
-            (
-                r#"{"a":[1,{"b":2}]}"#,
-                r#"{"a":[1,{"b":3}]}"#,
-                "`/a/1/b` is 2, and the log leads to 3",
-            ),
-            (
-                r#"{"a":[1]}"#,
-                r#"{"a":[1,2]}"#,
-                "`/a/1` is missing, and the log leads to 2",
-            ),
-            (
-                r#"{"a":0}"#,
-                r#"{"b":0}"#,
-                "`/a` is 0, and the log leads to missing",
-            ),
-            ("-0.0", "0.0", "`` is -0.0, and the log leads to 0.0"),
-            (
-                r#"{"a":1}"#,
-                r#"{"a": 1}"#,
-                "its values are right, and its bytes differ",
-            ),
-            ("{", "{}", "it is {, and the log leads to {}"),
-        ] {
+        let cases = r#"
+            {"a":[1,{"b":2}]} | {"a":[1,{"b":3}]} | `/a/1/b` is 2, and the log leads to 3
+            {"a":[1]} | {"a":[1,2]} | `/a/1` is missing, and the log leads to 2
+            {"a":0} | {"b":0} | `/a` is 0, and the log leads to missing
+            -0.0 | 0.0 | `` is -0.0, and the log leads to 0.0
+            {"a":1} | {"a": 1} | its values are right, and its bytes differ
+            { | {} | it is {, and the log leads to {}
+        "#;
+        for line in cases.trim().lines() {
+            let [there, should, words] = *line.trim().split(" | ").collect::<Vec<_>>() else {
+                panic!("{line}")
+            };
             assert_eq!(of_texts(there, should), words);
         }
     }

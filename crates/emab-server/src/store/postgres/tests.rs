@@ -1,7 +1,6 @@
 //! Tests on a real server.
 
 mod hostile;
-mod rates;
 mod secret;
 
 use std::sync::Arc;
@@ -28,6 +27,20 @@ const SHORT: Timeouts = Timeouts {
     idle: Duration::from_secs(2),
 };
 
+/// A new database and a connection pool to it.
+fn opened(server: &Server, name: &str) -> Postgres {
+    Postgres::open(&server.database(name).unwrap()).unwrap()
+}
+
+/// Asserts that the database cannot be opened, for this reason.
+#[track_caller]
+fn refused(url: &str, words: &[&str]) -> StoreError {
+    let why = Postgres::open(url).unwrap_err();
+    let text = why.to_string();
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    why
+}
+
 fn new_head(name: &str) -> Head {
     Head::new(name, "{}")
 }
@@ -47,12 +60,15 @@ fn write_next(store: &mut dyn Store, name: &str) -> Result<Head, StoreError> {
     head.seq += 1;
     let event = Record::new(head.seq, format!("{} {}", head.seq, head.hash));
     head.hash = event.hash.clone();
-    let changes = Changes {
+    store.write(&head, &of_event(event))?;
+    Ok(head)
+}
+
+fn of_event(event: Record) -> Changes {
+    Changes {
         events: vec![event],
         ..Changes::default()
-    };
-    store.write(&head, &changes)?;
-    Ok(head)
+    }
 }
 
 /// Writes and commits the next event, with retries.
@@ -142,12 +158,8 @@ fn several_copies_create_the_tables_at_once() {
                 });
             }
         });
-        let heads = Postgres::open(&url)
-            .unwrap()
-            .reader()
-            .unwrap()
-            .heads("", 99);
-        assert_eq!(heads.unwrap().len(), 8);
+        let mut store = Postgres::open(&url).unwrap().reader().unwrap();
+        assert_eq!(store.heads("", 99).unwrap().len(), 8);
     }
 }
 
@@ -159,21 +171,15 @@ fn rejects_tables_of_other_programs_and_versions() {
     let mut running = link(&store);
     assert_eq!(ask(&mut running, "SELECT 'a'"), "a");
     say(&mut running, "UPDATE meta SET version = 7").unwrap();
-    let why = Postgres::open(&url).unwrap_err().to_string();
-    assert!(
-        why.contains("version 7") && why.contains("supports 1"),
-        "{why}"
-    );
+    refused(&url, &["version 7", "supports 1"]);
     // Also when an older connection reconnects.
     let mut late = store.reader().unwrap();
-    assert!(
-        matches!(late.heads("", 1), Err(StoreError::Unavailable(why)) if why.contains("version 7"))
-    );
+    let result = late.heads("", 1);
+    assert!(matches!(result, Err(StoreError::Unavailable(why)) if why.contains("version 7")));
     say(&mut running, "UPDATE meta SET version = 0").unwrap();
     assert!(matches!(Postgres::open(&url), Err(StoreError::Damaged(_))));
     say(&mut running, "DROP TABLE meta; CREATE TABLE meta (a INT)").unwrap();
-    let why = Postgres::open(&url).unwrap_err().to_string();
-    assert!(why.contains("separate database"), "{why}");
+    refused(&url, &["separate database"]);
     // A database that was emptied under a running service is not a new one.
     say(&mut running, "DROP TABLE meta").unwrap();
     let mut late = store.reader().unwrap();
@@ -183,34 +189,20 @@ fn rejects_tables_of_other_programs_and_versions() {
 #[test]
 fn rejects_unsuitable_databases() {
     let server = server();
-    server
-        .execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'")
-        .unwrap();
-    let why = Postgres::open(&server.url_of("latin")).unwrap_err();
-    assert!(why.to_string().contains("LATIN1"), "{why}");
+    let run = |sql| server.execute(sql).unwrap();
+    run("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'");
+    refused(&server.url_of("latin"), &["LATIN1"]);
 
     let url = server.database("reading").unwrap();
-    server
-        .execute("ALTER DATABASE reading SET default_transaction_read_only = on")
-        .unwrap();
-    let why = Postgres::open(&url).unwrap_err();
-    assert!(
-        matches!(&why, StoreError::Unavailable(text) if text.contains("does not allow writes")),
-        "{why}"
-    );
+    run("ALTER DATABASE reading SET default_transaction_read_only = on");
+    let why = refused(&url, &["does not allow writes"]);
+    assert!(matches!(why, StoreError::Unavailable(_)), "{why}");
 
     let url = server.database("strict").unwrap();
-    server
-        .execute(
-            "CREATE ROLE poor LOGIN PASSWORD 'poor'; REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-        )
-        .unwrap();
+    run("CREATE ROLE poor LOGIN PASSWORD 'poor'; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
     let poor = url.replace(&format!("emab:{}", server.password()), "poor:poor");
-    let why = Postgres::open(&poor).unwrap_err();
-    assert!(
-        matches!(&why, StoreError::Unavailable(text) if text.contains("GRANT CREATE")),
-        "{why}"
-    );
+    let why = refused(&poor, &["GRANT CREATE"]);
+    assert!(matches!(why, StoreError::Unavailable(_)), "{why}");
 }
 
 #[test]
@@ -223,19 +215,14 @@ fn commits_synchronously_whatever_the_setting() {
         ("on", "on"),
         ("remote_apply", "remote_apply"),
     ] {
-        server
-            .execute(&format!(
-                "ALTER DATABASE lax SET synchronous_commit = {set}"
-            ))
-            .unwrap();
+        let sql = format!("ALTER DATABASE lax SET synchronous_commit = {set}");
+        server.execute(&sql).unwrap();
         let mut link = link(&Postgres::open(&url).unwrap());
         assert_eq!(ask(&mut link, "SHOW synchronous_commit"), set);
         link.begin().unwrap();
         assert_eq!(ask(&mut link, "SHOW synchronous_commit"), used);
-        assert_eq!(
-            ask(&mut link, "SHOW transaction_isolation"),
-            "read committed"
-        );
+        let isolation = ask(&mut link, "SHOW transaction_isolation");
+        assert_eq!(isolation, "read committed");
         assert_eq!(ask(&mut link, "SHOW lock_timeout"), "5s");
         link.commit().unwrap();
         assert_eq!(ask(&mut link, "SHOW lock_timeout"), "0");
@@ -245,7 +232,7 @@ fn commits_synchronously_whatever_the_setting() {
 #[test]
 fn an_existing_event_means_a_faster_copy_or_damage() {
     let server = server();
-    let store = Postgres::open(&server.database("faster").unwrap()).unwrap();
+    let store = opened(&server, "faster");
     let (mut one, mut other) = (store.writer().unwrap(), store.writer().unwrap());
     let stale = create(&mut *one, "a");
     append(&mut *other, "a");
@@ -254,12 +241,9 @@ fn an_existing_event_means_a_faster_copy_or_damage() {
         seq: 1,
         ..stale.clone()
     };
-    let changes = Changes {
-        events: vec![Record::new(1, "mine".into())],
-        ..Changes::default()
-    };
+    let mine = of_event(Record::new(1, "mine".into()));
     one.begin().unwrap();
-    let result = one.write(&next, &changes);
+    let result = one.write(&next, &mine);
     assert!(matches!(result, Err(StoreError::Retry(_))), "{result:?}");
     assert!(one.commit().is_err());
     one.rollback();
@@ -279,7 +263,7 @@ fn an_existing_event_means_a_faster_copy_or_damage() {
 #[test]
 fn rejects_names_with_a_nul() {
     let server = server();
-    let store = Postgres::open(&server.database("nul").unwrap()).unwrap();
+    let store = opened(&server, "nul");
     let mut store = store.writer().unwrap();
     assert!(store.head("a\0b").is_err());
     assert!(store.episodes(1, &["a\0b"]).is_err());
@@ -293,7 +277,7 @@ fn rejects_names_with_a_nul() {
 #[test]
 fn a_failed_transaction_cannot_be_committed() {
     let server = server();
-    let store = Postgres::open(&server.database("failed").unwrap()).unwrap();
+    let store = opened(&server, "failed");
     let mut link = link(&store);
     assert!(matches!(link.commit(), Err(StoreError::Unavailable(_))));
     assert!(matches!(link.lock("a"), Err(StoreError::Unavailable(_))));
@@ -312,7 +296,7 @@ fn a_failed_transaction_cannot_be_committed() {
 #[test]
 fn maps_error_codes_to_store_errors() {
     let server = server();
-    let store = Postgres::open(&server.database("codes").unwrap()).unwrap();
+    let store = opened(&server, "codes");
     let mut link = link(&store);
     for (kind, codes) in [
         (

@@ -18,6 +18,20 @@ fn new_file() -> (TempDir, PathBuf) {
     (folder, file)
 }
 
+/// A new store: its file, its owner and a writer.
+fn new_store() -> (TempDir, PathBuf, Sqlite, Box<dyn Store>) {
+    let (folder, file) = new_file();
+    let owner = Sqlite::open(&file).unwrap();
+    let store = owner.writer().unwrap();
+    (folder, file, owner, store)
+}
+
+/// A writer whose SQLite connection the test uses itself.
+fn direct(owner: &Sqlite) -> SqliteConnection {
+    let connection = connect(&owner.file, Role::Write).unwrap();
+    SqliteConnection::new(owner.file.clone(), connection, Role::Write)
+}
+
 fn beside(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(end);
@@ -31,11 +45,16 @@ fn study(store: &mut dyn Store, events: u64) -> Head {
     head.key = store.create(&head).unwrap().unwrap();
     store.commit().unwrap();
     for _ in 0..events {
-        store.begin().unwrap();
-        append(store, &mut head, 100).unwrap();
-        store.commit().unwrap();
+        commit(store, &mut head, 100);
     }
     head
+}
+
+/// Commits the next event, of this length.
+fn commit(store: &mut dyn Store, head: &mut Head, length: usize) {
+    store.begin().unwrap();
+    append(store, head, length).unwrap();
+    store.commit().unwrap();
 }
 
 /// Writes the next event, of this length.
@@ -68,6 +87,13 @@ fn refused<T>(result: Result<T, StoreError>) -> StoreError {
     }
 }
 
+/// Runs a program with the folder as its last argument.
+fn mount(arguments: &[&str], folder: &TempDir) {
+    let mut command = Command::new(arguments[0]);
+    let command = command.args(&arguments[1..]).arg(folder.path());
+    assert!(command.status().unwrap().success());
+}
+
 /// Runs one of the tests below in a separate process, with a file.
 fn process(test: &str, file: &Path) -> Output {
     Command::new(std::env::current_exe().unwrap())
@@ -97,8 +123,8 @@ fn a_file_has_one_owner() {
         }
     }
     // A failed second owner does not release the lock of the first.
-    let output = process("other_process_opens", &file);
-    let text = String::from_utf8_lossy(&output.stdout);
+    let opens = || String::from_utf8(process("other_process_opens", &file).stdout).unwrap();
+    let text = opens();
     assert!(text.contains("another process"), "{text}");
 
     // The lock lasts as long as the last connection.
@@ -106,8 +132,7 @@ fn a_file_has_one_owner() {
     drop(owner);
     refused(Sqlite::open(&file));
     drop(reader);
-    let text = process("other_process_opens", &file).stdout;
-    let text = String::from_utf8_lossy(&text);
+    let text = opens();
     assert!(text.contains("opened"), "{text}");
     Sqlite::open(&link).unwrap();
 }
@@ -142,9 +167,7 @@ fn a_crash_loses_nothing_committed_and_keeps_nothing_else() {
     let mut store = owner.writer().unwrap();
     assert_eq!(count(&mut *store), (20, 20));
     let mut head = store.head("s").unwrap().unwrap();
-    store.begin().unwrap();
-    append(&mut *store, &mut head, 100).unwrap();
-    store.commit().unwrap();
+    commit(&mut *store, &mut head, 100);
     assert_eq!(count(&mut *store), (21, 21));
 }
 
@@ -164,9 +187,7 @@ fn other_process_crashes() {
 
 #[test]
 fn reads_a_truncated_log_up_to_the_last_commit() {
-    let (_folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    let mut store = owner.writer().unwrap();
+    let (_folder, file, _owner, mut store) = new_store();
     study(&mut *store, 20);
     let copy = beside(&file, ".copy");
     fs::copy(&file, &copy).unwrap();
@@ -258,17 +279,12 @@ fn a_file_is_read_where_nothing_can_be_written() {
     let crashed = folder.path().join("crashed.db");
     fs::write(&crashed, early).unwrap();
     fs::write(beside(&crashed, "-wal"), log).unwrap();
-    let mount = |arguments: &[&str]| {
-        let mut command = Command::new(arguments[0]);
-        let command = command.args(&arguments[1..]).arg(folder.path());
-        assert!(command.status().unwrap().success());
-    };
     let path = folder.path().to_str().unwrap();
-    mount(&["mount", "--bind", path]);
-    mount(&["mount", "-o", "remount,ro,bind"]);
+    mount(&["mount", "--bind", path], &folder);
+    mount(&["mount", "-o", "remount,ro,bind"], &folder);
     let found = Sqlite::inspect(&strange).map(|mut store| count(&mut *store));
     let error = Sqlite::inspect(&crashed).map(drop);
-    mount(&["umount"]);
+    mount(&["umount"], &folder);
     assert_eq!(found.unwrap(), (5, 5));
     let error = refused(error).to_string();
     assert!(error.contains("copy both files"), "{error}");
@@ -297,20 +313,17 @@ fn rejects_files_of_other_programs_unchanged() {
     let (_folder, file) = new_file();
     let both = |part: &str| {
         let bytes = fs::read(&file).unwrap();
-        for error in [
-            refused(Sqlite::open(&file)),
-            refused(Sqlite::inspect(&file)),
+        for result in [
+            Sqlite::open(&file).map(drop),
+            Sqlite::inspect(&file).map(drop),
         ] {
-            let text = error.to_string();
+            let text = refused(result).to_string();
             assert!(text.contains(part) && text.contains("studies.db"), "{text}");
         }
         assert_eq!(fs::read(&file).unwrap(), bytes);
     };
-    fs::write(
-        &file,
-        "Not a database, but long enough to be one. ".repeat(100),
-    )
-    .unwrap();
+    let text = "Not a database, but long enough to be one. ".repeat(100);
+    fs::write(&file, text).unwrap();
     both("file is not a database");
 
     fs::remove_file(&file).unwrap();
@@ -322,9 +335,8 @@ fn rejects_files_of_other_programs_unchanged() {
     fs::remove_file(&file).unwrap();
     drop(Sqlite::open(&file).unwrap());
     let newer = Connection::open(&file).unwrap();
-    newer
-        .pragma_update(None, "user_version", VERSION + 1)
-        .unwrap();
+    let updated = newer.pragma_update(None, "user_version", VERSION + 1);
+    updated.unwrap();
     drop(newer);
     both("written by a newer program");
 
@@ -337,10 +349,8 @@ fn rejects_files_of_other_programs_unchanged() {
 
 #[test]
 fn a_full_store_still_reads_and_later_writes() {
-    let (_folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.file, Role::Write).unwrap();
-    let mut store = SqliteConnection::new(owner.file.clone(), connection, Role::Write);
+    let (_folder, _file, owner, _) = new_store();
+    let mut store = direct(&owner);
     let mut head = study(&mut store, 5);
     let most = |store: &SqliteConnection, pages: u32| {
         let set = format!("PRAGMA max_page_count = {pages}");
@@ -361,13 +371,9 @@ fn a_full_store_still_reads_and_later_writes() {
     assert_eq!(count(&mut store), (5, 5));
     assert_eq!(count(&mut *owner.reader().unwrap()), (5, 5));
     // Small writes succeed, and all once there is space again.
-    store.begin().unwrap();
-    append(&mut store, &mut head, 100).unwrap();
-    store.commit().unwrap();
+    commit(&mut store, &mut head, 100);
     most(&store, 1_000_000);
-    store.begin().unwrap();
-    append(&mut store, &mut head, 1 << 20).unwrap();
-    store.commit().unwrap();
+    commit(&mut store, &mut head, 1 << 20);
     assert_eq!(count(&mut store), (7, 7));
 }
 
@@ -376,12 +382,7 @@ fn a_full_store_still_reads_and_later_writes() {
 #[ignore = "mounts a small disk: root only"]
 fn a_full_disk_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mount = |arguments: &[&str]| {
-        let mut command = Command::new(arguments[0]);
-        let command = command.args(&arguments[1..]).arg(folder.path());
-        assert!(command.status().unwrap().success());
-    };
-    mount(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"]);
+    mount(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"], &folder);
     let file = folder.path().join("studies.db");
     let owner = Sqlite::open(&file).unwrap();
     let mut store = owner.writer().unwrap();
@@ -416,17 +417,15 @@ fn a_full_disk_loses_nothing() {
     drop((store, owner));
     fs::remove_file(&filler).unwrap_or_default();
     let left = count(&mut *Sqlite::open(&file).unwrap().reader().unwrap());
-    mount(&["umount"]);
+    mount(&["umount"], &folder);
     assert!(full > 0 && written > 50, "{full} full, {written} written");
     assert_eq!(left, (written, written as usize));
 }
 
 #[test]
 fn rejects_writes_after_sqlite_ended_the_transaction() {
-    let (_folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.file, Role::Write).unwrap();
-    let mut store = SqliteConnection::new(owner.file.clone(), connection, Role::Write);
+    let (_folder, _file, owner, _) = new_store();
+    let mut store = direct(&owner);
     let mut head = study(&mut store, 2);
     store.begin().unwrap();
     append(&mut store, &mut head.clone(), 10).unwrap();
@@ -438,13 +437,9 @@ fn rejects_writes_after_sqlite_ended_the_transaction() {
     store.rollback();
     assert_eq!(count(&mut store), (2, 2));
     // A failed commit leaves the transaction open: here a deferred foreign key.
-    store
-        .connection
-        .execute_batch(
-            "PRAGMA foreign_keys = ON; CREATE TABLE kept (key INTEGER PRIMARY KEY, \
-             study REFERENCES studies DEFERRABLE INITIALLY DEFERRED)",
-        )
-        .unwrap();
+    let table = "PRAGMA foreign_keys = ON; CREATE TABLE kept (key INTEGER PRIMARY KEY, \
+         study REFERENCES studies DEFERRABLE INITIALLY DEFERRED)";
+    store.connection.execute_batch(table).unwrap();
     store.begin().unwrap();
     append(&mut store, &mut head.clone(), 10).unwrap();
     let wrong = "INSERT INTO kept (study) VALUES (77)";
@@ -453,9 +448,7 @@ fn rejects_writes_after_sqlite_ended_the_transaction() {
     assert!(!store.connection.is_autocommit());
     store.rollback();
     assert_eq!(count(&mut store), (2, 2));
-    store.begin().unwrap();
-    append(&mut store, &mut head, 10).unwrap();
-    store.commit().unwrap();
+    commit(&mut store, &mut head, 10);
     assert_eq!(count(&mut store), (3, 3));
 }
 
@@ -488,10 +481,8 @@ fn reports_damage_as_damage() {
     };
     let damaged = |result: Result<(), StoreError>, part: &str| {
         let error = refused(result);
-        assert!(
-            matches!(&error, StoreError::Damaged(text) if text.contains(part)),
-            "{error:?}"
-        );
+        let named = matches!(&error, StoreError::Damaged(text) if text.contains(part));
+        assert!(named, "{error:?}");
     };
     plant("INSERT INTO cases VALUES (1, 'a', 1, 1, '{\"id\":\"a\",\"states\":[0')");
     plant("UPDATE studies SET learned = -1");
@@ -513,9 +504,7 @@ fn reports_damage_as_damage() {
 
 #[test]
 fn rejects_writes_to_a_moved_file() {
-    let (folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    let mut store = owner.writer().unwrap();
+    let (folder, file, _owner, mut store) = new_store();
     study(&mut *store, 1);
     let away = folder.path().join("away.db");
     fs::rename(&file, &away).unwrap();
@@ -530,28 +519,21 @@ fn rejects_writes_to_a_moved_file() {
 /// A reader that stays in the log: the writer continues, and the log shrinks after the reader left.
 #[test]
 fn empties_a_long_log_after_the_readers_left() {
-    let (_folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    let mut store = owner.writer().unwrap();
+    let (_folder, file, owner, mut store) = new_store();
     let mut head = study(&mut *store, 1);
     let log = beside(&file, "-wal");
     let length = || fs::metadata(&log).unwrap().len();
     let mut grow = || {
-        store.begin().unwrap();
-        append(&mut *store, &mut head, 1 << 20).unwrap();
-        store.commit().unwrap();
+        commit(&mut *store, &mut head, 1 << 20);
     };
     for _ in 0..100 {
         grow();
-        assert!(
-            length() < 24 << 20,
-            "without readers it starts again at 16 MiB"
-        );
+        // Without readers it starts again at 16 MiB.
+        assert!(length() < 24 << 20);
     }
     let reader = connect(&owner.file, Role::Read).unwrap();
-    reader
-        .execute_batch("BEGIN; SELECT seq FROM studies")
-        .unwrap();
+    let begun = reader.execute_batch("BEGIN; SELECT seq FROM studies");
+    begun.unwrap();
     for _ in 0..100 {
         grow();
     }
@@ -583,34 +565,24 @@ fn every_statement_uses_an_index() {
         sql::LEARNED,
         sql::GAIN_SUMS,
     ] {
-        let mut statement = connection
-            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-            .unwrap();
-        let count = statement.parameter_count();
-        let steps: Vec<String> = statement
-            .query_map(rusqlite::params_from_iter(vec![1; count]), |row| row.get(3))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
-        let searches = |step: &String| step.starts_with("SEARCH ");
-        assert!(
-            !steps.is_empty() && steps.iter().all(searches),
-            "{steps:?}: {sql}"
-        );
+        let plan = format!("EXPLAIN QUERY PLAN {sql}");
+        let mut statement = connection.prepare(&plan).unwrap();
+        let ones = rusqlite::params_from_iter(vec![1; statement.parameter_count()]);
+        let steps = statement.query_map(ones, |row| row.get(3)).unwrap();
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+        let searches = !steps.is_empty() && steps.iter().all(|step| step.starts_with("SEARCH "));
+        assert!(searches, "{steps:?}: {sql}");
     }
     let plan = format!("EXPLAIN QUERY PLAN {}", sql::GAIN_SUMS);
-    let step: String = connection
-        .query_row(&plan, [1; 5], |row| row.get(3))
-        .unwrap();
+    let step = connection.query_row(&plan, [1; 5], |row| row.get(3));
+    let step: String = step.unwrap();
     assert!(step.contains("(t,x,a)>(?,?,?)"), "{step}");
 }
 
 #[test]
 fn no_statement_is_prepared_twice() {
-    let (_folder, file) = new_file();
-    let owner = Sqlite::open(&file).unwrap();
-    let connection = connect(&owner.file, Role::Write).unwrap();
-    let mut store = SqliteConnection::new(owner.file.clone(), connection, Role::Write);
+    let (_folder, _file, owner, _) = new_store();
+    let mut store = direct(&owner);
     let head = study(&mut store, 1);
     let changes = Changes {
         decisions: vec![StoredDecision {

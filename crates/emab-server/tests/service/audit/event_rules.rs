@@ -3,6 +3,7 @@
 use emab_server::app::replay::Replay;
 use emab_server::domain::command::Command;
 use emab_server::domain::event::{Closed, Event, EventKind, Record};
+use emab_server::http::error::ApiError;
 
 use super::recorded::{Writer, study};
 use super::sqlite_rows::RECORDED;
@@ -30,92 +31,76 @@ fn says(seq: u64, change: impl FnOnce(&mut Event)) -> String {
 
 /// The number of the first event that matches.
 fn first(is: impl Fn(&EventKind) -> bool) -> u64 {
-    let found = RECORDED
-        .events
-        .iter()
-        .find(|record| is(&record.read().unwrap().kind));
+    let mut events = RECORDED.events.iter();
+    let found = events.find(|record| is(&record.read().unwrap().kind));
     found.unwrap().seq
 }
 
-fn recorded(event: &mut Event) -> &mut emab_server::domain::event::StepRecorded {
-    match &mut event.kind {
-        EventKind::StepRecorded(recorded) => recorded,
-        other => panic!("{other:?}"),
-    }
+/// The kind of a recorded event.
+fn kind(seq: u64) -> EventKind {
+    RECORDED.events[seq as usize - 1].read().unwrap().kind
+}
+
+/// Asserts that the replay rejects an event whose data are changed, with these words.
+macro_rules! rejected {
+    ($words:expr, $seq:expr, $kind:ident, $data:ident => $change:expr) => {{
+        let words = says($seq, |event| match &mut event.kind {
+            EventKind::$kind($data) => $change,
+            other => panic!("{other:?}"),
+        });
+        assert!(words.contains($words), "{words}");
+    }};
 }
 
 #[test]
 fn rejects_wrong_override_flags_and_reasons() {
-    let followed =
-        first(|what| matches!(what, EventKind::StepRecorded(recorded) if !recorded.overridden));
-    let overridden =
-        first(|what| matches!(what, EventKind::StepRecorded(recorded) if recorded.overridden));
-    let stopped = first(|what| matches!(what, EventKind::Stopped(_)));
-    assert!(says(followed, |event| recorded(event).overridden = true).contains("not overridden"));
-    assert!(
-        says(overridden, |event| recorded(event).overridden = false).contains("was overridden")
-    );
-    assert!(says(overridden, |event| recorded(event).reason = None).contains("needs a `reason`"));
-    assert!(
-        says(overridden, |event| recorded(event).reason =
-            Some("x".repeat(2001)))
-        .contains("2001")
-    );
-    let words = says(stopped, |event| {
-        if let EventKind::Stopped(stopped) = &mut event.kind {
-            stopped.overridden = !stopped.overridden;
-        }
-    });
-    assert!(words.contains("overridden"), "{words}");
+    let step = |overridden| {
+        first(
+            move |kind| matches!(kind, EventKind::StepRecorded(step) if step.overridden == overridden),
+        )
+    };
+    let (followed, overridden) = (step(false), step(true));
+    let stopped = first(|kind| matches!(kind, EventKind::Stopped(_)));
+    rejected!("not overridden", followed, StepRecorded, step => step.overridden = true);
+    rejected!("was overridden", overridden, StepRecorded, step => step.overridden = false);
+    rejected!("needs a `reason`", overridden, StepRecorded, step => step.reason = None);
+    rejected!("2001", overridden, StepRecorded, step => step.reason = Some("x".repeat(2001)));
+    rejected!("overridden", stopped, Stopped, stop => stop.overridden = !stop.overridden);
 }
 
 #[test]
 fn rejects_invalid_outcome_events() {
-    let seq = first(|what| matches!(what, EventKind::OutcomeGiven(_)));
-    let reward = |value: f64| {
-        says(seq, |event| {
-            if let EventKind::OutcomeGiven(given) = &mut event.kind {
-                let last = given.rewards.len() - 1;
-                given.rewards[last] = Some(value);
-            }
-        })
-    };
-    assert!(reward(1e101).contains("too large"));
-    assert!(reward(-0.0).contains("-0"));
+    let seq = first(|kind| matches!(kind, EventKind::OutcomeGiven(_)));
+    rejected!("too large", seq, OutcomeGiven, given => *given.rewards.last_mut().unwrap() = Some(1e101));
+    rejected!("-0", seq, OutcomeGiven, given => *given.rewards.last_mut().unwrap() = Some(-0.0));
     let again = says(seq + 1, |event| {
-        event.kind = RECORDED.events[seq as usize - 1].read().unwrap().kind;
+        event.kind = kind(seq);
         if let EventKind::OutcomeGiven(given) = &mut event.kind {
             let last = given.rewards.len() - 1;
             given.rewards[last] = given.rewards[last].map(|value| value + 1.0);
         }
     });
     assert!(again.contains("was given before"), "{again}");
-    let opened = first(|what| matches!(what, EventKind::Opened(_)));
+    let opened = first(|kind| matches!(kind, EventKind::Opened(_)));
     let early = says(opened + 1, |event| {
-        let episode = RECORDED.events[opened as usize - 1].read().unwrap().kind;
-        event.kind = RECORDED.events[seq as usize - 1].read().unwrap().kind;
+        event.kind = kind(seq);
         if let EventKind::OutcomeGiven(given) = &mut event.kind {
-            given.episode = episode.episode().unwrap().into();
+            given.episode = kind(opened).episode().unwrap().into();
             (given.costs, given.rewards, given.last) = (vec![], vec![], true);
         }
     });
     assert!(early.contains("has not ended"), "{early}");
-    let amended = first(|what| matches!(what, EventKind::Amended(_)));
-    let silent = says(amended, |event| {
-        if let EventKind::Amended(given) = &mut event.kind {
-            given.reason = " ".into();
-        }
-    });
-    assert!(silent.contains("a `reason` has"), "{silent}");
+    let amended = first(|kind| matches!(kind, EventKind::Amended(_)));
+    rejected!("a `reason` has", amended, Amended, given => given.reason = " ".into());
 }
 
 #[test]
 fn rejects_invalid_episode_events() {
     let end = RECORDED.events.len() as u64 + 1;
-    let opened = first(|what| matches!(what, EventKind::Opened(_)));
-    let imported = first(|what| matches!(what, EventKind::Imported(_)));
+    let opened = first(|kind| matches!(kind, EventKind::Opened(_)));
+    let imported = first(|kind| matches!(kind, EventKind::Imported(_)));
     let late = says(end, |event| {
-        event.kind = RECORDED.events[opened as usize - 1].read().unwrap().kind;
+        event.kind = kind(opened);
         if let EventKind::Opened(opened) = &mut event.kind {
             opened.episode = "late".into();
         }
@@ -123,18 +108,8 @@ fn rejects_invalid_episode_events() {
     assert!(late.contains("is closed"), "{late}");
     let twice = says(end, |event| event.kind = EventKind::Closed(Closed {}));
     assert!(twice.contains("closed before"), "{twice}");
-    let odd = says(opened, |event| {
-        if let EventKind::Opened(opened) = &mut event.kind {
-            opened.episode = "a/b".into();
-        }
-    });
-    assert!(odd.contains("1 to 128 letters"), "{odd}");
-    let uneven = says(imported, |event| {
-        if let EventKind::Imported(past) = &mut event.kind {
-            past.actions.push("test".into());
-        }
-    });
-    assert!(uneven.contains("each action has one feedback"), "{uneven}");
+    rejected!("1 to 128 letters", opened, Opened, opened => opened.episode = "a/b".into());
+    rejected!("each action has one feedback", imported, Imported, past => past.actions.push("test".into()));
 }
 
 #[test]
@@ -152,29 +127,18 @@ fn a_failed_restore_leaves_no_study() {
     let folder = tempfile::tempdir().unwrap();
     let writer = Writer::open(&folder.path().join("a.db"));
     let mut records = RECORDED.events.clone();
-    records[0].text = records[0]
-        .text
-        .replacen("\"by\":\"t1\"", "\"by\":\"t2\"", 1);
+    records[0].text = records[0].text.replacen("\"t1\"", "\"t2\"", 1);
     let refusal = writer.ask("clinic", Command::Restore(records)).unwrap_err();
-    assert!(
-        format!("{refusal:?}").contains("event 1: its hash"),
-        "{refusal:?}"
-    );
+    let refusal = format!("{refusal:?}");
+    assert!(refusal.contains("event 1: its hash"), "{refusal}");
     let mut store = writer.reader();
     assert_eq!(store.head("clinic").unwrap(), None);
     // The name is free.
-    writer
-        .ask("clinic", Command::Create(study("clinic")))
-        .unwrap();
-    let zero = Record::new(
-        0,
-        RECORDED.events[1]
-            .text
-            .replacen("\"seq\":2", "\"seq\":0", 1),
-    );
-    let refusal = writer
-        .ask("clinic", Command::Restore(vec![zero]))
-        .unwrap_err();
-    let refusal = emab_server::http::error::ApiError::from(refusal);
+    let create = Command::Create(study("clinic"));
+    writer.ask("clinic", create).unwrap();
+    let text = &RECORDED.events[1].text;
+    let zero = Record::new(0, text.replacen("\"seq\":2", "\"seq\":0", 1));
+    let refusal = writer.ask("clinic", Command::Restore(vec![zero]));
+    let refusal = ApiError::from(refusal.unwrap_err());
     assert_eq!(refusal.status, 409, "{refusal:?}");
 }

@@ -6,11 +6,10 @@ use proptest::prelude::*;
 
 use super::sqlite_rows::{RECORDED, findings};
 
-fn lines() -> Vec<String> {
-    RECORDED.events.iter().map(|event| event.line()).collect()
-}
-
-fn of_lines(lines: &[String]) -> Report {
+/// The report of an export whose lines are changed.
+fn with(change: impl FnOnce(&mut Vec<String>)) -> Report {
+    let mut lines: Vec<String> = RECORDED.events.iter().map(|event| event.line()).collect();
+    change(&mut lines);
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     audit_export(text.as_bytes())
 }
@@ -26,31 +25,23 @@ fn an_export_and_its_store_have_equal_reports() {
 
 #[test]
 fn finds_missing_swapped_and_repeated_lines() {
-    let mut changed = lines();
-    changed.remove(39);
-    let report = of_lines(&changed);
+    let all = RECORDED.events.len() as u64;
+    let report = with(|lines| drop(lines.remove(39)));
     assert_eq!(findings(&report), ["event 40"], "{report:#?}");
     assert_eq!(report.recomputed, 39);
-    let mut changed = lines();
-    changed.drain(39..49);
-    assert_eq!(findings(&of_lines(&changed)), ["events 40 to 49"]);
-    let mut changed = lines();
-    changed.swap(39, 40);
+    let report = with(|lines| drop(lines.drain(39..49)));
+    assert_eq!(findings(&report), ["events 40 to 49"]);
     // Event 41 is in the place of 40, and 40 follows it.
-    assert_eq!(findings(&of_lines(&changed)), ["event 40", "event 40"]);
-    let mut changed = lines();
-    changed.insert(39, changed[39].clone());
-    let report = of_lines(&changed);
+    let report = with(|lines| lines.swap(39, 40));
+    assert_eq!(findings(&report), ["event 40", "event 40"]);
+    let report = with(|lines| lines.insert(39, lines[39].clone()));
     assert_eq!(findings(&report), ["event 40"]);
-    assert_eq!(report.recomputed, RECORDED.events.len() as u64);
-    let mut changed = lines();
+    assert_eq!(report.recomputed, all);
     // Empty lines are ignored.
-    changed.insert(39, String::new());
-    let report = of_lines(&changed);
+    let report = with(|lines| lines.insert(39, String::new()));
     assert!(report.is_clean(), "{report:#?}");
-    assert_eq!(report.recomputed, RECORDED.events.len() as u64);
-    let changed = lines()[1..].to_vec();
-    let report = of_lines(&changed);
+    assert_eq!(report.recomputed, all);
+    let report = with(|lines| drop(lines.remove(0)));
     assert_eq!(findings(&report), ["event 1"], "{report:#?}");
     assert_eq!(report.study, None);
 }
@@ -58,58 +49,48 @@ fn finds_missing_swapped_and_repeated_lines() {
 #[test]
 fn finds_a_truncated_export() {
     let whole = RECORDED.export();
-    let last = format!("line {}", RECORDED.events.len());
-    let report = audit_export(&whole[..whole.len() - 1]);
-    assert_eq!(findings(&report), [&last]);
-    assert!(report.findings[0].what.contains("cut off"), "{report:#?}");
-    let report = audit_export(&whole[..whole.len() - 100]);
-    assert_eq!(findings(&report), [&last]);
-    assert!(report.findings[0].what.contains("cut off"), "{report:#?}");
-    assert_eq!(report.recomputed, RECORDED.events.len() as u64 - 1);
+    let all = RECORDED.events.len() as u64;
+    for left_out in [1, 100] {
+        let report = audit_export(&whole[..whole.len() - left_out]);
+        assert_eq!(findings(&report), [format!("line {all}")]);
+        assert!(report.findings[0].what.contains("cut off"), "{report:#?}");
+        assert!(left_out == 1 || report.recomputed == all - 1);
+    }
     // Cut between two lines, it is a valid export of an earlier time; only a noted hash finds it.
-    let end = whole[..whole.len() - 1]
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .unwrap();
+    let lines = &whole[..whole.len() - 1];
+    let end = lines.iter().rposition(|byte| *byte == b'\n').unwrap();
     let shorter = &whole[..=end];
     assert!(audit_export(shorter).is_clean());
-    let noted = &RECORDED.events.last().unwrap().hash;
-    let expecting = |export: &[u8]| {
-        audit_export_with(
-            export,
-            Options {
-                expect: Some(noted),
-                ..Options::default()
-            },
-        )
+    let noted = || Options {
+        expect: Some(&RECORDED.events.last().unwrap().hash),
+        ..Options::default()
     };
-    assert_eq!(findings(&expecting(shorter)), ["head"]);
-    let report = expecting(&whole);
+    let report = audit_export_with(shorter, noted());
+    assert_eq!(findings(&report), ["head"]);
+    let report = audit_export_with(&*whole, noted());
     assert_eq!(report.expected, Some(report.events));
     assert!(report.is_clean());
 }
 
 #[test]
 fn rejects_files_that_are_not_exports() {
-    for (bytes, place) in [
-        (&b""[..], "line 1"),
-        (b"\n", "line 1"),
-        (b"{}\n", "line 1"),
-        (b"\xff\xfe\n", "line 1"),
-        (b"SQLite format 3\0", "line 1"),
+    for bytes in [
+        &b""[..],
+        b"\n",
+        b"{}\n",
+        b"\xff\xfe\n",
+        b"SQLite format 3\0",
     ] {
         let report = audit_export(bytes);
-        assert_eq!(findings(&report), [place], "{report:#?}");
+        assert_eq!(findings(&report), ["line 1"], "{report:#?}");
         assert_eq!((report.study, report.state_hash), (None, None));
     }
     // An endless line is not kept in memory.
     let endless = std::io::Read::take(std::io::repeat(b'x'), 200 << 20);
     let report = audit_export(std::io::BufReader::new(endless));
     assert_eq!(findings(&report), ["line 1"]);
-    assert!(
-        report.findings[0].what.contains("longer than 64 MiB"),
-        "{report:#?}"
-    );
+    let what = &report.findings[0].what;
+    assert!(what.contains("longer than 64 MiB"), "{what}");
 }
 
 #[test]

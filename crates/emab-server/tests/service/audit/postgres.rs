@@ -22,60 +22,29 @@ fn audit(address: &Address) -> Report {
 fn finds_changed_rows_in_postgres() {
     let server = Server::shared().unwrap();
     let address: Address = server.url().parse().unwrap();
-    assert!(
-        address.inspect().is_err(),
-        "there is nothing to look into, and nothing is made"
-    );
+    assert!(address.inspect().is_err(), "there is nothing to inspect");
     let writer = Writer::over(Arc::new(Postgres::open(&server.url()).unwrap()));
-    writer
-        .ask("clinic", Command::Restore(RECORDED.events.clone()))
-        .unwrap();
+    let restore = Command::Restore(RECORDED.events.clone());
+    writer.ask("clinic", restore).unwrap();
     let mut file = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = file.head("clinic").unwrap().unwrap();
     assert_eq!(audit(&address), audit_study(&mut *file, head).unwrap());
 
-    for (there, back, place) in [
-        (
-            "UPDATE events SET text = replace(text, '\"by\":\"t1\"', '\"by\":\"t2\"') WHERE seq = 40",
-            "UPDATE events SET text = replace(text, '\"by\":\"t2\"', '\"by\":\"t1\"') WHERE seq = 40",
-            "event 40",
-        ),
-        (
-            "UPDATE cells SET sum = sum + 1 WHERE (t, x, a) = (2, 1, 0)",
-            "UPDATE cells SET sum = sum - 1 WHERE (t, x, a) = (2, 1, 0)",
-            "count of (2, 1, 0)",
-        ),
-        (
-            "UPDATE cases SET body = replace(body, ':', ': ') WHERE id = 'p7'",
-            "UPDATE cases SET body = replace(body, ': ', ':') WHERE id = 'p7'",
-            "episode p7",
-        ),
-        (
-            "UPDATE cases SET step = step + 1 WHERE id = 'p7'",
-            "UPDATE cases SET step = step - 1 WHERE id = 'p7'",
-            "episode p7",
-        ),
-        (
-            "UPDATE cases SET open = false WHERE id = 'p11'",
-            "UPDATE cases SET open = true WHERE id = 'p11'",
-            "episode p11",
-        ),
-        (
-            "INSERT INTO answers SELECT study, 'nobody', 1, '{}' FROM answers LIMIT 1",
-            "DELETE FROM answers WHERE episode = 'nobody'",
-            "decision 1 of episode nobody",
-        ),
-        (
-            "UPDATE lessons SET place = 1000 WHERE place = 30",
-            "UPDATE lessons SET place = 30 WHERE place = 1000",
-            "learned episode 30",
-        ),
-        (
-            "UPDATE studies SET missing = missing - 1",
-            "UPDATE studies SET missing = missing + 1",
-            "head",
-        ),
-    ] {
+    // A change, its reverse, and the place that the audit names.
+    let table = r#"
+        UPDATE events SET text = replace(text, '"by":"t1"', '"by":"t2"') WHERE seq = 40 => UPDATE events SET text = replace(text, '"by":"t2"', '"by":"t1"') WHERE seq = 40 => event 40
+        UPDATE cells SET sum = sum + 1 WHERE (t, x, a) = (2, 1, 0) => UPDATE cells SET sum = sum - 1 WHERE (t, x, a) = (2, 1, 0) => count of (2, 1, 0)
+        UPDATE cases SET body = replace(body, ':', ': ') WHERE id = 'p7' => UPDATE cases SET body = replace(body, ': ', ':') WHERE id = 'p7' => episode p7
+        UPDATE cases SET step = step + 1 WHERE id = 'p7' => UPDATE cases SET step = step - 1 WHERE id = 'p7' => episode p7
+        UPDATE cases SET open = false WHERE id = 'p11' => UPDATE cases SET open = true WHERE id = 'p11' => episode p11
+        INSERT INTO answers SELECT study, 'nobody', 1, '{}' FROM answers LIMIT 1 => DELETE FROM answers WHERE episode = 'nobody' => decision 1 of episode nobody
+        UPDATE lessons SET place = 1000 WHERE place = 30 => UPDATE lessons SET place = 30 WHERE place = 1000 => learned episode 30
+        UPDATE studies SET missing = missing - 1 => UPDATE studies SET missing = missing + 1 => head
+    "#;
+    for line in table.trim().lines() {
+        let [there, back, place] = *line.trim().split(" => ").collect::<Vec<_>>() else {
+            panic!("{line}")
+        };
         server.execute(there).unwrap();
         let report = audit(&address);
         assert_eq!(findings(&report)[0], place, "{there}: {report:#?}");

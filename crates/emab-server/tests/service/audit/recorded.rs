@@ -194,10 +194,8 @@ fn play(writer: &Writer, study: &str, id: &str, lcg: &mut Lcg) -> usize {
             None if !lcg.one_in(3) => break,
             Some(action) => {
                 let other = if action == "test" { "treat" } else { "test" };
-                (
-                    other.into(),
-                    Some("the patient asked for it — so be it".into()),
-                )
+                let reason = "the patient asked for it — so be it";
+                (other.into(), Some(reason.into()))
             }
             None => ("test".into(), Some("to be sure".into())),
         };
@@ -231,24 +229,22 @@ fn end(writer: &Writer, study: &str, id: &str, steps: usize, lcg: &mut Lcg, i: u
     }
     let costs: Vec<Option<f64>> = (1..steps).map(|_| lcg.value()).collect();
     let rewards: Vec<Option<f64>> = (0..steps).map(|_| lcg.value()).collect();
+    let give = |costs, rewards, last| {
+        let given = GiveOutcome {
+            costs,
+            rewards: Some(rewards),
+            last,
+        };
+        writer.must(study, Command::GiveOutcome(id.clone(), given));
+    };
     if i % 3 == 1 {
         // First a part; for some episodes it stays the only one.
         let mut part = rewards.clone();
         part[0] = None;
-        let reveal = GiveOutcome {
-            costs: None,
-            rewards: Some(part),
-            last: i.is_multiple_of(2),
-        };
-        writer.must(study, Command::GiveOutcome(id.clone(), reveal));
+        give(None, part, i.is_multiple_of(2));
     }
     if i % 3 != 1 || !i.is_multiple_of(2) {
-        let reveal = GiveOutcome {
-            costs: Some(costs),
-            rewards: Some(rewards),
-            last: false,
-        };
-        writer.must(study, Command::GiveOutcome(id.clone(), reveal));
+        give(Some(costs), rewards, false);
     }
     if i % 5 == 2 {
         let mut rewards = vec![None; steps];

@@ -60,29 +60,18 @@ fn reasoned() -> (u64, String) {
 fn a_rehashed_chain_contradicts_the_decisions() {
     let (seq, episode) = reasoned();
     let [clinic, other] = after(|file| {
-        forge(
-            file,
-            seq,
-            "did not come back",
-            "did not come  back",
-            Care::Chain,
-        );
+        let (old, new) = ("did not come back", "did not come  back");
+        forge(file, seq, old, new, Care::Chain);
     });
     // Every decision names the hash of the event before it.
+    let found = clinic.findings.len() + clinic.more as usize;
+    let first = &clinic.findings[0];
+    assert!(found > 40, "{clinic:#?}");
     assert!(
-        clinic.findings.len() + clinic.more as usize > 40,
-        "{clinic:#?}"
+        first.place.starts_with("decision 1 of episode"),
+        "{first:?}"
     );
-    assert!(
-        clinic.findings[0]
-            .place
-            .starts_with("decision 1 of episode"),
-        "{clinic:#?}"
-    );
-    assert!(
-        clinic.findings[0].what.contains("`/previous`"),
-        "{clinic:#?}"
-    );
+    assert!(first.what.contains("`/previous`"), "{first:?}");
     assert!(findings(&clinic).contains(&&*format!("episode {episode}")) || clinic.more > 0);
     assert!(other.is_clean());
 }
@@ -97,17 +86,13 @@ fn a_changed_outcome_contradicts_the_estimates() {
     let (seq, line, reward) = found.unwrap();
     let episode = line["data"]["episode"].as_str().unwrap();
     let [clinic, other] = after(|file| {
-        let (old, new) = (
-            format!("\"rewards\":[{reward}"),
-            format!("\"rewards\":[{}", reward + 0.25),
-        );
+        let rewards = |first: f64| format!("\"rewards\":[{first}");
+        let (old, new) = (rewards(reward), rewards(reward + 0.25));
         forge(file, seq, &old, &new, Care::Decisions);
     });
     let findings = findings(&clinic);
-    assert!(
-        findings.contains(&&*format!("episode {episode}")),
-        "{clinic:#?}"
-    );
+    let place = format!("episode {episode}");
+    assert!(findings.contains(&&*place), "{clinic:#?}");
     let begin = |start: &str| findings.iter().any(|place| place.starts_with(start));
     assert!(begin("learned episode "), "{clinic:#?}");
     assert!(begin("count of (1, 0, 2)"), "{clinic:#?}");
@@ -121,19 +106,12 @@ fn a_denied_override_is_found() {
     });
     let seq = overridden.unwrap().seq;
     let [clinic, _] = after(|file| {
-        forge(
-            file,
-            seq,
-            "\"override\":true",
-            "\"override\":false",
-            Care::Decisions,
-        );
+        let (old, new) = ("\"override\":true", "\"override\":false");
+        forge(file, seq, old, new, Care::Decisions);
     });
     assert_eq!(findings(&clinic), [format!("event {seq}")], "{clinic:#?}");
-    assert!(
-        clinic.findings[0].what.contains("`override`: false"),
-        "{clinic:#?}"
-    );
+    let what = &clinic.findings[0].what;
+    assert!(what.contains("`override`: false"), "{what}");
 }
 
 /// The limit of a hash chain: no decision depends on a reason, so a complete rewrite is consistent. A hash noted elsewhere finds it.
@@ -142,13 +120,8 @@ fn a_completely_rewritten_log_is_found_by_a_noted_hash() {
     let (seq, episode) = reasoned();
     let (_folder, path) = RECORDED.copy();
     let file = Connection::open(&path).unwrap();
-    forge(
-        &file,
-        seq,
-        "did not come back",
-        "came back",
-        Care::Decisions,
-    );
+    let (old, new) = ("did not come back", "came back");
+    forge(&file, seq, old, new, Care::Decisions);
     let sql = "UPDATE cases SET body = replace(body, 'did not come back', 'came back') WHERE study = 1 AND id = ?1";
     assert_eq!(file.execute(sql, [&episode]), Ok(1));
     drop(file);
@@ -162,10 +135,7 @@ fn a_completely_rewritten_log_is_found_by_a_noted_hash() {
         audit_study_with(&mut *store, &head, options).unwrap()
     };
     let report = audit(None);
-    assert!(
-        report.is_clean(),
-        "nothing in the file itself tells: {report:#?}"
-    );
+    assert!(report.is_clean(), "the file is consistent: {report:#?}");
     let noted = |seq: u64| RECORDED.events[seq as usize - 1].hash.as_str();
     for seq in [RECORDED.events.len() as u64, seq] {
         let report = audit(Some(noted(seq)));

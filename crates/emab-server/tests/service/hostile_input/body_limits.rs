@@ -41,10 +41,7 @@ async fn rejects_a_body_one_byte_over_the_limit() {
     for i in JSON.chain(EMPTY) {
         let (method, path, body) = CALLS[i];
         let long = format!("{body}{}", " ".repeat(most(i) + 1 - body.len()));
-        let answer = fixture
-            .json(method, path, long.clone())
-            .await
-            .expect_error(413);
+        let answer = fixture.refuses(413, method, path, long.clone()).await;
         assert_eq!(answer.header("connection"), "close");
         if i == 4 {
             fixture.assert_unchanged().await;
@@ -63,14 +60,10 @@ async fn rejects_a_content_length_over_the_limit() {
         let (method, path, body) = CALLS[i];
         for length in [most(i) + 1, usize::MAX / 2] {
             let length = length.to_string();
-            let headers = [
-                ("content-type", "application/json"),
-                ("content-length", &*length),
-            ];
-            fixture
-                .send(method, path, &headers, body)
-                .await
-                .expect_error(413);
+            let json = ("content-type", "application/json");
+            let headers = [json, ("content-length", &*length)];
+            let answer = fixture.send(method, path, &headers, body).await;
+            answer.expect_error(413);
         }
     }
     fixture.assert_unchanged().await;
@@ -83,7 +76,7 @@ async fn stops_reading_a_chunked_body_at_the_limit() {
         let (method, path, _) = CALLS[i];
         for byte in [0, b' ', b'['] {
             let (body, pulled) = gigabyte(byte);
-            fixture.json(method, path, body).await.expect_error(413);
+            fixture.refuses(413, method, path, body).await;
             let pulled = pulled.load(Ordering::Relaxed);
             assert!(pulled <= most(i) + 2 * CHUNK, "{pulled} to {path}");
         }
@@ -121,10 +114,8 @@ async fn answers_413_on_a_socket_while_the_client_sends() {
     for (path, reader, sender) in senders {
         let (answer, _read) = timeout(LONG, reader).await.expect(path).unwrap();
         assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer:?}");
-        timeout(LONG, sender)
-            .await
-            .expect("it is read for ever")
-            .unwrap();
+        let sent = timeout(LONG, sender).await;
+        sent.expect("it is read for ever").unwrap();
     }
     fixture.assert_unchanged().await;
 }

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::Request;
 
 use super::{CALLS, Fixture};
+use crate::support::TestServer;
 
 #[tokio::test]
 async fn rejects_missing_and_wrong_tokens() {
@@ -11,25 +12,30 @@ async fn rejects_missing_and_wrong_tokens() {
     let admin = &fixture.server.admin;
     let half = &admin[..admin.len() - 1];
     let stranger = format!("emab_{}", "5a".repeat(32));
-    let headers: Vec<Vec<Vec<u8>>> = vec![
-        vec![],
-        vec![b"".to_vec()],
-        vec![admin.clone().into_bytes()],
-        vec![b"Bearer".to_vec()],
-        vec![b"Bearer ".to_vec()],
-        vec![b"Bearer x".to_vec()],
-        vec![format!("Bearer{admin}").into_bytes()],
-        vec![format!("Basic {admin}").into_bytes()],
-        vec![format!("Bearer {half}").into_bytes()],
-        vec![format!("Bearer {admin}0").into_bytes()],
-        vec![format!("Bearer {}", admin.to_uppercase()).into_bytes()],
-        vec![format!("Bearer {admin}, Bearer {admin}").into_bytes()],
-        vec![format!("Bearer {}", stranger).into_bytes()],
-        vec![format!("Bearer {}", "x".repeat(10_000)).into_bytes()],
-        vec![b"Bearer \xff\xfe".to_vec()],
-        vec![format!("Bearer {admin}").into_bytes(); 2],
-        vec![format!("Bearer {admin}").into_bytes(), b"Bearer x".to_vec()],
+    // The values of the header.
+    let one = [
+        String::new(),
+        admin.clone(),
+        "Bearer".into(),
+        "Bearer ".into(),
+        "Bearer x".into(),
+        format!("Bearer{admin}"),
+        format!("Basic {admin}"),
+        format!("Bearer {half}"),
+        format!("Bearer {admin}0"),
+        format!("Bearer {}", admin.to_uppercase()),
+        format!("Bearer {admin}, Bearer {admin}"),
+        format!("Bearer {stranger}"),
+        format!("Bearer {}", "x".repeat(10_000)),
     ];
+    let right = format!("Bearer {admin}").into_bytes();
+    let mut headers = vec![
+        vec![],
+        vec![b"Bearer \xff\xfe".to_vec()],
+        vec![right.clone(); 2],
+        vec![right, b"Bearer x".to_vec()],
+    ];
+    headers.extend(one.map(|value| vec![value.into_bytes()]));
     let reads = [
         ("GET", "/v1/studies", ""),
         ("GET", "/v1/studies/clinic", ""),
@@ -59,10 +65,10 @@ async fn rejects_missing_and_wrong_tokens() {
 
 #[tokio::test]
 async fn health_and_documentation_need_no_token() {
-    let fixture = Fixture::new().await;
+    let server = TestServer::new();
     for path in ["/livez", "/readyz", "/openapi.json", "/docs"] {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        fixture.server.send(request).await.is(200);
+        server.send(request).await.is(200);
     }
 }
 
@@ -72,20 +78,14 @@ async fn limits_the_rate_of_each_token() {
     use emab_server::tokens::Tokens;
     use tower::ServiceExt;
 
-    let fixture = Fixture::new().await;
-    let server = &fixture.server;
+    let server = TestServer::new();
     let tokens = Tokens::watch(server.tokens.path()).unwrap();
     let metrics = emab_server::app::metrics::Metrics::default();
-    let router = app(App::new(
-        server.service.clone(),
-        tokens,
-        Rates::new(3),
-        metrics,
-    ));
+    let service = server.service.clone();
+    let router = app(App::new(service, tokens, Rates::new(3), metrics));
     let ask = |token: &str| {
-        let request =
-            Request::get("/v1/studies").header("authorization", format!("Bearer {token}"));
-        router.clone().oneshot(request.body(Body::empty()).unwrap())
+        let request = TestServer::request(token, "/v1/studies", &[]);
+        router.clone().oneshot(request)
     };
     let mut statuses = Vec::new();
     for _ in 0..8 {

@@ -80,26 +80,20 @@ async fn serves_the_largest_accepted_studies_in_time() {
             let study = format!("{name}-{learner}").replace([':', '='], "-");
             let client = server.study(&study);
             let start = Instant::now();
-            let answer = fixture
-                .json("PUT", &client.path(""), study_with(fields))
-                .await;
+            let path = client.path("");
+            let answer = fixture.json("PUT", &path, study_with(fields)).await;
             let status = answer.status.as_u16();
             assert!([201, 422].contains(&status), "{study}: {}", answer.text);
             let created = start.elapsed();
             if status == 201 {
-                let tell = r#"{"step": 1, "action": 0, "feedback": 0, "reason": "x"}"#;
-                for id in ["p1", "p2"] {
-                    client.open(id).await.is(201);
-                    server
-                        .post(&client.episode_path(id, ":tell"), tell)
-                        .await
-                        .is(200);
-                    client.stop(id, 2).await.is(200);
-                    client
-                        .outcome(id, r#"{"costs": [0.1], "rewards": [0.5, 1]}"#)
-                        .await
-                        .is(200);
-                }
+                let script = r#"
+                    open ID
+                    POST /episodes/ID:tell {"step": 1, "action": 0, "feedback": 0, "reason": "x"}
+                    stop ID 2
+                    outcome ID {"costs": [0.1], "rewards": [0.5, 1]}
+                "#;
+                client.run(&script.replace("ID", "p1")).await;
+                client.run(&script.replace("ID", "p2")).await;
             }
             println!("{study}: {status}, {created:?}, {:?}", start.elapsed());
             assert!(start.elapsed() < Duration::from_secs(20), "{study}");

@@ -12,7 +12,6 @@ mod random;
 use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
-use axum::http::Request;
 
 use crate::support::study::clinic;
 use crate::support::{Answer, Call, TestServer, requests};
@@ -76,20 +75,35 @@ impl Fixture {
         headers: &[(&str, &str)],
         body: impl Into<Body>,
     ) -> Answer {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("authorization", format!("Bearer {}", self.server.admin));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        self.server.send(request.body(body.into()).unwrap()).await
+        let request = TestServer::request(&self.server.admin, path, headers);
+        let mut request = request.map(|_| body.into());
+        *request.method_mut() = method.parse().unwrap();
+        self.server.send(request).await
     }
 
     /// A request with the content type JSON.
     pub async fn json(&self, method: &str, path: &str, body: impl Into<Body>) -> Answer {
         let headers = [("content-type", "application/json")];
         self.send(method, path, &headers, body).await
+    }
+
+    /// Asserts that a GET gets an error of this status.
+    pub async fn no_get(&self, path: &str, status: u16) {
+        let answer = self.send("GET", path, &[], "").await;
+        answer.expect_error(status);
+    }
+
+    /// Asserts that a JSON request gets an error of this status; returns it.
+    pub async fn refuses(
+        &self,
+        status: u16,
+        method: &str,
+        path: &str,
+        body: impl Into<Body>,
+    ) -> Answer {
+        let answer = self.json(method, path, body).await;
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
+        answer.expect_error(status)
     }
 
     /// Asserts that no study has a new event.
@@ -110,11 +124,8 @@ async fn every_call_of_the_table_is_accepted_as_it_stands() {
         let answer = fixture.json(method, path, body).await;
         assert!(answer.status.is_success(), "{path}: {}", answer.text);
         if !path.ends_with(":ask") {
-            assert_ne!(
-                fixture.server.get("/v1/studies").await.text,
-                fixture.before,
-                "{path}"
-            );
+            let after = fixture.server.get("/v1/studies").await.text;
+            assert_ne!(after, fixture.before, "{path}");
         }
     }
 }

@@ -1,81 +1,62 @@
 //! Invalid names, unknown paths and wrong query parameters.
 
 use super::{CALLS, Fixture};
-use crate::support::STUDY;
+use crate::support::{STUDY, requests};
 
-/// Invalid names, as encoded in a path and decoded.
-fn names() -> Vec<(String, String)> {
-    let plain = [
-        ("..", ".."),
-        (".", "."),
-        ("-a", "-a"),
-        ("_a", "_a"),
-        ("a%20b", "a b"),
-        ("a%2Fb", "a/b"),
-        ("%2e%2e%2fetc", "../etc"),
-        ("a%3Ab%3Ac", "a:b:c"),
-        ("%C3%BC", "ü"),
-        ("%E5%90%8D", "名"),
-        ("a%00", "a\0"),
-        ("a%0A", "a\n"),
-        ("a%22", "a\""),
-        ("a'%3B--", "a';--"),
-        ("%25", "%"),
-        ("a+b", "a+b"),
-        ("~", "~"),
-        ("a*", "a*"),
-    ];
-    let mut names: Vec<(String, String)> = plain
-        .into_iter()
-        .map(|(path, name)| (path.into(), name.into()))
-        .collect();
-    names.push(("x".repeat(129), "x".repeat(129)));
-    names.push(("x".repeat(8_000), "x".repeat(8_000)));
-    names
+/// Invalid names as encoded in a path.
+const NAMES: &str = ".. . -a _a a%20b a%2Fb %2e%2e%2fetc a%3Ab%3Ac %C3%BC %E5%90%8D a%00 a%0A a%22 a'%3B-- %25 a+b ~ a*";
+
+/// The text of an encoded name.
+fn decoded(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).unwrap());
+        bytes.extend(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).unwrap()
 }
 
 #[tokio::test]
 async fn rejects_invalid_names() {
     let fixture = Fixture::new().await;
-    for (path, name) in names() {
+    let of_study = r#"
+GET /episodes
+POST /episodes {}
+GET /events
+GET /estimates
+GET /episodes/open
+POST :close
+GET :export
+POST :import {}
+"#;
+    let of_episode = r#"
+GET -
+POST :ask
+POST :tell {"step": 1, "action": 0, "feedback": 0}
+POST :stop {"step": 1}
+POST :abandon {"reason": "x"}
+PUT /outcome {}
+POST /outcome:amend {"reason": "x"}
+GET /decisions/1:replay
+"#;
+    let long = [129, 8_000].map(|length| "x".repeat(length));
+    for path in NAMES.split(' ').chain(long.iter().map(String::as_str)) {
         let study = format!("/v1/studies/{path}");
-        fixture.send("GET", &study, &[], "").await.expect_error(404);
+        fixture.no_get(&study, 404).await;
         let put = fixture.json("PUT", &study, STUDY).await;
         let status = put.status.as_u16();
         // A colon makes it another operation.
         assert!([404, 405, 422].contains(&status), "{path}: {}", put.text);
         put.expect_error(status);
-        for (method, rest, body) in [
-            ("GET", "/episodes", ""),
-            ("POST", "/episodes", "{}"),
-            ("GET", "/events", ""),
-            ("GET", "/estimates", ""),
-            ("GET", "/episodes/open", ""),
-            ("POST", ":close", ""),
-            ("GET", ":export", ""),
-            ("POST", ":import", "{}"),
-        ] {
-            let path = format!("{study}{rest}");
-            fixture.json(method, &path, body).await.expect_error(404);
-        }
         let episode = format!("/v1/studies/clinic/episodes/{path}");
-        for (method, rest, body) in [
-            ("GET", "", ""),
-            ("POST", ":ask", ""),
-            (
-                "POST",
-                ":tell",
-                r#"{"step": 1, "action": 0, "feedback": 0}"#,
-            ),
-            ("POST", ":stop", r#"{"step": 1}"#),
-            ("POST", ":abandon", r#"{"reason": "x"}"#),
-            ("PUT", "/outcome", "{}"),
-            ("POST", "/outcome:amend", r#"{"reason": "x"}"#),
-            ("GET", "/decisions/1:replay", ""),
-        ] {
-            let path = format!("{episode}{rest}");
-            fixture.json(method, &path, body).await.expect_error(404);
+        for (start, calls) in [(study, of_study), (episode, of_episode)] {
+            for (method, rest, body) in requests(calls) {
+                let path = format!("{start}{rest}");
+                fixture.refuses(404, method, &path, body).await;
+            }
         }
+        let name = decoded(path);
         let body = serde_json::json!({ "id": name }).to_string();
         let open = fixture.json("POST", CALLS[1].1, body).await;
         assert!(open.expect_error_at(422, "/id").text.len() < 1_000);
@@ -102,15 +83,14 @@ async fn unknown_paths_are_not_found() {
         answer.expect_error(status);
     }
     // Not UTF-8, and not a valid escape.
-    for path in ["/v1/studies/%FF", "/v1/studies/clinic/episodes/%C3"] {
-        fixture.send("GET", path, &[], "").await.expect_error(400);
-    }
-    for path in [
-        "/v1/studies/%",
-        "/v1/studies/%zz",
-        "/v1/studies/clinic/episodes/%2",
+    for (name, status) in [
+        ("%FF", 400),
+        ("clinic/episodes/%C3", 400),
+        ("%", 404),
+        ("%zz", 404),
+        ("clinic/episodes/%2", 404),
     ] {
-        fixture.send("GET", path, &[], "").await.expect_error(404);
+        fixture.no_get(&format!("/v1/studies/{name}"), status).await;
     }
     fixture.assert_unchanged().await;
 }
@@ -120,37 +100,26 @@ async fn missing_studies_and_episodes_are_not_found() {
     let fixture = Fixture::new().await;
     for (method, path, body) in CALLS.iter().skip(1) {
         let path = path.replace("clinic", "none");
-        fixture.json(method, &path, *body).await.expect_error(404);
+        fixture.refuses(404, method, &path, *body).await;
         if path.contains("/episodes/") {
             let path = path.replace("none", "clinic");
             let path = ["open", "stopped", "known"]
                 .iter()
                 .fold(path, |path, id| path.replace(&format!("/{id}"), "/none"));
-            fixture.json(method, &path, *body).await.expect_error(404);
+            fixture.refuses(404, method, &path, *body).await;
         }
     }
-    for path in [
-        "",
-        "/estimates",
-        "/events",
-        "/episodes",
-        ":export",
-        "/episodes/open",
-        "/episodes/open/decisions/1:replay",
-    ] {
-        let path = format!("/v1/studies/none{path}");
-        fixture.send("GET", &path, &[], "").await.expect_error(404);
-    }
-    for path in ["none", "none/decisions/1:replay", "open/decisions/2:replay"] {
-        let path = format!("/v1/studies/clinic/episodes/{path}");
-        fixture.send("GET", &path, &[], "").await.expect_error(404);
+    for path in "none none/estimates none/events none/episodes none:export none/episodes/open \
+         none/episodes/open/decisions/1:replay clinic/episodes/none \
+         clinic/episodes/none/decisions/1:replay clinic/episodes/open/decisions/2:replay"
+        .split(' ')
+    {
+        fixture.no_get(&format!("/v1/studies/{path}"), 404).await;
     }
     let stream = [("accept", "text/event-stream")];
     let path = "/v1/studies/none/events";
-    fixture
-        .send("GET", path, &stream, "")
-        .await
-        .expect_error(404);
+    let answer = fixture.send("GET", path, &stream, "").await;
+    answer.expect_error(404);
     fixture.assert_unchanged().await;
 }
 
@@ -159,76 +128,37 @@ async fn rejects_wrong_query_parameters() {
     let fixture = Fixture::new().await;
     for (path, wrong) in [
         (
-            "/v1/studies",
-            &[
-                "limit=0",
-                "limit=1001",
-                "limit=-1",
-                "limit=x",
-                "limit=1.5",
-                "limit=",
-                "limit=1&limit=2",
-                "after=%00",
-                "after=a/b",
-                "x=1",
-            ][..],
+            "",
+            "limit=0 limit=1001 limit=-1 limit=x limit=1.5 limit= limit=1&limit=2 after=%00 after=a/b x=1",
         ),
         (
-            "/v1/studies/clinic/episodes",
-            &[
-                "limit=0",
-                "limit=1001",
-                "open=yes",
-                "open=",
-                "open=true&open=true",
-                "after=%00",
-                "x=1",
-            ],
+            "/clinic/episodes",
+            "limit=0 limit=1001 open=yes open= open=true&open=true after=%00 x=1",
         ),
         (
-            "/v1/studies/clinic/events",
-            &[
-                "after=-1",
-                "after=x",
-                "after=1.5",
-                "after=99999999999999999999",
-                "limit=0",
-                "limit=10001",
-                "x=1",
-            ],
+            "/clinic/events",
+            "after=-1 after=x after=1.5 after=99999999999999999999 limit=0 limit=10001 x=1",
         ),
-        (
-            "/v1/studies/clinic/estimates",
-            &["as_of=0", "as_of=-1", "as_of=x", "as_of", "x=1"],
-        ),
+        ("/clinic/estimates", "as_of=0 as_of=-1 as_of=x as_of x=1"),
+        // An unknown parameter is an error on every path.
+        ("/clinic", "x=1"),
+        ("/clinic/episodes/open", "x=1"),
+        ("/clinic/episodes/open/decisions/1:replay", "x=1"),
+        ("/clinic:export", "x=1"),
     ] {
-        for query in wrong {
-            let answer = fixture
-                .send("GET", &format!("{path}?{query}"), &[], "")
+        for query in wrong.split(' ') {
+            fixture
+                .no_get(&format!("/v1/studies{path}?{query}"), 400)
                 .await;
-            answer.expect_error(400);
         }
     }
-    for how in ["dry_run=yes", "dry_run=1", "dry_run", "dryrun=true", "x=1"] {
+    for how in ["dry_run=yes", "dry_run=1", "dry_run", "dryrun=true"] {
         let path = format!("{}?{how}", CALLS[7].1);
-        fixture
-            .json("POST", &path, CALLS[7].2)
-            .await
-            .expect_error(400);
+        fixture.refuses(400, "POST", &path, CALLS[7].2).await;
     }
-    // An unknown parameter is an error on every path.
     for &(method, path, body) in CALLS.iter() {
         let path = format!("{path}?x=1");
-        fixture.json(method, &path, body).await.expect_error(400);
-    }
-    for path in [
-        "",
-        "/episodes/open",
-        "/episodes/open/decisions/1:replay",
-        ":export",
-    ] {
-        let path = format!("/v1/studies/clinic{path}?x=1");
-        fixture.send("GET", &path, &[], "").await.expect_error(400);
+        fixture.refuses(400, method, &path, body).await;
     }
     fixture.assert_unchanged().await;
     for path in [
@@ -251,21 +181,17 @@ async fn unsupported_methods_get_405_with_allow() {
             .replace("{study}", "clinic")
             .replace("{episode}", "open")
             .replace("{step}", "1");
-        for method in [
-            "GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW",
-        ] {
+        for method in "GET PUT POST DELETE PATCH OPTIONS TRACE BREW".split(' ') {
             if known.contains_key(&method.to_lowercase()) {
                 continue;
             }
-            let answer = fixture.json(method, &path, "{}").await.expect_error(405);
+            let answer = fixture.refuses(405, method, &path, "{}").await;
             let allowed = answer.header("allow").to_lowercase();
             for method in known.keys() {
                 assert!(allowed.contains(method), "{path}: {allowed}");
             }
-            assert!(
-                !allowed.contains(&method.to_lowercase()),
-                "{path}: {allowed}"
-            );
+            let method = method.to_lowercase();
+            assert!(!allowed.contains(&method), "{path}: {allowed}");
         }
     }
     fixture.assert_unchanged().await;

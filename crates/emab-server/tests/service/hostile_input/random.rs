@@ -3,9 +3,16 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::support::{STUDY, TestServer, study_of};
+use crate::support::study::clinic;
+use crate::support::{TestServer, study_of};
 
+/// Method, path and body.
 type Call = (&'static str, String, String);
+
+pub fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().unwrap()
+}
 
 fn one_of(values: &[&'static str]) -> impl Strategy<Value = &'static str> + use<> {
     proptest::sample::select(values.to_vec())
@@ -52,43 +59,30 @@ fn values() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Method, rest of the path and body of a request on an episode.
 fn body() -> impl Strategy<Value = (&'static str, &'static str, String)> {
     let tell = (step(), name(), name(), reason()).prop_map(|(step, action, feedback, reason)| {
+        let fields = format!(r#""step":{step},"action":{action},"feedback":{feedback}"#);
         (
             "POST",
             ":tell",
-            format!(
-                r#"{{"step":{step},"action":{action},"feedback":{feedback},"reason":{reason}}}"#
-            ),
+            format!(r#"{{{fields},"reason":{reason}}}"#),
         )
     });
     let stop = (step(), reason()).prop_map(|(step, reason)| {
-        (
-            "POST",
-            ":stop",
-            format!(r#"{{"step":{step},"reason":{reason}}}"#),
-        )
+        let body = format!(r#"{{"step":{step},"reason":{reason}}}"#);
+        ("POST", ":stop", body)
     });
     let abandon =
         reason().prop_map(|reason| ("POST", ":abandon", format!(r#"{{"reason":{reason}}}"#)));
-    let reveal = (
-        values(),
-        values(),
-        one_of(&["false", "false", "true", "null"]),
-    )
-        .prop_map(|(costs, rewards, last)| {
-            (
-                "PUT",
-                "/outcome",
-                format!(r#"{{"costs":{costs},"rewards":{rewards},"final":{last}}}"#),
-            )
-        });
+    let last = one_of(&["false", "false", "true", "null"]);
+    let reveal = (values(), values(), last).prop_map(|(costs, rewards, last)| {
+        let body = format!(r#"{{"costs":{costs},"rewards":{rewards},"final":{last}}}"#);
+        ("PUT", "/outcome", body)
+    });
     let amend = (values(), values(), reason()).prop_map(|(costs, rewards, reason)| {
-        (
-            "POST",
-            "/outcome:amend",
-            format!(r#"{{"costs":{costs},"rewards":{rewards},"reason":{reason}}}"#),
-        )
+        let body = format!(r#"{{"costs":{costs},"rewards":{rewards},"reason":{reason}}}"#);
+        ("POST", "/outcome:amend", body)
     });
     prop_oneof![4 => tell, 2 => stop, 1 => abandon, 4 => reveal, 2 => amend]
 }
@@ -106,65 +100,42 @@ fn past() -> impl Strategy<Value = String> {
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let act = (study(), episode(), body()).prop_map(|(study, id, (method, rest, body))| {
-        (
-            method,
-            format!("/v1/studies/{study}/episodes/{id}{rest}"),
-            body,
-        )
+    // Method, rest of the study's path and body.
+    let act = (episode(), body());
+    let act =
+        act.prop_map(|(id, (method, rest, body))| (method, format!("/episodes/{id}{rest}"), body));
+    let open = one_of(&["p1", "p2", "p3", "p/4", ""]);
+    let open = open.prop_map(|id| ("POST", "/episodes".into(), format!(r#"{{"id":"{id}"}}"#)));
+    let read = one_of(&[
+        "",
+        "/estimates",
+        "/estimates?as_of=3",
+        "/episodes?open=true",
+        "/episodes/p1",
+        "/events?after=2&limit=3",
+        "/episodes/p1/decisions/1:replay",
+        "/episodes/p2/decisions/2:replay",
+        "/estimates?as_of=-1",
+        ":export",
+    ]);
+    let read = read.prop_map(|rest| ("GET", rest.to_owned(), String::new()));
+    let ask = episode().prop_map(|id| ("POST", format!("/episodes/{id}:ask"), String::new()));
+    let import = (proptest::collection::vec(past(), 0..3), any::<bool>());
+    let import = import
+        .prop_map(|(lines, dry)| ("POST", format!(":import?dry_run={dry}"), lines.join("\n")));
+    let create = one_of(&["feedbal:width=sound", "feedbal", "random", ""]);
+    let create = create.prop_map(|learner| ("PUT", String::new(), study_of(learner)));
+    let request =
+        prop_oneof![80 => act, 32 => open, 16 => read, 8 => ask, 8 => import, 4 => create];
+    let request = (study(), request);
+    let request = request.prop_map(|(study, (method, rest, body)): (_, Call)| {
+        (method, format!("/v1/studies/{study}{rest}"), body)
     });
-    let open = (study(), one_of(&["p1", "p2", "p3", "p/4", ""])).prop_map(|(study, id)| {
-        (
-            "POST",
-            format!("/v1/studies/{study}/episodes"),
-            format!(r#"{{"id":"{id}"}}"#),
-        )
-    });
-    let read = (
-        study(),
-        one_of(&[
-            "",
-            "/estimates",
-            "/estimates?as_of=3",
-            "/episodes?open=true",
-            "/episodes/p1",
-            "/events?after=2&limit=3",
-            "/episodes/p1/decisions/1:replay",
-            "/episodes/p2/decisions/2:replay",
-            "/estimates?as_of=-1",
-            ":export",
-        ]),
-    )
-        .prop_map(|(study, rest)| ("GET", format!("/v1/studies/{study}{rest}"), String::new()));
-    let ask = (study(), episode()).prop_map(|(study, id)| {
-        (
-            "POST",
-            format!("/v1/studies/{study}/episodes/{id}:ask"),
-            String::new(),
-        )
-    });
-    let import = (
-        study(),
-        proptest::collection::vec(past(), 0..3),
-        any::<bool>(),
-    )
-        .prop_map(|(study, lines, dry)| {
-            (
-                "POST",
-                format!("/v1/studies/{study}:import?dry_run={dry}"),
-                lines.join("\n"),
-            )
-        });
-    let create = (
-        study(),
-        one_of(&["feedbal:width=sound", "feedbal", "random", ""]),
-    )
-        .prop_map(|(study, learner)| ("PUT", format!("/v1/studies/{study}"), study_of(learner)));
     // Closing is final, so it is rare.
     let close = one_of(&["ward", "ward", "clinic", "none"]);
     let close =
         close.prop_map(|study| ("POST", format!("/v1/studies/{study}:close"), String::new()));
-    prop_oneof![80 => act, 32 => open, 16 => read, 8 => ask, 8 => import, 4 => create, 1 => close]
+    prop_oneof![148 => request, 1 => close]
 }
 
 /// A request, sometimes with one byte of its body changed.
@@ -175,10 +146,7 @@ fn damaged() -> impl Strategy<Value = (Call, Option<(usize, u8)>)> {
 
 #[test]
 fn random_requests_never_cause_a_server_error() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let config = Config {
         cases: 64,
         failure_persistence: None,
@@ -189,24 +157,19 @@ fn random_requests_never_cause_a_server_error() {
     let counted = std::cell::RefCell::new(std::collections::BTreeMap::new());
     let tried = TestRunner::new(config).run(&calls, |calls| {
         runtime.block_on(async {
-            let server = TestServer::new();
-            let client = server.new_study("clinic", STUDY).await;
-            for id in ["p1", "p2"] {
-                client.open(id).await.is(201);
-            }
+            let client = clinic().await;
+            let server = &client.server;
+            client.run("open p1\nopen p2").await;
             for ((method, path, body), damage) in calls {
                 let mut bytes = body.clone().into_bytes();
                 if let (Some((at, byte)), false) = (damage, bytes.is_empty()) {
                     let at = at % bytes.len();
                     bytes[at] = byte;
                 }
-                let request = axum::http::Request::builder()
-                    .method(method)
-                    .uri(&path)
-                    .header("authorization", format!("Bearer {}", server.admin))
-                    .header("content-type", "application/json")
-                    .body(bytes.into())
-                    .unwrap();
+                let json = [("content-type", "application/json")];
+                let request = TestServer::request(&server.admin, &path, &json);
+                let mut request = request.map(|_| bytes.into());
+                *request.method_mut() = method.parse().unwrap();
                 let answer = server.send(request).await;
                 let status = answer.status.as_u16();
                 *counted.borrow_mut().entry(status).or_insert(0) += 1;

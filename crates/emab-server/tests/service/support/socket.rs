@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::routing::get;
 use emab_server::app::metrics::Metrics;
 use emab_server::transport::{Limits, Tls, serve};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -25,6 +26,11 @@ pub const LONG: Duration = Duration::from_secs(20);
 
 pub const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 pub const GET_AND_CLOSE: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+
+/// An application that answers `hello`.
+pub fn hello() -> Router {
+    Router::new().route("/", get(|| async { "hello" }))
+}
 
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -57,6 +63,13 @@ impl Running {
             stop: Some(stop),
             task,
         }
+    }
+
+    /// Without TLS, with some limits set.
+    pub async fn with(app: Router, set: impl FnOnce(&mut Limits)) -> Running {
+        let mut limits = Limits::default();
+        set(&mut limits);
+        Running::start(app, limits, None).await
     }
 
     pub async fn connect(&self) -> TcpStream {
@@ -117,9 +130,8 @@ pub async fn ask(addr: SocketAddr, request: &[u8]) -> String {
 /// A connection over TLS that trusts this certificate alone.
 pub async fn connect_tls(addr: SocketAddr, cert: &Path) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    roots
-        .add(CertificateDer::from_pem_file(cert).unwrap())
-        .unwrap();
+    let cert = CertificateDer::from_pem_file(cert).unwrap();
+    roots.add(cert).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -127,7 +139,6 @@ pub async fn connect_tls(addr: SocketAddr, cert: &Path) -> std::io::Result<TlsSt
         .with_no_client_auth();
     let stream = TcpStream::connect(addr).await?;
     let name = "localhost".try_into().unwrap();
-    TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await
+    let connector = TlsConnector::from(Arc::new(config));
+    connector.connect(name, stream).await
 }

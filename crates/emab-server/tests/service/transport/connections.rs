@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::support::socket::{GET, GET_AND_CLOSE, LONG, Running, ask, ms, rest, until};
+use crate::support::socket::{GET, GET_AND_CLOSE, LONG, Running, ask, hello, ms, rest, until};
 use axum::body::{Body, Bytes};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
@@ -15,10 +15,6 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_stream::StreamExt;
-
-fn hello() -> Router {
-    Router::new().route("/", get(|| async { "hello" }))
-}
 
 #[tokio::test]
 async fn handlers_get_the_address_of_the_peer() {
@@ -43,11 +39,7 @@ async fn handlers_get_the_address_of_the_peer() {
 
 #[tokio::test]
 async fn a_slow_head_is_cut_off() {
-    let limits = Limits {
-        head: ms(300),
-        ..Limits::default()
-    };
-    let running = Running::start(hello(), limits, None).await;
+    let running = Running::with(hello(), |limits| limits.head = ms(300)).await;
     let start = Instant::now();
     let (silent, dripping, second) = tokio::join!(
         async { rest(&mut running.connect().await).await },
@@ -79,12 +71,8 @@ async fn drip(mut stream: TcpStream) -> TcpStream {
 
 #[tokio::test]
 async fn idle_connections_have_their_own_timeout() {
-    let limits = Limits {
-        head: ms(100),
-        idle: ms(800),
-        ..Limits::default()
-    };
-    let running = Running::start(hello(), limits, None).await;
+    let set = |limits: &mut Limits| (limits.head, limits.idle) = (ms(100), ms(800));
+    let running = Running::with(hello(), set).await;
     let mut stream = running.connect().await;
     for _ in 0..2 {
         stream.write_all(GET).await.unwrap();
@@ -123,11 +111,9 @@ fn measured() -> Router {
             Ok(body) => format!("{} bytes", body.to_bytes().len()),
             Err(error) => {
                 let error = error.into_inner();
-                match error
-                    .source()
-                    .and_then(|error| error.downcast_ref::<SlowBody>())
-                {
-                    Some(slow) => format!("slow after {}", slow.received),
+                let slow = error.source().and_then(|source| source.downcast_ref());
+                match slow {
+                    Some(SlowBody { received, .. }) => format!("slow after {received}"),
                     _ => format!("other: {error}"),
                 }
             }
@@ -141,14 +127,10 @@ const POST: &[u8] =
 
 #[tokio::test]
 async fn a_body_below_the_minimum_rate_is_cut_off() {
-    let limits = |rate| Limits {
-        body: ms(400),
-        body_rate: rate,
-        ..Limits::default()
-    };
     // The same body in ten parts, for two rates.
     let send = |rate| async move {
-        let running = Running::start(measured(), limits(rate), None).await;
+        let set = |limits: &mut Limits| (limits.body, limits.body_rate) = (ms(400), rate);
+        let running = Running::with(measured(), set).await;
         let (mut from, mut to) = running.connect().await.into_split();
         to.write_all(POST).await.unwrap();
         let send = async {
@@ -197,33 +179,20 @@ async fn a_truncated_body_is_an_error() {
 #[tokio::test]
 async fn rejects_a_large_head() {
     let running = Running::start(hello(), Limits::default(), None).await;
-    let long = format!(
-        "GET / HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n",
-        "a".repeat(40_000)
-    );
-    let many = format!(
-        "GET / HTTP/1.1\r\nhost: x\r\n{}\r\n",
-        "x: a\r\n".repeat(200)
-    );
-    for request in [long, many] {
-        let text = ask(running.addr, request.as_bytes()).await;
-        assert!(text.starts_with("HTTP/1.1 431"), "{text}");
+    let headers = |lines: &str| format!("GET / HTTP/1.1\r\nhost: x\r\n{lines}\r\n").into_bytes();
+    let long = headers(&format!("x: {}\r\n", "a".repeat(40_000)));
+    let many = headers(&"x: a\r\n".repeat(200));
+    let rubbish = b"\x00\xff rubbish\r\n\r\n".to_vec();
+    for (request, status) in [(long, 431), (many, 431), (rubbish, 400)] {
+        let text = ask(running.addr, &request).await;
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
     }
-    assert!(
-        ask(running.addr, b"\x00\xff rubbish\r\n\r\n")
-            .await
-            .starts_with("HTTP/1.1 400")
-    );
     assert!(ask(running.addr, GET_AND_CLOSE).await.ends_with("hello"));
 }
 
 #[tokio::test]
 async fn connections_over_the_limit_wait() {
-    let limits = Limits {
-        connections: 2,
-        ..Limits::default()
-    };
-    let running = Running::start(hello(), limits, None).await;
+    let running = Running::with(hello(), |limits| limits.connections = 2).await;
     let first = running.connect().await;
     let second = running.connect().await;
     running.open(2).await;
@@ -239,16 +208,13 @@ async fn connections_over_the_limit_wait() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut_off() {
-    let limits = Limits {
-        stalled: ms(300),
-        ..Limits::default()
-    };
     let endless = || async {
         let block = Bytes::from(vec![b'x'; 64 * 1024]);
         let blocks = std::iter::repeat_with(move || Ok::<_, std::io::Error>(block.clone()));
         Body::from_stream(tokio_stream::iter(blocks))
     };
-    let running = Running::start(Router::new().route("/", get(endless)), limits, None).await;
+    let app = Router::new().route("/", get(endless));
+    let running = Running::with(app, |limits| limits.stalled = ms(300)).await;
     let mut stream = running.connect().await;
     stream.write_all(GET).await.unwrap();
     running.open(1).await;
@@ -289,21 +255,15 @@ async fn shutdown_waits_for_running_requests() {
     assert!(late.is_err(), "still accepts");
     on.notify_one();
     let text = rest(&mut busy).await;
-    assert!(
-        text.starts_with("HTTP/1.1 200 OK") && text.ends_with("done"),
-        "{text}"
-    );
+    let whole = text.starts_with("HTTP/1.1 200 OK") && text.ends_with("done");
+    assert!(whole, "{text}");
     running.ended().await;
 }
 
 #[tokio::test]
 async fn shutdown_drops_requests_after_the_grace_period() {
     let (begun, on) = (Arc::default(), Arc::default());
-    let limits = Limits {
-        grace: ms(200),
-        ..Limits::default()
-    };
-    let mut running = Running::start(slow(&begun, &on), limits, None).await;
+    let mut running = Running::with(slow(&begun, &on), |limits| limits.grace = ms(200)).await;
     let mut busy = running.connect().await;
     busy.write_all(GET_SLOW).await.unwrap();
     begun.notified().await;
@@ -318,16 +278,12 @@ async fn a_panic_in_a_handler_answers_500() {
     let app = hello().route("/bug", get(|| async { panic!("planted") as &'static str }));
     let running = Running::start(app, Limits::default(), None).await;
     let mut stream = running.connect().await;
-    stream
-        .write_all(b"GET /bug HTTP/1.1\r\nhost: x\r\n\r\n")
-        .await
-        .unwrap();
+    let request = b"GET /bug HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request).await.unwrap();
     let text = until(&mut stream, "harmless\"}", 1).await;
     assert!(text.starts_with("HTTP/1.1 500"), "{text}");
-    assert!(
-        text.contains("application/problem+json") && !text.contains("planted"),
-        "{text}"
-    );
+    assert!(text.contains("application/problem+json"), "{text}");
+    assert!(!text.contains("planted"), "{text}");
     stream.write_all(GET_AND_CLOSE).await.unwrap();
     assert!(rest(&mut stream).await.ends_with("hello"));
 }

@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::socket::{GET_AND_CLOSE, Running, ms, rest};
-use axum::Router;
-use axum::routing::get;
+use crate::support::socket::{GET_AND_CLOSE, Running, hello, ms, rest};
 use emab_server::transport::Limits;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -16,15 +14,14 @@ const NAME: &str = "transport::file_descriptors::the_service_recovers_from_runni
 #[test]
 fn the_service_recovers_from_running_out_of_files() {
     if std::env::var_os(CHILD).is_some() {
-        return tokio::runtime::Runtime::new()
-            .unwrap()
-            .block_on(with_few_files());
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        return runtime.block_on(with_few_files());
     }
     // The limit applies to a process, so this runs in a child.
     let output = Command::new("sh")
         .args([
             "-c",
-            "ulimit -n 40 && exec \"$0\" --exact \"$1\" --nocapture",
+            r#"ulimit -n 40 && exec "$0" --exact "$1" --nocapture"#,
         ])
         .arg(std::env::current_exe().unwrap())
         .arg(NAME)
@@ -32,16 +29,13 @@ fn the_service_recovers_from_running_out_of_files() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{output:?}"
-    );
+    let passed = output.status.success() && said.contains("1 passed");
+    assert!(passed, "{output:?}");
     assert!(said.contains("out of files"), "{said}");
 }
 
 async fn with_few_files() {
-    let app = Router::new().route("/", get(|| async { "hello" }));
-    let running = Running::start(app, Limits::default(), None).await;
+    let running = Running::start(hello(), Limits::default(), None).await;
     // Clients and service share the limit.
     let mut clients = Vec::new();
     let error = loop {

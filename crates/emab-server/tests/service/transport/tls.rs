@@ -3,16 +3,12 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::socket::{GET_AND_CLOSE, LONG, Running, ask, connect_tls, data, ms, rest};
-use axum::Router;
-use axum::routing::get;
+use crate::support::socket::{
+    GET_AND_CLOSE, LONG, Running, ask, connect_tls, data, hello, ms, rest,
+};
 use emab_server::transport::{Limits, Tls};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
-
-fn hello() -> Router {
-    Router::new().route("/", get(|| async { "hello" }))
-}
 
 fn tls() -> Option<Tls> {
     Some(Tls::from_files(&data("localhost.crt"), &data("localhost.key")).unwrap())
@@ -21,9 +17,8 @@ fn tls() -> Option<Tls> {
 #[tokio::test]
 async fn serves_tls() {
     let running = Running::start(hello(), Limits::default(), tls()).await;
-    let mut stream = connect_tls(running.addr, &data("localhost.crt"))
-        .await
-        .unwrap();
+    let stream = connect_tls(running.addr, &data("localhost.crt")).await;
+    let mut stream = stream.unwrap();
     stream.write_all(GET_AND_CLOSE).await.unwrap();
     assert!(rest(&mut stream).await.ends_with("hello"));
 }
@@ -32,16 +27,11 @@ async fn serves_tls() {
 async fn answers_plain_http_with_an_error_and_closes_on_garbage() {
     let running = Running::start(hello(), Limits::default(), tls()).await;
     let text = ask(running.addr, GET_AND_CLOSE).await;
-    assert!(
-        text.starts_with("HTTP/1.1 400") && text.contains("https://"),
-        "{text}"
-    );
+    assert!(text.starts_with("HTTP/1.1 400"), "{text}");
+    assert!(text.contains("https://"), "{text}");
     // The first bytes are those of a handshake.
-    ask(
-        running.addr,
-        b"\x16\x03\x01\x00\x05rubbish and more rubbish",
-    )
-    .await;
+    let rubbish = b"\x16\x03\x01\x00\x05rubbish and more rubbish";
+    ask(running.addr, rubbish).await;
     running.open(0).await;
 }
 
@@ -75,26 +65,19 @@ async fn sighup_reloads_the_certificate() {
     fs::copy(data("localhost.key"), &key).unwrap();
     let tls = Tls::from_files(&cert, &key).unwrap();
     let running = Running::start(hello(), Limits::default(), Some(tls)).await;
-    connect_tls(running.addr, &data("localhost.crt"))
-        .await
-        .unwrap();
+    let first = connect_tls(running.addr, &data("localhost.crt")).await;
+    first.unwrap();
 
     fs::copy(data("other.crt"), &cert).unwrap();
     fs::copy(data("other.key"), &key).unwrap();
     let pid = std::process::id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-HUP", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let kill = Command::new("kill").args(["-HUP", &pid]).status();
+    assert!(kill.unwrap().success());
     let wait = async {
         while connect_tls(running.addr, &data("other.crt")).await.is_err() {
             sleep(ms(20)).await;
         }
     };
-    timeout(LONG, wait)
-        .await
-        .expect("the old certificate stays");
+    let reloaded = timeout(LONG, wait).await;
+    reloaded.expect("the old certificate stays");
 }
