@@ -127,7 +127,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_exactly_one_bearer_token() {
+    fn reads_a_bearer_token() {
+        // Headers that are no token: tests/service/hostile_input/credentials.rs.
         let read = |values: &[&[u8]]| {
             let mut headers = HeaderMap::new();
             for value in values {
@@ -137,18 +138,6 @@ mod tests {
         };
         assert_eq!(read(&[b"Bearer abc"]).as_deref(), Some("abc"));
         assert_eq!(read(&[b"bearer  abc "]).as_deref(), Some("abc"));
-        let none: [&[&[u8]]; 7] = [
-            &[],
-            &[b"abc"],
-            &[b"Basic abc"],
-            &[b"Bearer"],
-            &[b"Bearer "],
-            &[b"Bearer \xff"],
-            &[b"Bearer abc", b"Bearer abc"],
-        ];
-        for values in none {
-            assert_eq!(read(values), None, "{values:?}");
-        }
     }
 
     #[test]

@@ -130,9 +130,7 @@ pub(super) mod tests {
             assert_eq!(json, format!("\"{role}\""));
         }
         let error = "Admin".parse::<Role>().unwrap_err().to_string();
-        assert!(
-            error.contains("`Admin`") && error.contains("blinded"),
-            "{error}"
-        );
+        assert!(error.contains("`Admin`"), "{error}");
+        assert!(error.contains("blinded"), "{error}");
     }
 }

@@ -304,15 +304,11 @@ fn rows_are_kept(stores: &Stores<'_>) {
         ],
     };
     // In the order of their keys.
-    let sorted = Changes {
-        events: changes.events.clone(),
-        episodes: [1, 0, 2, 3].map(|i| changes.episodes[i].clone()).to_vec(),
-        decisions: [2, 0, 1].map(|i| changes.decisions[i].clone()).to_vec(),
-        learned_episodes: [1, 0, 2, 3]
-            .map(|i| changes.learned_episodes[i].clone())
-            .to_vec(),
-        gain_sums: [2, 1, 0].map(|i| changes.gain_sums[i]).to_vec(),
-    };
+    let mut sorted = changes.clone();
+    sorted.episodes.swap(0, 1);
+    sorted.decisions.rotate_right(1);
+    sorted.learned_episodes.swap(0, 1);
+    sorted.gain_sums.reverse();
     head.seq = 3;
     let expect = |store: &mut Box<dyn Store>| {
         assert_eq!(rows(store, head.key), sorted);
@@ -482,29 +478,17 @@ fn names_may_be_strange(stores: &Stores<'_>) {
 
 fn numbers_are_exact(stores: &Stores<'_>) {
     let (mut store, head) = stores.study("exact");
-    let sums = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.1 + 0.2,
-        1.0 / 3.0,
+    let mut sums = vec![0.0, -0.0, 1.0, -1.0, 0.1 + 0.2, 1.0 / 3.0, 1e100, -1e100];
+    sums.extend([
         5e-324,
         -5e-324,
         f64::MIN_POSITIVE,
         f64::MIN_POSITIVE - 5e-324,
-        1e100,
-        -1e100,
-        f64::MAX,
-        f64::MIN,
-        9_007_199_254_740_993.0,
-        9_223_372_036_854_775_808.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-        -f64::NAN,
-        f64::from_bits(0x7ff0_0000_0000_0001),
-    ];
+    ]);
+    sums.extend([f64::MAX, f64::MIN, f64::INFINITY, f64::NEG_INFINITY]);
+    sums.extend([9_007_199_254_740_993.0, 9_223_372_036_854_775_808.0]);
+    sums.extend([f64::NAN, -f64::NAN, f64::from_bits(0x7ff0_0000_0000_0001)]);
+    let bits: Vec<u64> = sums.iter().map(|sum| sum.to_bits()).collect();
     let numbered = (0_u32..).zip(sums);
     let changes = Changes {
         gain_sums: numbered.map(|(a, sum)| gains(1, 0, a, sum)).collect(),
@@ -515,7 +499,7 @@ fn numbers_are_exact(stores: &Stores<'_>) {
         put(&mut store, &head, &changes);
         let found = must(stores.open().gain_sums(head.key, None, 100));
         let found: Vec<u64> = found.iter().map(|gains| gains.sum.to_bits()).collect();
-        assert_eq!(found, sums.map(f64::to_bits));
+        assert_eq!(found, bits);
     }
 }
 
@@ -648,10 +632,10 @@ fn nothing_is_there_twice(stores: &Stores<'_>) {
         must(store.begin());
         must(store.write(&head, &Changes::default()));
         let result = store.write(&head, &changes);
-        assert!(
-            matches!(&result, Err(StoreError::Damaged(text)) if named.iter().all(|name| text.contains(name))),
-            "expected that it is damaged at {named:?}, got {result:?}"
-        );
+        let Err(StoreError::Damaged(text)) = result else {
+            panic!("expected that it is damaged at {named:?}, got {result:?}")
+        };
+        assert!(named.iter().all(|name| text.contains(name)), "{text}");
         store.rollback();
         assert_eq!(must(store.events(head.key, 0, 10)), [event(7001)]);
         let found = must(store.decisions(head.key, "an-id"));
@@ -681,8 +665,7 @@ fn what_is_taken_back_is_gone(stores: &Stores<'_>) {
         gain_sums: vec![gains(1, 0, 0, 0.75), gains(1, 0, 1, 0.5)],
     };
     let mut later = head.clone();
-    later.seq = 2;
-    later.closed = true;
+    (later.seq, later.closed) = (2, true);
     let fresh = stores.new_head("back-fresh");
     must(store.begin());
     let key = must(store.create(&fresh));

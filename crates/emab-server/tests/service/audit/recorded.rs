@@ -8,14 +8,13 @@ use std::thread::JoinHandle;
 use emab_server::app::error::ServiceError;
 use emab_server::app::metrics::Metrics;
 use emab_server::app::writer::{GroupCommitWriter, Job};
-use emab_server::domain::command::{
-    Abandon, Amend, Command, GiveOutcome, PastEpisode, Reply, ReplyBody, Stop, Tell,
-};
+use emab_server::domain::command::{Command, Reply, ReplyBody};
 use emab_server::domain::event::Record;
-use emab_server::domain::json::{LenientU64, Name};
 use emab_server::domain::study::Study;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Backend, Store};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -73,7 +72,7 @@ impl Writer {
         let ReplyBody::Decision(text) = reply.body else {
             panic!("no decision: {reply:?}")
         };
-        let decision: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let decision: Value = serde_json::from_str(&text).unwrap();
         let action = decision["action"].as_str().unwrap().to_string();
         (action != "stop").then_some(action)
     }
@@ -152,8 +151,9 @@ pub fn study(name: &str) -> Arc<Study> {
     Arc::new(Study::read(name, STUDY.as_bytes()).unwrap())
 }
 
-fn name(text: &str) -> Name {
-    Name::Text(text.into())
+/// The body of a command.
+fn body<T: DeserializeOwned>(fields: Value) -> T {
+    serde_json::from_value(fields).unwrap()
 }
 
 fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
@@ -161,14 +161,10 @@ fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
     for i in 0..episodes {
         let id = format!("p{i}");
         if i % 7 == 3 {
-            let past = PastEpisode {
-                id: format!("old-{i}"),
-                actions: vec![name("test"), name("treat")],
-                feedbacks: vec![name("positive"), name("negative")],
-                costs: vec![lcg.value(), None],
-                rewards: vec![lcg.value(), lcg.value(), lcg.value()],
-            };
-            writer.must(study, Command::Import(vec![(1, past)]));
+            let (cost, rewards) = (lcg.value(), [(); 3].map(|()| lcg.value()));
+            let past = json!({"id": format!("old-{i}"), "actions": ["test", "treat"],
+                "feedbacks": ["positive", "negative"], "costs": [cost, null], "rewards": rewards});
+            writer.must(study, Command::Import(vec![(1, body(past))]));
         }
         let steps = play(writer, study, &id, lcg);
         if i % 6 == 5 {
@@ -179,8 +175,8 @@ fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
     }
     writer.must(study, Command::Close);
     // Open episodes continue.
-    let reason = "moved away".to_string();
-    writer.must(study, Command::Abandon("p5".into(), Abandon { reason }));
+    let reason = body(json!({"reason": "moved away"}));
+    writer.must(study, Command::Abandon("p5".into(), reason));
 }
 
 /// Opens an episode and records some steps; returns the current step.
@@ -194,18 +190,15 @@ fn play(writer: &Writer, study: &str, id: &str, lcg: &mut Lcg) -> usize {
             None if !lcg.one_in(3) => break,
             Some(action) => {
                 let other = if action == "test" { "treat" } else { "test" };
-                let reason = "the patient asked for it — so be it";
-                (other.into(), Some(reason.into()))
+                (other.into(), Some("the patient asked for it — so be it"))
             }
-            None => ("test".into(), Some("to be sure".into())),
+            None => ("test".into(), Some("to be sure")),
         };
-        let tell = Tell {
-            step: LenientU64(step as u64),
-            action: name(&action),
-            feedback: name(["negative", "positive"][lcg.below(2) as usize]),
-            reason: reason.filter(|_| Some(&action) != recommended.as_ref()),
-        };
-        recommended = Writer::decision(writer.must(study, Command::Tell(id.into(), tell)));
+        let feedback = ["negative", "positive"][lcg.below(2) as usize];
+        let reason = reason.filter(|_| Some(&action) != recommended.as_ref());
+        let tell = json!({"step": step, "action": action, "feedback": feedback, "reason": reason});
+        let tell = Command::Tell(id.into(), body(tell));
+        recommended = Writer::decision(writer.must(study, tell));
         step += 1;
     }
     step
@@ -214,46 +207,35 @@ fn play(writer: &Writer, study: &str, id: &str, lcg: &mut Lcg) -> usize {
 fn end(writer: &Writer, study: &str, id: &str, steps: usize, lcg: &mut Lcg, i: u64) {
     let id = id.to_string();
     if i.is_multiple_of(4) {
-        let reason = "did not come back".into();
-        writer.must(study, Command::Abandon(id.clone(), Abandon { reason }));
+        let reason = body(json!({"reason": "did not come back"}));
+        writer.must(study, Command::Abandon(id.clone(), reason));
         if i.is_multiple_of(8) {
             // Its outcome never comes.
             return;
         }
     } else {
-        let stop = Stop {
-            step: LenientU64(steps as u64),
-            reason: Some("enough".into()),
-        };
+        let stop = body(json!({"step": steps, "reason": "enough"}));
         writer.must(study, Command::Stop(id.clone(), stop));
     }
     let costs: Vec<Option<f64>> = (1..steps).map(|_| lcg.value()).collect();
     let rewards: Vec<Option<f64>> = (0..steps).map(|_| lcg.value()).collect();
-    let give = |costs, rewards, last| {
-        let given = GiveOutcome {
-            costs,
-            rewards: Some(rewards),
-            last,
-        };
+    let give = |costs: Option<&[_]>, rewards: &[_], last: bool| {
+        let given = body(json!({"costs": costs, "rewards": rewards, "final": last}));
         writer.must(study, Command::GiveOutcome(id.clone(), given));
     };
     if i % 3 == 1 {
         // First a part; for some episodes it stays the only one.
         let mut part = rewards.clone();
         part[0] = None;
-        give(None, part, i.is_multiple_of(2));
+        give(None, &part, i.is_multiple_of(2));
     }
     if i % 3 != 1 || !i.is_multiple_of(2) {
-        give(Some(costs), rewards, false);
+        give(Some(&costs), &rewards, false);
     }
     if i % 5 == 2 {
         let mut rewards = vec![None; steps];
         rewards[steps - 1] = lcg.value().map(|value| value + 3.0);
-        let amend = Amend {
-            costs: None,
-            rewards: Some(rewards),
-            reason: "typing error".into(),
-        };
+        let amend = body(json!({"rewards": rewards, "reason": "typing error"}));
         writer.must(study, Command::Amend(id, amend));
     }
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::Request;
 
 use super::{CALLS, Fixture};
-use crate::support::TestServer;
+use crate::support::{TestServer, request};
 
 #[tokio::test]
 async fn rejects_missing_and_wrong_tokens() {
@@ -84,7 +84,7 @@ async fn limits_the_rate_of_each_token() {
     let service = server.service.clone();
     let router = app(App::new(service, tokens, Rates::new(3), metrics));
     let ask = |token: &str| {
-        let request = TestServer::request(token, "/v1/studies", &[]);
+        let request = request(token, "GET", "/v1/studies", &[], "");
         router.clone().oneshot(request)
     };
     let mut statuses = Vec::new();

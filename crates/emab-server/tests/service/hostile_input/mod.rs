@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 use axum::body::Body;
 
 use crate::support::study::clinic;
-use crate::support::{Answer, Call, TestServer, requests};
+use crate::support::{Answer, Call, TestServer, request, requests};
 
 /// Every call that writes or takes a body, with a body that is accepted: seven that take JSON, one that takes lines, two that take
 /// no body.
@@ -75,9 +75,7 @@ impl Fixture {
         headers: &[(&str, &str)],
         body: impl Into<Body>,
     ) -> Answer {
-        let request = TestServer::request(&self.server.admin, path, headers);
-        let mut request = request.map(|_| body.into());
-        *request.method_mut() = method.parse().unwrap();
+        let request = request(&self.server.admin, method, path, headers, body);
         self.server.send(request).await
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::support::study::clinic;
-use crate::support::{TestServer, study_of};
+use crate::support::{request, study_of};
 
 /// Method, path and body.
 type Call = (&'static str, String, String);
@@ -167,9 +167,7 @@ fn random_requests_never_cause_a_server_error() {
                     bytes[at] = byte;
                 }
                 let json = [("content-type", "application/json")];
-                let request = TestServer::request(&server.admin, &path, &json);
-                let mut request = request.map(|_| bytes.into());
-                *request.method_mut() = method.parse().unwrap();
+                let request = request(&server.admin, method, &path, &json, bytes);
                 let answer = server.send(request).await;
                 let status = answer.status.as_u16();
                 *counted.borrow_mut().entry(status).or_insert(0) += 1;

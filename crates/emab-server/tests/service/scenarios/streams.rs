@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use crate::support::TestServer;
+use crate::support::request;
 use crate::support::socket::{LONG, Running, until};
 use crate::support::study::{StudyClient, clinic};
 
@@ -44,7 +44,7 @@ fn stream_request(client: &StudyClient, query: &str, last: Option<&str>) -> Requ
     let mut headers = vec![("accept", "text/event-stream")];
     headers.extend(last.map(|last| ("last-event-id", last)));
     let path = client.path(&format!("/events{query}"));
-    TestServer::request(&client.server.viewer, &path, &headers)
+    request(&client.server.viewer, "GET", &path, &headers, "")
 }
 
 /// A stream of events, as the router gives it.

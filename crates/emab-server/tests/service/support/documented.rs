@@ -22,34 +22,19 @@ pub fn check(method: &str, path: &str, status: u16, kind: &str) {
         return;
     };
     let answer = &operation["responses"][status.to_string()];
-    assert!(
-        !answer.is_null(),
-        "{method} {path}: {status} is not documented"
-    );
     let kind = kind.split(';').next().unwrap();
+    let call = format!("{method} {path}: {status} {kind}");
+    assert!(!answer.is_null(), "{call}: the status is not documented");
     let known = &answer["content"][kind];
-    assert!(
-        !known.is_null(),
-        "{method} {path}: {status} {kind} is not documented"
-    );
+    assert!(!known.is_null(), "{call}: the type is not documented");
 }
 
 fn fits(template: &str, path: &str) -> bool {
-    let (mut template, mut path) = (template.split('/'), path.split('/'));
-    loop {
-        match (template.next(), path.next()) {
-            (None, None) => return true,
-            (Some(template), Some(part)) => {
-                let fits = match template.split_once('}') {
-                    None => template == part,
-                    Some((_, "")) => !part.is_empty() && !part.contains(':'),
-                    Some((_, verb)) => part.len() > verb.len() && part.ends_with(verb),
-                };
-                if !fits {
-                    return false;
-                }
-            }
-            _ => return false,
-        }
-    }
+    let part_fits = |(template, part): (&str, &str)| match template.split_once('}') {
+        None => template == part,
+        Some((_, "")) => !part.is_empty() && !part.contains(':'),
+        Some((_, verb)) => part.len() > verb.len() && part.ends_with(verb),
+    };
+    let same_length = template.matches('/').count() == path.matches('/').count();
+    same_length && template.split('/').zip(path.split('/')).all(part_fits)
 }

@@ -112,12 +112,8 @@ impl Answer {
     #[track_caller]
     pub fn expect_error(self, status: u16) -> Answer {
         let answer = self.is(status);
-        assert_eq!(
-            answer.header("content-type"),
-            "application/problem+json",
-            "{}",
-            answer.text
-        );
+        let content_type = answer.header("content-type");
+        assert_eq!(content_type, "application/problem+json", "{}", answer.text);
         let kind = (answer.at("/type"), answer.at("/title"));
         let known = emab_server::http::error::KINDS
             .iter()
@@ -153,6 +149,22 @@ impl Answer {
         assert_eq!(answer.at("/pointer"), pointer, "{}", answer.text);
         answer
     }
+}
+
+/// A request with a token and these headers.
+pub fn request(
+    token: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    request = request.header("authorization", format!("Bearer {token}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(body.into()).unwrap()
 }
 
 impl TestServer {
@@ -219,24 +231,10 @@ impl TestServer {
         path: &str,
         body: Option<&str>,
     ) -> Answer {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("authorization", format!("Bearer {token}"));
-        if body.is_some() {
-            request = request.header("content-type", "application/json");
-        }
-        let body = body.map_or(Body::empty(), |body| Body::from(body.to_owned()));
-        self.send(request.body(body).unwrap()).await
-    }
-
-    /// A GET with a token and these headers.
-    pub fn request(token: &str, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
-        let mut request = Request::get(path).header("authorization", format!("Bearer {token}"));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        request.body(Body::empty()).unwrap()
+        let headers = body.map(|_| ("content-type", "application/json"));
+        let body = body.unwrap_or("").to_owned();
+        let request = request(token, method, path, headers.as_slice(), body);
+        self.send(request).await
     }
 
     /// Sends any request and asserts that its answer is documented.
