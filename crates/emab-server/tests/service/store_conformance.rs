@@ -802,7 +802,7 @@ fn paged<R, K>(
 }
 
 fn many_rows_come_in_pages(stores: &Stores<'_>) {
-    const ROWS: u32 = 100_000;
+    const ROWS: u32 = 30_000;
     const GROUP: u32 = 5_000;
     const PAGE: usize = 997;
     let (mut store, head) = stores.study("many");

@@ -41,12 +41,8 @@ fn refused(url: &str, words: &[&str]) -> StoreError {
     why
 }
 
-fn new_head(name: &str) -> Head {
-    Head::new(name, "{}")
-}
-
 fn create(store: &mut dyn Store, name: &str) -> Head {
-    let mut head = new_head(name);
+    let mut head = Head::new(name, "{}");
     store.begin().unwrap();
     head.key = store.create(&head).unwrap().unwrap();
     store.commit().unwrap();
@@ -268,7 +264,10 @@ fn rejects_names_with_a_nul() {
     assert!(store.head("a\0b").is_err());
     assert!(store.episodes(1, &["a\0b"]).is_err());
     store.begin().unwrap();
-    let why = store.create(&new_head("a\0b")).unwrap_err().to_string();
+    let why = store
+        .create(&Head::new("a\0b", "{}"))
+        .unwrap_err()
+        .to_string();
     assert!(why.contains("0x00"), "{why}");
     store.rollback();
     create(&mut *store, "ab");

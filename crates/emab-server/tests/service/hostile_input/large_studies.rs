@@ -7,13 +7,7 @@ use serde_json::{Value, json};
 use super::Fixture;
 use crate::support::study_with;
 
-const LEARNERS: [&str; 5] = [
-    "feedbal:width=sound",
-    "feedbal-lookahead",
-    "feedbal-model",
-    "olp",
-    "q-learning",
-];
+const LEARNERS: &str = "feedbal:width=sound feedbal-lookahead feedbal-model olp q-learning";
 
 #[tokio::test]
 async fn rejects_studies_over_the_limits() {
@@ -72,7 +66,7 @@ async fn serves_the_largest_accepted_studies_in_time() {
         ),
         ("window", json!({"learner": "feedbal:window=1000000000000"})),
     ] {
-        for learner in LEARNERS {
+        for learner in LEARNERS.split(' ') {
             let mut fields: Value = fields.clone();
             if fields.get("learner").is_none() {
                 fields["learner"] = learner.into();

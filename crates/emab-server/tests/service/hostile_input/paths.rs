@@ -21,25 +21,25 @@ fn decoded(path: &str) -> String {
 async fn rejects_invalid_names() {
     let fixture = Fixture::new().await;
     let of_study = r#"
-GET /episodes
-POST /episodes {}
-GET /events
-GET /estimates
-GET /episodes/open
-POST :close
-GET :export
-POST :import {}
-"#;
+        GET /episodes
+        POST /episodes {}
+        GET /events
+        GET /estimates
+        GET /episodes/open
+        POST :close
+        GET :export
+        POST :import {}
+    "#;
     let of_episode = r#"
-GET -
-POST :ask
-POST :tell {"step": 1, "action": 0, "feedback": 0}
-POST :stop {"step": 1}
-POST :abandon {"reason": "x"}
-PUT /outcome {}
-POST /outcome:amend {"reason": "x"}
-GET /decisions/1:replay
-"#;
+        GET -
+        POST :ask
+        POST :tell {"step": 1, "action": 0, "feedback": 0}
+        POST :stop {"step": 1}
+        POST :abandon {"reason": "x"}
+        PUT /outcome {}
+        POST /outcome:amend {"reason": "x"}
+        GET /decisions/1:replay
+    "#;
     let long = [129, 8_000].map(|length| "x".repeat(length));
     for path in NAMES.split(' ').chain(long.iter().map(String::as_str)) {
         let study = format!("/v1/studies/{path}");

@@ -1,37 +1,54 @@
 //! Concurrent requests.
 
-use serde_json::json;
+use std::sync::Arc;
 
-use crate::support::study::{clinic, tell};
+use serde_json::json;
+use tokio::sync::Barrier;
+
+use crate::support::Answer;
+use crate::support::study::{StudyClient, clinic};
+
+/// Sends a request to each client at the same time.
+async fn at_once(requests: Vec<(&StudyClient, String)>) -> Vec<Answer> {
+    let start = Arc::new(Barrier::new(requests.len()));
+    let mut tasks = Vec::new();
+    for (client, request) in requests {
+        let (client, start) = (client.clone(), start.clone());
+        tasks.push(tokio::spawn(async move {
+            start.wait().await;
+            client.request(&request).await
+        }));
+    }
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+/// Two different tells of the first step, one on each client: one is recorded.
+pub async fn race(one: &StudyClient, two: &StudyClient, id: &str) {
+    one.open(id).await.is(201);
+    let tells = ["blood positive", "scan negative"].map(|rest| format!("tell {id} 1 {rest}"));
+    let requests = std::iter::zip([one, two], tells.clone()).collect();
+    let answers = at_once(requests).await;
+    let won = answers.iter().position(|a| a.status == 200).unwrap();
+    let lost = answers[1 - won].clone().expect_error(409);
+    assert_eq!(lost.at("/current_step"), 2);
+    // Resent, both get the same answers.
+    for client in [one, two] {
+        let again = client.request(&tells[won]).await.is(200);
+        assert_eq!(again.text, answers[won].text);
+        client.request(&tells[1 - won]).await.expect_error(409);
+        assert_eq!(client.ask(id).await.is(200).text, again.text);
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_two_concurrent_tells_one_is_recorded() {
     let client = clinic().await;
     for round in 0..20 {
-        let id = format!("p{round}");
-        client.open(&id).await.is(201);
-        let path = format!("/episodes/{id}:tell");
-        let bodies = [tell(1, "blood", "positive"), tell(1, "scan", "negative")];
-        let start = std::sync::Arc::new(tokio::sync::Barrier::new(2));
-        let tasks = bodies.clone().map(|body| {
-            let (client, path, start) = (client.clone(), path.clone(), start.clone());
-            tokio::spawn(async move {
-                start.wait().await;
-                client.post(&path, &body).await
-            })
-        });
-        let mut answers = Vec::new();
-        for task in tasks {
-            answers.push(task.await.unwrap());
-        }
-        let won = answers.iter().position(|a| a.status == 200).unwrap();
-        let lost = answers[1 - won].clone().expect_error(409);
-        assert_eq!(lost.at("/current_step"), 2);
-        // Resent, both get the same answers.
-        let again = client.post(&path, &bodies[won]).await.is(200);
-        assert_eq!(again.text, answers[won].text);
-        client.post(&path, &bodies[1 - won]).await.expect_error(409);
-        assert_eq!(client.ask(&id).await.is(200).text, again.text);
+        race(&client, &client, &format!("p{round}")).await;
     }
     assert_eq!(client.seq().await, 1 + 2 * 20);
     client.assert_consistent().await;
@@ -47,16 +64,7 @@ async fn concurrent_equal_requests_are_recorded_once() {
         r#"outcome p1 {"costs": [0.5], "rewards": [0, 1]}"#,
     ];
     for (i, request) in requests.into_iter().enumerate() {
-        let tasks: Vec<_> = (0..16)
-            .map(|_| {
-                let client = client.clone();
-                tokio::spawn(async move { client.request(request).await })
-            })
-            .collect();
-        let mut answers = Vec::new();
-        for task in tasks {
-            answers.push(task.await.unwrap());
-        }
+        let answers = at_once(vec![(&client, request.to_owned()); 16]).await;
         assert!(answers.iter().all(|a| a.status.is_success()));
         assert!(answers.iter().all(|a| a.text == answers[0].text));
         assert_eq!(client.seq().await, i as u64 + 2);

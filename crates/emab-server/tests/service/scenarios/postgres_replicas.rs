@@ -7,7 +7,7 @@ use emab_server::store::Backend;
 use emab_server::store::postgres::Postgres;
 use emab_testkit::postgres::Server;
 
-use crate::support::study::tell;
+use super::concurrency::race;
 use crate::support::{STUDY, TestServer};
 
 fn copy(url: &str) -> Arc<TestServer> {
@@ -27,26 +27,8 @@ async fn two_replicas_on_postgres_behave_as_one_service() {
     let client = one.new_study("clinic", STUDY).await;
     let there = two.study("clinic");
     for round in 0..10 {
-        // Two different tells at the same time, one on each replica: one is recorded.
         let id = format!("p{round}");
-        client.open(&id).await.is(201);
-        let path = client.episode_path(&id, ":tell");
-        let tasks = [
-            (&one, tell(1, "blood", "positive")),
-            (&two, tell(1, "scan", "negative")),
-        ];
-        let tasks = tasks.map(|(copy, body)| {
-            let (copy, path) = (copy.clone(), path.clone());
-            tokio::spawn(async move { copy.post(&path, &body).await })
-        });
-        let mut answers = Vec::new();
-        for task in tasks {
-            answers.push(task.await.unwrap());
-        }
-        let won = answers.iter().position(|a| a.status == 200).unwrap();
-        answers[1 - won].clone().expect_error(409);
-        assert_eq!(client.ask(&id).await.is(200).text, answers[won].text);
-        assert_eq!(there.ask(&id).await.is(200).text, answers[won].text);
+        race(&client, &there, &id).await;
         there.stop(&id, 2).await.is(200);
         let outcome = r#"{"costs": [0.25], "rewards": [0, 1]}"#;
         there.outcome(&id, outcome).await.is(200);

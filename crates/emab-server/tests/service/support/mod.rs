@@ -61,7 +61,7 @@ pub fn requests(text: &'static str) -> Vec<Call> {
         let body = if body == "STUDY" { STUDY } else { body };
         (method, if path == "-" { "" } else { path }, body)
     };
-    text.trim().lines().map(request).collect()
+    text.trim().lines().map(str::trim).map(request).collect()
 }
 
 /// A service and one token of each role.
