@@ -153,6 +153,14 @@ fn of_events(events: Vec<Record>) -> Changes {
     }
 }
 
+fn of_rows(episodes: Vec<EpisodeRecord>, decisions: Vec<StoredDecision>) -> Changes {
+    Changes {
+        episodes,
+        decisions,
+        ..Changes::default()
+    }
+}
+
 fn event(seq: u64) -> Record {
     let text = format!(r#"{{"seq":{seq},  "odd":"\u0000 '' \\ é 𝄞"}}"#);
     Record::new(seq, text)
@@ -380,10 +388,7 @@ fn rows_are_replaced(stores: &Stores<'_>) {
     // Twice in one transaction: the last one wins.
     must(store.begin());
     for step in 1..4 {
-        let changes = Changes {
-            episodes: vec![episode("e", step)],
-            ..Changes::default()
-        };
+        let changes = of_rows(vec![episode("e", step)], vec![]);
         must(store.write(&head, &changes));
     }
     must(store.commit());
@@ -395,12 +400,8 @@ fn the_decision_follows_the_episode(stores: &Stores<'_>) {
     let none = must(store.decision(head.key, "a", None));
     assert_eq!(none, None, "there is no such episode");
     for step in 1..=3_u32 {
-        let changes = Changes {
-            episodes: vec![episode("a", step as usize)],
-            decisions: vec![decision("a", step)],
-            ..Changes::default()
-        };
-        put(&mut store, &head, &changes);
+        let (episode, decided) = (episode("a", step as usize), decision("a", step));
+        put(&mut store, &head, &of_rows(vec![episode], vec![decided]));
         let now = must(store.decision(head.key, "a", None));
         assert_eq!(now, Some(decision("a", step)));
         let first = must(store.decision(head.key, "a", Some(1)));
@@ -410,11 +411,8 @@ fn the_decision_follows_the_episode(stores: &Stores<'_>) {
     // An end is not a step, and an imported episode has no decisions.
     let mut past = ended(episode("past", 2));
     past.imported = true;
-    let changes = Changes {
-        episodes: vec![ended(episode("a", 3)), past, episode("further", 2)],
-        decisions: vec![decision("further", 1)],
-        ..Changes::default()
-    };
+    let episodes = vec![ended(episode("a", 3)), past, episode("further", 2)];
+    let changes = of_rows(episodes, vec![decision("further", 1)]);
     put(&mut store, &head, &changes);
     let now = must(store.decision(head.key, "a", None));
     assert_eq!(now, Some(decision("a", 3)));
@@ -459,11 +457,9 @@ fn names_may_be_strange(stores: &Stores<'_>) {
     }
     let (mut store, head) = stores.study("strange");
     names.sort();
-    let changes = Changes {
-        episodes: names.iter().map(|name| episode(name, 2)).collect(),
-        decisions: names.iter().map(|name| decision(name, 2)).collect(),
-        ..Changes::default()
-    };
+    let episodes = names.iter().map(|name| episode(name, 2)).collect();
+    let decisions = names.iter().map(|name| decision(name, 2)).collect();
+    let changes = of_rows(episodes, decisions);
     put(&mut store, &head, &changes);
     let found = must(store.episodes_after(head.key, "", false, 100));
     assert_eq!(found, changes.episodes);
@@ -616,10 +612,8 @@ fn limits_are_kept(stores: &Stores<'_>) {
 fn nothing_is_there_twice(stores: &Stores<'_>) {
     let (mut store, head) = stores.study("twice");
     let events = |seqs: &[u64]| of_events(seqs.iter().copied().map(event).collect());
-    let decisions = |steps: &[u32]| Changes {
-        decisions: steps.iter().map(|&step| decision("an-id", step)).collect(),
-        ..Changes::default()
-    };
+    let one = |&step: &u32| decision("an-id", step);
+    let decisions = |steps: &[u32]| of_rows(vec![], steps.iter().map(one).collect());
     put(&mut store, &head, &events(&[7001]));
     put(&mut store, &head, &decisions(&[7002]));
     let planted: [(Changes, &[&str]); 4] = [

@@ -7,7 +7,7 @@ use emab_server::audit::audit_study;
 use emab_server::domain::event::Record;
 use emab_server::http::view::Estimates;
 use emab_server::store::sqlite::Sqlite;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Answer, STUDY, TestServer};
 
@@ -70,7 +70,9 @@ impl StudyClient {
 
     /// With a reason.
     pub async fn tell(&self, id: &str, step: u64, action: &str, feedback: &str) -> Answer {
-        let body = tell(step, action, feedback);
+        let body =
+            json!({"step": step, "action": action, "feedback": feedback, "reason": "as I see it"});
+        let body = body.to_string();
         self.post(&format!("/episodes/{id}:tell"), &body).await
     }
 
@@ -144,21 +146,18 @@ impl StudyClient {
     /// The events of a kind.
     pub async fn events(&self, kind: &str) -> Vec<Value> {
         let export = self.export().await;
-        let events = export
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap());
-        events
-            .filter(|event: &Value| event["kind"] == kind)
-            .collect()
+        let events = export.lines().map(|line| serde_json::from_str(line));
+        let events = events.map(|event: Result<Value, _>| event.unwrap());
+        events.filter(|event| event["kind"] == kind).collect()
     }
 
     /// The count and mean of an action.
     pub async fn estimate(&self, step: u64, state: &str, action: &str) -> Option<(u64, f64)> {
         let rows = self.estimates().await.at("/estimates");
+        let place = [json!(step), json!(state), json!(action)];
+        let mut rows = rows.as_array().unwrap().iter();
         let row =
-            rows.as_array().unwrap().iter().find(|row| {
-                row["step"] == step && row["state"] == state && row["action"] == action
-            })?;
+            rows.find(|row| ["step", "state", "action"].map(|name| row[name].clone()) == place)?;
         Some((row["count"].as_u64()?, row["mean"].as_f64()?))
     }
 
@@ -192,11 +191,4 @@ pub fn words<const N: usize>(text: &str) -> [&str; N] {
     words
         .try_into()
         .unwrap_or_else(|_| panic!("not {N} words: {text}"))
-}
-
-/// The body of a tell, with a reason.
-pub fn tell(step: u64, action: &str, feedback: &str) -> String {
-    format!(
-        r#"{{"step": {step}, "action": "{action}", "feedback": "{feedback}", "reason": "as I see it"}}"#
-    )
 }
