@@ -34,6 +34,9 @@ pub enum StoreError {
     Damaged(String),
 }
 
+/// The result of an operation of the store.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// The changes of one study in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
@@ -54,31 +57,31 @@ pub struct Changes {
 /// Reads outside a transaction see committed data. After an error inside a transaction the caller calls [`Store::rollback`].
 pub trait Store: Send {
     /// Begins a transaction for writing.
-    fn begin(&mut self) -> Result<(), StoreError>;
+    fn begin(&mut self) -> Result<()>;
     /// Commits: when this returns, the changes are durable (fsync).
-    fn commit(&mut self) -> Result<(), StoreError>;
+    fn commit(&mut self) -> Result<()>;
     /// Undoes everything since [`Store::begin`]; also after an error, and without effect outside a transaction.
     fn rollback(&mut self);
     /// Begins a read snapshot: until [`Store::rollback`] reads see what is committed now. For reader connections.
-    fn begin_snapshot(&mut self) -> Result<(), StoreError>;
+    fn begin_snapshot(&mut self) -> Result<()>;
 
     /// Adds a study and returns its key; none if the name is taken. Inside a transaction.
-    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError>;
+    fn create(&mut self, head: &Head) -> Result<Option<i64>>;
     /// The head of a study, locked against other writers until the transaction ends.
-    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError>;
+    fn lock(&mut self, name: &str) -> Result<Option<Head>>;
     /// Writes the changes of a study and its head. Inside a transaction, any number of times.
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError>;
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()>;
 
     /// The key of a study, which never changes.
-    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+    fn key(&mut self, name: &str) -> Result<Option<i64>> {
         Ok(self.head(name)?.map(|head| head.key))
     }
     /// The head of a study.
-    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError>;
+    fn head(&mut self, name: &str) -> Result<Option<Head>>;
     /// The heads of studies after a name, in the order of names.
-    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>>;
     /// The episodes with these names, in any order; unknown names are left out.
-    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError>;
+    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>>;
     /// Episodes after a name, in the order of names; all, or only open ones.
     fn episodes_after(
         &mut self,
@@ -86,47 +89,47 @@ pub trait Store: Send {
         after: &str,
         open: bool,
         limit: usize,
-    ) -> Result<Vec<EpisodeRecord>, StoreError>;
+    ) -> Result<Vec<EpisodeRecord>>;
     /// The decision for a step, or for the current step.
     fn decision(
         &mut self,
         study: i64,
         episode: &str,
         step: Option<u32>,
-    ) -> Result<Option<StoredDecision>, StoreError>;
+    ) -> Result<Option<StoredDecision>>;
     /// All decisions of an episode, by step.
-    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError>;
+    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>>;
     /// Decisions after one, in the order of (episode, step).
     fn decisions_after(
         &mut self,
         study: i64,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<StoredDecision>, StoreError>;
+    ) -> Result<Vec<StoredDecision>>;
     /// Events after a sequence number, in order.
-    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
+    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>>;
     /// Learned episodes from a position on, in order.
     fn learned_episodes(
         &mut self,
         study: i64,
         from: u64,
         limit: usize,
-    ) -> Result<Vec<LearnedEpisode>, StoreError>;
+    ) -> Result<Vec<LearnedEpisode>>;
     /// Gain sums after a triplet, in the order of (t, x, a).
     fn gain_sums(
         &mut self,
         study: i64,
         after: Option<(u32, u32, u32)>,
         limit: usize,
-    ) -> Result<Vec<GainSum>, StoreError>;
+    ) -> Result<Vec<GainSum>>;
 }
 
 /// Opens connections to a store.
 pub trait Backend: Send + Sync {
     /// A connection for the writer thread.
-    fn writer(&self) -> Result<Box<dyn Store>, StoreError>;
+    fn writer(&self) -> Result<Box<dyn Store>>;
     /// A connection for reading.
-    fn reader(&self) -> Result<Box<dyn Store>, StoreError>;
+    fn reader(&self) -> Result<Box<dyn Store>>;
 }
 
 /// The address of a store, as on the command line.
@@ -150,7 +153,7 @@ impl std::fmt::Debug for Address {
 
 impl Address {
     /// Opens the store for a service.
-    pub fn open(&self) -> Result<std::sync::Arc<dyn Backend>, StoreError> {
+    pub fn open(&self) -> Result<std::sync::Arc<dyn Backend>> {
         match self {
             Address::Sqlite(file) => Ok(std::sync::Arc::new(sqlite::Sqlite::open(file)?)),
             Address::Postgres(url) => Ok(std::sync::Arc::new(postgres::Postgres::open(url)?)),
@@ -158,7 +161,7 @@ impl Address {
     }
 
     /// Opens the store read-only, also while a service uses it. Nothing is created or changed.
-    pub fn inspect(&self) -> Result<Box<dyn Store>, StoreError> {
+    pub fn inspect(&self) -> Result<Box<dyn Store>> {
         match self {
             Address::Sqlite(file) => sqlite::Sqlite::inspect(file),
             Address::Postgres(url) => postgres::Postgres::inspect(url),

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use self::address::Target;
 use self::connection::PgConnection;
-use super::{Backend, Store, StoreError};
+use super::{Backend, Result, Store, StoreError};
 
 /// The timeouts.
 #[derive(Clone, Copy, Debug)]
@@ -82,25 +82,25 @@ impl Postgres {
     /// assert!(store.reader()?.heads("", 10)?.is_empty());
     /// # Ok::<(), emab_server::store::StoreError>(())
     /// ```
-    pub fn open(url: &str) -> Result<Postgres, StoreError> {
+    pub fn open(url: &str) -> Result<Postgres> {
         Postgres::open_with(url, TIMEOUTS)
     }
 
-    fn open_with(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
+    fn open_with(url: &str, timeouts: Timeouts) -> Result<Postgres> {
         let store = Postgres::at(url, timeouts)?;
         store.connection(Role::Write)?.make_tables()?;
         Ok(store)
     }
 
     /// Connects to an existing store for reading. Nothing is created or changed.
-    pub fn inspect(url: &str) -> Result<Box<dyn Store>, StoreError> {
+    pub fn inspect(url: &str) -> Result<Box<dyn Store>> {
         let mut connection = Postgres::at(url, TIMEOUTS)?.connection(Role::Inspect)?;
         // Fails at once if it cannot be reached.
         connection.heads("", 0)?;
         Ok(Box::new(connection))
     }
 
-    fn at(url: &str, timeouts: Timeouts) -> Result<Postgres, StoreError> {
+    fn at(url: &str, timeouts: Timeouts) -> Result<Postgres> {
         let password = std::env::var("PGPASSWORD").ok();
         let target = Target::read(url, password.as_deref()).map_err(StoreError::Unavailable)?;
         Ok(Postgres {
@@ -114,19 +114,19 @@ impl Postgres {
         &self.target.location
     }
 
-    fn connection(&self, role: Role) -> Result<PgConnection, StoreError> {
+    fn connection(&self, role: Role) -> Result<PgConnection> {
         PgConnection::new(self.target.clone(), self.timeouts, role)
     }
 }
 
 impl Backend for Postgres {
     /// It connects when first used, and reconnects after a loss.
-    fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
+    fn writer(&self) -> Result<Box<dyn Store>> {
         Ok(Box::new(self.connection(Role::Write)?))
     }
 
     /// Readers and writers do not block each other.
-    fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
+    fn reader(&self) -> Result<Box<dyn Store>> {
         Ok(Box::new(self.connection(Role::Read)?))
     }
 }

@@ -8,7 +8,7 @@ use rusqlite::types::ToSqlOutput;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
-use super::{Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision};
+use super::{Changes, GainSum, Head, LearnedEpisode, Result, Store, StoreError, StoredDecision};
 use crate::domain::{EpisodeRecord, Record};
 
 macro_rules! heads {
@@ -58,30 +58,22 @@ pub(super) trait Sql: Send {
     /// Reads the decision for the current step of an episode.
     const CURRENT_DECISION: &'static str;
 
-    fn begin(&mut self) -> Result<(), StoreError>;
-    fn commit(&mut self) -> Result<(), StoreError>;
+    fn begin(&mut self) -> Result<()>;
+    fn commit(&mut self) -> Result<()>;
     fn rollback(&mut self);
-    fn begin_snapshot(&mut self) -> Result<(), StoreError>;
+    fn begin_snapshot(&mut self) -> Result<()>;
     /// Fails outside a transaction, where every statement would be committed.
-    fn in_transaction(&self) -> Result<(), StoreError>;
+    fn in_transaction(&self) -> Result<()>;
     /// Whether every byte of an episode is checked.
     fn is_inspection(&self) -> bool;
     /// Writes the changes of a study and its head.
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError>;
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()>;
 
     /// The rows of a query.
-    fn rows<T: Stored>(
-        &mut self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<T>, StoreError>;
+    fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>>;
 
     /// The row of a query with at most one.
-    fn row<T: Stored>(
-        &mut self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Option<T>, StoreError> {
+    fn row<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Option<T>> {
         self.rows(sql, params).map(|mut rows| rows.pop())
     }
 
@@ -90,7 +82,7 @@ pub(super) trait Sql: Send {
         &mut self,
         sql: &'static str,
         params: Params<'_>,
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
+    ) -> Result<Vec<EpisodeRecord>> {
         if !self.is_inspection() {
             return self.rows(sql, params);
         }
@@ -99,7 +91,7 @@ pub(super) trait Sql: Send {
     }
 
     /// The key of a study.
-    fn find_key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+    fn find_key(&mut self, name: &str) -> Result<Option<i64>> {
         self.row(KEY, &[&name])
     }
 }
@@ -110,11 +102,11 @@ fn limit_of(limit: usize) -> i64 {
 }
 
 impl<C: Sql> Store for C {
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self) -> Result<()> {
         Sql::begin(self)
     }
 
-    fn commit(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<()> {
         self.in_transaction()?;
         Sql::commit(self)
     }
@@ -123,11 +115,11 @@ impl<C: Sql> Store for C {
         Sql::rollback(self);
     }
 
-    fn begin_snapshot(&mut self) -> Result<(), StoreError> {
+    fn begin_snapshot(&mut self) -> Result<()> {
         Sql::begin_snapshot(self)
     }
 
-    fn create(&mut self, head: &Head) -> Result<Option<i64>, StoreError> {
+    fn create(&mut self, head: &Head) -> Result<Option<i64>> {
         self.in_transaction()?;
         let (name, spec, spec_hash) = (&head.name, &head.spec, &head.spec_hash);
         let [seq, episodes, open, learned, missing, relearned] = &counters(head)?;
@@ -138,29 +130,29 @@ impl<C: Sql> Store for C {
         self.row(CREATE, values)
     }
 
-    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+    fn lock(&mut self, name: &str) -> Result<Option<Head>> {
         self.in_transaction()?;
         self.row(C::LOCK, &[&name])
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
         self.in_transaction()?;
         Sql::write(self, head, changes)
     }
 
-    fn key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+    fn key(&mut self, name: &str) -> Result<Option<i64>> {
         self.find_key(name)
     }
 
-    fn head(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
+    fn head(&mut self, name: &str) -> Result<Option<Head>> {
         self.row(HEAD, &[&name])
     }
 
-    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.rows(HEADS, &[&after, &limit_of(limit)])
     }
 
-    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>, StoreError> {
+    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
@@ -173,7 +165,7 @@ impl<C: Sql> Store for C {
         after: &str,
         open: bool,
         limit: usize,
-    ) -> Result<Vec<EpisodeRecord>, StoreError> {
+    ) -> Result<Vec<EpisodeRecord>> {
         let sql = match open {
             true => C::OPEN_EPISODES_AFTER,
             false => EPISODES_AFTER,
@@ -186,14 +178,14 @@ impl<C: Sql> Store for C {
         study: i64,
         episode: &str,
         step: Option<u32>,
-    ) -> Result<Option<StoredDecision>, StoreError> {
+    ) -> Result<Option<StoredDecision>> {
         match step {
             Some(step) => self.row(DECISION, &[&study, &episode, &i64::from(step)]),
             None => self.row(C::CURRENT_DECISION, &[&study, &episode]),
         }
     }
 
-    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>, StoreError> {
+    fn decisions(&mut self, study: i64, episode: &str) -> Result<Vec<StoredDecision>> {
         self.rows(DECISIONS, &[&study, &episode])
     }
 
@@ -202,13 +194,13 @@ impl<C: Sql> Store for C {
         study: i64,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<StoredDecision>, StoreError> {
+    ) -> Result<Vec<StoredDecision>> {
         let (episode, step) = after.map_or(("", -1), |(episode, step)| (episode, i64::from(step)));
         let values: Params<'_> = &[&study, &episode, &step, &limit_of(limit)];
         self.rows(DECISIONS_AFTER, values)
     }
 
-    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+    fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>> {
         let Ok(after) = i64::try_from(after) else {
             return Ok(Vec::new());
         };
@@ -220,7 +212,7 @@ impl<C: Sql> Store for C {
         study: i64,
         from: u64,
         limit: usize,
-    ) -> Result<Vec<LearnedEpisode>, StoreError> {
+    ) -> Result<Vec<LearnedEpisode>> {
         let Ok(from) = i64::try_from(from) else {
             return Ok(Vec::new());
         };
@@ -232,14 +224,14 @@ impl<C: Sql> Store for C {
         study: i64,
         after: Option<(u32, u32, u32)>,
         limit: usize,
-    ) -> Result<Vec<GainSum>, StoreError> {
+    ) -> Result<Vec<GainSum>> {
         let [t, x, a] = after.map_or([-1, 0, 0], |(t, x, a)| [t, x, a].map(i64::from));
         self.rows(GAIN_SUMS, &[&study, &t, &x, &a, &limit_of(limit)])
     }
 }
 
 /// An integer as SQL stores it, in half of the range.
-pub(super) fn integer(value: u64, what: &str) -> Result<i64, StoreError> {
+pub(super) fn integer(value: u64, what: &str) -> Result<i64> {
     i64::try_from(value).map_err(|_| {
         StoreError::Damaged(format!(
             "{what} is {value}, and the maximum is {}",
@@ -249,7 +241,7 @@ pub(super) fn integer(value: u64, what: &str) -> Result<i64, StoreError> {
 }
 
 /// The counters of a head as integers: sequence number, episodes, open, learned, missing, relearned.
-pub(super) fn counters(head: &Head) -> Result<[i64; 6], StoreError> {
+pub(super) fn counters(head: &Head) -> Result<[i64; 6]> {
     Ok([
         integer(head.seq, "the sequence number")?,
         integer(head.episodes, "the number of episodes")?,
@@ -261,7 +253,7 @@ pub(super) fn counters(head: &Head) -> Result<[i64; 6], StoreError> {
 }
 
 /// Fails if not one head was updated.
-pub(super) fn has_updated(heads: u64, head: &Head) -> Result<(), StoreError> {
+pub(super) fn has_updated(heads: u64, head: &Head) -> Result<()> {
     if heads == 1 {
         return Ok(());
     }
@@ -272,7 +264,7 @@ pub(super) fn has_updated(heads: u64, head: &Head) -> Result<(), StoreError> {
 }
 
 /// The columns of an episode after its name: the step, whether it is open, and its JSON text.
-pub(super) fn episode_columns(episode: &EpisodeRecord) -> Result<(i64, bool, String), StoreError> {
+pub(super) fn episode_columns(episode: &EpisodeRecord) -> Result<(i64, bool, String)> {
     let body = serde_json::to_string(episode)
         .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", episode.id)))?;
     let step = integer(episode.step() as u64, "the step")?;
@@ -324,12 +316,12 @@ impl<T: rusqlite::types::FromSql + tokio_postgres::types::FromSqlOwned> Value fo
 
 /// A row of a result. A value of another type or range than was written is [`StoreError::Damaged`].
 pub(super) trait Row {
-    fn get<T: Value>(&self, column: usize) -> Result<T, StoreError>;
-    fn boolean(&self, column: usize) -> Result<bool, StoreError>;
+    fn get<T: Value>(&self, column: usize) -> Result<T>;
+    fn boolean(&self, column: usize) -> Result<bool>;
     fn name(&self, column: usize) -> &str;
 
     /// A non-negative integer that fits its type.
-    fn count<T: TryFrom<i64>>(&self, column: usize) -> Result<T, StoreError> {
+    fn count<T: TryFrom<i64>>(&self, column: usize) -> Result<T> {
         let found: i64 = self.get(column)?;
         let wrong = |_| StoreError::Damaged(format!("`{}` is {found}", self.name(column)));
         T::try_from(found).map_err(wrong)
@@ -338,17 +330,17 @@ pub(super) trait Row {
 
 /// A type that is read from a row.
 pub(super) trait Stored: Sized {
-    fn read(row: &impl Row) -> Result<Self, StoreError>;
+    fn read(row: &impl Row) -> Result<Self>;
 }
 
 impl Stored for i64 {
-    fn read(row: &impl Row) -> Result<i64, StoreError> {
+    fn read(row: &impl Row) -> Result<i64> {
         row.get(0)
     }
 }
 
 impl Stored for Head {
-    fn read(row: &impl Row) -> Result<Head, StoreError> {
+    fn read(row: &impl Row) -> Result<Head> {
         Ok(Head {
             key: row.get(0)?,
             name: row.get(1)?,
@@ -367,7 +359,7 @@ impl Stored for Head {
 }
 
 impl Stored for StoredDecision {
-    fn read(row: &impl Row) -> Result<StoredDecision, StoreError> {
+    fn read(row: &impl Row) -> Result<StoredDecision> {
         Ok(StoredDecision {
             episode: row.get(0)?,
             step: row.count(1)?,
@@ -377,7 +369,7 @@ impl Stored for StoredDecision {
 }
 
 impl Stored for Record {
-    fn read(row: &impl Row) -> Result<Record, StoreError> {
+    fn read(row: &impl Row) -> Result<Record> {
         Ok(Record {
             seq: row.count(0)?,
             text: row.get(1)?,
@@ -387,7 +379,7 @@ impl Stored for Record {
 }
 
 impl Stored for LearnedEpisode {
-    fn read(row: &impl Row) -> Result<LearnedEpisode, StoreError> {
+    fn read(row: &impl Row) -> Result<LearnedEpisode> {
         Ok(LearnedEpisode {
             position: row.count(0)?,
             bytes: row.get(1)?,
@@ -396,7 +388,7 @@ impl Stored for LearnedEpisode {
 }
 
 impl Stored for GainSum {
-    fn read(row: &impl Row) -> Result<GainSum, StoreError> {
+    fn read(row: &impl Row) -> Result<GainSum> {
         Ok(GainSum {
             t: row.count(0)?,
             x: row.count(1)?,
@@ -409,7 +401,7 @@ impl Stored for GainSum {
 
 impl Stored for EpisodeRecord {
     /// The error does not contain the text of the episode, which must not appear in logs.
-    fn read(row: &impl Row) -> Result<EpisodeRecord, StoreError> {
+    fn read(row: &impl Row) -> Result<EpisodeRecord> {
         let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
         let (_, _): (i64, bool) = (row.get(2)?, row.boolean(3)?);
         serde_json::from_str(&body)
@@ -421,7 +413,7 @@ impl Stored for EpisodeRecord {
 struct Exact(EpisodeRecord);
 
 impl Stored for Exact {
-    fn read(row: &impl Row) -> Result<Exact, StoreError> {
+    fn read(row: &impl Row) -> Result<Exact> {
         let episode = EpisodeRecord::read(row)?;
         let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
         let wrong = |what: &str| Err(StoreError::Damaged(format!("episode `{id}`: {what}")));

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use self::connection::SqliteConnection;
 use self::error::fault;
 use self::file::DatabaseFile;
-use super::{Backend, Store, StoreError};
+use super::{Backend, Result, Store, StoreError};
 
 mod connection;
 mod error;
@@ -64,7 +64,7 @@ impl Sqlite {
     /// let error = Sqlite::open(&file).unwrap_err();
     /// assert!(error.to_string().contains("served by another process"));
     /// ```
-    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
+    pub fn open(path: &Path) -> Result<Sqlite> {
         check_library()?;
         let file = Arc::new(DatabaseFile::own(path)?);
         let connection = connect(&file, Role::Write)?;
@@ -76,7 +76,7 @@ impl Sqlite {
     ///
     /// If no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`. On a read-only disk it does
     /// not, and cannot read a file with a pending log.
-    pub fn inspect(path: &Path) -> Result<Box<dyn Store>, StoreError> {
+    pub fn inspect(path: &Path) -> Result<Box<dyn Store>> {
         check_library()?;
         let file = Arc::new(DatabaseFile::inspect(path)?);
         let look = |role| {
@@ -107,7 +107,7 @@ impl Sqlite {
         self.file.path()
     }
 
-    fn connection(&self, role: Role) -> Result<Box<dyn Store>, StoreError> {
+    fn connection(&self, role: Role) -> Result<Box<dyn Store>> {
         let connection = connect(&self.file, role)?;
         Ok(Box::new(SqliteConnection::new(
             self.file.clone(),
@@ -117,7 +117,7 @@ impl Sqlite {
     }
 }
 
-fn check_library() -> Result<(), StoreError> {
+fn check_library() -> Result<()> {
     if rusqlite::version_number() >= MIN_LIBRARY {
         return Ok(());
     }
@@ -139,7 +139,7 @@ fn named(file: &DatabaseFile, error: StoreError) -> StoreError {
 }
 
 /// Opens a connection with its settings.
-fn connect(file: &DatabaseFile, role: Role) -> Result<Connection, StoreError> {
+fn connect(file: &DatabaseFile, role: Role) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {
             Role::Read | Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -188,8 +188,8 @@ enum Content {
 }
 
 /// Checks that the file is empty, or a store of a known version.
-fn check(connection: &Connection) -> Result<Content, StoreError> {
-    let number = |sql: &str| -> Result<i64, StoreError> {
+fn check(connection: &Connection) -> Result<Content> {
+    let number = |sql: &str| -> Result<i64> {
         connection
             .query_row(sql, [], |row| row.get(0))
             .map_err(fault)
@@ -210,7 +210,7 @@ fn check(connection: &Connection) -> Result<Content, StoreError> {
 }
 
 /// Creates the tables in an empty file.
-fn prepare(connection: &Connection) -> Result<(), StoreError> {
+fn prepare(connection: &Connection) -> Result<()> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(fault);
     let Content::Empty = check(connection)? else {
         return enable_wal(connection);
@@ -227,7 +227,7 @@ fn prepare(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// Enables the write-ahead log; the setting is stored in the file.
-fn enable_wal(connection: &Connection) -> Result<(), StoreError> {
+fn enable_wal(connection: &Connection) -> Result<()> {
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
         .map_err(fault)?;
@@ -241,12 +241,12 @@ fn enable_wal(connection: &Connection) -> Result<(), StoreError> {
 
 impl Backend for Sqlite {
     /// There is one transaction at a time; a second writer waits briefly, then has to retry.
-    fn writer(&self) -> Result<Box<dyn Store>, StoreError> {
+    fn writer(&self) -> Result<Box<dyn Store>> {
         self.connection(Role::Write)
     }
 
     /// Readers and writers do not block each other.
-    fn reader(&self) -> Result<Box<dyn Store>, StoreError> {
+    fn reader(&self) -> Result<Box<dyn Store>> {
         self.connection(Role::Read)
     }
 }

@@ -9,7 +9,7 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use super::super::sql::{self, Params, Sql, Stored, has_updated};
-use super::super::{Changes, Head, StoreError};
+use super::super::{Changes, Head, Result, StoreError};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
 use super::rows::{Columns, LAST_SEQ};
@@ -44,11 +44,7 @@ pub(super) struct PgConnection {
 }
 
 impl PgConnection {
-    pub(super) fn new(
-        target: Arc<Target>,
-        timeouts: Timeouts,
-        role: Role,
-    ) -> Result<PgConnection, StoreError> {
+    pub(super) fn new(target: Arc<Target>, timeouts: Timeouts, role: Role) -> Result<PgConnection> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(PgConnection {
@@ -64,13 +60,13 @@ impl PgConnection {
     }
 
     /// Connects, and creates the tables if there are none.
-    pub(super) fn make_tables(&mut self) -> Result<(), StoreError> {
+    pub(super) fn make_tables(&mut self) -> Result<()> {
         let session = self.connect(true)?;
         self.session = Some(session);
         Ok(())
     }
 
-    fn connect(&self, make: bool) -> Result<Session, StoreError> {
+    fn connect(&self, make: bool) -> Result<Session> {
         let limit = match make {
             // Other copies may create the tables too.
             true => self.timeouts.connect.max(self.timeouts.response),
@@ -89,7 +85,7 @@ impl PgConnection {
         }
     }
 
-    fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, StoreError> {
+    fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T> {
         match &self.runtime {
             Some(runtime) => Ok(runtime.block_on(work)),
             None => Err(StoreError::Unavailable("the connection is closed".into())),
@@ -97,10 +93,7 @@ impl PgConnection {
     }
 
     /// Executes work on the session, or on a new one, and tracks the state of the transaction.
-    pub(super) fn call<T>(
-        &mut self,
-        work: &impl AsyncFn(&Tools) -> Result<T, Error>,
-    ) -> Result<T, StoreError> {
+    pub(super) fn call<T>(&mut self, work: &impl AsyncFn(&Tools) -> Result<T, Error>) -> Result<T> {
         let result = match self.phase {
             Phase::Failed => Err(StoreError::Retry(
                 "the transaction failed and was not rolled back".into(),
@@ -113,10 +106,7 @@ impl PgConnection {
         result
     }
 
-    fn try_call<T>(
-        &mut self,
-        work: &impl AsyncFn(&Tools) -> Result<T, Error>,
-    ) -> Result<T, StoreError> {
+    fn try_call<T>(&mut self, work: &impl AsyncFn(&Tools) -> Result<T, Error>) -> Result<T> {
         self.lost = false;
         let mut session = match self.session.take() {
             Some(session) => session,
@@ -160,10 +150,7 @@ impl PgConnection {
 
     /// Executes work that may be repeated: outside a transaction, a session that was lost while idle is replaced at once. A restart
     /// of the server only affects open transactions.
-    fn call_repeatable<T>(
-        &mut self,
-        work: &impl AsyncFn(&Tools) -> Result<T, Error>,
-    ) -> Result<T, StoreError> {
+    fn call_repeatable<T>(&mut self, work: &impl AsyncFn(&Tools) -> Result<T, Error>) -> Result<T> {
         let was_idle = self.phase == Phase::Idle && self.session.is_some();
         match self.call(work) {
             Err(_) if was_idle && self.lost => self.call(work),
@@ -171,7 +158,7 @@ impl PgConnection {
         }
     }
 
-    fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+    fn batch(&mut self, sql: &str) -> Result<()> {
         self.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
     }
 }
@@ -196,7 +183,7 @@ impl Sql for PgConnection {
         ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
         WHERE cases.study = $1 AND cases.id = $2";
 
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self) -> Result<()> {
         if self.role != Role::Write {
             return Err(StoreError::Unavailable(
                 "this connection is read-only".into(),
@@ -216,7 +203,7 @@ impl Sql for PgConnection {
 
     /// After [`StoreError::Unavailable`] it is not known whether the transaction was or will be committed. A later check must hold the
     /// lock of the study, which is not released before that is decided.
-    fn commit(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<()> {
         self.batch("COMMIT")?;
         self.phase = Phase::Idle;
         Ok(())
@@ -233,7 +220,7 @@ impl Sql for PgConnection {
         }
     }
 
-    fn begin_snapshot(&mut self) -> Result<(), StoreError> {
+    fn begin_snapshot(&mut self) -> Result<()> {
         if self.phase != Phase::Idle {
             return Err(StoreError::Unavailable(
                 "a transaction is open already".into(),
@@ -245,7 +232,7 @@ impl Sql for PgConnection {
         Ok(())
     }
 
-    fn in_transaction(&self) -> Result<(), StoreError> {
+    fn in_transaction(&self) -> Result<()> {
         match self.phase {
             Phase::Idle => Err(StoreError::Unavailable("no transaction is open".into())),
             Phase::Open | Phase::Failed => Ok(()),
@@ -256,11 +243,7 @@ impl Sql for PgConnection {
         self.role == Role::Inspect
     }
 
-    fn rows<T: Stored>(
-        &mut self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<T>, StoreError> {
+    fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>> {
         let params: Vec<_> = params.iter().map(|it| *it as &(dyn ToSql + Sync)).collect();
         let work = async |tools: &Tools| {
             let statement = &tools.statements[sql];
@@ -269,7 +252,7 @@ impl Sql for PgConnection {
         self.call_repeatable(&work)?.iter().map(T::read).collect()
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
         let columns = Columns::of(head, changes);
         let written = columns.and_then(|columns| {
             let work = async |tools: &Tools| match columns.send(tools).await {
@@ -286,7 +269,7 @@ impl Sql for PgConnection {
         written
     }
 
-    fn find_key(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+    fn find_key(&mut self, name: &str) -> Result<Option<i64>> {
         if let Some(key) = self.keys.get(name) {
             return Ok(Some(*key));
         }

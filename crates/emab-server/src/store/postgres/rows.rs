@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Statement};
 
 use super::super::sql::{self, Row, Sql, Value, counters, episode_columns, integer};
-use super::super::{Changes, GainSum, Head, LearnedEpisode, StoreError, StoredDecision};
+use super::super::{Changes, GainSum, Head, LearnedEpisode, Result, StoreError, StoredDecision};
 use super::connection::PgConnection;
 use super::error::describe;
 use super::session::Tools;
@@ -86,14 +86,14 @@ type GainSumColumns = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
 /// Converts every row, and collects the values by column.
 fn try_unzip<'a, R, V, C: FromIterator<V>>(
     rows: &'a [R],
-    values: impl Fn(&'a R) -> Result<V, StoreError>,
-) -> Result<C, StoreError> {
+    values: impl Fn(&'a R) -> Result<V>,
+) -> Result<C> {
     rows.iter().map(values).collect()
 }
 
 impl<'a> Columns<'a> {
     /// Converts the changes; fails if a number is out of range.
-    pub(super) fn of(head: &'a Head, changes: &'a Changes) -> Result<Columns<'a>, StoreError> {
+    pub(super) fn of(head: &'a Head, changes: &'a Changes) -> Result<Columns<'a>> {
         let event = |event: &'a Record| {
             let seq = integer(event.seq, "the sequence number")?;
             Ok((seq, event.text.as_str(), event.hash.as_str()))
@@ -172,12 +172,12 @@ impl<'a> Columns<'a> {
 }
 
 impl Row for tokio_postgres::Row {
-    fn get<T: Value>(&self, column: usize) -> Result<T, StoreError> {
+    fn get<T: Value>(&self, column: usize) -> Result<T> {
         self.try_get(column)
             .map_err(|error| StoreError::Damaged(describe(&error)))
     }
 
-    fn boolean(&self, column: usize) -> Result<bool, StoreError> {
+    fn boolean(&self, column: usize) -> Result<bool> {
         Row::get(self, column)
     }
 

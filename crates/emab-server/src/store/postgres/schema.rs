@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
-use super::super::StoreError;
+use super::super::{Result, StoreError};
 use super::error::{describe, fault};
 
 /// The version of the tables in `postgres.sql`.
@@ -15,7 +15,7 @@ const VERSION: i64 = 1;
 const TRIES: u32 = 40;
 
 /// Whether the tables exist; fails if their version is not supported.
-pub(super) async fn exists(client: &Client) -> Result<bool, StoreError> {
+pub(super) async fn exists(client: &Client) -> Result<bool> {
     let sql = "SELECT version FROM meta WHERE application = 'emab'";
     let version: i64 = match client.query_typed(sql, &[]).await {
         Ok(rows) => match rows.first().map(|row| row.try_get(0)) {
@@ -52,7 +52,7 @@ fn foreign() -> StoreError {
 ///
 /// `CREATE TABLE IF NOT EXISTS` is not atomic: of two copies, one may fail on a unique key of the catalogue, or on a deadlock. It
 /// then checks again.
-pub(super) async fn ensure(client: &Client) -> Result<(), StoreError> {
+pub(super) async fn ensure(client: &Client) -> Result<()> {
     let mut tries = 0;
     while !exists(client).await? {
         let Err(error) = create(client).await else {

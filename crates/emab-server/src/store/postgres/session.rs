@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_postgres::{Client, Error, NoTls};
 
-use super::super::StoreError;
+use super::super::{Result, StoreError};
 use super::address::Target;
 use super::error::fault;
 use super::rows::{Statements, prepare};
@@ -31,7 +31,7 @@ impl Session {
         target: &Target,
         timeouts: &Timeouts,
         make: bool,
-    ) -> Result<Session, StoreError> {
+    ) -> Result<Session> {
         let (client, mut driver) = dial(target).await.map_err(|error| fault(&error))?;
         let settle = async {
             let synchronous = inspect(&client).await?;
@@ -111,7 +111,7 @@ async fn dial(target: &Target) -> Result<(Client, Driver), Error> {
 }
 
 /// Rejects an unsuitable server, warns of an unsafe one, and returns its `synchronous_commit`.
-async fn inspect(client: &Client) -> Result<Option<String>, StoreError> {
+async fn inspect(client: &Client) -> Result<Option<String>> {
     // None in a compatible database without the setting.
     let sql = "SELECT current_setting('synchronous_commit', true), current_setting('fsync', true), \
                current_setting('server_encoding', true)";

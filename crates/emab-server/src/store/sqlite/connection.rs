@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 use super::super::sql::{
     self, Params, Row, Sql, Stored, Value, counters, episode_columns, has_updated, integer,
 };
-use super::super::{Changes, Head, StoreError};
+use super::super::{Changes, Head, Result, StoreError};
 use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
 use super::{Role, connect};
@@ -81,12 +81,12 @@ impl SqliteConnection {
 }
 
 impl Row for rusqlite::Row<'_> {
-    fn get<T: Value>(&self, column: usize) -> Result<T, StoreError> {
+    fn get<T: Value>(&self, column: usize) -> Result<T> {
         rusqlite::Row::get(self, column).map_err(fault)
     }
 
     /// Stored as 0 or 1.
-    fn boolean(&self, column: usize) -> Result<bool, StoreError> {
+    fn boolean(&self, column: usize) -> Result<bool> {
         match self.count(column)? {
             0_u8 => Ok(false),
             1 => Ok(true),
@@ -122,7 +122,7 @@ impl Sql for SqliteConnection {
         ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
         WHERE cases.study = ?1 AND cases.id = ?2";
 
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self) -> Result<()> {
         if self.role != Role::Write {
             return Err(StoreError::Unavailable(
                 "this connection is read-only".into(),
@@ -134,7 +134,7 @@ impl Sql for SqliteConnection {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<()> {
         self.run("COMMIT", []).map_err(fault)?;
         self.shorten_log();
         Ok(())
@@ -153,7 +153,7 @@ impl Sql for SqliteConnection {
         }
     }
 
-    fn begin_snapshot(&mut self) -> Result<(), StoreError> {
+    fn begin_snapshot(&mut self) -> Result<()> {
         self.run("BEGIN DEFERRED", []).map_err(fault)?;
         // The snapshot begins with the first read.
         self.row::<i64>("SELECT key FROM studies LIMIT 1", &[])?;
@@ -161,7 +161,7 @@ impl Sql for SqliteConnection {
     }
 
     /// SQLite ends a transaction after some errors, and later writes would be committed.
-    fn in_transaction(&self) -> Result<(), StoreError> {
+    fn in_transaction(&self) -> Result<()> {
         if self.connection.is_autocommit() {
             return Err(StoreError::Unavailable("no transaction is open".into()));
         }
@@ -172,11 +172,7 @@ impl Sql for SqliteConnection {
         matches!(self.role, Role::Inspect | Role::InspectFixed)
     }
 
-    fn rows<T: Stored>(
-        &mut self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<T>, StoreError> {
+    fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>> {
         let mut statement = self.connection.prepare_cached(sql).map_err(fault)?;
         let params = params.iter().map(|value| *value as &dyn rusqlite::ToSql);
         let mut rows = statement.query(params_from_iter(params)).map_err(fault)?;
@@ -187,7 +183,7 @@ impl Sql for SqliteConnection {
         Ok(all)
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
         let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
         let Head {
             key, hash, closed, ..

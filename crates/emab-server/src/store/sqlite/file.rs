@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-use super::super::StoreError;
+use super::super::{Result, StoreError};
 
 /// The characters of a path that are escaped in a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -31,7 +31,7 @@ pub(super) struct DatabaseFile {
 
 impl DatabaseFile {
     /// Creates the file and its folders if necessary, and takes the lock.
-    pub(super) fn own(path: &Path) -> Result<DatabaseFile, StoreError> {
+    pub(super) fn own(path: &Path) -> Result<DatabaseFile> {
         let path = std::path::absolute(path)
             .map_err(|error| unavailable(path, "is not a valid path", error))?;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -57,7 +57,7 @@ impl DatabaseFile {
     }
 
     /// An existing file, without a lock.
-    pub(super) fn inspect(path: &Path) -> Result<DatabaseFile, StoreError> {
+    pub(super) fn inspect(path: &Path) -> Result<DatabaseFile> {
         // Absolute: SQLite treats a name that begins with `file:` as a URI.
         let path = path
             .canonicalize()
@@ -99,7 +99,7 @@ impl DatabaseFile {
     }
 
     /// Fails if the file was moved or replaced: further writes would be lost.
-    pub(super) fn is_unchanged(&self) -> Result<(), StoreError> {
+    pub(super) fn is_unchanged(&self) -> Result<()> {
         if identity(&self.path)? == self.identity {
             return Ok(());
         }
@@ -132,7 +132,7 @@ fn private() -> OpenOptions {
 }
 
 /// Locks the file beside the database. The lock file is never removed: otherwise two processes could lock two files of one name.
-fn lock(path: &Path) -> Result<File, StoreError> {
+fn lock(path: &Path) -> Result<File> {
     let beside = beside(path, ".lock");
     let failed = |error| unavailable(&beside, "cannot be locked", error);
     let file = private()
@@ -168,7 +168,7 @@ fn create(path: &Path) -> io::Result<()> {
 /// Device and inode.
 type Identity = (u64, u64);
 
-fn identity(path: &Path) -> Result<Identity, StoreError> {
+fn identity(path: &Path) -> Result<Identity> {
     let found =
         fs::metadata(path).map_err(|error| unavailable(path, "cannot be reached", error))?;
     if !found.is_file() {
