@@ -18,7 +18,6 @@ pub enum CommandError {
 /// Why the service does not answer a request.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ServiceError {
-    /// The request was rejected.
     #[error(transparent)]
     Rejected(#[from] Rejection),
     /// The store cannot be used, the queue is full, or the service is stopping. The request may succeed after some seconds.
@@ -30,7 +29,6 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
-    /// The service cannot be used for some seconds.
     pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> ServiceError {
         ServiceError::Unavailable(detail.into(), retry_after)
     }

@@ -71,7 +71,6 @@ impl<'a> CommandExecutor<'a> {
         }
     }
 
-    /// Writes all changes to the store.
     pub fn write(mut self) -> Result<(), CommandError> {
         if self.changes.events.is_empty() {
             return Ok(());
@@ -386,7 +385,6 @@ impl<'a> CommandExecutor<'a> {
         Ok((to_raw_value(&decision).map_err(internal)?, shadows))
     }
 
-    /// Records a new event.
     fn record(&mut self, kind: EventKind, by: &str) -> Result<(), CommandError> {
         let event = Event {
             seq: self.state.head.seq + 1,

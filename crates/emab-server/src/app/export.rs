@@ -15,7 +15,6 @@ pub const PART: usize = 100;
 /// A page of events ends after about this many bytes.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// Events as lines.
 fn lines(events: &[Record]) -> String {
     events.iter().fold(String::new(), |mut text, event| {
         text.push_str(&event.line());

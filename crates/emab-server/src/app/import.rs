@@ -43,7 +43,6 @@ impl ImportReport {
     }
 }
 
-/// A running import.
 pub struct Import {
     service: Arc<Service>,
     study: String,
@@ -57,7 +56,6 @@ pub struct Import {
 }
 
 impl Import {
-    /// An import into a study by the token with this id.
     pub fn new(service: Arc<Service>, study: String, by: &str, dry_run: bool) -> Import {
         Import {
             service,
@@ -87,7 +85,6 @@ impl Import {
         Ok(())
     }
 
-    /// Executes the last batch.
     pub async fn finish(mut self) -> Result<ImportReport, ServiceError> {
         self.execute().await?;
         Ok(self.report)

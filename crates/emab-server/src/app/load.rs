@@ -25,7 +25,6 @@ pub fn key(store: &mut dyn Store, study: &str) -> Result<i64, CommandError> {
     Ok(key.ok_or_else(|| no_study(study))?)
 }
 
-/// The rejection of a command for an unknown study.
 pub fn no_study(study: &str) -> Rejection {
     Rejection::not_found(format!("there is no study `{study}`"))
 }

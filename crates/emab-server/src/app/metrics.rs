@@ -28,7 +28,6 @@ const SECONDS: [f64; 16] = [
 /// Buckets for the number of writes in one commit.
 const GROUPS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// The labels of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Call {
     route: Arc<str>,
@@ -36,13 +35,11 @@ pub struct Call {
     status: &'static str,
 }
 
-/// The label of a duration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Route {
     route: Arc<str>,
 }
 
-/// Makes the histogram of a route.
 #[derive(Clone)]
 pub struct Latency;
 

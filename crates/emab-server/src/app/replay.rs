@@ -26,9 +26,7 @@ pub struct Replay {
 /// A recorded decision that differs from the recomputed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// The recorded text.
     pub recorded: String,
-    /// The recomputed text.
     pub recomputed: String,
 }
 

@@ -14,7 +14,6 @@ use crate::store::{Backend, Store, StoreError};
 
 /// The largest number of queued commands.
 const QUEUE: usize = 1_024;
-/// The number of reader connections.
 const READERS: usize = 4;
 /// The largest number of reads of a whole study at a time; the other readers serve short requests.
 const LONG_READS: usize = 2;
@@ -43,7 +42,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Service {
-    /// Starts the writer thread.
     pub fn start(backend: Arc<dyn Backend>, metrics: Metrics) -> Result<Arc<Service>, StoreError> {
         let (sender, jobs) = sync_channel(QUEUE);
         let writer = GroupCommitWriter::new(backend.writer()?, metrics.clone());

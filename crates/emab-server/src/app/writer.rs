@@ -26,13 +26,11 @@ const MAX_STATES: usize = 256;
 /// How often a batch is retried while another copy of the service holds a lock.
 const MAX_TRIES: u32 = 30;
 
-/// A queued command.
 pub struct Job {
     pub study: String,
     pub command: Command,
     /// The id of the token that sent it.
     pub by: String,
-    /// Receives the reply.
     pub reply: oneshot::Sender<Result<Reply, ServiceError>>,
 }
 
@@ -77,7 +75,6 @@ impl GroupCommitWriter {
         }
     }
 
-    /// Executes a batch and sends its replies.
     fn execute(&mut self, mut batch: Vec<Job>) {
         let mut tries = 0;
         loop {
@@ -138,7 +135,6 @@ impl GroupCommitWriter {
         }
     }
 
-    /// Executes a batch in one transaction.
     fn transact(&mut self, batch: &[Job]) -> Result<Results, StoreError> {
         let now = humantime::format_rfc3339_micros(crate::clock::now()).to_string();
         // In the order of names: two copies that lock several studies do not deadlock.

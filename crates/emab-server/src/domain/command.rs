@@ -128,19 +128,14 @@ impl PastEpisode {
 #[derive(Clone, Debug)]
 pub enum Command {
     Create(Arc<Study>),
-    /// Close the study to new episodes.
     Close,
     /// Open an episode with this name, or with a generated one.
     Open(Option<String>),
     /// Record a step of an episode.
     Tell(String, Tell),
-    /// Stop an episode.
     Stop(String, Stop),
-    /// Abandon an episode.
     Abandon(String, Abandon),
-    /// Give the outcome of an episode, or a part of it.
     GiveOutcome(String, GiveOutcome),
-    /// Correct the outcome of an episode.
     Amend(String, Amend),
     /// Import past episodes, each with the number of its line.
     Import(Vec<(u64, PastEpisode)>),
@@ -196,11 +191,9 @@ impl Command {
 pub struct Reply {
     /// Whether it changed anything; a repeated command does not.
     pub new: bool,
-    /// The content.
     pub body: ReplyBody,
 }
 
-/// The content of a reply.
 #[derive(Clone, Debug)]
 pub enum ReplyBody {
     /// A decision, byte for byte.
@@ -209,11 +202,8 @@ pub enum ReplyBody {
     Episode(Box<EpisodeRecord>, Arc<Study>),
     /// The study after the command.
     Study(Box<Head>),
-    /// The number of imported lines.
     Imported {
-        /// New lines.
         new: u64,
-        /// Lines that were imported before.
         repeated: u64,
     },
 }

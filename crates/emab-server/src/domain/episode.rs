@@ -17,12 +17,9 @@ pub enum Status {
     Learned,
 }
 
-/// One recorded step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The action that was taken.
     pub action: usize,
-    /// The feedback that was observed.
     pub feedback: usize,
     /// Whether another action was recommended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -32,7 +29,6 @@ pub struct Step {
     pub reason: Option<String>,
 }
 
-/// How an episode ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Whether it was abandoned rather than stopped.
@@ -73,7 +69,6 @@ impl Outcome {
 /// An episode as the service keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeRecord {
-    /// Its name.
     pub id: String,
     /// The state of every step, from the first to the current one.
     pub states: Vec<usize>,
@@ -81,7 +76,6 @@ pub struct EpisodeRecord {
     pub steps: Vec<Step>,
     /// The recommended action at the current step; none is `stop`.
     pub recommended: Option<usize>,
-    /// How it ended, if it has.
     pub end: Option<End>,
     /// The known part of its outcome.
     pub outcome: Outcome,
@@ -95,7 +89,6 @@ pub struct EpisodeRecord {
     /// Fingerprints of the outcomes and corrections it received, to recognise a repeated one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
-    /// Whether it was imported as a past episode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
 }
@@ -106,7 +99,6 @@ impl EpisodeRecord {
         self.states.len()
     }
 
-    /// The current state.
     pub fn state(&self) -> usize {
         self.states.last().copied().unwrap_or(0)
     }

@@ -43,7 +43,6 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-/// A parsed event.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub seq: u64,
@@ -53,12 +52,10 @@ pub struct Event {
     pub by: String,
     /// The hash of the event before it.
     pub previous: String,
-    /// What happened.
     pub kind: EventKind,
 }
 
 impl Event {
-    /// The event as it is stored.
     pub fn record(&self) -> Result<Record, serde_json::Error> {
         Ok(Record::new(self.seq, self.text()?))
     }
@@ -88,6 +85,7 @@ impl Event {
     }
 }
 
+/// Declares the kinds of events: the name in the log, and the data.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident $kind:literal { $($(#[$attribute:meta])* $field:ident: $type:ty,)* })*) => {
         $($(#[$doc])*
@@ -96,7 +94,6 @@ macro_rules! kinds {
             $($(#[$attribute])* pub $field: $type,)*
         })*
 
-        /// What happened.
         #[derive(Clone, Debug)]
         pub enum EventKind {
             $($(#[$doc])* $name($name),)*
@@ -138,7 +135,6 @@ pub struct Shadow {
 kinds! {
     /// The study was created.
     Created "created" {
-        /// The study's name.
         study: String,
         /// The specification, as canonical JSON.
         spec: Box<RawValue>,
@@ -148,20 +144,15 @@ kinds! {
     /// An episode was opened.
     Opened "opened" {
         episode: String,
-        /// The first decision, as it was answered.
         decision: Box<RawValue>,
-        /// The choices of the shadow learners.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shadow: Vec<Shadow>,
     }
     /// A step was recorded.
     StepRecorded "told" {
         episode: String,
-        /// The step, from 1.
         step: usize,
-        /// The action that was taken, by name.
         action: String,
-        /// The feedback that was observed, by name.
         feedback: String,
         /// Whether another action was recommended.
         #[serde(rename = "override")]
@@ -171,14 +162,12 @@ kinds! {
         reason: Option<String>,
         /// The decision for the next step, as it was answered.
         decision: Box<RawValue>,
-        /// The choices of the shadow learners there.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shadow: Vec<Shadow>,
     }
     /// An episode was stopped.
     Stopped "stopped" {
         episode: String,
-        /// The step at which it ended.
         step: usize,
         /// Whether an action was recommended.
         #[serde(rename = "override")]
@@ -189,7 +178,6 @@ kinds! {
     /// An episode was abandoned.
     Abandoned "abandoned" {
         episode: String,
-        /// The step at which it ended.
         step: usize,
         reason: String,
     }
@@ -200,28 +188,22 @@ kinds! {
         costs: Vec<Option<f64>>,
         /// The given terminal rewards, one for every step.
         rewards: Vec<Option<f64>>,
-        /// Whether it was declared final.
         #[serde(rename = "final")]
         last: bool,
     }
     /// An outcome was corrected; `null` is an unchanged value.
     Amended "amended" {
         episode: String,
-        /// The corrected costs.
         costs: Vec<Option<f64>>,
-        /// The corrected terminal rewards.
         rewards: Vec<Option<f64>>,
         reason: String,
     }
     /// A past episode was imported.
     Imported "imported" {
         episode: String,
-        /// The actions that were taken, by name.
         actions: Vec<String>,
-        /// The feedbacks that were observed, by name.
         feedbacks: Vec<String>,
         costs: Vec<Option<f64>>,
-        /// The terminal rewards.
         rewards: Vec<Option<f64>>,
     }
     /// The study was closed to new episodes.

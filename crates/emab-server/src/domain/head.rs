@@ -10,7 +10,6 @@ pub struct Head {
     /// The key of the study in its store; 0 before it is created.
     #[serde(skip)]
     pub key: i64,
-    /// The name of the study.
     pub name: String,
     /// The specification, as canonical JSON.
     pub spec: String,

@@ -28,7 +28,6 @@ use self::address::Target;
 use self::connection::PgConnection;
 use super::{Backend, Result, Store, StoreError};
 
-/// The timeouts.
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
     /// For a connection, from the name lookup to the prepared statements.

@@ -66,7 +66,6 @@ pub(super) trait Sql: Send {
     fn in_transaction(&self) -> Result<()>;
     /// Whether every byte of an episode is checked.
     fn is_inspection(&self) -> bool;
-    /// Writes the changes of a study and its head.
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<()>;
 
     /// The rows of a query.
@@ -77,7 +76,6 @@ pub(super) trait Sql: Send {
         self.rows(sql, params).map(|mut rows| rows.pop())
     }
 
-    /// The episodes of a query.
     fn query_episodes(
         &mut self,
         sql: &'static str,
@@ -90,13 +88,11 @@ pub(super) trait Sql: Send {
         Ok(episodes.into_iter().map(|Exact(episode)| episode).collect())
     }
 
-    /// The key of a study.
     fn find_key(&mut self, name: &str) -> Result<Option<i64>> {
         self.row(KEY, &[&name])
     }
 }
 
-/// A limit as an SQL integer.
 fn limit_of(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -42,7 +42,6 @@ pub struct Sqlite {
 /// What a connection may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Read and write.
     Write,
     /// Read, and clean up when the last connection closes.
     Read,
@@ -138,7 +137,6 @@ fn named(file: &DatabaseFile, error: StoreError) -> StoreError {
     }
 }
 
-/// Opens a connection with its settings.
 fn connect(file: &DatabaseFile, role: Role) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {

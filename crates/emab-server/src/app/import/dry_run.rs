@@ -18,7 +18,6 @@ pub struct DryRun {
 }
 
 struct Log {
-    /// The head of the existing study.
     head: Option<Head>,
     replay: Replay,
     /// The hashes of the events that would be added.
@@ -26,7 +25,6 @@ struct Log {
 }
 
 impl DryRun {
-    /// Checks past episodes, each with the number of its line.
     pub fn past_episodes(
         &mut self,
         store: &mut dyn Store,

@@ -17,7 +17,6 @@ pub(super) struct Session {
     pub(super) tools: Tools,
 }
 
-/// The client and its prepared statements.
 pub(super) struct Tools {
     pub(super) client: Client,
     pub(super) statements: Statements,
@@ -72,7 +71,6 @@ impl Driver {
         self.reason.as_ref()
     }
 
-    /// Whether the connection has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.connection.is_none()
     }
