@@ -18,8 +18,8 @@ use crate::tokens::{Permission, Token};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// A caller with a valid token.
-pub struct Caller(Arc<Token>);
+/// A caller with this valid token.
+pub struct Caller(pub Arc<Token>);
 
 impl Caller {
     /// The id of the token.
@@ -35,16 +35,6 @@ impl Caller {
     /// Whether the role has a permission.
     pub fn has(&self, permission: Permission) -> bool {
         self.0.role.may(permission)
-    }
-
-    /// The studies that the token is bound to; none for all.
-    pub fn studies(&self) -> Option<&[String]> {
-        self.0.studies.as_deref()
-    }
-
-    /// The token, for later checks that it is still valid.
-    pub fn token(&self) -> Arc<Token> {
-        self.0.clone()
     }
 
     /// Fails if the token lacks a permission.

@@ -34,6 +34,18 @@ pub enum StoreError {
     Damaged(String),
 }
 
+impl StoreError {
+    /// Changes the text.
+    fn map(self, change: impl FnOnce(String) -> String) -> StoreError {
+        match self {
+            StoreError::Unavailable(text) => StoreError::Unavailable(change(text)),
+            StoreError::Full(text) => StoreError::Full(change(text)),
+            StoreError::Retry(text) => StoreError::Retry(change(text)),
+            StoreError::Damaged(text) => StoreError::Damaged(change(text)),
+        }
+    }
+}
+
 /// The result of an operation of the store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 

@@ -81,11 +81,10 @@ impl Sqlite {
         let look = |role| {
             let connection = connect(&file, role)?;
             match check(&connection) {
-                Ok(Content::Store) => Ok(SqliteConnection::new(file.clone(), connection, role)),
-                Ok(Content::Empty) => Err(StoreError::Damaged("it is empty".into())),
-                Err(error) => Err(error),
+                Ok(true) => Ok(SqliteConnection::new(file.clone(), connection, role)),
+                Ok(false) => Err(named(&file, StoreError::Damaged("it is empty".into()))),
+                Err(error) => Err(named(&file, error)),
             }
-            .map_err(|error| named(&file, error))
         };
         match look(Role::Inspect) {
             // The disk is read-only, so the file cannot change.
@@ -128,13 +127,7 @@ fn check_library() -> Result<()> {
 
 /// Adds the name of the file to an error.
 fn named(file: &DatabaseFile, error: StoreError) -> StoreError {
-    let with = |text| format!("`{}`: {text}", file.path().display());
-    match error {
-        StoreError::Unavailable(text) => StoreError::Unavailable(with(text)),
-        StoreError::Full(text) => StoreError::Full(with(text)),
-        StoreError::Retry(text) => StoreError::Retry(with(text)),
-        StoreError::Damaged(text) => StoreError::Damaged(with(text)),
-    }
+    error.map(|text| format!("`{}`: {text}", file.path().display()))
 }
 
 fn connect(file: &DatabaseFile, role: Role) -> Result<Connection> {
@@ -179,14 +172,8 @@ fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     connection.pragma_update(None, "query_only", role != Role::Write)
 }
 
-/// The content of a file.
-enum Content {
-    Empty,
-    Store,
-}
-
-/// Checks that the file is empty, or a store of a known version.
-fn check(connection: &Connection) -> Result<Content> {
+/// Checks that the file is a store of a known version; false if it is empty.
+fn check(connection: &Connection) -> Result<bool> {
     let number = |sql: &str| -> Result<i64> {
         connection
             .query_row(sql, [], |row| row.get(0))
@@ -196,8 +183,8 @@ fn check(connection: &Connection) -> Result<Content> {
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     match (application, version) {
-        (0, 0) if tables == 0 => Ok(Content::Empty),
-        (APPLICATION, VERSION) => Ok(Content::Store),
+        (0, 0) if tables == 0 => Ok(false),
+        (APPLICATION, VERSION) => Ok(true),
         (APPLICATION, newer) if newer > VERSION => Err(StoreError::Unavailable(format!(
             "its tables have version {newer}, written by a newer program; this one supports {VERSION}"
         ))),
@@ -210,9 +197,9 @@ fn check(connection: &Connection) -> Result<Content> {
 /// Creates the tables in an empty file.
 fn prepare(connection: &Connection) -> Result<()> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(fault);
-    let Content::Empty = check(connection)? else {
+    if check(connection)? {
         return enable_wal(connection);
-    };
+    }
     // Larger pages write twice as much. Only effective in a new file.
     run("PRAGMA page_size = 4096")?;
     enable_wal(connection)?;

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use emab_problem::hex;
+use emab_problem::{hex, sha256_hex};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest, Sha256};
 
 use super::TokenError;
 
@@ -36,22 +35,21 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// SHA-256 of a secret. One round is enough: 256 random bits cannot be guessed, unlike a password.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Hash([u8; BYTES]);
+/// SHA-256 of a secret, in hexadecimal. One round is enough: 256 random bits cannot be guessed, unlike a password.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Hash(String);
 
 impl Hash {
     /// The hash of a text, if it has the form of a secret.
     pub(super) fn of(secret: &str) -> Option<Hash> {
         let digits = secret.strip_prefix(PREFIX)?;
-        let proper = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-        let proper = digits.len() == 2 * BYTES && digits.bytes().all(proper);
-        proper.then(|| Hash(Sha256::digest(secret.as_bytes()).into()))
+        let proper = is_hexadecimal(digits) && digits.to_ascii_lowercase() == digits;
+        proper.then(|| Hash(sha256_hex(secret.as_bytes())))
     }
 
     /// The id: the first 8 hexadecimal digits.
     pub(super) fn id(&self) -> String {
-        hex(&self.0[..4])
+        self.0[..8].into()
     }
 }
 
@@ -63,7 +61,7 @@ impl fmt::Debug for Hash {
 
 impl Serialize for Hash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&format!("{ALGORITHM}{}", hex(&self.0)))
+        serializer.serialize_str(&format!("{ALGORITHM}{}", self.0))
     }
 }
 
@@ -73,21 +71,15 @@ impl<'de> Deserialize<'de> for Hash {
         let digits = text.strip_prefix(ALGORITHM).unwrap_or_default();
         // Without the value, which may be a secret put there by mistake.
         let wrong = "`hash` must be `sha256:` and 64 hexadecimal digits";
-        from_hexadecimal(digits)
-            .map(Hash)
-            .ok_or_else(|| D::Error::custom(wrong))
+        if !is_hexadecimal(digits) {
+            return Err(D::Error::custom(wrong));
+        }
+        Ok(Hash(digits.to_ascii_lowercase()))
     }
 }
 
-fn from_hexadecimal(digits: &str) -> Option<[u8; BYTES]> {
-    if digits.len() != 2 * BYTES || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut bytes = [0; BYTES];
-    for (byte, at) in bytes.iter_mut().zip((0..digits.len()).step_by(2)) {
-        *byte = u8::from_str_radix(&digits[at..at + 2], 16).ok()?;
-    }
-    Some(bytes)
+fn is_hexadecimal(digits: &str) -> bool {
+    digits.len() == 2 * BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

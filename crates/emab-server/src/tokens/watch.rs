@@ -136,7 +136,7 @@ impl Inner {
 }
 
 fn index(tokens: Vec<Token>) -> Known {
-    let entry = |token: Token| (token.hash, Arc::new(token));
+    let entry = |token: Token| (token.hash.clone(), Arc::new(token));
     tokens.into_iter().map(entry).collect()
 }
 

@@ -34,9 +34,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => {
-                walk.found
-                    .add(place(), format!("it cannot be read: {error}"));
-                walk.lost();
+                walk.lost(place(), format!("it cannot be read: {error}"));
                 break;
             }
         }
@@ -47,8 +45,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         }
         if bytes.len() > MAX_LINE {
             let what = format!("longer than {} MiB: not an event", MAX_LINE >> 20);
-            walk.found.add(place(), what);
-            walk.lost();
+            walk.lost(place(), what);
             match reader.skip_until(b'\n') {
                 Ok(_) => continue,
                 Err(error) => {
@@ -64,8 +61,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         match record {
             // The number itself may have been changed.
             Ok(record) if record.seq != walk.next && !record.is_intact() => {
-                walk.found.add(place(), CHANGED);
-                walk.lost();
+                walk.lost(place(), CHANGED);
             }
             Ok(record) => {
                 walk.take(&record);
@@ -74,14 +70,8 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
                     walk.found.add(place(), what);
                 }
             }
-            Err(_) if !whole => {
-                walk.found.add(place(), "it is cut off");
-                walk.lost();
-            }
-            Err(what) => {
-                walk.found.add(place(), what);
-                walk.lost();
-            }
+            Err(_) if !whole => walk.lost(place(), "it is cut off"),
+            Err(what) => walk.lost(place(), what),
         }
         if line.is_multiple_of(1_000)
             && let Some(progress) = &mut options.progress

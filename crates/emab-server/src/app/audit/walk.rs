@@ -109,12 +109,12 @@ impl<'a> Walk<'a> {
     /// Continues after an event that cannot be read.
     pub fn unreadable(&mut self, what: &str) {
         let seq = self.next.saturating_add(self.lost);
-        self.wrong(seq, format!("it cannot be read: {what}"));
-        self.lost();
+        self.lost(format!("event {seq}"), format!("it cannot be read: {what}"));
     }
 
     /// Continues after an unreadable entry in place of the next event.
-    pub fn lost(&mut self) {
+    pub fn lost(&mut self, place: String, what: impl Into<String>) {
+        self.found.add(place, what);
         self.lost += 1;
     }
 
@@ -122,15 +122,8 @@ impl<'a> Walk<'a> {
     pub fn end_at(&mut self, head: &Head) {
         let last = self.next - 1 + self.lost;
         if head.seq > last {
-            let (first, count) = (last + 1, head.seq - last);
-            let place = match count {
-                1 => format!("event {first}"),
-                _ => format!("events {first} to {}", head.seq),
-            };
-            self.found.add(
-                place,
-                format!("missing at the end: the head has number {}", head.seq),
-            );
+            let what = format!("missing at the end: the head has number {}", head.seq);
+            self.found.add(events(last + 1, head.seq), what);
             self.broken = true;
         } else if head.seq == 0 && last == 0 {
             self.found.add("head", "the study has no events");
@@ -182,16 +175,12 @@ impl<'a> Walk<'a> {
             // Reported before.
             return;
         }
-        let place = match seq - next {
-            1 => format!("event {next}"),
-            _ => format!("events {next} to {}", seq - 1),
-        };
         let before = match next {
             1 => "the log begins".into(),
             _ => format!("event {} is followed", next - 1),
         };
         let what = format!("missing: {before} with event {seq}");
-        self.found.add(place, what);
+        self.found.add(events(next, seq - 1), what);
     }
 
     fn read(&mut self, record: &Record, event: &Event, real: &str, intact: bool) {
@@ -240,5 +229,12 @@ impl<'a> Walk<'a> {
                 self.broken = true;
             }
         }
+    }
+}
+
+fn events(first: u64, last: u64) -> String {
+    match last - first {
+        0 => format!("event {first}"),
+        _ => format!("events {first} to {last}"),
     }
 }

@@ -74,15 +74,14 @@ impl PgConnection {
         };
         let connect = Session::connect(&self.target, &self.timeouts, make);
         let result = self.block_on(async { timeout(limit, connect).await })?;
-        let named = |text| format!("{}: {text}", self.target.location);
-        match result {
-            Err(_) => Err(StoreError::Unavailable(named(format!(
+        let late = |_| {
+            Err(StoreError::Unavailable(format!(
                 "no connection after {limit:?}"
-            )))),
-            Ok(Err(StoreError::Unavailable(text))) => Err(StoreError::Unavailable(named(text))),
-            Ok(Err(StoreError::Damaged(text))) => Err(StoreError::Damaged(named(text))),
-            Ok(other) => other,
-        }
+            )))
+        };
+        result
+            .unwrap_or_else(late)
+            .map_err(|error| error.map(|text| format!("{}: {text}", self.target.location)))
     }
 
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T> {
@@ -124,7 +123,7 @@ impl PgConnection {
                 return Ok(value);
             }
             // The reason of the server is more precise than "closed".
-            Ok(Err(error)) => match session.driver.reason() {
+            Ok(Err(error)) => match &session.driver.reason {
                 Some(reason) if error.is_closed() => fault(reason),
                 _ => fault(&error),
             },
@@ -139,7 +138,7 @@ impl PgConnection {
             }
         };
         self.lost = matches!(error, StoreError::Unavailable(_));
-        if self.lost || session.driver.has_ended() {
+        if self.lost || session.driver.connection.is_none() {
             // Dropped: the server rolls back.
             tracing::warn!(location = self.target.location, why = %error, "connection to PostgreSQL lost");
         } else {

@@ -1,7 +1,6 @@
 //! A session: one connection to the server, checked, with its statements prepared.
 
 use std::pin::{Pin, pin};
-use std::time::Duration;
 
 use tokio_postgres::{Client, Error, NoTls};
 
@@ -58,23 +57,15 @@ impl Session {
 
 /// Polls the connection while work is executed.
 pub(super) struct Driver {
-    connection: Option<Connection>,
+    /// None after its end.
+    pub(super) connection: Option<Connection>,
     /// Why the connection ended, if known.
-    reason: Option<Error>,
+    pub(super) reason: Option<Error>,
 }
 
-type Connection = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+pub(super) type Connection = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 impl Driver {
-    /// Why the connection ended, if known.
-    pub(super) fn reason(&self) -> Option<&Error> {
-        self.reason.as_ref()
-    }
-
-    pub(super) fn has_ended(&self) -> bool {
-        self.connection.is_none()
-    }
-
     /// Polls the connection until the work is done.
     pub(super) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
@@ -139,20 +130,16 @@ pub(super) fn begin_snapshot(timeouts: &Timeouts) -> String {
 
 /// The SQL that begins a transaction, in one round trip. Its settings end with it.
 fn begin(synchronous: Option<&str>, timeouts: &Timeouts) -> String {
-    let mut sql = String::from("BEGIN ISOLATION LEVEL READ COMMITTED");
-    let mut set = |name: &str, value: &str| {
-        sql.push_str(&format!("; SET LOCAL {name} = {value}"));
-    };
     // `remote_apply` is stronger.
-    if synchronous.is_some_and(|now| now != "remote_apply") {
-        set("synchronous_commit", "on");
-    }
-    let milliseconds = |duration: Duration| duration.as_millis().to_string();
-    set("lock_timeout", &milliseconds(timeouts.lock));
-    set("statement_timeout", &milliseconds(timeouts.statement));
-    set(
-        "idle_in_transaction_session_timeout",
-        &milliseconds(timeouts.idle),
-    );
-    sql
+    let durable = match synchronous {
+        Some(now) if now != "remote_apply" => "SET LOCAL synchronous_commit = on; ",
+        _ => "",
+    };
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; {durable}SET LOCAL lock_timeout = {}; \
+         SET LOCAL statement_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = {}",
+        timeouts.lock.as_millis(),
+        timeouts.statement.as_millis(),
+        timeouts.idle.as_millis()
+    )
 }
