@@ -133,10 +133,8 @@ impl<'a> CommandExecutor<'a> {
         validate::episode_name(id)?;
         if let Some(episode) = self.episodes.get(id) {
             if episode.imported {
-                return Err(Rejection::conflict(format!(
-                    "episode `{id}` was imported; it was never open"
-                ))
-                .into());
+                let what = format!("episode `{id}` was imported; it was never open");
+                return Err(Rejection::conflict(what).into());
             }
             return self.repeat(id, 1);
         }

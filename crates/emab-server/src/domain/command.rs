@@ -176,10 +176,9 @@ impl Command {
         for (field, list) in [("costs", costs), ("rewards", rewards)] {
             let length = list.as_ref().map_or(0, Vec::len);
             if length > MAX_STEPS {
-                return Err(Rejection::not_possible(format!(
-                    "`{field}` has {length} values, and an episode has at most {MAX_STEPS} steps"
-                ))
-                .at(format!("/{field}")));
+                let most = format!("an episode has at most {MAX_STEPS} steps");
+                let what = format!("`{field}` has {length} values, and {most}");
+                return Err(Rejection::not_possible(what).at(format!("/{field}")));
             }
         }
         reason.map_or(Ok(()), |reason| validate::reason(reason))

@@ -30,11 +30,8 @@ pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
     }
     // Text that is not JSON gets its own error.
     let Strict(value) = read(bytes)?;
-    Err(Rejection::malformed(format!(
-        "expected a JSON object, got {}",
-        short(&value.to_string())
-    ))
-    .at(""))
+    let what = format!("expected a JSON object, got {}", short(&value.to_string()));
+    Err(Rejection::malformed(what).at(""))
 }
 
 /// Parses a JSON object or `null`.

@@ -78,10 +78,9 @@ impl Study {
         mut fields: Map<String, Value>,
     ) -> Result<(Study, ProblemFile, String), Rejection> {
         if !is_name(name) {
-            return Err(Rejection::not_possible(format!(
-                "`{}` cannot be the name of a study: {NAME_RULE}",
-                short(name)
-            )));
+            let name = short(name);
+            let what = format!("`{name}` cannot be the name of a study: {NAME_RULE}");
+            return Err(Rejection::not_possible(what));
         }
         for (field, why) in [
             ("model", "a live study has no `model`: the model is unknown"),
@@ -99,20 +98,16 @@ impl Study {
             ))),
         };
         let learner = fields.remove("learner").ok_or_else(|| {
-            Rejection::malformed(
-                "`learner` is missing: name a learner, such as \"feedbal:width=sound\"",
-            )
-            .at("")
+            let what = "`learner` is missing: name a learner, such as \"feedbal:width=sound\"";
+            Rejection::malformed(what).at("")
         })?;
         let learner = text("learner", learner).map_err(|rejection| rejection.at("/learner"))?;
         let shadows = match fields.remove("shadow") {
             None => Vec::new(),
             Some(Value::Array(list)) if list.len() <= MAX_SHADOWS => list,
             Some(_) => {
-                return Err(Rejection::malformed(format!(
-                    "`shadow` is a list of at most {MAX_SHADOWS} learners"
-                ))
-                .at("/shadow"));
+                let what = format!("`shadow` is a list of at most {MAX_SHADOWS} learners");
+                return Err(Rejection::malformed(what).at("/shadow"));
             }
         };
         let missing_at_random = match fields.remove("missing_at_random") {
@@ -129,11 +124,10 @@ impl Study {
             .map_err(|error| problem_error(&error, &source))?;
         let spec = file.spec().clone();
         if spec.horizon() > MAX_STEPS {
-            return Err(Rejection::not_possible(format!(
-                "`horizon` must be at most {MAX_STEPS} in a live study, got {}",
-                spec.horizon()
-            ))
-            .at("/horizon"));
+            let horizon = spec.horizon();
+            let what =
+                format!("`horizon` must be at most {MAX_STEPS} in a live study, got {horizon}");
+            return Err(Rejection::not_possible(what).at("/horizon"));
         }
 
         let config = |text: &str, pointer: String| {
@@ -256,10 +250,8 @@ fn find(
             .map(|i| format!("`{}`", names.name(i)))
             .collect();
         let more = if names.len() > few.len() { ", …" } else { "" };
-        Rejection::not_possible(format!(
-            "this study has no {what} {name}; it has {}{more}",
-            few.join(", ")
-        ))
-        .at(format!("/{what}"))
+        let few = few.join(", ");
+        let text = format!("this study has no {what} {name}; it has {few}{more}");
+        Rejection::not_possible(text).at(format!("/{what}"))
     })
 }

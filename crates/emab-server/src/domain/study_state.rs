@@ -91,10 +91,8 @@ impl StudyState {
         episode: Option<EpisodeRecord>,
     ) -> Result<Advance, Rejection> {
         if event.seq != self.head.seq + 1 {
-            return Err(Rejection::conflict(format!(
-                "it has number {}, after {}",
-                event.seq, self.head.seq
-            )));
+            let what = format!("it has number {}, after {}", event.seq, self.head.seq);
+            return Err(Rejection::conflict(what));
         }
         if event.previous != self.head.hash {
             return Err(Rejection::conflict(

@@ -17,10 +17,8 @@ const MAX_VALUE: f64 = 1e100;
 /// The `created` event is the first one, and creates this study.
 pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rejection> {
     if created.study != study.name {
-        return Err(Rejection::conflict(format!(
-            "it creates study `{}`",
-            created.study
-        )));
+        let what = format!("it creates study `{}`", created.study);
+        return Err(Rejection::conflict(what));
     }
     if head.seq != 0 || created.spec_hash != study.hash {
         return Err(Rejection::conflict("the study was created before"));
@@ -39,10 +37,9 @@ pub fn created(head: &Head) -> Result<(), Rejection> {
 /// The study accepts new episodes.
 pub fn not_closed(head: &Head) -> Result<(), Rejection> {
     if head.closed {
-        return Err(Rejection::conflict(format!(
-            "study `{}` is closed; it accepts no new episodes",
-            head.name
-        )));
+        let study = &head.name;
+        let what = format!("study `{study}` is closed; it accepts no new episodes");
+        return Err(Rejection::conflict(what));
     }
     Ok(())
 }
@@ -52,11 +49,9 @@ pub fn episode_name(id: &str) -> Result<(), Rejection> {
     if is_name(id) {
         return Ok(());
     }
-    Err(Rejection::not_possible(format!(
-        "`{}` is not a valid episode name: {NAME_RULE}",
-        short(id)
-    ))
-    .at("/id"))
+    let id = short(id);
+    let what = format!("`{id}` is not a valid episode name: {NAME_RULE}");
+    Err(Rejection::not_possible(what).at("/id"))
 }
 
 /// The rejection of an episode whose name is taken.
@@ -69,17 +64,13 @@ pub fn is_open(episode: &EpisodeRecord) -> Result<(), Rejection> {
     let Some(end) = &episode.end else {
         return Ok(());
     };
-    let how = if end.abandoned {
-        "abandoned"
-    } else {
-        "stopped"
+    let how = match end.abandoned {
+        true => "abandoned",
+        false => "stopped",
     };
-    Err(Rejection::conflict(format!(
-        "episode `{}` has ended: it was {how} at step {}",
-        episode.id,
-        episode.step()
-    ))
-    .current(episode.step()))
+    let (id, step) = (&episode.id, episode.step());
+    let what = format!("episode `{id}` has ended: it was {how} at step {step}");
+    Err(Rejection::conflict(what).current(step))
 }
 
 pub fn current_step(episode: &EpisodeRecord, step: u64) -> Result<(), Rejection> {
@@ -87,12 +78,10 @@ pub fn current_step(episode: &EpisodeRecord, step: u64) -> Result<(), Rejection>
     if step == current as u64 {
         return Ok(());
     }
-    Err(Rejection::wrong_step(format!(
-        "the request is for step {step}, and episode `{}` is at step {current}",
-        episode.id
-    ))
-    .at("/step")
-    .current(current))
+    let id = &episode.id;
+    let what = format!("the request is for step {step}, and episode `{id}` is at step {current}");
+    let rejection = Rejection::wrong_step(what).at("/step");
+    Err(rejection.current(current))
 }
 
 /// A step that is possible.
@@ -135,20 +124,15 @@ fn next_state(
 ) -> Result<usize, Rejection> {
     let spec = &study.spec;
     if t >= spec.horizon() {
-        return Err(Rejection::not_possible(format!(
-            "step {t} is the last step of this study; the only action there is `stop`"
-        ))
-        .at("/step"));
+        let what = "is the last step of this study; the only action there is `stop`";
+        return Err(Rejection::not_possible(format!("step {t} {what}")).at("/step"));
     }
     let wrong =
         |error: emab::spec::PointError| Rejection::not_possible(error.to_string()).at("/action");
     if !spec.check_allowed(t, x, action).map_err(wrong)? {
-        return Err(Rejection::not_possible(format!(
-            "`{}` is not allowed at step {t} in state `{}`",
-            spec.actions().name(action),
-            spec.states().name(x)
-        ))
-        .at("/action"));
+        let (action, state) = (spec.actions().name(action), spec.states().name(x));
+        let what = format!("`{action}` is not allowed at step {t} in state `{state}`");
+        return Err(Rejection::not_possible(what).at("/action"));
     }
     let next = spec.next(t, x, action, feedback);
     next.map_err(|error| Rejection::not_possible(error.to_string()).at("/feedback"))
@@ -157,11 +141,9 @@ fn next_state(
 /// A reason has between 1 and [`MAX_REASON`] characters.
 pub fn reason(reason: &str) -> Result<(), Rejection> {
     if reason.trim().is_empty() || reason.chars().count() > MAX_REASON {
-        return Err(Rejection::not_possible(format!(
-            "a `reason` has 1 to {MAX_REASON} characters, this one has {}",
-            reason.trim().chars().count()
-        ))
-        .at("/reason"));
+        let length = reason.trim().chars().count();
+        let what = format!("a `reason` has 1 to {MAX_REASON} characters, this one has {length}");
+        return Err(Rejection::not_possible(what).at("/reason"));
     }
     Ok(())
 }
@@ -192,9 +174,8 @@ pub fn override_flag(overridden: bool, stated: bool) -> Result<(), Rejection> {
         return Ok(());
     }
     let not = if overridden { "" } else { "not " };
-    Err(Rejection::conflict(format!(
-        "it has `override`: {stated}, and the recommendation was {not}overridden"
-    )))
+    let what = format!("it has `override`: {stated}, and the recommendation was {not}overridden");
+    Err(Rejection::conflict(what))
 }
 
 /// The episode has ended, so that its outcome can be given.
@@ -238,19 +219,15 @@ fn values(
             "costs" => "one for each action taken",
             _ => "one for each step, including the last",
         };
-        return Err(Rejection::not_possible(format!(
-            "`{field}` has {} values, expected {expected}: {rule}",
-            given.len()
-        ))
-        .at(format!("/{field}")));
+        let length = given.len();
+        let what = format!("`{field}` has {length} values, expected {expected}: {rule}");
+        return Err(Rejection::not_possible(what).at(format!("/{field}")));
     }
     let value = |(i, value): (usize, &Option<f64>)| match value {
         Some(value) if value.is_nan() || value.abs() > MAX_VALUE => {
-            Err(Rejection::not_possible(format!(
-                "{} is too large: the absolute value must be at most 1e100",
-                emab::spec::format_number(*value)
-            ))
-            .at(format!("/{field}/{i}")))
+            let value = emab::spec::format_number(*value);
+            let what = format!("{value} is too large: the absolute value must be at most 1e100");
+            Err(Rejection::not_possible(what).at(format!("/{field}/{i}")))
         }
         Some(value) => Ok(Some(value + 0.0)),
         None => Ok(None),
@@ -307,12 +284,9 @@ pub fn past_steps(
     feedbacks: &[Name],
 ) -> Result<PastSteps, Rejection> {
     if actions.len() != feedbacks.len() {
-        return Err(Rejection::not_possible(format!(
-            "{} actions and {} feedbacks: each action has one feedback",
-            actions.len(),
-            feedbacks.len()
-        ))
-        .at("/feedbacks"));
+        let (a, f) = (actions.len(), feedbacks.len());
+        let what = format!("{a} actions and {f} feedbacks: each action has one feedback");
+        return Err(Rejection::not_possible(what).at("/feedbacks"));
     }
     let horizon = study.spec.horizon();
     let (mut states, mut steps) = (vec![study.spec.start()], Vec::new());
@@ -327,12 +301,9 @@ pub fn past_steps(
         let action = study.action(action).map_err(inside)?;
         let feedback = study.feedback(feedback).map_err(inside)?;
         if i + 1 >= horizon {
-            return Err(Rejection::not_possible(format!(
-                "{} actions: at most {} are possible before the horizon",
-                actions.len(),
-                horizon - 1
-            ))
-            .at("/actions"));
+            let (count, most) = (actions.len(), horizon - 1);
+            let what = format!("{count} actions: at most {most} are possible before the horizon");
+            return Err(Rejection::not_possible(what).at("/actions"));
         }
         let next = next_state(study, i + 1, states[i], action, feedback).map_err(inside)?;
         states.push(next);

@@ -55,10 +55,8 @@ impl Caller {
         if self.0.may_see(study) {
             return Ok(());
         }
-        Err(ApiError::forbidden(format!(
-            "this token is not valid for study `{}`",
-            short(study)
-        )))
+        let what = format!("this token is not valid for study `{}`", short(study));
+        Err(ApiError::forbidden(what))
     }
 }
 

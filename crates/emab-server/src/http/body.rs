@@ -63,10 +63,9 @@ fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
         return Ok(());
     }
-    Err(ApiError::media_type(format!(
-        "the content type is `{}`; this call takes `application/json`",
-        short(&kind)
-    )))
+    let kind = short(&kind);
+    let what = format!("the content type is `{kind}`; this call takes `application/json`");
+    Err(ApiError::media_type(what))
 }
 
 /// The content type without parameters.

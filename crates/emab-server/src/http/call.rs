@@ -49,10 +49,9 @@ where
         let names =
             names.map_err(|_| ApiError::malformed("the percent-decoded path is not UTF-8"))?;
         if let Some((what, name)) = names.iter().find(|(_, name)| !NEW && !is_name(name)) {
-            return Err(ApiError::not_found(format!(
-                "there is no {what} `{}`: a name has {NAME_RULE}",
-                short(name)
-            )));
+            let name = short(name);
+            let text = format!("there is no {what} `{name}`: a name has {NAME_RULE}");
+            return Err(ApiError::not_found(text));
         }
         let path = Path::from_request_parts(&mut parts, app).await;
         let Path(path) = path.map_err(|error| ApiError::not_found(error.body_text()))?;

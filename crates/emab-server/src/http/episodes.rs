@@ -101,10 +101,8 @@ pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
 }
 
 fn no_episode(study: &str, episode: &str) -> Rejection {
-    Rejection::not_found(format!(
-        "study `{study}` has no episode `{}`",
-        short(episode)
-    ))
+    let episode = short(episode);
+    Rejection::not_found(format!("study `{study}` has no episode `{episode}`"))
 }
 
 /// Read an episode
@@ -249,12 +247,9 @@ pub async fn replay(call: Call<(String, String, String)>) -> ApiResult {
     let (study, episode, step) = call.path;
     call.caller.may_in(Permission::Log, &study)?;
     let missing = || {
-        ApiError::not_found(format!(
-            "episode `{}` of study `{}` has no decision `{}`",
-            short(&episode),
-            short(&study),
-            short(&step)
-        ))
+        let (episode, study, step) = (short(&episode), short(&study), short(&step));
+        let what = format!("episode `{episode}` of study `{study}` has no decision `{step}`");
+        ApiError::not_found(what)
     };
     let at: u32 = step.parse().map_err(|_| missing())?;
     let service = &call.app.service;

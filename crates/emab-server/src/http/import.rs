@@ -43,10 +43,9 @@ pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
     call.may(Permission::Import)?;
     let kind = media_type(&call.headers);
     if ![LINES, "application/jsonl", "application/json"].contains(&&*kind) {
-        return Err(ApiError::media_type(format!(
-            "the content type is `{}`; this call takes `{LINES}`",
-            short(&kind)
-        )));
+        let kind = short(&kind);
+        let what = format!("the content type is `{kind}`; this call takes `{LINES}`");
+        return Err(ApiError::media_type(what));
     }
     let busy = |_| ApiError::too_many("too many imports are running").retry(5);
     let _permit = call.app.imports.try_acquire().map_err(busy)?;

@@ -67,10 +67,9 @@ impl Lines {
 
     async fn more(&mut self) -> Result<(), ApiError> {
         if self.buffer.len() > MAX_LINE {
-            return Err(ApiError::too_large(format!(
-                "line {} is longer than {MAX_LINE} bytes",
-                self.number + 1
-            )));
+            let number = self.number + 1;
+            let what = format!("line {number} is longer than {MAX_LINE} bytes");
+            return Err(ApiError::too_large(what));
         }
         match tokio::time::timeout(Duration::from_secs(60), self.stream.next()).await {
             Err(_) => Err(ApiError::malformed("no data for 60 s")),

@@ -39,9 +39,8 @@ impl Page {
         if self.after.is_empty() || is_name(&self.after) {
             return Ok(&self.after);
         }
-        Err(ApiError::malformed(format!(
-            "`after` must be a name: {NAME_RULE}"
-        )))
+        let what = format!("`after` must be a name: {NAME_RULE}");
+        Err(ApiError::malformed(what))
     }
 
     /// The limit; fails if it is out of range.

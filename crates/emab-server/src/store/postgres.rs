@@ -108,11 +108,6 @@ impl Postgres {
         })
     }
 
-    /// The location of the database, without user and password.
-    pub fn location(&self) -> &str {
-        &self.target.location
-    }
-
     fn connection(&self, role: Role) -> Result<PgConnection> {
         PgConnection::new(self.target.clone(), self.timeouts, role)
     }

@@ -100,11 +100,6 @@ impl Sqlite {
         }
     }
 
-    /// The absolute path, without links.
-    pub fn path(&self) -> &Path {
-        self.file.path()
-    }
-
     fn connection(&self, role: Role) -> Result<Box<dyn Store>> {
         let connection = connect(&self.file, role)?;
         Ok(Box::new(SqliteConnection::new(
@@ -219,9 +214,8 @@ fn enable_wal(connection: &Connection) -> Result<()> {
     if mode == "wal" {
         return Ok(());
     }
-    Err(StoreError::Unavailable(format!(
-        "the file system does not support a write-ahead log, only `{mode}`"
-    )))
+    let what = format!("the file system does not support a write-ahead log, only `{mode}`");
+    Err(StoreError::Unavailable(what))
 }
 
 impl Backend for Sqlite {

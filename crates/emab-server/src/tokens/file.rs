@@ -33,12 +33,10 @@ impl TokenFile {
 
     /// Creates the file with one admin token if there is no file; returns the secret, to be shown once.
     pub fn create_first_admin(&self) -> Result<Option<Secret>, TokenError> {
-        self.make_folder()?;
         let _lock = self.lock()?;
         match self.read() {
-            Err(TokenError::Missing { .. }) => {}
-            Ok(_) => return Ok(None),
-            Err(error) => return Err(error),
+            Err(TokenError::Missing(_)) => {}
+            read => return read.map(|_| None),
         }
         let (token, secret) = make(&[], "admin", Role::Admin, None)?;
         self.write(&[token])?;
@@ -52,7 +50,6 @@ impl TokenFile {
         role: Role,
         studies: Option<Vec<String>>,
     ) -> Result<(Token, Secret), TokenError> {
-        self.make_folder()?;
         let _lock = self.lock()?;
         let mut tokens = match self.read() {
             Err(TokenError::Missing { .. }) => Vec::new(),
@@ -100,12 +97,6 @@ impl TokenFile {
         Ok((tokens, meta))
     }
 
-    fn make_folder(&self) -> Result<(), TokenError> {
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(self.folder());
-        made.map_err(|error| self.failed(error))
-    }
-
     fn folder(&self) -> &Path {
         match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -113,8 +104,11 @@ impl TokenFile {
         }
     }
 
-    /// Locks out other writers until the returned file is dropped.
+    /// Creates the folder, and locks out other writers until the returned file is dropped.
     fn lock(&self) -> Result<File, TokenError> {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(self.folder());
+        made.map_err(|error| self.failed(error))?;
         // Not the token file itself, which is replaced.
         let path = beside(&self.path, ".lock");
         let mut options = OpenOptions::new();

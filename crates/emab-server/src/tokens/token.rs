@@ -72,9 +72,8 @@ impl Token {
                 return Err(TokenError::Rule(what.into()));
             }
             if let Some(study) = studies.iter().find(|study| !is_name(study)) {
-                return Err(TokenError::Rule(format!(
-                    "`{study}` is not the name of a study: {NAME_RULE}"
-                )));
+                let what = format!("`{study}` is not the name of a study: {NAME_RULE}");
+                return Err(TokenError::Rule(what));
             }
         }
         let times = [

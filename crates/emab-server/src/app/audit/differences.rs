@@ -17,20 +17,16 @@ pub(super) fn between(there: &impl Serialize, should: &impl Serialize) -> Option
 pub(super) fn of_texts(there: &str, should: &str) -> String {
     let read = |text: &str| serde_json::from_str::<Value>(text);
     let (Ok(one), Ok(other)) = (read(there), read(should)) else {
-        return format!(
-            "it is {}, and the log leads to {}",
-            short(there),
-            short(should)
-        );
+        let (there, should) = (short(there), short(should));
+        return format!("it is {there}, and the log leads to {should}");
     };
     let mut found = Vec::new();
     find(&one, &other, "", &mut found);
     match found.first() {
-        Some((pointer, one, other)) => format!(
-            "`{pointer}` is {}, and the log leads to {}",
-            short(one),
-            short(other)
-        ),
+        Some((pointer, one, other)) => {
+            let (one, other) = (short(one), short(other));
+            format!("`{pointer}` is {one}, and the log leads to {other}")
+        }
         None => "its values are right, and its bytes differ".into(),
     }
 }

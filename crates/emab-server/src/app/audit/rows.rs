@@ -158,15 +158,10 @@ fn compare_gain_sums(
                 .binary_search_by_key(&key_of(gains), key_of)
                 .ok()?;
             let should = gain_sums.get(at)?;
-            let values = |gains: &GainSum| (gains.count, gains.sum.to_bits());
-            (values(gains) != values(should)).then(|| {
-                format!(
-                    "it is {} with the sum {}, and the log leads to {} with {}",
-                    gains.count,
-                    exact(gains.sum),
-                    should.count,
-                    exact(should.sum)
-                )
+            let (count, log) = (gains.count, should.count);
+            (count != log || gains.sum.to_bits() != should.sum.to_bits()).then(|| {
+                let (sum, leads) = (exact(gains.sum), exact(should.sum));
+                format!("it is {count} with the sum {sum}, and the log leads to {log} with {leads}")
             })
         },
     )

@@ -135,10 +135,8 @@ impl<'a> Walk<'a> {
                 self.broken = true;
             } else if self.broken {
                 // Otherwise the comparison of the heads reports it.
-                let what = format!(
-                    "`hash` is {}, and the hash of the last event is {real}",
-                    head.hash
-                );
+                let hash = &head.hash;
+                let what = format!("`hash` is {hash}, and the hash of the last event is {real}");
                 self.found.add("head", what);
             }
         }
@@ -147,13 +145,9 @@ impl<'a> Walk<'a> {
     /// Reports an expected hash that no event has.
     pub fn expected(&mut self) {
         if let (Some(expect), None) = (self.expect, self.expected_at) {
-            self.found.add(
-                "head",
-                format!(
-                    "no event has the expected hash {expect}; the last hash of this log is {}",
-                    self.last_hash
-                ),
-            );
+            let last = format!("the last hash of this log is {}", self.last_hash);
+            let what = format!("no event has the expected hash {expect}; {last}");
+            self.found.add("head", what);
         }
     }
 

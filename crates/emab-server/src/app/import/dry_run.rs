@@ -93,10 +93,8 @@ impl DryRun {
             }
             let fed = log.replay.feed(record).map_err(|what| wrong(&what))?;
             if fed.is_some() {
-                report.mistake(format!(
-                    "event {}: its decision is not the one the log leads to",
-                    record.seq
-                ));
+                let what = "its decision is not the one the log leads to";
+                report.mistake(format!("event {}: {what}", record.seq));
             }
             log.added.push(record.hash.clone());
             report.taken += 1;

@@ -25,10 +25,8 @@ pub fn check_header(study: &Study, number: u64, line: &str) -> Result<(), Reject
     let head = SavedLearnerHeader::read(number as usize, line).map_err(|error| match error {
         SavedLearnerError::Line { what, .. } => Rejection::malformed(what).at("").in_line(number),
         SavedLearnerError::Problem(error) => {
-            let what = format!(
-                "the problem of this learner is invalid: {}",
-                describe(&error)
-            );
+            let error = describe(&error);
+            let what = format!("the problem of this learner is invalid: {error}");
             Rejection::not_possible(what).at("/problem").in_line(number)
         }
         other => Rejection::malformed(other.to_string())

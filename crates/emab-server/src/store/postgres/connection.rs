@@ -75,9 +75,8 @@ impl PgConnection {
         let connect = Session::connect(&self.target, &self.timeouts, make);
         let result = self.block_on(async { timeout(limit, connect).await })?;
         let late = |_| {
-            Err(StoreError::Unavailable(format!(
-                "no connection after {limit:?}"
-            )))
+            let what = format!("no connection after {limit:?}");
+            Err(StoreError::Unavailable(what))
         };
         result
             .unwrap_or_else(late)
@@ -157,6 +156,17 @@ impl PgConnection {
         }
     }
 
+    /// Begins a transaction.
+    fn open(&mut self, begin: impl AsyncFn(&Tools) -> Result<(), Error>) -> Result<()> {
+        if self.phase != Phase::Idle {
+            let what = "a transaction is open already";
+            return Err(StoreError::Unavailable(what.into()));
+        }
+        self.call_repeatable(&begin)?;
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
     fn batch(&mut self, sql: &str) -> Result<()> {
         self.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
     }
@@ -184,20 +194,10 @@ impl Sql for PgConnection {
 
     fn begin(&mut self) -> Result<()> {
         if self.role != Role::Write {
-            return Err(StoreError::Unavailable(
-                "this connection is read-only".into(),
-            ));
+            let what = "this connection is read-only";
+            return Err(StoreError::Unavailable(what.into()));
         }
-        if self.phase != Phase::Idle {
-            return Err(StoreError::Unavailable(
-                "a transaction is open already".into(),
-            ));
-        }
-        self.call_repeatable(&async |tools: &Tools| {
-            tools.client.batch_execute(&tools.begin).await
-        })?;
-        self.phase = Phase::Open;
-        Ok(())
+        self.open(async |tools: &Tools| tools.client.batch_execute(&tools.begin).await)
     }
 
     /// After [`StoreError::Unavailable`] it is not known whether the transaction was or will be committed. A later check must hold the
@@ -220,15 +220,8 @@ impl Sql for PgConnection {
     }
 
     fn begin_snapshot(&mut self) -> Result<()> {
-        if self.phase != Phase::Idle {
-            return Err(StoreError::Unavailable(
-                "a transaction is open already".into(),
-            ));
-        }
         let sql = begin_snapshot(&self.timeouts);
-        self.call_repeatable(&async |tools: &Tools| tools.client.batch_execute(&sql).await)?;
-        self.phase = Phase::Open;
-        Ok(())
+        self.open(async |tools: &Tools| tools.client.batch_execute(&sql).await)
     }
 
     fn in_transaction(&self) -> Result<()> {

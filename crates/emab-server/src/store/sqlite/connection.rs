@@ -124,9 +124,8 @@ impl Sql for SqliteConnection {
 
     fn begin(&mut self) -> Result<()> {
         if self.role != Role::Write {
-            return Err(StoreError::Unavailable(
-                "this connection is read-only".into(),
-            ));
+            let what = "this connection is read-only";
+            return Err(StoreError::Unavailable(what.into()));
         }
         self.file.is_unchanged()?;
         // Immediate: otherwise another writer could commit between the first read and the first write.

@@ -14,7 +14,7 @@ fn no_error_contains_the_password() {
         (format!("{wrong} {wrong:?}"), "28P01", "hunter2"),
         (format!("{absent} {absent:?}"), "3D000", server.password()),
         (
-            format!("{store:?} {}", store.location()),
+            format!("{store:?} {}", store.target.location),
             "127.0.0.1",
             server.password(),
         ),
