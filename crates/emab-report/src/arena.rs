@@ -58,24 +58,17 @@ fn problem_text(problem: &ArenaProblem) -> String {
         header.push("vs optimum");
     }
     header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
-    let rows: Vec<Vec<String>> = problem
-        .learners
-        .iter()
-        .map(|entry| row(entry, better.is_some()))
-        .collect();
-    let mut text = format!(
-        "{}: the benchmark earns {value} an episode{earns}{}{}\n{}",
-        ground.problem,
-        match ground.conditions.is_none() {
-            true => String::new(),
-            false => format!("\nunder {}", ground.conditions),
-        },
-        match values.estimator.as_str() {
-            "paired" => "\nregret is estimated: the benchmark is played beside, on the same draws",
-            _ => "",
-        },
-        table(&header, &rows, MAX_WIDTH)
-    );
+    let entries = problem.learners.iter();
+    let rows: Vec<Vec<String>> = entries.map(|entry| row(entry, better.is_some())).collect();
+    let name = &ground.problem;
+    let mut text = format!("{name}: the benchmark earns {value} an episode{earns}\n");
+    if !ground.conditions.is_none() {
+        text += &format!("under {}\n", ground.conditions);
+    }
+    if values.estimator == "paired" {
+        text += "regret is estimated: the benchmark is played beside, on the same draws\n";
+    }
+    text += &table(&header, &rows, MAX_WIDTH);
     // One line per reason: several settings of a learner share it.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
@@ -99,15 +92,14 @@ fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
         let regret = entry.regret_optimal.map(|mean| confidence(mean, stderr));
         row.push(regret.unwrap_or_default());
     }
-    row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
-    row.push(number(entry.gain.mean));
-    row.push(digits(entry.nanoseconds));
     let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));
-    row.push(memory.unwrap_or_default());
-    row.push(match entry.standing {
+    let standing = match entry.standing {
         Ranking::Informed => format!("sees {}", entry.sees),
         standing => standing.words().into(),
-    });
+    };
+    row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
+    row.extend([number(entry.gain.mean), digits(entry.nanoseconds)]);
+    row.extend([memory.unwrap_or_default(), standing]);
     row
 }
 

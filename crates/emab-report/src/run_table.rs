@@ -65,12 +65,9 @@ pub fn regret_rows(result: &RunResult) -> (Vec<&'static str>, Vec<Vec<String>>) 
                 let regret = last.regret_optimal.map(|mean| shown(mean, last.stderr));
                 row.push(regret.unwrap_or_default());
             }
-            row.extend([
-                part(learner.causes.early_stop),
-                part(learner.causes.late_stop),
-                part(learner.causes.wrong_action),
-                number(last.gain / last.episode.max(1) as f64),
-            ]);
+            let causes = learner.causes;
+            row.extend([causes.early_stop, causes.late_stop, causes.wrong_action].map(part));
+            row.push(number(last.gain / last.episode.max(1) as f64));
             Some(row)
         })
         .collect();
@@ -180,28 +177,21 @@ pub fn bound_note(bounded: &[(&str, &Bounds)]) -> String {
     let each: Vec<String> = bounded
         .iter()
         .map(|(label, bounds)| {
-            let show = |from: Option<u64>| {
-                from.map_or("never".into(), |n| {
-                    format!("from episode {} on", number(n as f64))
-                })
-            };
-            let onset = bounds.informative_from.theorem1;
-            let caveat = if !bounds.uncovered.is_empty() {
-                " (it does not cover this problem)"
-            } else if !bounds.sound {
-                " (it rests on a width that is not sound here)"
-            } else {
-                ""
+            let onset = bounds.informative_from.theorem1.map(|from| match from {
+                Some(n) => format!("from episode {} on", number(n as f64)),
+                None => "never".into(),
+            });
+            let caveat = match (bounds.uncovered.is_empty(), bounds.sound) {
+                (false, _) => " (it does not cover this problem)",
+                (true, false) => " (it rests on a width that is not sound here)",
+                (true, true) => "",
             };
             let whose = match bounded.len() {
                 1 => String::new(),
                 _ => format!("for {label} "),
             };
-            format!(
-                "{whose}{} as derived, {} at its tightest{caveat}",
-                show(onset.derived),
-                show(onset.tight)
-            )
+            let (derived, tight) = (onset.derived, onset.tight);
+            format!("{whose}{derived} as derived, {tight} at its tightest{caveat}")
         })
         .collect();
     format!(

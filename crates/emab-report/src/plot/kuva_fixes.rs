@@ -99,13 +99,14 @@ pub(super) fn dash_pieces(
     width: f64,
 ) -> Vec<Vec<(f64, f64)>> {
     // The PNG backend rounds the ends of a line and the SVG does not: each dash is shortened by its round ends.
-    let mut lengths = pattern.iter().enumerate().cycle().map(|(turn, length)| {
-        if turn % 2 == 0 {
-            (length - width).max(0.1)
-        } else {
-            length + width
-        }
-    });
+    let mut lengths = pattern
+        .iter()
+        .enumerate()
+        .cycle()
+        .map(|(turn, length)| match turn % 2 {
+            0 => (length - width).max(0.1),
+            _ => length + width,
+        });
     let Some(mut left) = lengths.next() else {
         return vec![line.to_vec()];
     };
@@ -117,15 +118,12 @@ pub(super) fn dash_pieces(
         let mut length = (to.0 - from.0).hypot(to.1 - from.1);
         while length >= left {
             let part = left / length;
-            from = (
-                from.0 + part * (to.0 - from.0),
-                from.1 + part * (to.1 - from.1),
-            );
+            from.0 += part * (to.0 - from.0);
+            from.1 += part * (to.1 - from.1);
             piece.push(from);
-            if drawing {
-                pieces.push(std::mem::take(&mut piece));
-            } else {
-                piece = vec![from];
+            match drawing {
+                true => pieces.push(std::mem::take(&mut piece)),
+                false => piece = vec![from],
             }
             drawing = !drawing;
             length -= left;

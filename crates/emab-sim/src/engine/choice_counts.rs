@@ -68,25 +68,19 @@ impl ChoiceCounts {
     ) -> Result<Vec<StateRegret>, OracleError> {
         let spec = environment.pairs().problem().spec().clone();
         let actions = spec.actions().len();
-        let action = |column: usize| {
-            if column < actions {
-                Action::Continue(column)
-            } else {
-                Action::Stop
-            }
+        let action = |column: usize| match column < actions {
+            true => Action::Continue(column),
+            false => Action::Stop,
         };
         let name = |action: Action| spec.action_name(action).into_owned();
-        let mut order: Vec<Pair> = environment.pairs().iter().collect();
-        let key = |environment: &Environment, pair| {
-            (
-                environment.pairs().step(pair),
-                environment.pairs().state(pair),
-            )
-        };
-        order.sort_by_key(|&pair| key(environment, pair));
+        let pairs = environment.pairs();
+        let mut order: Vec<(usize, usize, Pair)> = pairs
+            .iter()
+            .map(|pair| (pairs.step(pair), pairs.state(pair), pair))
+            .collect();
+        order.sort_by_key(|&(t, x, _)| (t, x));
         let mut results = Vec::new();
-        for pair in order {
-            let (t, x) = key(environment, pair);
+        for (t, x, pair) in order {
             let row = pair.index() * (actions + 1)..(pair.index() + 1) * (actions + 1);
             let (chosen, ended_with) = (&self.chosen[row.clone()], &self.ended_with[row]);
             let oracle = environment.oracle();
@@ -109,11 +103,8 @@ impl ChoiceCounts {
                 regret: regret / runs as f64,
                 benchmark: name(best),
                 learned: learned.map(|column| name(action(column))),
-                agree: if visited_runs == 0 {
-                    0.0
-                } else {
-                    agreed as f64 / visited_runs as f64
-                },
+                // No run agrees at a pair that none visited.
+                agree: agreed as f64 / visited_runs.max(1) as f64,
             });
         }
         Ok(results)

@@ -155,10 +155,9 @@ impl Tables {
         allowed: bool,
     ) -> Result<(), OracleError> {
         if self.exact {
-            self.loss.push(if allowed {
-                oracle.regret(pair, action)?
-            } else {
-                0.0
+            self.loss.push(match allowed {
+                true => oracle.regret(pair, action)?,
+                false => 0.0,
             });
         }
         Ok(())
@@ -173,11 +172,9 @@ impl Tables {
 
     /// The action at this offset of a row.
     pub(crate) fn action(&self, row: usize, at: usize) -> Action {
-        let a = (at - row) / WORDS;
-        if a < self.actions {
-            Action::Continue(a)
-        } else {
-            Action::Stop
+        match (at - row) / WORDS {
+            a if a < self.actions => Action::Continue(a),
+            _ => Action::Stop,
         }
     }
 
@@ -323,9 +320,7 @@ impl Growing {
 
 /// Two numbers in one word, in memory order.
 fn two_in_one(zero: u32, one: u32) -> f64 {
-    let (zero, one) = (zero.to_ne_bytes(), one.to_ne_bytes());
-    let [a, b, c, d] = zero;
-    let [e, f, g, h] = one;
+    let ([a, b, c, d], [e, f, g, h]) = (zero.to_ne_bytes(), one.to_ne_bytes());
     f64::from_ne_bytes([a, b, c, d, e, f, g, h])
 }
 

@@ -151,10 +151,10 @@ impl Experiment {
         control: &mut Control<'_>,
         by: Loop,
     ) -> Result<Finish, SimError> {
-        let choices = match self.count_choices {
-            true => ChoiceCounts::new(&self.environment),
-            false => None,
-        };
+        let choices = self
+            .count_choices
+            .then(|| ChoiceCounts::new(&self.environment));
+        let choices = choices.flatten();
         for learner in &mut state.learners {
             let foreign = || SimError::Foreign("its counts by state are not those of this problem");
             learner.tally.start_choices(&choices).ok_or_else(foreign)?;
@@ -167,10 +167,8 @@ impl Experiment {
         };
         let share = self.share();
         let runs = share.end - share.start;
-        let total = self
-            .episodes
-            .saturating_mul(runs)
-            .saturating_mul(self.learners.len() as u64);
+        let all = runs.saturating_mul(self.learners.len() as u64);
+        let total = self.episodes.saturating_mul(all);
         let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
         let played = AtomicU64::new(done.saturating_mul(self.episodes));
         for i in 0..self.learners.len() {
@@ -191,10 +189,9 @@ impl Experiment {
             }
         }
         let complete = state.learners.iter().all(|l| l.done.len() == runs);
-        Ok(if complete {
-            Finish::Complete
-        } else {
-            Finish::Stopped
+        Ok(match complete {
+            true => Finish::Complete,
+            false => Finish::Stopped,
         })
     }
 
@@ -256,15 +253,11 @@ impl Experiment {
             true => Loop::Reference,
             false => shared.by,
         };
+        let (player, tables) = (&self.players[i], shared.tables);
         let ended = match by {
-            Loop::PairedRuns(level) => play_paired(
-                &task,
-                &self.players[i],
-                shared.tables,
-                level,
-                &pool,
-                &mut receive,
-            ),
+            Loop::PairedRuns(level) => {
+                play_paired(&task, player, tables, level, &pool, &mut receive)
+            }
             Loop::Reference => pool.run(|| RunWorker::new(&task), &mut receive),
         };
         state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();

@@ -71,11 +71,10 @@ impl TripletTable {
         spec: &Spec,
         triplet: usize,
     ) -> (usize, usize, Action) {
-        let (row, column) = (triplet / self.columns, triplet % self.columns);
-        let action = if column < spec.actions().len() {
-            Action::Continue(column)
-        } else {
-            Action::Stop
+        let row = triplet / self.columns;
+        let action = match triplet % self.columns {
+            column if column < spec.actions().len() => Action::Continue(column),
+            _ => Action::Stop,
         };
         let pairs = environment.pairs();
         let pair = pairs.iter().nth(row).unwrap_or(pairs.start());

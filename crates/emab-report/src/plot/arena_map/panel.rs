@@ -105,13 +105,9 @@ pub(super) fn draw(
     let mut without = 0;
     for row in rows {
         let middle = first + row.top + HIGH / 2.0;
-        let entry = problem
-            .learners
-            .iter()
-            .find(|entry| entry.label == row.label);
-        let Some(entry) = entry else {
-            let left_out = problem.left_out.iter().any(|left| left.label == row.label);
-            if left_out {
+        let mut entries = problem.learners.iter();
+        let Some(entry) = entries.find(|entry| entry.label == row.label) else {
+            if problem.left_out.iter().any(|left| left.label == row.label) {
                 let at = (left + WIDE / 2.0, middle + 3.5);
                 canvas.inked_text(at, SMALL, FAINT, "does not apply");
             }
@@ -126,11 +122,8 @@ pub(super) fn draw(
         match axis.position(ratio.mean) {
             Position::On(share) => {
                 let arm = BAND * ratio.stderr;
-                let ends = (
-                    axis.clamped(ratio.mean - arm),
-                    axis.clamped(ratio.mean + arm),
-                );
-                canvas.coloured_line((x(ends.0), middle), (x(ends.1), middle), colour, 1.8);
+                let end = |value: f64| (x(axis.clamped(value)), middle);
+                canvas.coloured_line(end(ratio.mean - arm), end(ratio.mean + arm), colour, 1.8);
                 let at = (x(share), middle);
                 mark.draw(canvas, at);
                 if entry.standing == Ranking::Best {

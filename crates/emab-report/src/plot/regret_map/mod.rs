@@ -24,23 +24,19 @@ fn differs(pair: &StateRegret) -> bool {
 
 /// The rule that a pair violates, if any.
 fn violated_rule(pair: &StateRegret) -> Option<String> {
-    let StateRegret {
-        visits,
-        regret,
-        agree,
-        ..
-    } = pair;
     if pair.t == 0 {
-        Some("steps count from 1".into())
-    } else if !(0.0..=LIMIT).contains(visits) {
-        Some(format!("visits must lie in [0, 1e305], got {visits}"))
-    } else if !(-LIMIT..=LIMIT).contains(regret) {
-        Some(format!("regret must lie in [-1e305, 1e305], got {regret}"))
-    } else if !(0.0..=1.0).contains(agree) {
-        Some(format!("agree must lie in [0, 1], got {agree}"))
-    } else {
-        None
+        return Some("steps count from 1".into());
     }
+    let ranges = [
+        ("visits", pair.visits, 0.0..=LIMIT, "[0, 1e305]"),
+        ("regret", pair.regret, -LIMIT..=LIMIT, "[-1e305, 1e305]"),
+        ("agree", pair.agree, 0.0..=1.0, "[0, 1]"),
+    ];
+    let mut wrong = ranges
+        .iter()
+        .filter(|(_, value, range, _)| !range.contains(value));
+    let (name, value, _, range) = wrong.next()?;
+    Some(format!("{name} must lie in {range}, got {value}"))
 }
 
 /// The pairs that are drawn.

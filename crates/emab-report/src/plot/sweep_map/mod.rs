@@ -73,14 +73,15 @@ impl HeatMap {
     /// The rule that the map violates, if any.
     fn violated_rule(&self) -> Option<String> {
         for HeatAxis { name, values } in [&self.x, &self.y] {
-            if !(1..=MAX_VALUES).contains(&values.len()) {
-                let rule = format!("`{name}` must have 1 to {MAX_VALUES} values");
-                return Some(format!("{rule}, got {}", values.len()));
+            let count = values.len();
+            if !(1..=MAX_VALUES).contains(&count) {
+                return Some(format!(
+                    "`{name}` must have 1 to {MAX_VALUES} values, got {count}"
+                ));
             }
         }
-        let (columns, rows) = (self.x.values.len(), self.y.values.len());
-        if self.cells.len() != rows {
-            let got = self.cells.len();
+        let (columns, rows, got) = (self.x.values.len(), self.y.values.len(), self.cells.len());
+        if got != rows {
             return Some(format!("there must be {rows} rows of cells, got {got}"));
         }
         for (row, cells) in self.cells.iter().enumerate() {
@@ -88,9 +89,10 @@ impl HeatMap {
                 let got = cells.len();
                 return Some(format!("row {row} must have {columns} cells, got {got}"));
             }
-            let wrong = |cell: &Option<HeatCell>| cell.is_some_and(|cell| !cell.is_valid());
-            if let Some(column) = cells.iter().position(wrong) {
-                let HeatCell { mean, stderr } = cells[column].unwrap_or_default();
+            let results = cells.iter().enumerate();
+            let mut results = results.filter_map(|(column, cell)| Some((column, (*cell)?)));
+            let wrong = results.find(|(_, cell)| !cell.is_valid());
+            if let Some((column, HeatCell { mean, stderr })) = wrong {
                 return Some(format!(
                     "row {row}, column {column}: the mean must be finite (at most 1e305) and \
                      the standard error not negative, got {mean} and {stderr}"
