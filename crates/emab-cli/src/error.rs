@@ -121,7 +121,7 @@ macro_rules! from_text {
 }
 
 from_text! {
-    SweepError: SweepError::Cell { error: BuildError::Simulation(_), .. },
+    SweepError: SweepError::Cell(_, BuildError::Simulation(_)),
     FileError: _,
     ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
     TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_),

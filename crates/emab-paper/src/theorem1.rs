@@ -4,8 +4,8 @@ use emab::Environment;
 use emab::learners::Policy;
 use emab::theory::Bounds;
 use emab_report::{Claim, Picture, Verdict, number, regret_series};
-use emab_sim::VerificationResult;
 use emab_sim::results::Guarantee;
+use emab_sim::{SimError, VerificationResult};
 
 use crate::figures::picture;
 use crate::measurement::{
@@ -104,12 +104,7 @@ pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         let mut sum = 0.0;
         for episode in 1..=episodes {
             let played = environment.play(&mut policy);
-            played.map_err(|error| emab_sim::SimError::Play {
-                learner: "benchmark".into(),
-                run,
-                episode,
-                error,
-            })?;
+            played.map_err(SimError::in_episode("benchmark", run, episode))?;
             let (pairs, path) = (environment.pairs(), environment.path());
             let actions = &environment.episode().actions;
             let costs = path.iter().zip(actions);

@@ -163,12 +163,9 @@ const MAX_BYTES: u128 = 512_000_000;
     MAX_BYTES / 1_000_000
 )]
 pub struct TooLarge {
-    /// Number of states.
-    pub states: usize,
-    /// Number of actions.
-    pub actions: usize,
-    /// Their size.
-    pub bytes: u128,
+    states: usize,
+    actions: usize,
+    bytes: u128,
 }
 
 /// Dense arrays as a `.npz` file. Fails if they are too large.

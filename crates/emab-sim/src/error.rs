@@ -38,6 +38,18 @@ pub enum SimError {
     Foreign(&'static str),
 }
 
+impl SimError {
+    /// Adds where an episode failed: the learner, the run and the episode.
+    pub fn in_episode(learner: &str, run: u64, episode: u64) -> impl Fn(PlayError) -> SimError {
+        move |error| SimError::Play {
+            learner: learner.into(),
+            run,
+            episode,
+            error,
+        }
+    }
+}
+
 impl From<ScenarioError> for SimError {
     fn from(error: ScenarioError) -> SimError {
         match error {

@@ -138,13 +138,11 @@ pub(super) fn visible_segments(
     series
         .iter()
         .map(|one| {
-            let name = || one.label.clone();
             if one.points.is_empty() {
-                return Err(PlotError::NoPoints { series: name() });
+                return Err(PlotError::NoPoints(one.label.clone()));
             }
             if let Some(index) = one.points.iter().position(|p| !p.is_valid()) {
-                let series = name();
-                return Err(PlotError::BadPoint { series, index });
+                return Err(PlotError::BadPoint(one.label.clone(), index));
             }
             let mut points = one.points.clone();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));

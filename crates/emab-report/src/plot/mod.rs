@@ -59,31 +59,18 @@ pub enum PlotError {
     /// No series.
     #[error("there is nothing to draw: no series was given")]
     NoSeries,
-    /// A series without points.
-    #[error("there is nothing to draw for series `{series}`: it has no points")]
-    NoPoints {
-        /// The label of the series.
-        series: String,
-    },
-    /// A value that no axis can show.
+    /// The series of this label has no points.
+    #[error("there is nothing to draw for series `{0}`: it has no points")]
+    NoPoints(String),
+    /// A value that no axis can show: the label of the series, and the position of the point in it, from 0.
     #[error(
-        "series `{series}`, point {index}: x, mean and the edges of the band must be finite \
+        "series `{0}`, point {1}: x, mean and the edges of the band must be finite \
          (at most 1e305) and the standard error must not be negative"
     )]
-    BadPoint {
-        /// The label of the series.
-        series: String,
-        /// The position of the point in the series, from 0.
-        index: usize,
-    },
-    /// An invalid value of a map.
-    #[error("{place}: {rule}")]
-    Invalid {
-        /// The step and the state, or the title of the map.
-        place: String,
-        /// The violated rule, and the value.
-        rule: String,
-    },
+    BadPoint(String, usize),
+    /// An invalid value of a map: the step and the state, or the title of the map; and the violated rule.
+    #[error("{0}: {1}")]
+    Invalid(String, String),
     /// A log axis without a positive value.
     #[error("a log axis needs positive values, and no series has any")]
     NotPositive,

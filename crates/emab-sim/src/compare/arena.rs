@@ -209,14 +209,9 @@ impl ArenaEntrants {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            environment.play(&mut *learner).map_err(|error| {
-                failed(SimError::Play {
-                    learner: cell.learner.label().into(),
-                    run: 0,
-                    episode,
-                    error,
-                })
-            })?;
+            let played = environment.play(&mut *learner);
+            let located = SimError::in_episode(cell.learner.label(), 0, episode);
+            played.map_err(|error| failed(located(error)))?;
         }
         Ok(Some(learner))
     }

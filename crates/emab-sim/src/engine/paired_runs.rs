@@ -167,14 +167,8 @@ impl<P: PlayerState> Worker for PairedRunsWorker<'_, P> {
             (sink.send)(sink.gathered);
         }
         failed.map_err(|(run, episode, error)| {
-            let learner = task.config.label().into();
-            let error = SimError::Play {
-                learner,
-                run,
-                episode,
-                error,
-            };
-            (run, error)
+            let label = task.config.label();
+            (run, SimError::in_episode(label, run, episode)(error))
         })
     }
 }

@@ -95,7 +95,7 @@ impl<'a> RunWorker<'a> {
     /// Plays one run; false if it was halted before its end.
     fn run(&mut self, number: u64, halted: &Halted<'_>) -> Result<bool, SimError> {
         let (seed, played) = (self.task.seed, self.task.played);
-        let label = || self.task.config.label().to_owned();
+        let label = self.task.config.label();
         self.environment.restart(seed, number);
         for learner in &mut self.learners {
             learner.reset(Stream::new(seed, number, Role::Learner));
@@ -112,12 +112,8 @@ impl<'a> RunWorker<'a> {
                     played_here += 1;
                     let phase = self.environment.next_phase().min(self.learners.len() - 1);
                     let regret = self.environment.play(&mut *self.learners[phase]);
-                    run.regret += regret.map_err(|error| SimError::Play {
-                        learner: label(),
-                        run: number,
-                        episode: played_here,
-                        error,
-                    })?;
+                    run.regret +=
+                        regret.map_err(SimError::in_episode(label, number, played_here))?;
                     let environment = self.environment.environment();
                     let episode = environment.episode();
                     episode.costs.iter().for_each(|cost| run.gain -= cost);

@@ -5,22 +5,12 @@ use thiserror::Error;
 /// Why a list of checkpoints is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CheckpointError {
-    /// A checkpoint is outside the run.
-    #[error("a checkpoint must be from 1 to the number of episodes, {episodes}, got {got}")]
-    Range {
-        /// The checkpoint.
-        got: u64,
-        /// The number of episodes.
-        episodes: u64,
-    },
-    /// There are too many.
-    #[error("at most {most} checkpoints are supported, got {got}")]
-    TooMany {
-        /// Their number.
-        got: usize,
-        /// The limit.
-        most: usize,
-    },
+    /// A checkpoint is outside a run of this many episodes.
+    #[error("a checkpoint must be from 1 to the number of episodes, {1}, got {0}")]
+    Range(u64, u64),
+    /// There are too many: their number, and the limit.
+    #[error("at most {1} checkpoints are supported, got {0}")]
+    TooMany(usize, usize),
 }
 
 /// The most checkpoints; each stores four exact sums for each learner.
@@ -60,16 +50,13 @@ pub fn log_spaced(episodes: u64) -> Vec<u64> {
 /// Sorts checkpoints and adds the last episode. Fails if one is outside the run or there are too many.
 pub fn check_checkpoints(mut at: Vec<u64>, episodes: u64) -> Result<Vec<u64>, CheckpointError> {
     if let Some(&got) = at.iter().find(|&&n| n == 0 || n > episodes) {
-        return Err(CheckpointError::Range { got, episodes });
+        return Err(CheckpointError::Range(got, episodes));
     }
     at.push(episodes);
     at.sort_unstable();
     at.dedup();
     if at.len() > MOST {
-        return Err(CheckpointError::TooMany {
-            got: at.len(),
-            most: MOST,
-        });
+        return Err(CheckpointError::TooMany(at.len(), MOST));
     }
     Ok(at)
 }

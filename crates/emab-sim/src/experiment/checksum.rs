@@ -26,10 +26,8 @@ pub(crate) fn seal(document: &impl Serialize) -> Result<String, FolderError> {
 
 /// The document of a sealed line; fails if the checksum does not match. Errors call the line `name`.
 pub(crate) fn open<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, FolderError> {
-    let damaged = |what: &dyn std::fmt::Display| FolderError::Damaged {
-        file: name.into(),
-        what: what.to_string(),
-    };
+    let damaged =
+        |what: &dyn std::fmt::Display| FolderError::Damaged(name.into(), what.to_string());
     let sealed: Sealed = serde_json::from_str(text).map_err(|error| damaged(&error))?;
     if sha256_hex(sealed.body.get().as_bytes()) != sealed.sha256 {
         return Err(damaged(&"its checksum does not match its content"));

@@ -122,10 +122,8 @@ pub fn merge_runs(folders: &[Folder]) -> Result<(PlannedRun, State), FolderError
         run.experiment.merge(&mut state, &shard.state)?;
     }
     if !run.experiment.is_complete(&state) {
-        return Err(FolderError::Damaged {
-            file: "a shard".into(),
-            what: "the shards together do not have all runs".into(),
-        });
+        let what = "the shards together do not have all runs";
+        return Err(FolderError::Damaged("a shard".into(), what.into()));
     }
     Ok((run, state))
 }

@@ -41,14 +41,9 @@ pub enum FolderError {
     /// A document cannot be written as JSON.
     #[error("cannot write JSON: {0}")]
     Json(serde_json::Error),
-    /// A file has been changed, or is incomplete.
-    #[error("{file} is damaged: {what}")]
-    Damaged {
-        /// The file, or a line of it.
-        file: String,
-        /// The cause.
-        what: String,
-    },
+    /// A file, or a line of it, has been changed or is incomplete; and the cause.
+    #[error("{0} is damaged: {1}")]
+    Damaged(String, String),
     /// The content of the folder does not fit the call.
     #[error("{0}")]
     Conflict(String),

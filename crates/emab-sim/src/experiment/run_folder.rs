@@ -235,14 +235,12 @@ pub(crate) fn open(path: &Path) -> Result<Folder, FolderError> {
 
 /// The result in a folder; fails if the folder has none.
 pub fn read_result(folder: &Folder) -> Result<RunResult, FolderError> {
-    let result: Result<RunResult, _> = serde_json::from_str(&folder.read(RESULT)?);
+    let result: RunResult = serde_json::from_str(&folder.read(RESULT)?).map_err(|error| {
+        let file = folder.file(RESULT).display().to_string();
+        FolderError::Damaged(file, error.to_string())
+    })?;
     // Results of earlier versions lack the regret against the optimum, but have the values it follows from.
-    result
-        .map(RunResult::against_optimum)
-        .map_err(|error| FolderError::Damaged {
-            file: folder.file(RESULT).display().to_string(),
-            what: error.to_string(),
-        })
+    Ok(result.against_optimum())
 }
 
 /// Whether a folder contains a result of a run.

@@ -142,12 +142,8 @@ impl VerificationWorker<'_> {
         let (mut regret, mut max_regret) = (0.0, 0.0_f64);
         for episode in 1..=verification.episodes {
             let paid = self.environment.play(&mut self.learner);
-            let paid = paid.map_err(|error| SimError::Play {
-                learner: verification.learner.label().into(),
-                run: number,
-                episode,
-                error,
-            })?;
+            let label = verification.learner.label();
+            let paid = paid.map_err(SimError::in_episode(label, number, episode))?;
             regret += paid.total();
             max_regret = max_regret.max(regret);
             corollary1_violated |= self.audit(&mut violated_at);

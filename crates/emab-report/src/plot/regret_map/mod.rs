@@ -106,8 +106,7 @@ pub fn draw_regret_map(pairs: &[StateRegret], title: &str) -> Result<Picture, Pl
 
 fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
     if pairs.is_empty() {
-        let series = title.to_owned();
-        return Err(PlotError::NoPoints { series });
+        return Err(PlotError::NoPoints(title.to_owned()));
     }
     let mut seen = BTreeSet::new();
     for pair in pairs {
@@ -116,7 +115,7 @@ fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
         let rule = violated_rule(pair);
         if let Some(rule) = rule.or_else(|| twice.then(|| "given twice".into())) {
             let place = format!("step {t}, state {x}");
-            return Err(PlotError::Invalid { place, rule });
+            return Err(PlotError::Invalid(place, rule));
         }
     }
     Ok(layout::scene(&RegretGrid::new(pairs), title))

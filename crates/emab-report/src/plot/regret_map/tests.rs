@@ -309,7 +309,7 @@ fn wrong_numbers_are_refused() {
         assert!(error.to_string().starts_with(&place), "{error}");
     }
     let error = draw_regret_map(&[], "Where").expect_err("refused");
-    assert!(matches!(error, PlotError::NoPoints { .. }), "{error}");
+    assert!(matches!(error, PlotError::NoPoints(_)), "{error}");
 }
 
 #[test]

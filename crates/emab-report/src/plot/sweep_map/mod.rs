@@ -145,7 +145,7 @@ fn check(title: &str, maps: &[HeatMap]) -> Result<(), PlotError> {
     };
     let bad = |map: &str, rule| {
         let place = format!("map `{}`", if map.is_empty() { title } else { map });
-        Err(PlotError::Invalid { place, rule })
+        Err(PlotError::Invalid(place, rule))
     };
     if maps.len() > MAX_MAPS {
         let rule = format!("at most {MAX_MAPS} fit one figure, got {}", maps.len());

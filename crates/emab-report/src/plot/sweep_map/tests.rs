@@ -218,7 +218,7 @@ fn impossible_maps_are_refused() {
         let mut one = hill(3, 2);
         change(&mut one);
         match draw_heat_maps("Sweep", &[hill(3, 2), one]).expect_err("refused") {
-            PlotError::Invalid { place, rule } if place == "map `feedbal`" => rule,
+            PlotError::Invalid(place, rule) if place == "map `feedbal`" => rule,
             error => panic!("another error: {error}"),
         }
     };

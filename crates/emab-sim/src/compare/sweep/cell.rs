@@ -162,8 +162,7 @@ fn too_many() -> String {
 }
 
 fn failed(cell: &str, error: BuildError) -> SweepError {
-    let cell = cell.into();
-    SweepError::Cell { cell, error }
+    SweepError::Cell(cell.into(), error)
 }
 
 fn digest(parts: &[&str]) -> [u8; 32] {

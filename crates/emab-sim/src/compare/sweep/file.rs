@@ -13,40 +13,18 @@ use super::cell::Value;
 /// Why a sweep is invalid or failed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// The file is not valid TOML, or not a sweep.
-    #[error("{file}: {error}")]
-    File {
-        /// The file.
-        file: String,
-        /// Position and cause.
-        error: Box<toml::de::Error>,
-    },
-    /// A value is invalid.
-    #[error("{file}: `{key}` {what}")]
-    Value {
-        /// The file.
-        file: String,
-        /// The value's name.
-        key: String,
-        /// The rule it violates.
-        what: String,
-    },
-    /// The checkpoints are invalid.
-    #[error("{file}: `checkpoints`: {error}")]
-    Checkpoints {
-        /// The file.
-        file: String,
-        /// The cause.
-        error: CheckpointError,
-    },
+    /// The file is not valid TOML, or not a sweep: its name, and the cause with its position.
+    #[error("{0}: {1}")]
+    File(String, Box<toml::de::Error>),
+    /// A value is invalid: the file, the value's name, and the rule it violates.
+    #[error("{0}: `{1}` {2}")]
+    Value(String, String, String),
+    /// The checkpoints of a file are invalid.
+    #[error("{0}: `checkpoints`: {1}")]
+    Checkpoints(String, CheckpointError),
     /// A cell cannot be built or run.
-    #[error("{cell}: {error}")]
-    Cell {
-        /// The cell.
-        cell: String,
-        /// The cause.
-        error: BuildError,
-    },
+    #[error("{0}: {1}")]
+    Cell(String, BuildError),
 }
 
 /// A parsed sweep file.
@@ -152,10 +130,8 @@ impl SweepFile {
 
     /// Parses the text of a file; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<SweepFile, SweepError> {
-        let raw: Raw = toml::from_str(text).map_err(|error| SweepError::File {
-            file: file.into(),
-            error: Box::new(error),
-        })?;
+        let raw: Raw =
+            toml::from_str(text).map_err(|error| SweepError::File(file.into(), Box::new(error)))?;
         let reader = Reader { file };
         let at_least_one = |key: &str, n: u64| match n {
             0 => Err(reader.wrong(key, "must be at least 1, got 0")),
@@ -164,12 +140,8 @@ impl SweepFile {
         let episodes = at_least_one("episodes", raw.episodes.unwrap_or(10_000))?;
         let checkpoints = match raw.checkpoints {
             None => log_spaced(episodes),
-            Some(at) => {
-                check_checkpoints(at, episodes).map_err(|error| SweepError::Checkpoints {
-                    file: file.into(),
-                    error,
-                })?
-            }
+            Some(at) => check_checkpoints(at, episodes)
+                .map_err(|error| SweepError::Checkpoints(file.into(), error))?,
         };
         let learners = raw.learners.unwrap_or_else(|| vec!["feedbal".into()]);
         if learners.is_empty() {
@@ -213,11 +185,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn wrong(&self, key: impl ToString, what: impl Into<String>) -> SweepError {
-        SweepError::Value {
-            file: self.file.into(),
-            key: key.to_string(),
-            what: what.into(),
-        }
+        SweepError::Value(self.file.into(), key.to_string(), what.into())
     }
 
     /// The parameters of a table; nested tables of a problem are paths into its file.
