@@ -234,20 +234,18 @@ pub fn mdp_table(solved: &SolvedMdp, problem: &str, width: usize) -> String {
     } else {
         "optimal here".into()
     };
-    let noted = |value: String, note: &str| (value, note.to_owned());
+    let states = "reachable step-state pairs, and `end`".into();
+    let transitions = "of non-zero probability".into();
     let rows = [
+        ("states", (count(mdp.len()), states)),
         (
-            "states",
-            noted(count(mdp.len()), "reachable step-state pairs, and `end`"),
+            "actions",
+            (count(mdp.actions()), "`stop` among them".into()),
         ),
-        ("actions", noted(count(mdp.actions()), "`stop` among them")),
-        (
-            "transitions",
-            noted(count(mdp.transition_count()), "of non-zero probability"),
-        ),
+        ("transitions", (count(mdp.transition_count()), transitions)),
         (
             "backward induction",
-            noted(number(optimal), "optimal value"),
+            (number(optimal), "optimal value".into()),
         ),
         ("value iteration", found(sweeps, "sweep")),
         ("policy iteration", found(rounds, "round")),
@@ -268,16 +266,9 @@ mod tests {
     use super::*;
     use crate::npz::tests::read;
 
-    fn floats(bytes: &[u8]) -> Vec<f64> {
+    fn numbers<T>(bytes: &[u8], from: fn([u8; 8]) -> T) -> Vec<T> {
         let each = bytes.chunks_exact(8);
-        each.map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()))
-            .collect()
-    }
-
-    fn integers(bytes: &[u8]) -> Vec<i64> {
-        let each = bytes.chunks_exact(8);
-        each.map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()))
-            .collect()
+        each.map(|bytes| from(bytes.try_into().unwrap())).collect()
     }
 
     /// Two steps from state 1: `a` costs 0.25 and leads to either state, `b` is not allowed.
@@ -304,6 +295,8 @@ mod tests {
     #[test]
     fn arrays_describe_the_process() {
         let arrays = read(&mdp_npz(&coin(2)).unwrap());
+        let floats = |name: &str| numbers(&arrays[name].2, f64::from_le_bytes);
+        let integers = |name: &str| numbers(&arrays[name].2, i64::from_le_bytes);
         let shape = |name: &str| (arrays[name].0.as_str(), arrays[name].1.as_str());
         assert_eq!(shape("transition"), ("<f8", "(4,3,4,)"));
         assert_eq!(shape("reward"), ("<f8", "(4,3,)"));
@@ -318,17 +311,17 @@ mod tests {
             [end, end, end],
         ];
         let expected = expected.concat().concat();
-        assert_eq!(floats(&arrays["transition"].2), expected);
+        assert_eq!(floats("transition"), expected);
         let expected = [[-0.25, 0.0, 0.125], [0.0; 3], [0.0, 0.0, 1.0], [0.0; 3]];
-        assert_eq!(floats(&arrays["reward"].2), expected.concat());
+        assert_eq!(floats("reward"), expected.concat());
         let expected = [[1, 0, 1], [0, 0, 1], [0, 0, 1], [1, 1, 1]];
         assert_eq!(arrays["allowed"].2, expected.concat());
-        assert_eq!(integers(&arrays["step"].2), [1, 2, 2, -1]);
-        assert_eq!(integers(&arrays["state"].2), [1, 0, 1, -1]);
-        assert_eq!(integers(&arrays["start"].2), [0]);
-        assert_eq!(integers(&arrays["end"].2), [3]);
-        assert_eq!(floats(&arrays["optimal_value"].2), [0.25, 0.0, 1.0, 0.0]);
-        assert_eq!(integers(&arrays["optimal_policy"].2), [0, 2, 2, 2]);
+        assert_eq!(integers("step"), [1, 2, 2, -1]);
+        assert_eq!(integers("state"), [1, 0, 1, -1]);
+        assert_eq!(integers("start"), [0]);
+        assert_eq!(integers("end"), [3]);
+        assert_eq!(floats("optimal_value"), [0.25, 0.0, 1.0, 0.0]);
+        assert_eq!(integers("optimal_policy"), [0, 2, 2, 2]);
         assert_eq!(arrays.len(), 9);
     }
 

@@ -62,7 +62,7 @@ fn scene(lines: &[Series], by: &str, options: &PlotOptions) -> Result<Scene, Plo
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::svg;
+    use super::super::tests::{shade, svg};
     use super::*;
 
     fn lines(xs: &[f64], labels: &[&str]) -> Vec<Series> {
@@ -143,11 +143,8 @@ mod tests {
     #[test]
     fn colours_of_lines_get_darker() {
         for count in [2, 3, 10, 60] {
-            let shade = |colour: &String| {
-                let part = |i| u8::from_str_radix(&colour[i..i + 2], 16).expect("a colour");
-                super::super::grid::colour::luminance([part(1), part(3), part(5)])
-            };
-            let shades: Vec<f64> = light_to_dark(count).iter().map(shade).collect();
+            let colours = light_to_dark(count);
+            let shades: Vec<f64> = colours.iter().map(|colour| shade(colour)).collect();
             assert!(shades.is_sorted_by(|a, b| a > b), "{shades:?}");
             assert!(shades[0] < 0.5, "too pale for white paper");
         }

@@ -1,5 +1,6 @@
 use super::axis::Axis;
 use super::curves::{Series, SeriesPoint, styled_scene, visible_segments};
+use super::grid::colour::luminance;
 use super::grid::text::width;
 use super::kuva_fixes::dash_pieces;
 use super::style::{COLOURS, Style};
@@ -157,7 +158,12 @@ pub(super) fn texts(svg: &str) -> Vec<(f64, f64, u32, String, String)> {
         .collect()
 }
 
-/// The words of the level texts.
+/// The luminance of a colour such as `#0072b2`.
+pub(super) fn shade(colour: &str) -> f64 {
+    let part = |i: usize| u8::from_str_radix(&colour[i..i + 2], 16).expect("a colour");
+    luminance([part(1), part(3), part(5)])
+}
+
 pub(super) fn words(svg: &str) -> Vec<String> {
     texts(svg).into_iter().map(|text| text.4).collect()
 }

@@ -32,20 +32,12 @@ pub fn number(value: f64) -> String {
 /// A number with this many decimals, thousands separated by commas.
 pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
-    let (whole, rest) = text
-        .split_once('.')
-        .map_or((text.as_str(), None), |(w, r)| (w, Some(r)));
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let zero = text.chars().all(|c| c == '0' || c == '.');
-    let mut out = String::from(if value < 0.0 && !zero { "-" } else { "" });
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(rest) = rest {
-        out.push('.');
-        out.push_str(rest);
+    let sign = if value < 0.0 && !zero { "-" } else { "" };
+    let mut out = format!("{sign}{whole}{rest}");
+    for at in (1..whole.len()).filter(|at| at.is_multiple_of(3)) {
+        out.insert(sign.len() + whole.len() - at, ',');
     }
     out
 }

@@ -1,6 +1,6 @@
 use super::super::grid::colour::{ColourScale, luminance};
 use super::super::grid::text::{shorten, width, wrap};
-use super::super::tests::{check_texts, rects, svg, texts, words};
+use super::super::tests::{check_texts, rects, shade, svg, texts, words};
 use super::*;
 
 fn place(t: usize, x: usize) -> StateRegret {
@@ -62,16 +62,10 @@ fn a_figure_shows_its_texts() {
     let picture = drawn(&places);
     let texts = words(&picture);
     let count = |text: &str| texts.iter().filter(|other| *other == text).count();
-    for text in [
-        "Where",
-        "visits per run",
-        "regret paid per run",
-        "s0",
-        "s9",
-        "stop",
-    ] {
+    for text in ["Where", "visits per run", "regret paid per run"] {
         assert_eq!(count(text), 1, "{text}");
     }
+    assert_eq!(["s0", "s9", "stop"].map(count), [1; 3]);
     assert_eq!(count("learned choice against the benchmark's"), 1);
     assert_eq!((count("step"), count("10")), (3, 3 + 1), "10 visits too");
     assert_eq!(count("cont"), 54, "one a visited cell");
@@ -109,28 +103,17 @@ fn colours_get_darker_with_the_value() {
     let values = || (1..=50).map(f64::from);
     for scale in [ColourScale::visits(values()), ColourScale::regret(values())] {
         let shades: Vec<f64> = values().map(|v| luminance(scale.colour(v))).collect();
-        assert!(
-            shades.windows(2).all(|pair| pair[0] > pair[1]),
-            "{shades:?}"
-        );
+        assert!(shades.is_sorted_by(|a, b| a > b), "{shades:?}");
     }
     // In the picture, too: states side by side with regret 1 to 4.
-    let places: Vec<StateRegret> = (1..=4)
-        .map(|t| StateRegret {
-            regret: t as f64,
-            ..place(t, 0)
-        })
-        .collect();
-    let cells = cells(&drawn(&places), 59.0);
-    let light = |(_, fill): &([f64; 4], String)| {
-        let part = |i: usize| u8::from_str_radix(&fill[i..i + 2], 16).expect("a colour");
-        luminance([part(1), part(3), part(5)])
+    let place = |t: usize| StateRegret {
+        regret: t as f64,
+        ..place(t, 0)
     };
-    let shades: Vec<f64> = cells[4..8].iter().map(light).collect();
-    assert!(
-        shades.windows(2).all(|pair| pair[0] > pair[1]),
-        "{shades:?}"
-    );
+    let places: Vec<StateRegret> = (1..=4).map(place).collect();
+    let cells = cells(&drawn(&places), 59.0);
+    let shades: Vec<f64> = cells[4..8].iter().map(|(_, fill)| shade(fill)).collect();
+    assert!(shades.is_sorted_by(|a, b| a > b), "{shades:?}");
 }
 
 #[test]
@@ -225,14 +208,13 @@ fn names_that_would_look_the_same_are_numbered_or_left_out() {
 #[test]
 fn the_states_with_the_most_regret_are_shown() {
     // Every tenth state pays; the other rows go to those with the most visits.
-    let places: Vec<StateRegret> = (0..500)
-        .flat_map(|x| (1..=3).map(move |t| (t, x)))
-        .map(|(t, x)| StateRegret {
-            regret: if x % 10 == 7 { -1.0 } else { 0.0 },
-            visits: 1.0 + x as f64,
-            ..place(t, x)
-        })
-        .collect();
+    let place = |(t, x): (usize, usize)| StateRegret {
+        regret: if x % 10 == 7 { -1.0 } else { 0.0 },
+        visits: 1.0 + x as f64,
+        ..place(t, x)
+    };
+    let pairs = (0..500).flat_map(|x| (1..=3).map(move |t| (t, x)));
+    let places: Vec<StateRegret> = pairs.map(place).collect();
     let picture = drawn(&places);
     let note = ">60 of 500 states shown, those with the most regret</text>";
     assert!(picture.contains(note));
@@ -240,10 +222,8 @@ fn the_states_with_the_most_regret_are_shown() {
     let shows = |x: usize| texts.contains(&format!("s{x}"));
     assert!((0..500).filter(|x| x % 10 == 7).all(shows));
     assert!(shows(499) && shows(490) && !shows(480) && !shows(0));
-    assert_eq!(
-        texts.iter().filter(|text| text.starts_with('s')).count(),
-        60 + 3 + 1
-    );
+    let states = texts.iter().filter(|text| text.starts_with('s'));
+    assert_eq!(states.count(), 60 + 3 + 1);
 }
 
 #[test]

@@ -167,11 +167,8 @@ fn every_shape_is_drawn_without_overlaps() {
 #[test]
 fn numbers_are_left_out_where_cells_are_small() {
     let means = |columns: usize| {
-        let words = words(&drawn(
-            "",
-            &[map(columns, 2, |x, y| (300 + x + 99 * y) as f64)],
-        ));
-        words.contains(&"399".to_owned())
+        let one = map(columns, 2, |x, y| (300 + x + 99 * y) as f64);
+        words(&drawn("", &[one])).contains(&"399".to_owned())
     };
     assert!(means(15) && !means(40));
 }
@@ -222,38 +219,37 @@ fn impossible_maps_are_refused() {
             error => panic!("another error: {error}"),
         }
     };
-    for (rule, part) in [
+    let cases: [(fn(&mut HeatMap), &str); 9] = [
         (
-            rule(|map| map.x.values.clear()),
+            |map| map.x.values.clear(),
             "`delta` must have 1 to 100 values, got 0",
         ),
         (
-            rule(|map| map.y = axis("c", 101)),
+            |map| map.y = axis("c", 101),
             "`c` must have 1 to 100 values, got 101",
         ),
-        (rule(|map| map.cells.clear()), "2 rows of cells, got 0"),
+        (|map| map.cells.clear(), "2 rows of cells, got 0"),
         (
-            rule(|map| map.cells[1].truncate(1)),
+            |map| map.cells[1].truncate(1),
             "row 1 must have 3 cells, got 1",
         ),
         (
-            rule(|map| map.cells[1][2] = bad(f64::NAN, 0.0)),
+            |map| map.cells[1][2] = bad(f64::NAN, 0.0),
             "row 1, column 2: ",
         ),
         (
-            rule(|map| map.cells[0][0] = bad(f64::INFINITY, 0.0)),
+            |map| map.cells[0][0] = bad(f64::INFINITY, 0.0),
             "got inf and 0",
         ),
-        (rule(|map| map.cells[0][0] = bad(1.0, -1.0)), "got 1 and -1"),
+        (|map| map.cells[0][0] = bad(1.0, -1.0), "got 1 and -1"),
+        (|map| map.cells[0][0] = bad(1.0, f64::NAN), "got 1 and NaN"),
         (
-            rule(|map| map.cells[0][0] = bad(1.0, f64::NAN)),
-            "got 1 and NaN",
-        ),
-        (
-            rule(|map| map.label = "gain".to_owned()),
+            |map| map.label = "gain".to_owned(),
             "got `gain` and `regret`",
         ),
-    ] {
+    ];
+    for (change, part) in cases {
+        let rule = rule(change);
         assert!(rule.contains(part), "{rule}");
     }
     let none = draw_heat_maps("Sweep", &[]).expect_err("refused");
