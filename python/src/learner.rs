@@ -115,6 +115,23 @@ impl Learner {
 }
 
 impl Instance {
+    fn of(argument: SpecOrProblem<'_>, text: &str, seed: u64) -> PyResult<Instance> {
+        let without_model = |file: &ProblemFile| {
+            let file = file.without_model().map_err(errors::invalid);
+            file.map(Arc::new)
+        };
+        let mut file = match argument {
+            SpecOrProblem::Spec(spec) => without_model(&spec.get().file)?,
+            SpecOrProblem::Problem(problem) => problem.get().file.clone(),
+        };
+        let config = LearnerConfig::parse(text, file.learning()).map_err(errors::of(&file))?;
+        // A learner that may not see the model does not get it.
+        if config.entry().access == Access::Spec {
+            file = without_model(&file)?;
+        }
+        Instance::new(file.clone(), config, seed).map_err(errors::of(&file))
+    }
+
     fn new(
         file: Arc<ProblemFile>,
         config: LearnerConfig,
@@ -176,35 +193,16 @@ impl Learner {
                 .map_err(|error| errors::invalid(format!("{text}: {error}")))?;
             return Learner::restore(&text, &trained);
         }
-        let Some(argument) = spec else {
+        let instance = match spec {
+            Some(spec) => Some(Instance::of(spec, &text, seed)?),
             // An unknown name or an invalid parameter fails here, not in a later run.
-            parse_setting(&text)?;
-            return Ok(Learner {
-                text,
-                seed,
-                remember,
-                instance: None,
-            });
+            None => parse_setting(&text).map(|_| None)?,
         };
-        let without_model = |file: &ProblemFile| {
-            let file = file.without_model().map_err(errors::invalid);
-            file.map(Arc::new)
-        };
-        let mut file = match argument {
-            SpecOrProblem::Spec(spec) => without_model(&spec.get().file)?,
-            SpecOrProblem::Problem(problem) => problem.get().file.clone(),
-        };
-        let config = LearnerConfig::parse(&text, file.learning()).map_err(errors::of(&file))?;
-        // A learner that may not see the model does not get it.
-        if config.entry().access == Access::Spec {
-            file = without_model(&file)?;
-        }
-        let instance = Instance::new(file.clone(), config, seed).map_err(errors::of(&file))?;
         Ok(Learner {
             text,
             seed,
             remember,
-            instance: Some(instance),
+            instance,
         })
     }
 

@@ -5,11 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod clock;
 mod commands;
 mod error;
 mod load;
-mod memory;
+mod measure;
 mod terminal;
 
 use std::ffi::OsString;

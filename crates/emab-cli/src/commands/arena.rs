@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{how_to_continue, play_cells, write_picture};
 use crate::args::Arena;
 use crate::error::CommandError;
-use crate::{clock, load, memory, terminal};
+use crate::{load, measure, terminal};
 
 /// Episodes and runs, and the same for `--quick`, which takes about half a minute on two processors.
 const FULL: (u64, u64) = (5000, 40);
@@ -166,17 +166,17 @@ fn measure(
     cell: &Cell,
     control: &mut Control<'_>,
 ) -> Result<Option<ArenaCellResult>, BuildError> {
-    let began = clock::processor_seconds();
+    let began = measure::processor_seconds();
     let Some(mut result) = problem.run(cell, control)? else {
         return Ok(None);
     };
-    if let (Some(began), Some(ended)) = (began, clock::processor_seconds()) {
+    if let (Some(began), Some(ended)) = (began, measure::processor_seconds()) {
         result.nanoseconds = 1e9 * (ended - began) / result.steps.max(1) as f64;
     }
     let episodes = cell.episodes.min(MEMORY_EPISODES);
     let learner = problem.learner_after(cell, episodes, control.stop)?;
     Ok(learner.map(|learner| ArenaCellResult {
-        memory: Some(memory::held_by(learner)),
+        memory: Some(measure::held_by(learner)),
         ..result
     }))
 }

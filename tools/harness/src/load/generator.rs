@@ -24,16 +24,12 @@ pub(crate) trait Client {
     fn on_disconnect(&mut self);
 }
 
-enum State {
-    Disconnected,
-    Idle(Connection),
-    /// A request is in flight, and its task owns the connection.
-    Busy,
-}
-
 struct Slot<C> {
     client: C,
-    state: State,
+    /// `None` while disconnected, or while the task of a request owns it.
+    connection: Option<Connection>,
+    /// Whether a request is in flight.
+    busy: bool,
     waits_until: Option<Instant>,
     /// Failures so far. Each moves the client to the next address.
     failures: usize,
@@ -56,7 +52,8 @@ impl<C: Client> LoadGenerator<C> {
     pub(crate) fn new(token: &str, clients: impl Iterator<Item = C>) -> crate::Result<Self> {
         let slots = clients.map(|client| Slot {
             client,
-            state: State::Disconnected,
+            connection: None,
+            busy: false,
             waits_until: None,
             failures: 0,
         });
@@ -82,30 +79,23 @@ impl<C: Client> LoadGenerator<C> {
     /// Sends requests until the deadline. Each client uses one of the addresses, and another one after a failure. Requests
     /// can be in flight on return.
     pub(crate) fn run(&mut self, addresses: &[SocketAddr], until: Instant) {
-        let LoadGenerator {
-            slots,
-            token,
-            pace,
-            in_flight,
-            connections,
-            runtime,
-        } = self;
-        runtime.block_on(async {
+        let in_flight = &mut self.in_flight;
+        self.runtime.block_on(async {
             loop {
                 let now = Instant::now();
                 if now >= until {
                     return;
                 }
                 let mut wait = MAX_WAIT.min(until - now);
-                for (number, slot) in slots.iter_mut().enumerate() {
-                    if let State::Busy = slot.state {
+                for (number, slot) in self.slots.iter_mut().enumerate() {
+                    if slot.busy {
                         continue;
                     }
                     if let Some(until) = slot.waits_until.filter(|until| *until > now) {
                         wait = wait.min(until - now);
                         continue;
                     }
-                    if let Some((interval, due)) = pace {
+                    if let Some((interval, due)) = &mut self.pace {
                         if *due > now {
                             wait = wait.min(*due - now);
                             break;
@@ -114,7 +104,8 @@ impl<C: Client> LoadGenerator<C> {
                         *due = (*due + *interval).max(now - MAX_WAIT);
                     }
                     let address = addresses[(number + slot.failures) % addresses.len()];
-                    match slot.next_request(address, token, connections).await {
+                    let connections = &mut self.connections;
+                    match slot.next_request(address, &self.token, connections).await {
                         Ok((connection, request)) => {
                             in_flight.spawn(send(number, connection, request));
                         }
@@ -123,11 +114,11 @@ impl<C: Client> LoadGenerator<C> {
                 }
                 match timeout(wait, in_flight.join_next()).await {
                     Ok(None) => sleep(wait).await,
-                    Ok(Some(Ok(exchange))) => complete(slots, exchange),
+                    Ok(Some(Ok(exchange))) => complete(&mut self.slots, exchange),
                     _ => {}
                 }
                 while let Some(Ok(exchange)) = in_flight.try_join_next() {
-                    complete(slots, exchange);
+                    complete(&mut self.slots, exchange);
                 }
             }
         });
@@ -152,7 +143,7 @@ impl<C: Client> LoadGenerator<C> {
     pub(crate) fn disconnect(&mut self) {
         self.runtime.block_on(self.in_flight.shutdown());
         for slot in &mut self.slots {
-            if !matches!(slot.state, State::Disconnected) {
+            if slot.busy || slot.connection.is_some() {
                 slot.on_disconnect();
             }
         }
@@ -171,7 +162,7 @@ fn complete<C: Client>(slots: &mut [Slot<C>], (number, result): Exchange) {
     let slot = &mut slots[number];
     match result {
         Ok((connection, response, latency)) => {
-            slot.state = State::Idle(connection);
+            (slot.connection, slot.busy) = (Some(connection), false);
             slot.client.on_response(response, latency);
         }
         Err(_) => slot.on_disconnect(),
@@ -186,37 +177,32 @@ impl<C: Client> Slot<C> {
         token: &str,
         connections: &mut JoinSet<()>,
     ) -> Result<(Connection, Request), Duration> {
-        let mut state = std::mem::replace(&mut self.state, State::Disconnected);
-        if let State::Idle(connection) = &state
-            && connection.is_closed()
-        {
+        if self.connection.as_ref().is_some_and(Connection::is_closed) {
             self.on_disconnect();
-            state = State::Disconnected;
         }
-        let connection = match state {
-            State::Idle(connection) => connection,
-            _ => match Connection::open(address, token, connections).await {
-                Ok(connection) => connection,
-                Err(_) => {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let opened = Connection::open(address, token, connections).await;
+                opened.map_err(|_| {
                     self.failures += 1;
-                    return Err(RECONNECT_DELAY);
-                }
-            },
-        };
-        match self.client.next_request() {
-            Ok(request) => {
-                self.state = State::Busy;
-                Ok((connection, request))
+                    RECONNECT_DELAY
+                })?
             }
+        };
+        let request = self.client.next_request();
+        self.busy = request.is_ok();
+        match request {
+            Ok(request) => Ok((connection, request)),
             Err(delay) => {
-                self.state = State::Idle(connection);
+                self.connection = Some(connection);
                 Err(delay)
             }
         }
     }
 
     fn on_disconnect(&mut self) {
-        self.state = State::Disconnected;
+        (self.connection, self.busy) = (None, false);
         self.failures += 1;
         self.client.on_disconnect();
     }
