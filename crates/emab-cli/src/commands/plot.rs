@@ -65,13 +65,9 @@ fn write(
     let written = match &args.output {
         None => {
             write_picture(folder, name, picture)?;
+            let file = |ending: &str| folder.file(format!("{name}.{ending}"));
             ["svg", "png"]
-                .map(|ending| {
-                    folder
-                        .file(&format!("{name}.{ending}"))
-                        .display()
-                        .to_string()
-                })
+                .map(|ending| file(ending).display().to_string())
                 .to_vec()
         }
         Some(path) => {

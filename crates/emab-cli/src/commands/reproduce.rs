@@ -44,7 +44,7 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
     })?;
     let document = ledger.document();
     for figure in &ledger.figures {
-        write_picture(&folder, &figure.name, &figure.picture)?;
+        write_picture(&folder, figure.name, &figure.picture)?;
     }
     folder.write("report.md", document.markdown().as_bytes())?;
     folder.write("report.html", document.html().as_bytes())?;
