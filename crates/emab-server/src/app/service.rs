@@ -103,11 +103,10 @@ impl Service {
     }
 
     /// Runs a read on a blocking thread with a reader connection.
-    pub async fn read<T, F>(&self, read: F) -> Result<T, ServiceError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
-    {
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, ServiceError> {
         let permit = self.reads.clone().acquire_owned().await;
         let permit = permit.map_err(|_| ServiceError::stopping())?;
         let (pool, backend) = (self.readers.clone(), self.backend.clone());
@@ -135,11 +134,10 @@ impl Service {
     }
 
     /// Runs several reads on one snapshot of the store.
-    pub async fn read_snapshot<T, F>(&self, read: F) -> Result<T, ServiceError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
-    {
+    pub async fn read_snapshot<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, ServiceError> {
         self.read(move |store| {
             store.begin_snapshot()?;
             let answer = read(store);
@@ -171,15 +169,11 @@ impl Service {
     }
 
     /// Reads the current state of a study.
-    pub async fn current_state<T, F>(
+    pub async fn current_state<T: Send + 'static>(
         self: &Arc<Self>,
         study: &str,
-        read: F,
-    ) -> Result<T, ServiceError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut StudyState) -> T + Send + 'static,
-    {
+        read: impl FnOnce(&mut StudyState) -> T + Send + 'static,
+    ) -> Result<T, ServiceError> {
         let permit = self.long_read()?;
         let (name, service) = (study.to_owned(), self.clone());
         self.read_snapshot(move |store| {
@@ -250,10 +244,8 @@ impl Service {
             let record = next.first().ok_or_else(|| damaged("missing"))?;
             let event = record.read();
             let event = event.map_err(|error| damaged(&error.to_string()))?;
-            if event
-                .decision()
-                .is_none_or(|(of, at, _)| of != id || at != step)
-            {
+            let recorded = event.decision().map(|(episode, at, _)| (episode, at));
+            if recorded != Some((&*id, step)) {
                 return Err(damaged("it does not record this decision").into());
             }
             let made = replay.recompute(&event).map_err(|what| damaged(&what))?;

@@ -6,7 +6,7 @@
 //! If the store fails (disk full, connection lost), the batch is rolled back, cached states are dropped, and every request of the
 //! batch gets a 503 with `Retry-After` ([`ServiceError::write_failed`]). Reads use other connections and continue.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -196,8 +196,7 @@ impl GroupCommitWriter {
         };
         let jobs: Vec<usize> = jobs.collect();
         let ids = jobs.iter().flat_map(|&i| batch[i].command.episodes());
-        let ids: BTreeSet<&str> = ids.collect();
-        let ids: Vec<&str> = ids.into_iter().collect();
+        let ids: Vec<&str> = ids.collect();
         let episodes = match &ids[..] {
             [] => Vec::new(),
             ids => self.store.episodes(state.head.key, ids)?,

@@ -1,37 +1,28 @@
 //! Compares the projections in a store with what the log leads to.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::differences::between;
-use super::walk::{Mark, Walk};
+use super::walk::Walk;
 use super::{Findings, PAGE};
-use crate::app::Replay;
-use crate::domain::{EpisodeRecord, GainSum, Head};
-use crate::store::{Store, StoreError};
+use crate::domain::{GainSum, Head};
+use crate::store::{Result, Store, StoreError};
 
 /// Compares all projections.
-pub(super) fn compare(
-    store: &mut dyn Store,
-    head: &Head,
-    walk: &mut Walk<'_>,
-) -> Result<(), StoreError> {
-    let found = &mut walk.found;
+pub(super) fn compare(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -> Result<()> {
     if let Err(what) = walk.replay.refresh() {
-        found.add("head", what);
+        walk.found.add("head", what);
         return Ok(());
     }
     let Some(state) = &walk.replay.state else {
         return Ok(());
     };
-    compare_heads(head, &state.head, found);
-    let episodes = walk.replay.episodes_in_order();
-    compare_episodes(store, head.key, &episodes, found)?;
-    compare_decisions(store, head.key, &walk.marks, found)?;
-    compare_learned(store, head.key, &walk.replay, found)?;
-    compare_gain_sums(store, head.key, &state.learners.gain_sums(), found)
+    compare_heads(head, &state.head, &mut walk.found);
+    compare_episodes(store, head.key, walk)?;
+    compare_decisions(store, head.key, walk)?;
+    compare_learned(store, head.key, walk)?;
+    compare_gain_sums(store, head.key, walk)
 }
 
 fn compare_heads(there: &Head, should: &Head, found: &mut Findings) {
@@ -52,12 +43,9 @@ fn compare_heads(there: &Head, should: &Head, found: &mut Findings) {
     }
 }
 
-fn compare_episodes(
-    store: &mut dyn Store,
-    key: i64,
-    episodes: &BTreeMap<&str, &EpisodeRecord>,
-    found: &mut Findings,
-) -> Result<(), StoreError> {
+fn compare_episodes(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Result<()> {
+    let Walk { replay, found, .. } = walk;
+    let episodes = replay.episodes_in_order();
     let before = found.count();
     join(
         found,
@@ -88,12 +76,8 @@ fn compare_episodes(
     )
 }
 
-fn compare_decisions(
-    store: &mut dyn Store,
-    key: i64,
-    marks: &BTreeMap<String, Vec<Mark>>,
-    found: &mut Findings,
-) -> Result<(), StoreError> {
+fn compare_decisions(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Result<()> {
+    let Walk { marks, found, .. } = walk;
     let known = marks.iter().flat_map(|(episode, steps)| {
         (1..=steps.len() as u32).map(move |step| (episode.clone(), step))
     });
@@ -115,21 +99,14 @@ fn compare_decisions(
     )
 }
 
-fn compare_learned(
-    store: &mut dyn Store,
-    key: i64,
-    replay: &Replay,
-    found: &mut Findings,
-) -> Result<(), StoreError> {
+fn compare_learned(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Result<()> {
+    let Walk { replay, found, .. } = walk;
     join(
         found,
         0..replay.learned.len() as u64,
         |after, limit| {
-            store.learned_episodes(
-                key,
-                after.map_or(0, |position| position.saturating_add(1)),
-                limit,
-            )
+            let from = after.map_or(0, |position| position.saturating_add(1));
+            store.learned_episodes(key, from, limit)
         },
         |learned| learned.position,
         |position| format!("learned episode {position}"),
@@ -140,12 +117,13 @@ fn compare_learned(
     )
 }
 
-fn compare_gain_sums(
-    store: &mut dyn Store,
-    key: i64,
-    gain_sums: &[GainSum],
-    found: &mut Findings,
-) -> Result<(), StoreError> {
+fn compare_gain_sums(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Result<()> {
+    let Walk { replay, found, .. } = walk;
+    let gain_sums = replay
+        .state
+        .as_ref()
+        .map(|state| state.learners.gain_sums());
+    let gain_sums = gain_sums.unwrap_or_default();
     let key_of = |gains: &GainSum| (gains.t, gains.x, gains.a);
     join(
         found,
@@ -154,10 +132,8 @@ fn compare_gain_sums(
         key_of,
         |(t, x, a)| format!("count of ({t}, {x}, {a})"),
         |gains| {
-            let at = gain_sums
-                .binary_search_by_key(&key_of(gains), key_of)
-                .ok()?;
-            let should = gain_sums.get(at)?;
+            let at = gain_sums.binary_search_by_key(&key_of(gains), key_of);
+            let should = gain_sums.get(at.ok()?)?;
             let (count, log) = (gains.count, should.count);
             (count != log || gains.sum.to_bits() != should.sum.to_bits()).then(|| {
                 let (sum, leads) = (exact(gains.sum), exact(should.sum));
@@ -178,11 +154,11 @@ fn exact(value: f64) -> String {
 fn join<K: Ord + Clone, R>(
     found: &mut Findings,
     known: impl Iterator<Item = K>,
-    mut page: impl FnMut(Option<&K>, usize) -> Result<Vec<R>, StoreError>,
+    mut page: impl FnMut(Option<&K>, usize) -> Result<Vec<R>>,
     key: impl Fn(&R) -> K,
     place: impl Fn(&K) -> String,
     differs: impl Fn(&R) -> Option<String>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let mut known = known.peekable();
     let mut after: Option<K> = None;
     let mut limit = PAGE;
@@ -200,10 +176,8 @@ fn join<K: Ord + Clone, R>(
                     Some(next) => place(next),
                     None => "rows".into(),
                 };
-                found.add(
-                    place,
-                    format!("this row or the next one cannot be read: {what}"),
-                );
+                let what = format!("this row or the next one cannot be read: {what}");
+                found.add(place, what);
                 if next.is_none() {
                     return Ok(());
                 }

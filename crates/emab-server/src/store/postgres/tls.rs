@@ -28,12 +28,10 @@ fn of_file(file: &str) -> Result<RootCertStore, String> {
     let wrong = |why: String| format!("`sslrootcert={file}`: {why}");
     let mut store = RootCertStore::empty();
     let certificates =
-        CertificateDer::pem_file_iter(file).map_err(|error| wrong(error.to_string()))?;
-    for certificate in certificates {
-        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-        store
-            .add(certificate)
-            .map_err(|error| wrong(error.to_string()))?;
+        CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    for certificate in certificates.map_err(|error| wrong(error.to_string()))? {
+        let added = store.add(certificate);
+        added.map_err(|error| wrong(error.to_string()))?;
     }
     if store.is_empty() {
         return Err(wrong("it contains no certificate".into()));
