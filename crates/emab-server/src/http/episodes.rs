@@ -5,9 +5,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::{IntoParams, ToSchema};
 
-use super::call::{Call, EpisodeCall, NoQuery};
+use super::call::{Call, EpisodeCall, NoQuery, Number};
 use super::error::ApiError;
-use super::query;
 use super::response::{self, ApiResult, json};
 use super::studies::Page;
 use super::view::{EpisodeList, EpisodeView, ReplayView};
@@ -69,7 +68,7 @@ pub struct EpisodeFilter {
     after: String,
     /// The largest number of episodes, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
-    limit: Option<query::Number>,
+    limit: Option<Number>,
 }
 
 /// List the episodes of a study

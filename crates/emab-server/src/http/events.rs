@@ -12,10 +12,10 @@ use tokio::sync::{TryAcquireError, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
-use super::call::Call;
+use super::App;
+use super::call::{Call, Number, within};
 use super::error::ApiError;
 use super::response::{ApiResult, typed};
-use super::{App, query};
 use crate::app::export::{self, PART};
 use crate::app::{PAGE, ServiceError};
 use crate::tokens::{Permission, Token};
@@ -32,10 +32,10 @@ const POLL: Duration = Duration::from_millis(250);
 pub struct EventRange {
     /// Start after this event; from the first event if left out.
     #[param(value_type = Option<u64>, minimum = 0)]
-    after: Option<query::Number>,
+    after: Option<Number>,
     /// The largest number of events, up to 10000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 10000)]
-    limit: Option<query::Number>,
+    limit: Option<Number>,
 }
 
 /// Read the log
@@ -49,8 +49,8 @@ pub struct EventRange {
 pub async fn events(call: Call<String, EventRange>) -> ApiResult {
     call.may(Permission::Log)?;
     let range = &call.query;
-    let after = query::within("after", range.after, 0, i64::MAX as u64, 0)?;
-    let limit = query::within("limit", range.limit, 1, 10_000, PAGE as u64)? as usize;
+    let after = within("after", range.after, 0, i64::MAX as u64, 0)?;
+    let limit = within("limit", range.limit, 1, 10_000, PAGE as u64)? as usize;
     let text = |name: &str| call.headers.get(name)?.to_str().ok();
     if text("accept").is_some_and(|accept| accept.contains("text/event-stream")) {
         let last = text("last-event-id").and_then(|value| value.parse().ok());

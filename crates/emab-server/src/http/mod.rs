@@ -15,7 +15,6 @@ mod import;
 mod lines;
 mod openapi;
 mod operations;
-mod query;
 pub mod rate_limit;
 mod response;
 mod studies;

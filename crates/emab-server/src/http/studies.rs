@@ -6,13 +6,13 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::App;
 use super::auth::Caller;
 use super::body::MAX_STUDY;
-use super::call::{Call, NoQuery};
+use super::call::{Call, NoQuery, Number, within};
 use super::error::ApiError;
 use super::response::{ApiResult, json};
 use super::view::{Estimates, StudyList, StudyView};
-use super::{App, query};
 use crate::domain::{Command, Head, NAME_RULE, Rejection, Reply, ReplyBody, Study, is_name};
 use crate::tokens::Permission;
 
@@ -30,7 +30,7 @@ pub struct Page {
     pub after: String,
     /// The largest number of studies, up to 1000.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
-    pub limit: Option<query::Number>,
+    pub limit: Option<Number>,
 }
 
 impl Page {
@@ -45,7 +45,7 @@ impl Page {
 
     /// The limit; fails if it is out of range.
     pub fn limit(&self) -> Result<usize, ApiError> {
-        query::within("limit", self.limit, 1, MAX_LIMIT as u64, 100).map(|limit| limit as usize)
+        within("limit", self.limit, 1, MAX_LIMIT as u64, 100).map(|limit| limit as usize)
     }
 }
 
@@ -165,7 +165,7 @@ pub async fn close(mut call: Call) -> ApiResult {
 pub struct AsOf {
     /// The sequence number of an event; the current state if left out.
     #[param(value_type = Option<u64>, minimum = 1)]
-    pub as_of: Option<query::Number>,
+    pub as_of: Option<Number>,
 }
 
 /// Read the estimates
@@ -179,7 +179,7 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
     call.may(Permission::Estimates)?;
     let (service, study, as_of) = (&call.app.service, &call.path, call.query.as_of);
     let head = service.head(study).await?;
-    let seq = query::within("as_of", as_of, 1, u64::MAX, head.seq)?;
+    let seq = within("as_of", as_of, 1, u64::MAX, head.seq)?;
     if seq > head.seq {
         return Err(ApiError::not_possible(format!(
             "`as_of` is {seq}, and the last event of this study is {}",

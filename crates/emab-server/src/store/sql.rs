@@ -335,52 +335,25 @@ impl Stored for i64 {
     }
 }
 
-impl Stored for Head {
-    fn read(row: &impl Row) -> Result<Head> {
-        Ok(Head {
-            key: row.get(0)?,
-            name: row.get(1)?,
-            spec: row.get(2)?,
-            spec_hash: row.get(3)?,
-            seq: row.count(4)?,
-            hash: row.get(5)?,
-            closed: row.boolean(6)?,
-            episodes: row.count(7)?,
-            open: row.count(8)?,
-            learned: row.count(9)?,
-            missing: row.count(10)?,
-            relearned: row.count(11)?,
-        })
-    }
+/// Implements [`Stored`] by the method and the column of each field.
+macro_rules! stored {
+    ($($type:ident { $($field:ident: $method:ident($column:literal),)* })*) => {
+        $(impl Stored for $type {
+            fn read(row: &impl Row) -> Result<$type> {
+                Ok($type { $($field: row.$method($column)?,)* })
+            }
+        })*
+    };
 }
 
-impl Stored for StoredDecision {
-    fn read(row: &impl Row) -> Result<StoredDecision> {
-        Ok(StoredDecision {
-            episode: row.get(0)?,
-            step: row.count(1)?,
-            text: row.get(2)?,
-        })
+stored! {
+    Head {
+        key: get(0), name: get(1), spec: get(2), spec_hash: get(3), seq: count(4), hash: get(5), closed: boolean(6),
+        episodes: count(7), open: count(8), learned: count(9), missing: count(10), relearned: count(11),
     }
-}
-
-impl Stored for Record {
-    fn read(row: &impl Row) -> Result<Record> {
-        Ok(Record {
-            seq: row.count(0)?,
-            text: row.get(1)?,
-            hash: row.get(2)?,
-        })
-    }
-}
-
-impl Stored for LearnedEpisode {
-    fn read(row: &impl Row) -> Result<LearnedEpisode> {
-        Ok(LearnedEpisode {
-            position: row.count(0)?,
-            bytes: row.get(1)?,
-        })
-    }
+    StoredDecision { episode: get(0), step: count(1), text: get(2), }
+    Record { seq: count(0), text: get(1), hash: get(2), }
+    LearnedEpisode { position: count(0), bytes: get(1), }
 }
 
 impl Stored for GainSum {

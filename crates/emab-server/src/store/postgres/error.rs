@@ -14,29 +14,25 @@ pub(super) fn fault(error: &Error) -> StoreError {
     let Some(code) = error.code() else {
         return StoreError::Unavailable(text);
     };
-    if *code == SqlState::DISK_FULL || *code == SqlState::OUT_OF_MEMORY {
-        return StoreError::Full(text);
-    }
-    // A distributed database does not know whether it has committed, as after a lost response.
-    if *code == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN {
-        return StoreError::Unavailable(text);
-    }
-    if *code == SqlState::LOCK_NOT_AVAILABLE {
-        return StoreError::Retry(text);
-    }
-    if *code == SqlState::UNDEFINED_TABLE || *code == SqlState::UNDEFINED_COLUMN {
-        return StoreError::Damaged(text);
-    }
-    match &code.code()[..2] {
-        // Rolled back: serialization failure, deadlock.
-        "40" => StoreError::Retry(text),
-        // An invalid value or a duplicate key: a retry does not help.
-        "21" | "22" | "23" => StoreError::Damaged(text),
-        "XX" if *code != SqlState::INTERNAL_ERROR => StoreError::Damaged(text),
-        // Connections (08), too many of them (53300), shutdown, crash and start (57P0…), timeout (57014, 25P03), a read-only
-        // server (25006), unknown database or password (28, 3D): these may end later.
-        _ => StoreError::Unavailable(text),
-    }
+    let kind = match *code {
+        SqlState::DISK_FULL | SqlState::OUT_OF_MEMORY => StoreError::Full,
+        // A distributed database does not know whether it has committed, as after a lost response.
+        SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN | SqlState::INTERNAL_ERROR => {
+            StoreError::Unavailable
+        }
+        SqlState::LOCK_NOT_AVAILABLE => StoreError::Retry,
+        SqlState::UNDEFINED_TABLE | SqlState::UNDEFINED_COLUMN => StoreError::Damaged,
+        _ => match &code.code()[..2] {
+            // Rolled back: serialization failure, deadlock.
+            "40" => StoreError::Retry,
+            // An invalid value or a duplicate key: a retry does not help.
+            "21" | "22" | "23" | "XX" => StoreError::Damaged,
+            // Connections (08), too many of them (53300), shutdown, crash and start (57P0…), timeout (57014, 25P03), a
+            // read-only server (25006), unknown database or password (28, 3D): these may end later.
+            _ => StoreError::Unavailable,
+        },
+    };
+    kind(text)
 }
 
 /// Whether an insert into this table violated its key.
