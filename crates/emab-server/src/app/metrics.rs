@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
@@ -40,15 +40,6 @@ pub struct Route {
     route: Arc<str>,
 }
 
-#[derive(Clone)]
-pub struct Latency;
-
-impl MetricConstructor<Histogram> for Latency {
-    fn new_metric(&self) -> Histogram {
-        Histogram::new(SECONDS)
-    }
-}
-
 /// The metrics; clones share them.
 #[derive(Clone)]
 pub struct Metrics(Arc<Series>);
@@ -78,8 +69,8 @@ macro_rules! series {
 
 series! {
     requests: Family<Call, Counter> = Family::default(), "requests" "Requests answered";
-    latency: Family<Route, Histogram, Latency> = Family::new_with_constructor(Latency), "request_duration" [Seconds]
-        "Time from the request head to the response head";
+    latency: Family<Route, Histogram, fn() -> Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS)),
+        "request_duration" [Seconds] "Time from the request head to the response head";
     groups: Histogram = Histogram::new(GROUPS), "group_size" "Writes in one commit";
     commits: Histogram = Histogram::new(SECONDS), "commit_duration" [Seconds] "Duration of a commit";
     refused_tokens: Counter = Counter::default(), "refused_tokens"

@@ -21,8 +21,8 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-/// The oldest safe SQLite: before it, the write-ahead log could corrupt the file.
-const MIN_LIBRARY: i32 = 3_051_003;
+// Before 3.51.3, the write-ahead log of SQLite could corrupt the file.
+const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// The version of the tables in `sqlite.sql`.
 const VERSION: i64 = 1;
@@ -64,7 +64,6 @@ impl Sqlite {
     /// assert!(error.to_string().contains("served by another process"));
     /// ```
     pub fn open(path: &Path) -> Result<Sqlite> {
-        check_library()?;
         let file = Arc::new(DatabaseFile::own(path)?);
         let connection = connect(&file, Role::Write)?;
         prepare(&connection).map_err(|error| named(&file, error))?;
@@ -76,7 +75,6 @@ impl Sqlite {
     /// If no process owns it, SQLite may leave two empty files beside it, `FILE-wal` and `FILE-shm`. On a read-only disk it does
     /// not, and cannot read a file with a pending log.
     pub fn inspect(path: &Path) -> Result<Box<dyn Store>> {
-        check_library()?;
         let file = Arc::new(DatabaseFile::inspect(path)?);
         let look = |role| {
             let connection = connect(&file, role)?;
@@ -108,16 +106,6 @@ impl Sqlite {
             role,
         )))
     }
-}
-
-fn check_library() -> Result<()> {
-    if rusqlite::version_number() >= MIN_LIBRARY {
-        return Ok(());
-    }
-    Err(StoreError::Unavailable(format!(
-        "SQLite {} is linked; versions before 3.51.3 can corrupt their files",
-        rusqlite::version()
-    )))
 }
 
 /// Adds the name of the file to an error.
