@@ -74,10 +74,10 @@ pub fn serve(
         options.tls.is_some(),
         options.behind_proxy,
     )?;
-    let tls = match &options.tls {
-        Some((cert, key)) => Some(Tls::from_files(cert, key)?),
-        None => None,
-    };
+    let tls = options.tls.as_ref();
+    let tls = tls
+        .map(|(cert, key)| Tls::from_files(cert, key))
+        .transpose()?;
     let metrics = Metrics::default();
     let service = Service::start(backend, metrics.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -94,12 +94,8 @@ pub fn serve(
         // After everything that can fail, so that the secret is shown.
         let first = TokenFile::at(&options.tokens).create_first_admin()?;
         let tokens = Tokens::watch(&options.tokens)?;
-        let parts = App::new(
-            service.clone(),
-            tokens,
-            Rates::new(options.rate),
-            metrics.clone(),
-        );
+        let rates = Rates::new(options.rate);
+        let parts = App::new(service.clone(), tokens, rates, metrics.clone());
         let app = app(parts.clone());
         let stop = async move {
             tokio::select! {

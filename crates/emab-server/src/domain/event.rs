@@ -18,12 +18,10 @@ impl Record {
             kind: EventKind::read(&envelope.kind, envelope.data).map_err(wrong)?,
         };
         if event.text().map_err(wrong)? == self.text {
-            Ok(event)
-        } else {
-            Err(NotAnEvent(
-                "it is not written as this service writes".into(),
-            ))
+            return Ok(event);
         }
+        let what = "it is not written as this service writes";
+        Err(NotAnEvent(what.into()))
     }
 }
 

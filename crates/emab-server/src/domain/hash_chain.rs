@@ -56,14 +56,12 @@ impl Record {
         }
         // `,"hash":"` and 64 digits and `"}`
         let cut = line.len().saturating_sub(9 + 64 + 2);
-        let (Some(open), Some(end)) = (line.get(..cut), line.get(cut..)) else {
-            return Err(NotAnEvent("it has no hash at its end".into()));
+        let split = || {
+            let (open, end) = line.split_at_checked(cut)?;
+            let hash = end.strip_prefix(",\"hash\":\"")?.strip_suffix("\"}")?;
+            Some((format!("{open}}}"), hash))
         };
-        let hash = end
-            .strip_prefix(",\"hash\":\"")
-            .and_then(|rest| rest.strip_suffix("\"}"))
-            .ok_or_else(|| NotAnEvent("it has no hash at its end".into()))?;
-        let text = format!("{open}}}");
+        let (text, hash) = split().ok_or_else(|| NotAnEvent("it has no hash at its end".into()))?;
         let Seq { seq } =
             serde_json::from_str(&text).map_err(|error| NotAnEvent(error.to_string()))?;
         Ok(Record {

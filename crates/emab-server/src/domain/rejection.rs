@@ -56,14 +56,12 @@ constructors! {
 }
 
 impl Rejection {
-    /// Sets the pointer.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> Rejection {
         self.pointer = Some(pointer.into());
         self
     }
 
-    /// Sets the current step.
     #[must_use]
     pub fn current(mut self, step: usize) -> Rejection {
         self.current_step = Some(step);

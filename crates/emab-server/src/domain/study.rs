@@ -16,7 +16,6 @@ use crate::domain::{Rejection, sha256};
 pub const MAX_STEPS: usize = 10_000;
 /// The number of step-state pairs that are checked when a study is created.
 pub(crate) const CHECKED_PAIRS: usize = 100_000;
-/// The largest number of shadow learners.
 const MAX_SHADOWS: usize = 16;
 
 #[derive(Debug)]
@@ -28,7 +27,6 @@ pub struct Study {
     pub canonical: String,
     /// SHA-256 of the canonical JSON.
     pub hash: String,
-    /// The learner that recommends.
     pub learner: LearnerConfig,
     /// Learners whose choices are recorded and not shown.
     pub shadows: Vec<LearnerConfig>,
@@ -53,10 +51,8 @@ impl Study {
     pub fn read(name: &str, body: &[u8]) -> Result<Study, Rejection> {
         let Strict(value) = crate::domain::json::read(body)?;
         let Value::Object(fields) = value else {
-            return Err(Rejection::malformed(
-                "a study is a JSON object: a problem without `model`, and `learner`",
-            )
-            .at(""));
+            let what = "a study is a JSON object: a problem without `model`, and `learner`";
+            return Err(Rejection::malformed(what).at(""));
         };
         let (study, file, source) = Study::from_fields(name, fields)?;
         let checked = file.check(CHECKED_PAIRS);
@@ -114,8 +110,8 @@ impl Study {
             None => false,
             Some(Value::Bool(value)) => value,
             Some(_) => {
-                return Err(Rejection::malformed("`missing_at_random` is true or false")
-                    .at("/missing_at_random"));
+                let what = "`missing_at_random` is true or false";
+                return Err(Rejection::malformed(what).at("/missing_at_random"));
             }
         };
         fields.entry("name").or_insert_with(|| name.into());
@@ -192,19 +188,16 @@ impl Study {
         problem.extend(fields);
         let (study, _, _) = Study::from_fields(name, problem)?;
         if study.canonical == canonical {
-            Ok(study)
-        } else {
-            Err(broken("its specification is not in canonical form".into()))
+            return Ok(study);
         }
+        Err(broken("its specification is not in canonical form".into()))
     }
 
     /// The index of a continuation action; fails if the study has no such action.
     pub fn action(&self, name: &Name) -> Result<usize, Rejection> {
         if matches!(name, Name::Text(text) if text == "stop") {
-            return Err(Rejection::not_possible(
-                "`stop` is not a continuation action; end the episode with POST …:stop",
-            )
-            .at("/action"));
+            let what = "`stop` is not a continuation action; end the episode with POST …:stop";
+            return Err(Rejection::not_possible(what).at("/action"));
         }
         find(name, &self.actions, self.spec.actions(), "action")
     }
@@ -224,13 +217,10 @@ fn problem_error(error: &emab_problem::ReadError, source: &str) -> Rejection {
 
 /// The message, label and help of a problem error in one line.
 pub(crate) fn describe(error: &emab_problem::ReadError) -> String {
-    let mut detail = error.message.clone();
-    for more in [&*error.label, error.help.as_deref().unwrap_or("")] {
-        if !more.is_empty() {
-            detail = format!("{detail}; {more}");
-        }
-    }
-    detail
+    let help = error.help.as_deref().unwrap_or("");
+    let parts = [&*error.message, &*error.label, help];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 fn find(
@@ -240,9 +230,7 @@ fn find(
     what: &str,
 ) -> Result<usize, Rejection> {
     let found = match name {
-        Name::Index(index) => usize::try_from(*index)
-            .ok()
-            .filter(|&index| index < names.len()),
+        Name::Index(index) => Some(*index as usize).filter(|_| *index < names.len() as u64),
         Name::Text(text) => known.get(text).copied(),
     };
     found.ok_or_else(|| {

@@ -15,7 +15,6 @@ pub type TripletKey = (u32, u32, u32);
 pub struct GainSum {
     /// Step, from 1.
     pub t: u32,
-    /// State.
     pub x: u32,
     /// Action; the number of continuation actions stands for `stop`.
     pub a: u32,

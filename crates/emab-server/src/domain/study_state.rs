@@ -15,7 +15,6 @@ use crate::domain::{
 
 /// A study after some event of its log.
 pub struct StudyState {
-    /// The specification.
     pub study: Arc<Study>,
     /// The end of the log, and the counters.
     pub head: Head,
@@ -95,9 +94,8 @@ impl StudyState {
             return Err(Rejection::conflict(what));
         }
         if event.previous != self.head.hash {
-            return Err(Rejection::conflict(
-                "its `previous` is not the hash of the event before it",
-            ));
+            let what = "its `previous` is not the hash of the event before it";
+            return Err(Rejection::conflict(what));
         }
         let was_open = episode.as_ref().is_some_and(|it| it.end.is_none());
         let was_missing = episode.as_ref().is_some_and(EpisodeRecord::is_missing);

@@ -26,7 +26,6 @@ pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rej
     Ok(())
 }
 
-/// The study was created.
 pub fn created(head: &Head) -> Result<(), Rejection> {
     match head.seq {
         0 => Err(Rejection::conflict("the study was not created before it")),

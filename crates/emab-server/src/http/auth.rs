@@ -22,7 +22,6 @@ pub struct Peer(pub SocketAddr);
 pub struct Caller(pub Arc<Token>);
 
 impl Caller {
-    /// The id of the token.
     pub fn id(&self) -> &str {
         &self.0.id
     }
@@ -32,7 +31,6 @@ impl Caller {
         !self.has(Permission::Compare)
     }
 
-    /// Whether the role has a permission.
     pub fn has(&self, permission: Permission) -> bool {
         self.0.role.may(permission)
     }

@@ -74,7 +74,6 @@ impl<P, Q, const NEW: bool> Call<P, Q, NEW> {
         body::bytes(&self.headers, std::mem::take(&mut self.body), max).await
     }
 
-    /// The parsed JSON body.
     pub async fn json<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
         let bytes = self.bytes(body::MAX_BODY).await?;
         if bytes.is_empty() {
@@ -100,7 +99,6 @@ impl<Q, const NEW: bool> Call<String, Q, NEW> {
         self.caller.may_in(permission, &self.path)
     }
 
-    /// Executes a command on the study.
     pub async fn submit(&mut self, command: Command) -> Result<Reply, ApiError> {
         let service = &self.app.service;
         Ok(service

@@ -36,7 +36,6 @@ impl<'a> Document<'a> {
         value
     }
 
-    /// The named schemas.
     fn schemas(self) -> impl Iterator<Item = (&'a String, &'a Value)> {
         let schemas = self.0["components"]["schemas"].as_object();
         schemas.into_iter().flatten()

@@ -34,9 +34,9 @@ pub struct ApiError {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident = $status:literal $kind:literal $title:literal;)*) => {
+    ($($name:ident = $status:literal $kind:literal $title:literal;)*) => {
         impl ApiError {
-            $($(#[$doc])* pub fn $name(detail: impl Into<String>) -> ApiError {
+            $(#[doc = $title] pub fn $name(detail: impl Into<String>) -> ApiError {
                 ApiError {
                     kind: concat!("urn:emab:", $kind),
                     title: $title,
@@ -54,44 +54,29 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Not JSON, or not of the expected form.
     malformed = 400 "malformed" "Malformed request";
-    /// No token, or an invalid one.
     unauthorized = 401 "unauthorized" "A valid token is required";
-    /// The token does not permit this.
     forbidden = 403 "forbidden" "Not permitted for this token";
-    /// No such study, episode, decision or page.
     not_found = 404 "not-found" "Not found";
-    /// Not a method of this resource.
     method = 405 "method-not-allowed" "Method not allowed";
-    /// The body arrived too slowly.
     too_slow = 408 "too-slow" "The request arrived too slowly";
-    /// Contradicts what is recorded.
     conflict = 409 "conflict" "Conflict with what is recorded";
-    /// Not the current step of the episode.
     wrong_step = 409 "wrong-step" "The episode is at another step";
-    /// Longer than allowed.
     too_large = 413 "too-large" "Request too large";
-    /// The content type is not JSON.
     media_type = 415 "unsupported-media-type" "The body must be JSON";
-    /// Well-formed, but not possible in this study.
     not_possible = 422 "not-possible" "Not possible in this study";
     too_many = 429 "too-many-requests" "Too many requests";
-    /// A fault of the service.
     internal = 500 "internal" "Internal error";
-    /// The store cannot be reached or is full, or the service is stopping.
     unavailable = 503 "unavailable" "Service unavailable";
 }
 
 impl ApiError {
-    /// Sets the pointer.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> ApiError {
         self.pointer = Some(pointer.into());
         self
     }
 
-    /// Sets the seconds to wait before a retry.
     #[must_use]
     pub fn retry(mut self, seconds: u64) -> ApiError {
         self.retry_after = Some(seconds);

@@ -63,9 +63,8 @@ pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
     let report = import.finish().await?;
     end?;
     if lines.number == 0 {
-        return Err(
-            ApiError::malformed("the body is empty; it has one JSON object per line").at(""),
-        );
+        let what = "the body is empty; it has one JSON object per line";
+        return Err(ApiError::malformed(what).at(""));
     }
     json(StatusCode::OK, &report)
 }

@@ -12,7 +12,6 @@ use super::error::ApiError;
 /// The longest line, in bytes.
 const MAX_LINE: usize = 4 << 20;
 
-/// The lines of a body.
 pub struct Lines {
     stream: BodyDataStream,
     buffer: BytesMut,

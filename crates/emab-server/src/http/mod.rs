@@ -54,9 +54,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct App {
     pub service: Arc<Service>,
-    /// The valid tokens.
     pub tokens: Tokens,
-    /// The rate limits.
     pub rates: Arc<Rates>,
     pub metrics: Metrics,
     /// Permits for open event streams.
@@ -65,7 +63,6 @@ pub struct App {
     imports: Arc<Semaphore>,
 }
 
-/// The rate limits.
 pub struct Rates {
     /// Requests of each token.
     pub calls: RateLimiter<String>,
@@ -84,7 +81,6 @@ impl Rates {
 }
 
 impl App {
-    /// The shared state.
     pub fn new(service: Arc<Service>, tokens: Tokens, rates: Rates, metrics: Metrics) -> App {
         App {
             service,

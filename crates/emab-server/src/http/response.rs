@@ -25,7 +25,6 @@ pub fn typed(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> R
     response
 }
 
-/// A JSON response.
 pub fn json(status: StatusCode, value: &impl Serialize) -> ApiResult {
     let text = serde_json::to_string(value);
     let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
@@ -40,7 +39,6 @@ pub fn decision(status: StatusCode, text: String, blinded: bool) -> ApiResult {
     json(status, &read_decision(&text)?.advice)
 }
 
-/// Parses a recorded decision.
 pub fn read_decision(text: &str) -> Result<Decision, Rejection> {
     serde_json::from_str(text)
         .map_err(|error| Rejection::internal(format!("a recorded decision: {error}")))

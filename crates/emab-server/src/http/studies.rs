@@ -55,16 +55,11 @@ impl Page {
 #[utoipa::path(get, operation_id = "listStudies", path = "/v1/studies", tag = "studies", params(Page),
     responses((status = 200, description = "The studies", body = StudyList)))]
 pub async fn list(call: Call<(), Page>) -> ApiResult {
-    let Call {
-        app,
-        caller,
-        query: page,
-        ..
-    } = call;
-    caller.may(Permission::ReadStudy)?;
+    call.caller.may(Permission::ReadStudy)?;
+    let page = &call.query;
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
-    let only = caller.0.studies.clone();
-    let heads = app.service.read(move |store| match only {
+    let only = call.caller.0.studies.clone();
+    let heads = call.app.service.read(move |store| match only {
         None => Ok(store.heads(&after, limit)?),
         // A bound token must not learn of other studies, nor their number.
         Some(mut names) => {
@@ -82,16 +77,11 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
         }
     });
     let heads = heads.await?;
-    let next = (heads.len() == limit).then(|| heads.last().map(|head| head.name.clone()));
-    let studies = heads.iter().map(|head| view(&app, head, &caller));
+    let last = heads.last().filter(|_| heads.len() == limit);
+    let next = last.map(|head| head.name.clone());
+    let studies = heads.iter().map(|head| view(&call.app, head, &call.caller));
     let studies = studies.collect::<Result<_, _>>()?;
-    json(
-        StatusCode::OK,
-        &StudyList {
-            studies,
-            next: next.flatten(),
-        },
-    )
+    json(StatusCode::OK, &StudyList { studies, next })
 }
 
 /// Create a study

@@ -287,7 +287,6 @@ pub struct ReplayView {
 }
 
 impl ReplayView {
-    /// Compares two decisions.
     pub fn new(recorded: String, recomputed: String) -> Result<ReplayView, Rejection> {
         let raw = |text| {
             RawValue::from_string(text).map_err(|error| Rejection::internal(error.to_string()))

@@ -100,11 +100,8 @@ impl Sqlite {
 
     fn connection(&self, role: Role) -> Result<Box<dyn Store>> {
         let connection = connect(&self.file, role)?;
-        Ok(Box::new(SqliteConnection::new(
-            self.file.clone(),
-            connection,
-            role,
-        )))
+        let store = SqliteConnection::new(self.file.clone(), connection, role);
+        Ok(Box::new(store))
     }
 }
 
@@ -158,9 +155,8 @@ fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
 /// Checks that the file is a store of a known version; false if it is empty.
 fn check(connection: &Connection) -> Result<bool> {
     let number = |sql: &str| -> Result<i64> {
-        connection
-            .query_row(sql, [], |row| row.get(0))
-            .map_err(fault)
+        let number = connection.query_row(sql, [], |row| row.get(0));
+        number.map_err(fault)
     };
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let application = number("PRAGMA application_id")?;
@@ -171,9 +167,10 @@ fn check(connection: &Connection) -> Result<bool> {
         (APPLICATION, newer) if newer > VERSION => Err(StoreError::Unavailable(format!(
             "its tables have version {newer}, written by a newer program; this one supports {VERSION}"
         ))),
-        _ => Err(StoreError::Damaged(
-            "it is a SQLite file of another program".into(),
-        )),
+        _ => {
+            let what = "it is a SQLite file of another program";
+            Err(StoreError::Damaged(what.into()))
+        }
     }
 }
 

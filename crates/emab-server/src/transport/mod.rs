@@ -235,7 +235,6 @@ async fn end_of(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
-/// The response of a handler that panicked.
 fn panic_response(panic: Box<dyn Any + Send>) -> Response {
     let text = panic.downcast_ref::<&str>().copied();
     let owned = || panic.downcast_ref::<String>().map(String::as_str);

@@ -52,7 +52,6 @@ impl Phase {
     }
 }
 
-/// I/O with timeouts.
 pub struct TimeoutIo<S> {
     io: S,
     phase: Phase,

@@ -182,10 +182,8 @@ impl<'a> Walk<'a> {
             && event.previous != *real
         {
             if event.previous != *beside && intact {
-                self.wrong(
-                    record.seq,
-                    "its `previous` is not the hash of the event before it",
-                );
+                let what = "its `previous` is not the hash of the event before it";
+                self.wrong(record.seq, what);
             }
             // Otherwise the line before was changed, which is reported there.
             self.broken = true;
@@ -210,10 +208,9 @@ impl<'a> Walk<'a> {
                 }
                 if let Some(mismatch) = mismatch.filter(|_| intact) {
                     let what = of_texts(&mismatch.recorded, &mismatch.recomputed);
-                    self.found.add(
-                        format!("decision {step} of episode {episode}"),
-                        format!("event {} records it, and {what}", event.seq),
-                    );
+                    let what = format!("event {} records it, and {what}", event.seq);
+                    let place = format!("decision {step} of episode {episode}");
+                    self.found.add(place, what);
                 }
             }
             Err(what) => {

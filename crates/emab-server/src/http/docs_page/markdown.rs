@@ -3,7 +3,6 @@
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd, html};
 
-/// The HTML of a text.
 pub fn render(text: &str) -> Markup {
     let mut unsafe_links = 0;
     let events = Parser::new(text).filter_map(|event| match event {

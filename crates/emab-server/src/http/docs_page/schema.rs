@@ -87,7 +87,6 @@ fn one(document: Document<'_>, schema: &Value, name: &str, depth: usize) -> Mark
     }
 }
 
-/// The numeric constraints of a value.
 fn constraints(schema: &Value) -> Vec<String> {
     let number = |key: &str| schema.get(key).filter(|value| value.is_number());
     let mut out = Vec::new();
