@@ -413,8 +413,8 @@ impl<'a> CommandExecutor<'a> {
             });
         }
         if let Some((position, episode)) = advance.learned {
-            self.changed_gains
-                .extend(self.state.learners.keys(&episode));
+            let keys = self.state.learners.keys(&episode);
+            self.changed_gains.extend(keys);
             self.learned.insert(position, pack(&episode));
         }
         if let Some(episode) = advance.episode {
@@ -460,9 +460,8 @@ fn outcome(
 
 /// Whether the episode received the same outcome or correction before.
 fn is_repeated(episode: &EpisodeRecord, kind: &EventKind) -> Result<bool, CommandError> {
-    Ok(episode
-        .given
-        .contains(&kind.fingerprint().map_err(internal)?))
+    let fingerprint = kind.fingerprint().map_err(internal)?;
+    Ok(episode.given.contains(&fingerprint))
 }
 
 /// Whether a given value differs from the known one.

@@ -79,9 +79,8 @@ fn apply_new(
 ) -> Result<(), CommandError> {
     let (key, end) = (state.head.key, state.head.learned);
     let missing = |position: u64| {
-        StoreError::Damaged(format!(
-            "learned episode {position} is missing or unreadable"
-        ))
+        let what = format!("learned episode {position} is missing or unreadable");
+        StoreError::Damaged(what)
     };
     while state.learners.learned < end {
         let from = state.learners.learned;

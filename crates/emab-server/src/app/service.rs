@@ -97,9 +97,8 @@ impl Service {
             })?,
         }
         self.metrics.queue.inc();
-        answer
-            .await
-            .unwrap_or_else(|_| Err(ServiceError::stopping()))
+        let stopping = |_| Err(ServiceError::stopping());
+        answer.await.unwrap_or_else(stopping)
     }
 
     /// Runs a read on a blocking thread with a reader connection.

@@ -183,11 +183,12 @@ pub fn has_ended(episode: &EpisodeRecord) -> Result<(), Rejection> {
         return Ok(());
     }
     let step = episode.step();
-    Err(Rejection::conflict(format!(
-        "episode `{}` has not ended, it is at step {step}: its outcome is accepted after POST …:stop",
+    let accepted = "its outcome is accepted after POST …:stop";
+    let what = format!(
+        "episode `{}` has not ended, it is at step {step}: {accepted}",
         episode.id
-    ))
-    .current(step))
+    );
+    Err(Rejection::conflict(what).current(step))
 }
 
 /// The costs and rewards of an episode of this many steps, with -0 replaced by 0. A list that is left out has no known value.

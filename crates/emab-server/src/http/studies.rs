@@ -171,10 +171,9 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
     let head = service.head(study).await?;
     let seq = within("as_of", as_of, 1, u64::MAX, head.seq)?;
     if seq > head.seq {
-        return Err(ApiError::not_possible(format!(
-            "`as_of` is {seq}, and the last event of this study is {}",
-            head.seq
-        )));
+        let last = head.seq;
+        let what = format!("`as_of` is {seq}, and the last event of this study is {last}");
+        return Err(ApiError::not_possible(what));
     }
     if seq == head.seq {
         let estimates = service.current_state(study, Estimates::of).await?;

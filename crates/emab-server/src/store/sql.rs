@@ -228,12 +228,9 @@ impl<C: Sql> Store for C {
 
 /// An integer as SQL stores it, in half of the range.
 pub(super) fn integer(value: u64, what: &str) -> Result<i64> {
-    i64::try_from(value).map_err(|_| {
-        StoreError::Damaged(format!(
-            "{what} is {value}, and the maximum is {}",
-            i64::MAX
-        ))
-    })
+    const MAX: i64 = i64::MAX;
+    let wrong = |_| StoreError::Damaged(format!("{what} is {value}, and the maximum is {MAX}"));
+    i64::try_from(value).map_err(wrong)
 }
 
 /// The counters of a head as integers: sequence number, episodes, open, learned, missing, relearned.
@@ -253,10 +250,8 @@ pub(super) fn has_updated(heads: u64, head: &Head) -> Result<()> {
     if heads == 1 {
         return Ok(());
     }
-    Err(StoreError::Damaged(format!(
-        "study `{}` has no row with key {}",
-        head.name, head.key
-    )))
+    let what = format!("study `{}` has no row with key {}", head.name, head.key);
+    Err(StoreError::Damaged(what))
 }
 
 /// The columns of an episode after its name: the step, whether it is open, and its JSON text.
@@ -393,9 +388,8 @@ impl Stored for Exact {
         let columns: (i64, bool) = (row.get(2)?, row.boolean(3)?);
         if columns != (step, open) {
             let (step, open) = columns;
-            return wrong(&format!(
-                "the columns `step` and `open` are {step} and {open}"
-            ));
+            let what = format!("the columns `step` and `open` are {step} and {open}");
+            return wrong(&what);
         }
         Ok(Exact(episode))
     }

@@ -52,24 +52,21 @@ impl Token {
 
     /// Checks what the types do not express.
     pub(super) fn check(&self) -> Result<(), TokenError> {
+        let wrong = |what: String| Err(TokenError::Rule(what));
         if self.id != self.hash.id() {
-            return Err(TokenError::Rule(format!(
-                "`id` is `{}`, and its hash begins with `{}`",
-                self.id,
-                self.hash.id()
-            )));
+            let (id, hash) = (&self.id, self.hash.id());
+            return wrong(format!("`id` is `{id}`, and its hash begins with `{hash}`"));
         }
         check_name("name", &self.name)?;
         if is_id(&self.name) {
-            return Err(TokenError::Rule(format!(
-                "the name `{}` looks like an id (8 hexadecimal digits)",
-                self.name
-            )));
+            let name = &self.name;
+            return wrong(format!(
+                "the name `{name}` looks like an id (8 hexadecimal digits)"
+            ));
         }
         if let Some(studies) = &self.studies {
             if studies.is_empty() {
-                let what = "`studies` is empty; `null` stands for all studies";
-                return Err(TokenError::Rule(what.into()));
+                return wrong("`studies` is empty; `null` stands for all studies".into());
             }
             if let Some(study) = studies.iter().find(|study| !is_name(study)) {
                 let what = format!("`{study}` is not the name of a study: {NAME_RULE}");
@@ -84,9 +81,8 @@ impl Token {
             if let Some(time) = time
                 && humantime::parse_rfc3339(time).is_err()
             {
-                return Err(TokenError::Rule(format!(
-                    "`{field}` is `{time}`, expected a time such as `2026-01-31T12:00:00Z`"
-                )));
+                let expected = "expected a time such as `2026-01-31T12:00:00Z`";
+                return wrong(format!("`{field}` is `{time}`, {expected}"));
             }
         }
         Ok(())

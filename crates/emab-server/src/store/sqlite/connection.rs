@@ -90,10 +90,10 @@ impl Row for rusqlite::Row<'_> {
         match self.count(column)? {
             0_u8 => Ok(false),
             1 => Ok(true),
-            other => Err(StoreError::Damaged(format!(
-                "`{}` is {other}",
-                self.name(column)
-            ))),
+            other => {
+                let what = format!("`{}` is {other}", self.name(column));
+                Err(StoreError::Damaged(what))
+            }
         }
     }
 

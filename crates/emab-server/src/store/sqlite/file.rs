@@ -103,10 +103,8 @@ impl DatabaseFile {
         if identity(&self.path)? == self.identity {
             return Ok(());
         }
-        Err(StoreError::Unavailable(format!(
-            "`{}` was replaced while it was in use",
-            self.path.display()
-        )))
+        let what = format!("`{}` was replaced while it was in use", self.path.display());
+        Err(StoreError::Unavailable(what))
     }
 }
 
