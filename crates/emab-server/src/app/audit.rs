@@ -70,6 +70,21 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
+
+    fn count(&self) -> u64 {
+        self.findings.len() as u64 + self.more
+    }
+
+    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        if self.findings.len() >= MAX_FINDINGS {
+            self.more += 1;
+            return;
+        }
+        self.findings.push(Finding {
+            place: place.into(),
+            what: what.into(),
+        });
+    }
 }
 
 /// Options of an audit.
@@ -117,7 +132,7 @@ pub fn audit_study_with(
         after = last.seq;
         page.iter().for_each(|record| walk.take(record));
         if let Some(progress) = &mut options.progress {
-            progress(walk.events);
+            progress(walk.found.events);
         }
     }
     walk.end_at(head);
@@ -131,46 +146,14 @@ pub fn audit_study_with(
 
 fn report(mut walk: Walk<'_>) -> Report {
     walk.expected();
-    let state_hash = walk
-        .is_whole()
-        .then(|| state_hash::of_replay(&mut walk.replay).ok())
-        .flatten();
-    let head = walk.replay.state.as_ref().map(|state| &state.head);
-    Report {
-        study: head.map(|head| head.name.clone()),
-        events: walk.events,
-        recomputed: walk.recomputed,
-        decisions: walk.decisions,
-        episodes: head.map_or(0, |head| head.episodes),
-        learned: head.map_or(0, |head| head.learned),
-        state_hash,
-        expected: walk.expected_at,
-        head_hash: walk.last_hash,
-        findings: walk.found.kept,
-        more: walk.found.more,
+    if walk.is_whole() {
+        walk.found.state_hash = state_hash::of_replay(&mut walk.replay).ok();
     }
-}
-
-/// The findings so far.
-#[derive(Default)]
-struct Findings {
-    kept: Vec<Finding>,
-    more: u64,
-}
-
-impl Findings {
-    fn count(&self) -> u64 {
-        self.kept.len() as u64 + self.more
+    let mut report = walk.found;
+    if let Some(state) = &walk.replay.state {
+        report.study = Some(state.head.name.clone());
+        report.episodes = state.head.episodes;
+        report.learned = state.head.learned;
     }
-
-    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        if self.kept.len() >= MAX_FINDINGS {
-            self.more += 1;
-            return;
-        }
-        self.kept.push(Finding {
-            place: place.into(),
-            what: what.into(),
-        });
-    }
+    report
 }

@@ -76,10 +76,10 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
         if line.is_multiple_of(1_000)
             && let Some(progress) = &mut options.progress
         {
-            progress(walk.events);
+            progress(walk.found.events);
         }
     }
-    if walk.events == 0 && walk.found.kept.is_empty() {
+    if walk.found.events == 0 && walk.found.is_clean() {
         walk.found.add("line 1", "the export is empty");
     }
     report(walk)

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::differences::between;
 use super::walk::Walk;
-use super::{Findings, PAGE};
+use super::{PAGE, Report};
 use crate::domain::{GainSum, Head};
 use crate::store::{Result, Store, StoreError};
 
@@ -25,7 +25,7 @@ pub(super) fn compare(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -
     compare_gain_sums(store, head.key, walk)
 }
 
-fn compare_heads(there: &Head, should: &Head, found: &mut Findings) {
+fn compare_heads(there: &Head, should: &Head, found: &mut Report) {
     let [there, should] =
         [there, should].map(|head| serde_json::to_value(head).unwrap_or_default());
     let shown = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
@@ -152,7 +152,7 @@ fn exact(value: f64) -> String {
 ///
 /// `known` are the keys that the log leads to, in order; `page` reads rows after a key; `differs` describes a wrong row.
 fn join<K: Ord + Clone, R>(
-    found: &mut Findings,
+    found: &mut Report,
     known: impl Iterator<Item = K>,
     mut page: impl FnMut(Option<&K>, usize) -> Result<Vec<R>>,
     key: impl Fn(&R) -> K,

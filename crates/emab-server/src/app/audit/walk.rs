@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::Findings;
+use super::Report;
 use super::differences::of_texts;
 use crate::app::{CHANGED, Replay};
 use crate::domain::{Event, GENESIS, Head, Record, sha256};
@@ -16,12 +16,7 @@ pub(super) type Mark = (u64, [u8; 32]);
 #[derive(Default)]
 pub(super) struct Walk<'a> {
     pub replay: Replay,
-    pub found: Findings,
-    pub events: u64,
-    pub recomputed: u64,
-    pub decisions: u64,
-    /// The recomputed hash of the last event.
-    pub last_hash: String,
+    pub found: Report,
     /// The decisions of every episode, by step, if they are collected.
     pub marks: BTreeMap<String, Vec<Mark>>,
     keeps_marks: bool,
@@ -33,8 +28,6 @@ pub(super) struct Walk<'a> {
     before: Option<Before>,
     broken: bool,
     expect: Option<&'a str>,
-    /// The number of the event with the expected hash.
-    pub expected_at: Option<u64>,
 }
 
 /// The event before: its stored hash, and the hash of its line.
@@ -46,7 +39,10 @@ struct Before {
 impl<'a> Walk<'a> {
     pub fn new(expect: Option<&'a str>, keeps_marks: bool) -> Walk<'a> {
         Walk {
-            last_hash: GENESIS.into(),
+            found: Report {
+                head_hash: GENESIS.into(),
+                ..Report::default()
+            },
             keeps_marks,
             next: 1,
             before: Some(Before {
@@ -65,7 +61,7 @@ impl<'a> Walk<'a> {
 
     /// Checks the next event.
     pub fn take(&mut self, record: &Record) {
-        self.events += 1;
+        self.found.events += 1;
         if record.seq < self.next {
             // It is not part of the chain, which continues without it.
             let what = format!("it comes after event {}", self.next - 1);
@@ -101,9 +97,9 @@ impl<'a> Walk<'a> {
             }
         }
         if self.expect == Some(&*real) {
-            self.expected_at = Some(record.seq);
+            self.found.expected = Some(record.seq);
         }
-        self.last_hash = real;
+        self.found.head_hash = real;
     }
 
     /// Continues after an event that cannot be read.
@@ -144,8 +140,8 @@ impl<'a> Walk<'a> {
 
     /// Reports an expected hash that no event has.
     pub fn expected(&mut self) {
-        if let (Some(expect), None) = (self.expect, self.expected_at) {
-            let last = format!("the last hash of this log is {}", self.last_hash);
+        if let (Some(expect), None) = (self.expect, self.found.expected) {
+            let last = format!("the last hash of this log is {}", self.found.head_hash);
             let what = format!("no event has the expected hash {expect}; {last}");
             self.found.add("head", what);
         }
@@ -197,11 +193,11 @@ impl<'a> Walk<'a> {
         }
         match self.replay.follow(event, real) {
             Ok(mismatch) => {
-                self.recomputed = event.seq;
+                self.found.recomputed = event.seq;
                 let Some((episode, step, text)) = event.decision() else {
                     return;
                 };
-                self.decisions += 1;
+                self.found.decisions += 1;
                 if self.keeps_marks {
                     let mark = (event.seq, Sha256::digest(text.as_bytes()).into());
                     self.marks.entry(episode.into()).or_default().push(mark);
