@@ -41,16 +41,14 @@ async fn rejects_a_body_one_byte_over_the_limit() {
     for i in JSON.chain(EMPTY) {
         let (method, path, body) = CALLS[i];
         let long = format!("{body}{}", " ".repeat(most(i) + 1 - body.len()));
-        let answer = fixture.refuses(413, method, path, long.clone()).await;
+        let answer = fixture.refuses(413, method, path, long).await;
         assert_eq!(answer.header("connection"), "close");
-        if i == 4 {
-            fixture.assert_unchanged().await;
-            // One byte less is accepted.
-            let fits = long[..most(i)].to_owned();
-            fixture.json(method, path, fits).await.is(200);
-            break;
-        }
     }
+    fixture.assert_unchanged().await;
+    // One byte less is accepted.
+    let (method, path, body) = CALLS[4];
+    let fits = format!("{body}{}", " ".repeat(most(4) - body.len()));
+    fixture.json(method, path, fits).await.is(200);
 }
 
 #[tokio::test]

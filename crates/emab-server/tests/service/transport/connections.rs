@@ -111,8 +111,7 @@ fn measured() -> Router {
             Ok(body) => format!("{} bytes", body.to_bytes().len()),
             Err(error) => {
                 let error = error.into_inner();
-                let slow = error.source().and_then(|source| source.downcast_ref());
-                match slow {
+                match error.source().and_then(|source| source.downcast_ref()) {
                     Some(SlowBody { received, .. }) => format!("slow after {received}"),
                     _ => format!("other: {error}"),
                 }
@@ -161,12 +160,10 @@ async fn a_response_before_the_end_of_the_body_arrives() {
 #[tokio::test]
 async fn a_truncated_body_is_an_error() {
     let (sent, mut received) = tokio::sync::mpsc::channel(1);
-    let app = Router::new().route(
-        "/",
-        post(|body: Body| async move {
-            sent.send(body.collect().await.is_err()).await.unwrap();
-        }),
-    );
+    let read = |body: Body| async move {
+        sent.send(body.collect().await.is_err()).await.unwrap();
+    };
+    let app = Router::new().route("/", post(read));
     let running = Running::start(app, Limits::default(), None).await;
     let mut stream = running.connect().await;
     stream.write_all(POST).await.unwrap();
