@@ -23,29 +23,26 @@ fn text(name: &str) -> String {
     fs::read_to_string(fixture(name)).unwrap()
 }
 
-/// What the earlier build's audit reports of each study: name, hash of the head, hash of the state.
-fn audited(name: &str) -> Vec<(Value, Value, Value)> {
+/// The name of a study, the hash of its head and the hash of its state in a report of an audit.
+fn hashes(report: &Value) -> [Value; 3] {
+    ["study", "head_hash", "state_hash"].map(|field| report[field].clone())
+}
+
+/// The hashes that the earlier build's audit reports of each study.
+fn audited(name: &str) -> Vec<[Value; 3]> {
     let document: Value = serde_json::from_str(&text(name)).unwrap();
-    let studies = document["studies"].as_array().unwrap().iter();
-    let hashes = |study: &Value| {
-        let field = |name: &str| study[name].clone();
-        (field("study"), field("head_hash"), field("state_hash"))
-    };
-    studies.map(hashes).collect()
+    let studies = document["studies"].as_array().unwrap();
+    studies.iter().map(hashes).collect()
 }
 
 /// The same of a store, audited now.
-fn audit(store: &mut dyn Store) -> Vec<(Value, Value, Value)> {
+fn audit(store: &mut dyn Store) -> Vec<[Value; 3]> {
     let heads = store.heads("", 10).unwrap().into_iter();
     let reports = heads.map(|head| {
         let report = audit_study(store, head).unwrap();
         assert!(report.is_clean(), "{report:#?}");
         assert_eq!(report.recomputed, report.events);
-        (
-            json!(report.study),
-            json!(report.head_hash),
-            json!(report.state_hash),
-        )
+        hashes(&json!(report))
     });
     reports.collect()
 }

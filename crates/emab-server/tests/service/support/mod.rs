@@ -7,8 +7,10 @@ pub mod script;
 pub mod socket;
 pub mod study;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -151,6 +153,24 @@ impl Answer {
     }
 }
 
+/// A file with one token of each role, and their secrets. Every service gets a copy: creating tokens is slow.
+static TOKENS: LazyLock<(Vec<u8>, [String; 5])> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let file = TokenFile::at(folder.path().join("tokens.json"));
+    let tokens = [
+        ("admin", Role::Admin, None),
+        ("operator", Role::Operator, None),
+        ("viewer", Role::Viewer, None),
+        ("blinded", Role::Blinded, None),
+        ("elsewhere", Role::Admin, Some(vec!["elsewhere".into()])),
+    ];
+    let secrets = tokens.map(|(name, role, studies)| {
+        let (_, secret) = file.new_token(name, role, studies).unwrap();
+        secret.reveal().to_owned()
+    });
+    (std::fs::read(file.path()).unwrap(), secrets)
+});
+
 /// A request with a token and these headers.
 pub fn request(
     token: &str,
@@ -177,18 +197,10 @@ impl TestServer {
 
     pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> Arc<TestServer> {
         let tokens = TokenFile::at(folder.path().join("tokens.json"));
-        // Secrets of an earlier start are not kept.
-        let _ = std::fs::remove_file(tokens.path());
-        let new = |name: &str, role, studies| {
-            let (_, secret) = tokens.new_token(name, role, studies).unwrap();
-            secret.reveal().to_owned()
-        };
-        let admin = new("admin", Role::Admin, None);
-        let operator = new("operator", Role::Operator, None);
-        let viewer = new("viewer", Role::Viewer, None);
-        let blinded = new("blinded", Role::Blinded, None);
-        let bound = Some(vec!["elsewhere".to_owned()]);
-        let elsewhere = new("elsewhere", Role::Admin, bound);
+        let (bytes, secrets) = &*TOKENS;
+        std::fs::write(tokens.path(), bytes).unwrap();
+        std::fs::set_permissions(tokens.path(), Permissions::from_mode(0o600)).unwrap();
+        let [admin, operator, viewer, blinded, elsewhere] = secrets.clone();
         let metrics = Metrics::default();
         let service = Service::start(backend, metrics.clone()).unwrap();
         let watched = Tokens::watch(tokens.path()).unwrap();

@@ -146,7 +146,7 @@ impl StudyClient {
     /// The events of a kind.
     pub async fn events(&self, kind: &str) -> Vec<Value> {
         let export = self.export().await;
-        let events = export.lines().map(|line| serde_json::from_str(line));
+        let events = export.lines().map(serde_json::from_str);
         let events = events.map(|event: Result<Value, _>| event.unwrap());
         events.filter(|event| event["kind"] == kind).collect()
     }
