@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::recorded::{RecordedStore, Writer, study};
 
-pub static RECORDED: LazyLock<RecordedStore> = LazyLock::new(|| RecordedStore::new(60));
+pub static RECORDED: LazyLock<RecordedStore> = LazyLock::new(|| RecordedStore::new(45));
 
 /// The reports of `clinic` and `other` after a change of the file.
 pub fn after(change: impl FnOnce(&Connection)) -> [Report; 2] {

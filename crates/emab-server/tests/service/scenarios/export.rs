@@ -133,6 +133,7 @@ async fn rejects_exports_with_consistent_hashes_and_invalid_events() {
         ("no spec", 0, "\"problem\":{", "\"problems\":{"),
         ("its number", 0, "\"seq\":1", "\"seq\":0"),
         ("its number", 4, "\"seq\":5", "\"seq\":0"),
+        ("its chain", 4, "\"previous\":\"", "\"previous\":\"0"),
         ("its decision", 1, "\"explored\":true", "\"explored\":7"),
         ("its decision", 1, "\"step\":1", "\"step\":2"),
         (
