@@ -33,15 +33,15 @@ pub fn validate_episode(spec: &Spec, mut episode: Episode) -> Result<Episode, St
 pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, String> {
     let taken = episode.actions.len();
     if episode.feedbacks.len() != taken {
+        let shown = episode.feedbacks.len();
         return Err(format!(
-            "{taken} actions and {} feedbacks: there is one feedback for each action",
-            episode.feedbacks.len()
+            "{taken} actions and {shown} feedbacks: there is one feedback for each action"
         ));
     }
     if taken >= spec.horizon() {
+        let most = spec.horizon() - 1;
         return Err(format!(
-            "{taken} actions: at most {} fit before the horizon",
-            spec.horizon() - 1
+            "{taken} actions: at most {most} fit before the horizon"
         ));
     }
     for (field, values, most) in [
@@ -49,24 +49,20 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
         ("rewards", &episode.rewards, taken + 1),
     ] {
         if values.len() > most {
+            let count = values.len();
             return Err(format!(
-                "`{field}` has {} values and the episode {most}",
-                values.len()
+                "`{field}` has {count} values and the episode {most}"
             ));
         }
         if let Some(value) = values.iter().find(|value| value.abs() > LARGEST) {
-            return Err(format!(
-                "`{field}` has {}: at most 1e100 in size",
-                format_number(*value)
-            ));
+            let value = format_number(*value);
+            return Err(format!("`{field}` has {value}: at most 1e100 in size"));
         }
     }
-    let index = |what: &str, i: usize, count: usize, t: usize| match i < count {
-        true => Ok(()),
-        false => Err(format!(
-            "{what} {i} at step {t}: they are 0 to {}",
-            count - 1
-        )),
+    let index = |what: &str, i: usize, count: usize, t: usize| {
+        let last = count - 1;
+        let error = || format!("{what} {i} at step {t}: they are 0 to {last}");
+        (i < count).then_some(()).ok_or_else(error)
     };
     let mut states = Vec::with_capacity(taken + 1);
     let mut x = spec.start();
@@ -77,11 +73,8 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
         index("feedback", f, spec.feedbacks().len(), t)?;
         let invalid = |error: emab::spec::PointError| error.to_string();
         if !spec.check_allowed(t, x, a).map_err(invalid)? {
-            return Err(format!(
-                "`{}` may not be taken at step {t} in state `{}`",
-                spec.actions().name(a),
-                spec.states().name(x)
-            ));
+            let (a, x) = (spec.actions().name(a), spec.states().name(x));
+            return Err(format!("`{a}` may not be taken at step {t} in state `{x}`"));
         }
         x = spec.next(t, x, a, f).map_err(invalid)?;
         states.push(x);
@@ -89,12 +82,8 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
     if episode.states.is_empty() || episode.states == states {
         return Ok(states);
     }
-    let other = episode
-        .states
-        .iter()
-        .zip(&states)
-        .position(|(one, two)| one != two);
-    Err(match other {
+    let mut both = episode.states.iter().zip(&states);
+    Err(match both.position(|(one, two)| one != two) {
         Some(i) => format!(
             "state {} at step {}: its actions and feedbacks lead to {}",
             episode.states[i],

@@ -165,11 +165,8 @@ pub(crate) fn parse_json(text: &str) -> Result<SpannedValue, Diagnostic> {
 }
 
 fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Diagnostic {
-    let line_start: usize = text
-        .split_inclusive('\n')
-        .take(error.line().saturating_sub(1))
-        .map(str::len)
-        .sum();
+    let lines = text.split_inclusive('\n').map(str::len);
+    let line_start: usize = lines.take(error.line().saturating_sub(1)).sum();
     let at = skipped + (line_start + error.column().saturating_sub(1)).min(text.len());
     let message = format!("this is not JSON: {}", without_place(error));
     Diagnostic::at(&(at..at + 1), message, "here")
@@ -238,12 +235,8 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, 
 fn opening_quote(text: &str, close: usize) -> usize {
     let mut before = close;
     while let Some(quote) = text[..before].rfind('"') {
-        let slashes = text[..quote]
-            .bytes()
-            .rev()
-            .take_while(|&b| b == b'\\')
-            .count();
-        if slashes % 2 == 0 {
+        let before_quote = text[..quote].bytes().rev();
+        if before_quote.take_while(|&b| b == b'\\').count() % 2 == 0 {
             return quote;
         }
         before = quote;

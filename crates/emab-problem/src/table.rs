@@ -174,11 +174,11 @@ fn entry(
         let label = format!("expected {expected}, one for each of the {name}");
         return Err(Diagnostic::at(&node.span, message, label));
     }
-    let row = items
-        .iter()
-        .map(|item| entry(item, inner, context))
-        .collect::<Result<_, _>>()?;
-    Ok(Entry::Row(row, node.span.clone()))
+    let row = items.iter().map(|item| entry(item, inner, context));
+    Ok(Entry::Row(
+        row.collect::<Result<_, _>>()?,
+        node.span.clone(),
+    ))
 }
 
 fn leaf(node: &SpannedValue, context: &QuantityContext<'_>) -> Result<Entry, Diagnostic> {

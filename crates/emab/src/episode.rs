@@ -64,19 +64,15 @@ impl Episode {
     /// `R_t`, if it is known. Steps count from 1.
     #[inline]
     pub fn known_reward(&self, t: usize) -> Option<f64> {
-        self.rewards
-            .get(t.wrapping_sub(1))
-            .copied()
-            .filter(|r| !r.is_nan())
+        let reward = *self.rewards.get(t.wrapping_sub(1))?;
+        (!reward.is_nan()).then_some(reward)
     }
 
     /// `C_t`, if it is known.
     #[inline]
     pub fn known_cost(&self, t: usize) -> Option<f64> {
-        self.costs
-            .get(t.wrapping_sub(1))
-            .copied()
-            .filter(|c| !c.is_nan())
+        let cost = *self.costs.get(t.wrapping_sub(1))?;
+        (!cost.is_nan()).then_some(cost)
     }
 
     /// `R_{t+1} - C_t`, an observation of the gain of the action at step `t`, if both are known.

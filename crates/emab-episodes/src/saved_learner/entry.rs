@@ -34,9 +34,9 @@ impl QueryLine {
     pub(super) fn new(spec: &Spec, t: usize, x: usize) -> Result<QueryLine, String> {
         let (steps, states) = (spec.horizon(), spec.states().len());
         if !(1..=steps).contains(&t) || x >= states {
+            let last = states - 1;
             return Err(format!(
-                "`ask` is [{t}, {x}]: steps are 1 to {steps}, and states 0 to {}",
-                states - 1
+                "`ask` is [{t}, {x}]: steps are 1 to {steps}, and states 0 to {last}"
             ));
         }
         Ok(QueryLine {
@@ -95,9 +95,9 @@ pub(super) fn read(
     ids: &mut HashSet<String>,
 ) -> Result<SavedEntry, String> {
     if !text.starts_with('{') {
+        let got = truncate(text);
         return Err(format!(
-            "expected a JSON object, an episode or a question, got {}",
-            truncate(text)
+            "expected a JSON object, an episode or a question, got {got}"
         ));
     }
     let line = match serde_json::from_str::<EpisodeLine>(text) {
@@ -116,15 +116,12 @@ pub(super) fn read(
         }
     };
     if !is_name(&line.id) {
+        let id = truncate(&line.id);
         return Err(format!(
-            "`{}` cannot be the name of an episode: {NAME_RULE}",
-            truncate(&line.id)
+            "`{id}` cannot be the name of an episode: {NAME_RULE}"
         ));
     }
-    let values = |values: Vec<Option<f64>>| {
-        let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
-        values.collect::<Vec<f64>>()
-    };
+    let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
     let taken = line.actions.len();
     for (field, count, expected) in [
         ("costs", line.costs.len(), taken),
@@ -140,16 +137,16 @@ pub(super) fn read(
         states: Vec::new(),
         actions: resolve("action", &names.actions, &line.actions)?,
         feedbacks: resolve("feedback", &names.feedbacks, &line.feedbacks)?,
-        costs: values(line.costs),
-        rewards: values(line.rewards),
+        costs: line.costs.into_iter().map(known).collect(),
+        rewards: line.rewards.into_iter().map(known).collect(),
     };
     let episode = validate_episode(spec, episode)?;
-    if let Some(id) = ids.replace(line.id) {
-        return Err(format!(
+    match ids.replace(line.id) {
+        None => Ok(SavedEntry::Episode(episode)),
+        Some(id) => Err(format!(
             "there is an episode `{id}` already: names of episodes must be unique"
-        ));
+        )),
     }
-    Ok(SavedEntry::Episode(episode))
 }
 
 /// Whether a line of a saved learner is a query, valid or not.

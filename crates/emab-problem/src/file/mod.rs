@@ -54,11 +54,8 @@ pub struct ProblemFile {
 impl ProblemFile {
     /// Parses a text in the syntax of the file name's extension, `.toml` or `.json`.
     pub fn parse(file: &str, text: &str) -> Result<ProblemFile, ReadError> {
-        let ending = Path::new(file)
-            .extension()
-            .and_then(|e| e.to_str())
-            .map(str::to_ascii_lowercase);
-        let format = match ending.as_deref() {
+        let ending = Path::new(file).extension().and_then(|e| e.to_str());
+        let format = match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("toml") => Format::Toml,
             Some("json") => Format::Json,
             _ => {
@@ -213,16 +210,15 @@ impl ProblemFile {
             found.map(|(_, table)| table.0.span(error.point))
         });
         let point = error.point;
-        let mut place = format!(
-            "t = {}, x = {}",
-            point.t,
-            index_and_name(point.x, self.spec.states())
-        );
-        if let Some(a) = point.a {
-            place += &format!(", a = {}", index_and_name(a, self.spec.actions()));
-        }
-        if let Some(f) = point.f {
-            place += &format!(", f = {}", index_and_name(f, self.spec.feedbacks()));
+        let mut place = format!("t = {}", point.t);
+        for (variable, index, names) in [
+            ("x", Some(point.x), self.spec.states()),
+            ("a", point.a, self.spec.actions()),
+            ("f", point.f, self.spec.feedbacks()),
+        ] {
+            if let Some(i) = index {
+                place += &format!(", {variable} = {}", index_and_name(i, names));
+            }
         }
         Diagnostic {
             span,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::ProblemFile;
 use super::fields::{Fields, count, names, number, text};
-use crate::conditions::{canonical, conditions, later_scopes, place_of};
+use crate::conditions::{conditions, later_scopes, place_of};
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
 use crate::hash::sha256_hex;
@@ -51,26 +51,20 @@ pub(super) fn read(
     given: Option<&Conditions>,
 ) -> Result<ProblemFile, Diagnostic> {
     let top = Fields::of(tree, "a problem file", &FIELDS)?;
-    let stem = Path::new(file)
-        .file_stem()
-        .and_then(|s| s.to_str())
-        .unwrap_or("problem");
-    let name = top
-        .get("name")
-        .map_or(Ok(stem.to_owned()), |node| text(node, "name"))?;
-    let description = top
-        .get("description")
-        .map_or(Ok(String::new()), |node| text(node, "description"))?;
+    let stem = Path::new(file).file_stem().and_then(|s| s.to_str());
+    let text_or = |field, default: &str| {
+        let node = top.get(field);
+        node.map_or(Ok(default.to_owned()), |node| text(node, field))
+    };
+    let name = text_or("name", stem.unwrap_or("problem"))?;
+    let description = text_or("description", "")?;
 
     let mut scope = SymbolTable::default();
     let horizon = count(top.need("horizon")?, "horizon")?;
     let states = names(top.need("states")?, "states", "")?;
     let actions = names(top.need("actions")?, "actions", "a")?;
     let feedbacks = names(top.need("feedbacks")?, "feedbacks", "")?;
-    let parameters = match top.get("parameters") {
-        Some(node) => parameters(node)?,
-        None => Vec::new(),
-    };
+    let parameters = top.get("parameters").map_or(Ok(Vec::new()), parameters)?;
     for (name, value) in &parameters {
         scope.add(name, *value);
     }
@@ -136,10 +130,9 @@ pub(super) fn read(
             .map_err(|e| Diagnostic::at(&node.span, e.to_string(), "no such state"))?;
     }
 
-    let model = top
-        .get("model")
-        .map(|node| model(node, &sizes, &context, &mut tables))
-        .transpose()?;
+    let model = top.get("model");
+    let model = model.map(|node| self::model(node, &sizes, &context, &mut tables));
+    let model = model.transpose()?;
     let stated = top.get("conditions");
     let conditions = match (given, stated) {
         (Some(given), _) => given.clone(),
@@ -158,26 +151,22 @@ pub(super) fn read(
             later.push((*first, model));
         }
     }
-    let learning = top
-        .get("learning")
-        .map(learning)
-        .transpose()?
-        .unwrap_or_default();
-    let mut all = tree.canonical();
-    if let Value::Object(all) = &mut all {
+    let none = || Ok(LearnerDefaults::default());
+    let learning = top.get("learning").map_or_else(none, learning)?;
+    let mut canonical = tree.canonical();
+    let mut hash = String::new();
+    if let Value::Object(all) = &mut canonical {
         // Conditions from elsewhere give the same canonical form as those of the file.
         all.remove("conditions");
-        all.extend(canonical(&conditions).map(|value| ("conditions".into(), value)));
-    }
-    let mut canonical = all;
-    let mut hashed = canonical.clone();
-    if let (Value::Object(all), Value::Object(hashed)) = (&mut canonical, &mut hashed) {
+        let conditions = crate::conditions::canonical(&conditions);
+        all.extend(conditions.map(|value| ("conditions".into(), value)));
         // The name is kept and does not count for the hash.
+        let mut hashed = all.clone();
         all.insert("name".into(), Value::from(name.as_str()));
         hashed.remove("name");
         hashed.remove("description");
+        hash = sha256_hex(Value::Object(hashed).to_string().as_bytes());
     }
-    let hash = sha256_hex(hashed.to_string().as_bytes());
     let canonical = canonical.to_string();
     Ok(ProblemFile {
         file: file.into(),
@@ -334,10 +323,8 @@ fn noise(node: &SpannedValue) -> Result<Noise, Diagnostic> {
 fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
     let fields = Fields::of(node, "[learning]", &LEARNING_FIELDS)?;
     let get = |name| {
-        fields
-            .get(name)
-            .map(|node| Ok((number(node, name)?, node)))
-            .transpose()
+        let node = fields.get(name);
+        node.map(|node| Ok((number(node, name)?, node))).transpose()
     };
     let mut learning = LearnerDefaults::default();
     if let Some((value, node)) = get("delta")? {

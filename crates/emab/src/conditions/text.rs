@@ -85,19 +85,17 @@ fn probability(name: &str, text: &str) -> Result<Probability, ParameterError> {
 }
 
 fn delay(text: &str) -> Result<Delay, ParameterError> {
+    let wrong = || {
+        let rule = "be a whole number of episodes, `geometric:MEAN`, `batches:SIZE` or `none`";
+        ParameterError::new("delay", rule, quoted(text))
+    };
     match text.split_once(':') {
         None if text == "none" => Ok(Delay::None),
-        None => Ok(Delay::Fixed(count("delay", text).map_err(|_| {
-            let rule = "be a whole number of episodes, `geometric:MEAN`, `batches:SIZE` or `none`";
-            ParameterError::new("delay", rule, quoted(text))
-        })?)),
+        None => count("delay", text).map(Delay::Fixed).map_err(|_| wrong()),
         Some(("fixed", n)) => Ok(Delay::Fixed(count("delay", n)?)),
         Some(("geometric", mean)) => Delay::geometric(number("mean", mean)?),
         Some(("batches", size)) => Delay::batches(count("size", size)?),
-        Some(_) => {
-            let rule = "be a number of episodes, `geometric:MEAN`, `batches:SIZE` or `none`";
-            Err(ParameterError::new("delay", rule, quoted(text)))
-        }
+        Some(_) => Err(wrong()),
     }
 }
 

@@ -226,13 +226,9 @@ impl VecEnvironment {
     }
 
     /// The number of slots.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.slots.len()
-    }
-
-    /// Whether there are no slots.
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
     }
 
     /// The visited pairs.

@@ -187,11 +187,8 @@ impl From<ExactSum> for Packed {
     fn from(mut sum: ExactSum) -> Packed {
         sum.settle();
         let from = sum.digits.iter().position(|&d| d != 0).unwrap_or(0);
-        let to = sum
-            .digits
-            .iter()
-            .rposition(|&d| d != 0)
-            .map_or(0, |i| i + 1);
+        let last = sum.digits.iter().rposition(|&d| d != 0);
+        let to = last.map_or(0, |i| i + 1);
         Packed {
             from,
             digits: sum.digits[from.min(to)..to].to_vec(),
@@ -256,10 +253,9 @@ impl Moments {
 
     /// The mean; 0 of no numbers.
     pub fn mean(&self) -> f64 {
-        if self.n == 0 {
-            0.0
-        } else {
-            self.sum.value() / self.n as f64
+        match self.n {
+            0 => 0.0,
+            n => self.sum.value() / n as f64,
         }
     }
 
@@ -290,10 +286,9 @@ impl Moments {
 
     /// The standard error of the mean; 0 of fewer than two numbers.
     pub fn stderr(&self) -> f64 {
-        if self.n == 0 {
-            0.0
-        } else {
-            (self.variance() / self.n as f64).sqrt()
+        match self.n {
+            0 => 0.0,
+            n => (self.variance() / n as f64).sqrt(),
         }
     }
 }

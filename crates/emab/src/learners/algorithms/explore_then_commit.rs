@@ -61,10 +61,9 @@ impl Learner for ExploreThenCommit {
         if let Some(&Some(action)) = self.committed.get(number) {
             return action;
         }
-        let least = self
-            .gains
-            .choices(row)
-            .filter(|&cell| cell != self.gains.stop(row))
+        let actions = self.gains.choices(row);
+        let actions = actions.filter(|&cell| cell != self.gains.stop(row));
+        let least = actions
             .map(|cell| (self.gains.cells[cell].count, cell))
             .min();
         if let Some((count, cell)) = least

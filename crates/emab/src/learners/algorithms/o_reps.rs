@@ -189,10 +189,8 @@ impl Learner for OReps {
         for choice in self.occupancy.choices(node) {
             draw -= self.policy[choice];
             if draw < 0.0 {
-                return self
-                    .occupancy
-                    .action(choice)
-                    .map_or(Action::Stop, Action::Continue);
+                let action = self.occupancy.action(choice);
+                return action.map_or(Action::Stop, Action::Continue);
             }
         }
         Action::Stop

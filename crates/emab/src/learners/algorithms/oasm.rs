@@ -82,12 +82,10 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
     for pair in 0..graph.pairs() {
         let first = *worth.entry(&taken[pair]).or_insert(pair);
         if !same(reward[first], reward[pair]) {
+            let [one, other] =
+                [first, pair].map(|pair| format!("{} at {}", reward[pair], step_state(pair)));
             return Err(inapplicable(format!(
-                "the order of the items must not matter, and the reward is {} at {} and {} at {} after the same ones",
-                reward[first],
-                step_state(first),
-                reward[pair],
-                step_state(pair)
+                "the order of the items must not matter, and the reward is {one} and {other} after the same ones"
             )));
         }
     }
@@ -98,17 +96,10 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
     for pair in (0..graph.pairs()).rev() {
         for edge in graph.edges(pair) {
             let item = || {
-                format!(
-                    "`{}` at {}",
-                    spec.actions().name(graph.action(edge)),
-                    step_state(pair)
-                )
+                let name = spec.actions().name(graph.action(edge));
+                format!("`{name}` at {}", step_state(pair))
             };
-            let after = |f| {
-                graph
-                    .transition(edge, f)
-                    .map(|transition| graph.next(transition))
-            };
+            let after = |f| Some(graph.next(graph.transition(edge, f)?));
             let before = reward[pair];
             if let Some(failed) = after(FAILS)
                 && !same(reward[failed], before)
@@ -126,10 +117,9 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
                     item()
                 )));
             }
-            gain[edge] = if same(worked, before) {
-                0.0
-            } else {
-                worked - before
+            gain[edge] = match same(worked, before) {
+                true => 0.0,
+                false => worked - before,
             };
         }
         // Pairs that follow have higher numbers, so their gains are known by now.
@@ -137,11 +127,8 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
         for edge in graph.edges(pair) {
             here[graph.action(edge)] = gain[edge];
         }
-        for next in graph
-            .edges(pair)
-            .flat_map(|edge| graph.transitions(edge))
-            .map(|transition| graph.next(transition))
-        {
+        let transitions = graph.edges(pair).flat_map(|edge| graph.transitions(edge));
+        for next in transitions.map(|transition| graph.next(transition)) {
             for later in graph.edges(next) {
                 let item = graph.action(later);
                 if gain[later] > here[item] && !same(gain[later], here[item]) {

@@ -162,10 +162,9 @@ impl Sampling {
         let mut missing = 1.0;
         law.extend(followed.iter().map(|&followed| {
             let p = if n > 0.0 { followed as f64 / n } else { 0.0 };
-            let less = if n > 0.0 {
-                p - ((3.0 * p * log / n).sqrt() + 3.0 * log / n).min(p)
-            } else {
-                0.0
+            let less = match n > 0.0 {
+                true => p - ((3.0 * p * log / n).sqrt() + 3.0 * log / n).min(p),
+                false => 0.0,
             };
             missing -= less;
             less

@@ -39,19 +39,14 @@ impl Learner for Random {
         }
         if !self.spec.has_mask() {
             let a = self.stream.below(actions + 1);
-            return if a < actions {
-                Action::Continue(a)
-            } else {
-                Action::Stop
+            return match a < actions {
+                true => Action::Continue(a),
+                false => Action::Stop,
             };
         }
-        let allowed = (0..actions).filter(|&a| self.spec.is_allowed(t, x, a));
+        let mut allowed = (0..actions).filter(|&a| self.spec.is_allowed(t, x, a));
         let choice = self.stream.below(allowed.clone().count() + 1);
-        allowed
-            .skip(choice)
-            .map(Action::Continue)
-            .next()
-            .unwrap_or(Action::Stop)
+        allowed.nth(choice).map_or(Action::Stop, Action::Continue)
     }
 
     fn learn(&mut self, _episode: &Episode) {}

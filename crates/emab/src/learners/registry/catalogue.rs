@@ -299,12 +299,9 @@ impl LearnerConfig {
 
 /// The name with the smallest edit distance to `word`, if it is small enough for a suggestion.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .into_iter()
-        .map(|name| (distance(word, name), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
-        .min()
-        .map(|(_, name)| name)
+    let names = names.into_iter().map(|name| (distance(word, name), name));
+    let near = names.filter(|(distance, name)| *distance <= 1 + name.len() / 4);
+    near.min().map(|(_, name)| name)
 }
 
 /// The Levenshtein distance.

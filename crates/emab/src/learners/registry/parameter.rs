@@ -107,8 +107,8 @@ pub(crate) fn resolve(
         let in_file = parameter.in_file(learning);
         let value = match parameter.kind {
             Kind::Whole => Some(given(name).or(in_file).unwrap_or_else(|| {
-                let mut parts = parameters
-                    .iter()
+                let parts = parameters.iter();
+                let mut parts = parts
                     .filter(|part| part.kind == Kind::PartOf(name))
                     .peekable();
                 let unused = parts.peek().is_some()

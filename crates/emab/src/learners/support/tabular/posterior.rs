@@ -110,10 +110,8 @@ pub(crate) fn dirichlet(
     for weight in probabilities.iter_mut() {
         *weight = log_gamma(stream, *weight);
     }
-    let most = probabilities
-        .iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
+    let logs = probabilities.iter().copied();
+    let most = logs.fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
     for share in probabilities.iter_mut() {
         *share = libm::exp(*share - most);
