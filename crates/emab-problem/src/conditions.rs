@@ -61,15 +61,15 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
         return Err(Diagnostic::at(&node.span, message, "not given here"));
     };
     let named = text(kind, "kind")?;
-    let takes = match named.as_str() {
-        "fixed" => "episodes",
-        "geometric" => "mean",
-        "batches" => "size",
-        _ => {
-            let message = format!("unknown delay `{named}`");
-            let label = "expected fixed, geometric or batches";
-            return Err(Diagnostic::at(&kind.span, message, label));
-        }
+    let kinds = [
+        ("fixed", "episodes"),
+        ("geometric", "mean"),
+        ("batches", "size"),
+    ];
+    let Some((_, takes)) = kinds.into_iter().find(|(known, _)| *known == named) else {
+        let message = format!("unknown delay `{named}`");
+        let label = "expected fixed, geometric or batches";
+        return Err(Diagnostic::at(&kind.span, message, label));
     };
     let fields = Fields::of(node, "this delay", &["kind", takes])?;
     let value = fields.get(takes).ok_or_else(|| {

@@ -31,13 +31,6 @@ pub enum Noise {
 
 impl Noise {
     /// Gaussian noise of this variance.
-    ///
-    /// ```
-    /// use emab::Noise;
-    /// assert!(Noise::normal(0.1).is_ok());
-    /// assert_eq!(Noise::normal(-1.0).unwrap_err().to_string(),
-    ///     "`variance` must be a number from 0 to 1e100, got -1");
-    /// ```
     pub fn normal(variance: f64) -> Result<Noise, ParameterError> {
         let variance = at_least_zero("variance", variance)?;
         Ok(Noise::Normal {

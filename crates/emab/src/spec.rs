@@ -159,16 +159,12 @@ pub enum Names {
 
 impl Names {
     /// The number of names.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         match self {
             Names::Count(n, _) => *n,
             Names::List(names) => names.len(),
         }
-    }
-
-    /// Whether there are no names.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The name of number `i`.
@@ -185,14 +181,12 @@ impl Names {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
     /// A size outside the supported range.
-    #[error("`{field}` must be from {least} to {most}, got {got}")]
+    #[error("`{field}` must be from 1 to {most}, got {got}")]
     Size {
         /// The field of the problem file.
         field: &'static str,
         /// The given value.
         got: usize,
-        /// The smallest value.
-        least: usize,
         /// The largest value.
         most: usize,
     },
@@ -254,17 +248,9 @@ impl Spec {
         actions: Names,
         feedbacks: Names,
     ) -> Result<Spec, SpecError> {
-        let within = |field, got, most| {
-            if (1..=most).contains(&got) {
-                Ok(())
-            } else {
-                Err(SpecError::Size {
-                    field,
-                    got,
-                    least: 1,
-                    most,
-                })
-            }
+        let within = |field, got, most| match (1..=most).contains(&got) {
+            true => Ok(()),
+            false => Err(SpecError::Size { field, got, most }),
         };
         within("horizon", horizon, Self::MAX_HORIZON)?;
         within("states", states.len(), Self::MAX_STATES)?;
@@ -282,12 +268,6 @@ impl Spec {
     }
 
     /// The same with numbers as names; those of actions begin with `a`.
-    ///
-    /// ```
-    /// use emab::{Action, Spec};
-    /// let spec = Spec::numbered(3, 4, 2, 1).unwrap();
-    /// assert_eq!((spec.states().len(), &*spec.action_name(Action::Continue(1))), (4, "a1"));
-    /// ```
     pub fn numbered(
         horizon: usize,
         states: usize,

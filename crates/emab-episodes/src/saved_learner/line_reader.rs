@@ -60,7 +60,6 @@ impl<R: BufRead> LineReader<R> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
 

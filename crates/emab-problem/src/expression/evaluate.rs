@@ -12,14 +12,14 @@ impl Expression {
             Kind::Variable(i) => return Ok(at[*i]),
             Kind::Unary(Unary::Minus, inner) => -inner.evaluate(at)?,
             Kind::Unary(Unary::Not, inner) => truth(inner.evaluate(at)? == 0.0),
-            Kind::Binary(Binary::Or, left, right) => {
-                truth(left.evaluate(at)? != 0.0 || right.evaluate(at)? != 0.0)
-            }
-            Kind::Binary(Binary::And, left, right) => {
-                truth(left.evaluate(at)? != 0.0 && right.evaluate(at)? != 0.0)
-            }
             Kind::Binary(op, left, right) => {
-                let (left, right) = (left.evaluate(at)?, right.evaluate(at)?);
+                let left = left.evaluate(at)?;
+                match op {
+                    Binary::Or if left != 0.0 => return Ok(1.0),
+                    Binary::And if left == 0.0 => return Ok(0.0),
+                    _ => {}
+                }
+                let right = right.evaluate(at)?;
                 let value = binary(*op, left, right);
                 if !value.is_finite() {
                     return Err(fault(no_value(*op, left, right), self.span.clone()));

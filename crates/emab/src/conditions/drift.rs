@@ -1,7 +1,5 @@
 //! Parameters that change over the episodes: at once, or linearly in steps.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::ParameterError;
@@ -139,40 +137,34 @@ pub(super) fn drift_phases(
             names.push(&change.parameter);
         }
     }
-    // By parameter: the value from an episode on, in order.
-    let values: Vec<Vec<(u64, f64)>> = names
-        .iter()
-        .map(|name| {
-            let mut value = at_first(name);
-            let mut values = vec![(1, value)];
-            for change in drift.iter().filter(|change| change.parameter == *name) {
-                let begin = value;
-                for (episode, share) in change.steps() {
-                    // The last step is the new value itself, without rounding.
-                    value = match share {
-                        1.0 => change.to,
-                        share => begin + share * (change.to - begin),
-                    };
-                    values.push((episode, value));
-                }
+    let mut values: Vec<f64> = names.iter().map(|name| at_first(name)).collect();
+    // The episode, the parameter and its value from there on.
+    let mut events: Vec<(u64, usize, f64)> = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        let mut value = values[i];
+        for change in drift.iter().filter(|change| change.parameter == *name) {
+            let begin = value;
+            for (episode, share) in change.steps() {
+                // The last step is the new value itself, without rounding.
+                value = match share {
+                    1.0 => change.to,
+                    share => begin + share * (change.to - begin),
+                };
+                events.push((episode, i, value));
             }
-            values
-        })
-        .collect();
-    let changes: BTreeSet<u64> = values.iter().flatten().map(|(first, _)| *first).collect();
-    let holds = |values: &[(u64, f64)], episode: u64| {
-        let last = values.iter().rfind(|(first, _)| *first <= episode);
-        last.map_or(f64::NAN, |(_, value)| *value)
-    };
-    changes
-        .into_iter()
-        .filter(|&first| first > 1)
-        .map(|first| {
-            let values = values.iter().map(|values| holds(values, first));
-            let named = names.iter().map(|name| (*name).to_owned()).zip(values);
-            (first, named.collect())
-        })
-        .collect()
+        }
+    }
+    events.sort_by_key(|(episode, ..)| *episode);
+    let phases = events
+        .chunk_by(|one, other| one.0 == other.0)
+        .map(|changes| {
+            for &(_, i, value) in changes {
+                values[i] = value;
+            }
+            let named = names.iter().map(|name| (*name).to_owned());
+            (changes[0].0, named.zip(values.iter().copied()).collect())
+        });
+    phases.collect()
 }
 
 /// A drift as files have it.

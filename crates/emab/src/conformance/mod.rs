@@ -12,7 +12,7 @@ use crate::environment::{ConditionedEnvironment, Scenario, ScenarioError};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
-use crate::reach::traverse;
+use crate::reach::{Reachable, traverse};
 use crate::rng::{Role, Stream};
 use crate::spec::{Action, PointError, Spec};
 
@@ -79,6 +79,17 @@ pub struct ReachSummary {
     pub least_cost: f64,
 }
 
+impl ReachSummary {
+    fn new(reachable: &Reachable, (least_reward, least_cost): (f64, f64)) -> ReachSummary {
+        ReachSummary {
+            pairs: reachable.pairs.len(),
+            complete: reachable.complete,
+            least_reward,
+            least_cost,
+        }
+    }
+}
+
 /// Checks every reachable pair, until there are more than `limit` of them or ten times as many outcomes.
 ///
 /// Feedback probabilities sum to 1, transitions lead to states, all values are finite.
@@ -108,12 +119,7 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
         }
         Ok(())
     })?;
-    Ok(ReachSummary {
-        pairs: reachable.pairs.len(),
-        complete: reachable.complete,
-        least_reward: least.0,
-        least_cost: least.1,
-    })
+    Ok(ReachSummary::new(&reachable, least))
 }
 
 /// Checks every pair that can be reached by any action and feedback, until there are more than `limit` of them.
@@ -121,12 +127,10 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
 /// For a live study, where there is no model: the mask has a value and transitions lead to states.
 pub fn check_spec(spec: &Spec, limit: usize) -> Result<ReachSummary, PointError> {
     let reachable = spec.reachable(limit)?;
-    Ok(ReachSummary {
-        pairs: reachable.pairs.len(),
-        complete: reachable.complete,
-        least_reward: f64::INFINITY,
-        least_cost: f64::INFINITY,
-    })
+    Ok(ReachSummary::new(
+        &reachable,
+        (f64::INFINITY, f64::INFINITY),
+    ))
 }
 
 /// Checks a learner on a problem over `episodes` episodes.
@@ -168,14 +172,6 @@ fn real_life() -> Conditions {
         "override=0.2",
     ];
     Conditions::default().with(texts).unwrap_or_default()
-}
-
-#[cfg(test)]
-#[test]
-fn conditions_change_what_learners_receive() {
-    let conditions = real_life();
-    assert!(!conditions.delay.is_none() && !conditions.dropout.is_none());
-    assert!(!conditions.lost.is_none() && !conditions.overrides.is_none());
 }
 
 /// One choice: the episode, the pair and the action.
@@ -241,5 +237,17 @@ impl<L: Learner> Learner for Recorder<'_, L> {
     }
     fn reset(&mut self, stream: Stream) {
         self.learner.reset(stream);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_change_what_learners_receive() {
+        let conditions = real_life();
+        assert!(!conditions.delay.is_none() && !conditions.dropout.is_none());
+        assert!(!conditions.lost.is_none() && !conditions.overrides.is_none());
     }
 }

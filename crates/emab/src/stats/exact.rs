@@ -9,15 +9,6 @@ use serde::{Deserialize, Serialize};
 const DIGITS: usize = 70;
 
 /// An exact sum of `f64`s.
-///
-/// ```
-/// use emab::stats::ExactSum;
-/// let mut sum = ExactSum::default();
-/// for v in [1e100, 1.0, -1e100] {
-///     sum.add(v);
-/// }
-/// assert_eq!(sum.value(), 1.0);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Packed", try_from = "Packed")]
 pub struct ExactSum {

@@ -21,8 +21,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "epsilon-greedy",
     about: "largest mean gain by step and state, and a random action with probability epsilon",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time Analysis of the Multiarmed Bandit Problem, Figure 3",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new("schedule", "decay")
@@ -47,6 +45,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         };
         BuiltLearner::other(EpsilonGreedy::new(with.spec.clone(), schedule))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// The probability of exploring.
@@ -67,7 +66,6 @@ impl Schedule {
     }
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct EpsilonGreedy {
     gains: Gains,

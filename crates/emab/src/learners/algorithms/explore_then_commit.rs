@@ -21,8 +21,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "explore-then-commit",
     about: "tries every action m times by step and state, then keeps the one with the largest mean gain",
     reference: "Lattimore, Szepesvári 2020, Bandit Algorithms, Chapter 6",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Asked,
     parameters: &[Parameter::new("m", "10")
         .about("number of trials of each action in each pair, a whole number of at least 1")],
@@ -30,9 +28,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let m = with.count("m", 1)?;
         BuiltLearner::other(ExploreThenCommit::new(with.spec.clone(), m))
     },
+    ..LearnerEntry::DEFAULT
 };
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct ExploreThenCommit {
     gains: Gains,

@@ -23,7 +23,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL",
     about: "upper confidence bounds on the gain of each action, by step and state",
     reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
-    access: Access::Spec,
     has_guarantee: true,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
@@ -62,6 +61,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             None => Ok(BuiltLearner::FeedBal(FeedBal::new(spec, parameters))),
         }
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// Which continuation action wins a tie.

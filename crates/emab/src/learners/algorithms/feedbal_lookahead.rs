@@ -25,8 +25,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL-lookahead",
     about: "FeedBAL with several steps of lookahead; with depth = horizon it targets the optimal policy",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new("depth", "horizon")
@@ -43,6 +41,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         RHO,
     ],
     build: |with| BuiltLearner::other(new(with)?),
+    ..LearnerEntry::DEFAULT
 };
 
 fn new(with: &Build<'_>) -> Result<FeedBalLookahead, LearnerError> {
@@ -80,7 +79,6 @@ struct Value {
     se: f64,
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct FeedBalLookahead {
     estimator: GainEstimator,
@@ -304,6 +302,6 @@ mod tests {
         let text = format!("feedbal-lookahead:depth={depth},{TOLD}");
         let config = LearnerConfig::parse(&text, &LearnerDefaults::default()).unwrap();
         let spec = patience().spec().clone();
-        config.build_with(&spec, None, new).unwrap()
+        new(&config.build_from(&spec, None)).unwrap()
     }
 }

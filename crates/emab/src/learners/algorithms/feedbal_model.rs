@@ -36,7 +36,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL-model",
     about: "FeedBAL with gains estimated through the feedback distribution and rewards pooled over all visits of a pair",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
-    access: Access::Spec,
     has_guarantee: true,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
@@ -65,33 +64,28 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             estimates: Vec::new(),
         })
     },
+    ..LearnerEntry::DEFAULT
 };
 
-/// Variance proxy of the noise on costs.
 pub(crate) const SIGMA2_COST: Parameter = Parameter::new("sigma2_cost", "sigma2")
     .about("variance proxy of the noise on costs alone")
     .stated(|learning| learning.sigma2_cost.map(Sigma2::get))
     .part_of("sigma2");
 
-/// Variance proxy of the noise on rewards.
 pub(crate) const SIGMA2_REWARD: Parameter = Parameter::new("sigma2_reward", "sigma2")
     .about("variance proxy of the noise on rewards alone")
     .stated(|learning| learning.sigma2_reward.map(Sigma2::get))
     .part_of("sigma2");
 
-/// The rule of the choice.
 pub(crate) const RULE: Parameter = Parameter::new("rule", "trust")
     .about("`trust`: the action with the largest moderate index where its estimate is precise enough; `boldest`: always the largest upper bound");
 
-/// A parameter of the rule.
 pub(crate) const TRUST: Parameter = Parameter::new("trust", "3")
     .about("number of widths by which the mean of the action with the largest moderate index must reach the largest upper bound, at least 1");
 
-/// A parameter of the rule.
 pub(crate) const EXPLORE: Parameter = Parameter::new("explore", "1")
     .about("standard errors added to the mean in the moderate index, at least 0");
 
-/// A parameter of the widths.
 pub(crate) const RHO: Parameter = Parameter::new("rho", "3")
     .about("number of observations near which widths are tight, from 0.001 to 1e6");
 
@@ -119,7 +113,6 @@ pub(crate) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
     })
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 pub(crate) struct FeedBalModel {
     estimator: GainEstimator,

@@ -40,7 +40,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     about: "mirror descent on occupancy measures, with the feedback distribution known",
     reference: "Zimin, Neu 2013, Online Learning in Episodic Markovian Decision Processes by Relative Entropy Policy Search",
     access: Access::Feedback,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new("eta", "doubling").about(
@@ -66,6 +65,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let parameters = TabularParameters::new(with)?;
         BuiltLearner::other(OReps::new(graph, occupancy, parameters, eta(with)?))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// The maximum number of actions in all pairs, `stop` included.
@@ -81,7 +81,6 @@ fn eta(with: &Build<'_>) -> Result<Option<f64>, LearnerError> {
     }
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct OReps {
     graph: TransitionGraph,

@@ -36,7 +36,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     about: "for items that work or fail and known rewards: greedy with optimistic success probabilities pooled over steps",
     reference: "Gabillon, Kveton, Wen, Eriksson, Muthukrishnan 2013, Adaptive Submodular Maximization in Bandit Setting",
     access: Access::Rewards,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[SCALE],
     build: |with| {
@@ -46,6 +45,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let scale = TabularParameters::new(with)?.scale;
         BuiltLearner::other(Oasm::new(graph, gain, scale))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 const FAILS: usize = 0;
@@ -196,7 +196,6 @@ struct Item {
     worked: u64,
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Oasm {
     graph: TransitionGraph,

@@ -37,14 +37,13 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "OLP",
     about: "values of the estimated process; at each step the action with the largest optimistic value",
     reference: "Tewari, Bartlett 2007, Optimistic Linear Programming gives Logarithmic Regret for Irreducible MDPs",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[SIGMA2, LEAST, MOST, SCALE, REVEAL],
     build: |with| {
         let tabular = Tabular::build(with)?;
         BuiltLearner::other(Olp::new(tabular))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// `ln^2 n`, and 0 of 0.
@@ -139,7 +138,6 @@ impl Tabular {
     }
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Olp {
     process: Tabular,

@@ -34,8 +34,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "optimistic PSRL",
     about: "best of several posterior samples per action, drawn again when a count has doubled",
     reference: "Agrawal, Jia 2017, Optimistic posterior sampling for reinforcement learning: worst-case regret bounds",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new("samples", "10")
@@ -67,6 +65,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         };
         BuiltLearner::other(Opsrl::new(tabular, sampling, prior_sd(with)?))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// The paper's parameters.
@@ -78,7 +77,6 @@ struct Sampling {
     kappa: f64,
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Opsrl {
     tabular: Tabular,

@@ -16,13 +16,12 @@ pub(crate) static BENCHMARK: LearnerEntry = LearnerEntry {
     about: "Algorithm 1: takes the action with the best next step",
     reference: "Tekin, van der Schaar, Algorithm 1",
     access: Access::Problem,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
-    parameters: &[],
     build: |with| {
         let policy = Policy::benchmark(with.problem()?).map_err(|e| with.oracle(e))?;
         Ok(BuiltLearner::Policy(policy))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 pub(crate) static OPTIMAL: LearnerEntry = LearnerEntry {
@@ -31,13 +30,12 @@ pub(crate) static OPTIMAL: LearnerEntry = LearnerEntry {
     about: "plays the optimal policy, found by backward induction",
     reference: "backward induction",
     access: Access::Problem,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
-    parameters: &[],
     build: |with| {
         let policy = Policy::optimal(with.problem()?).map_err(|e| with.oracle(e))?;
         Ok(BuiltLearner::Policy(policy))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
@@ -46,9 +44,7 @@ pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
     about: "plays the best sequence of actions that ignores feedback",
     reference: "Tekin, van der Schaar, Section 2",
     access: Access::Problem,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
-    parameters: &[],
     build: |with| {
         let mut pairs = Pairs::new(with.problem()?).map_err(|e| with.oracle(e))?;
         let optimal = Optimal::new(&mut pairs).map_err(|e| with.oracle(e))?;
@@ -57,18 +53,10 @@ pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
         let policy = Policy::fixed(with.spec.clone(), &best);
         Ok(BuiltLearner::Policy(policy))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// Plays a policy: an action for every step-state pair.
-///
-/// ```
-/// use std::sync::Arc;
-/// use emab::{Action, Learner, Model, Problem, Spec, learners::Policy};
-/// let spec = Spec::numbered(2, 1, 1, 1).unwrap();
-/// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
-/// let mut learner = Policy::benchmark(Arc::new(Problem::new("wait", spec, model))).unwrap();
-/// assert_eq!(learner.choose(1, 0), Action::Continue(0));
-/// ```
 pub struct Policy {
     decide: Box<dyn FnMut(usize, usize) -> Action + Send>,
     slots: Slots,

@@ -27,8 +27,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "PSRL",
     about: "samples a decision process from the posterior before every episode and plays its optimal policy",
     reference: "Osband, Russo, Van Roy 2013, (More) Efficient Reinforcement Learning via Posterior Sampling",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         SIGMA2,
@@ -44,9 +42,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let (weight, sd) = (with.positive("prior")?, prior_sd(with)?);
         BuiltLearner::other(Psrl::new(tabular, weight, sd))
     },
+    ..LearnerEntry::DEFAULT
 };
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Psrl {
     tabular: Tabular,

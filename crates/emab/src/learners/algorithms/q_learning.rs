@@ -35,8 +35,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     about: "action values learned from steps, without a model",
     reference: "Watkins 1989, Learning from Delayed Rewards; Jin, Allen-Zhu, Bubeck, Jordan 2018, Is Q-learning Provably \
                 Efficient?",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new("explore", "ucb")
@@ -81,6 +79,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         };
         BuiltLearner::other(QLearning::new(with.spec.clone(), parameters, explore))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// How it explores.
@@ -96,7 +95,6 @@ enum Explore {
     },
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct QLearning {
     parameters: TabularParameters,

@@ -7,11 +7,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "random",
     about: "an allowed action or `stop`, uniformly at random",
     reference: "none",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
-    parameters: &[],
     build: |with| Ok(BuiltLearner::Random(Random::new(with.spec.clone()))),
+    ..LearnerEntry::DEFAULT
 };
 
 /// The learner.

@@ -27,8 +27,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "Sarsa(lambda)",
     about: "Sarsa(lambda): action values learned from temporal differences with eligibility traces",
     reference: "Rummery, Niranjan 1994, On-line Q-learning using connectionist systems; Sutton, Barto 1998, Section 7.5",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new("lambda", "0.9").about("trace decay, from 0 (one step) to 1 (all steps)"),
@@ -49,6 +47,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let initial = with.finite("initial")?;
         BuiltLearner::other(TdLambda::new(with.spec.clone(), parameters, initial))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// Its parameters.
@@ -60,7 +59,6 @@ struct SarsaParameters {
     reveal: bool,
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct TdLambda {
     parameters: SarsaParameters,

@@ -26,8 +26,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "Thompson sampling",
     about: "samples the gain of each action from its posterior, by step and state, and takes the largest",
     reference: "Agrawal, Goyal 2013, Further Optimal Regret Bounds for Thompson Sampling",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         SIGMA2,
@@ -46,6 +44,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let learner = Thompson::new(with.spec.clone(), prior, parameters.sigma2, spread.get());
         BuiltLearner::other(learner)
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// Posteriors of gains.
@@ -70,7 +69,6 @@ impl Beliefs {
     }
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Thompson {
     gains: Gains,

@@ -25,11 +25,9 @@ pub(crate) static UCB1: LearnerEntry = LearnerEntry {
     title: "UCB1",
     about: "UCB1 with one arm per sequence of actions; updates the played arm",
     reference: "Auer, Cesa-Bianchi, Fischer 2002, over sequences as in Section 5 of the paper",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Plan,
-    parameters: &[],
     build: |with| build(with, false),
+    ..LearnerEntry::DEFAULT
 };
 
 pub(crate) static UCB1V: LearnerEntry = LearnerEntry {
@@ -37,11 +35,9 @@ pub(crate) static UCB1V: LearnerEntry = LearnerEntry {
     title: "UCB1-V",
     about: "UCB1 that also updates every prefix of the played sequence",
     reference: "Tekin, van der Schaar, Section 5",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Plan,
-    parameters: &[],
     build: |with| build(with, true),
+    ..LearnerEntry::DEFAULT
 };
 
 fn build(with: &Build<'_>, virtual_updates: bool) -> Result<BuiltLearner, LearnerError> {
@@ -72,16 +68,6 @@ pub struct TooManyArms {
 }
 
 /// UCB1 or UCB1-V.
-///
-/// ```
-/// use std::sync::Arc;
-/// use emab::learners::Ucb1;
-/// use emab::{Action, Learner, Spec};
-/// let spec = Spec::numbered(3, 1, 2, 1).unwrap();
-/// let mut learner = Ucb1::new(Arc::new(spec), false).unwrap();
-/// assert_eq!(learner.arms(), 1 + 2 + 4);
-/// assert_eq!(learner.choose(1, 0), Action::Stop); // the first arm is the empty sequence
-/// ```
 #[derive(Clone, Debug)]
 pub struct Ucb1 {
     spec: Arc<Spec>,

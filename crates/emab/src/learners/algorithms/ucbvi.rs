@@ -28,8 +28,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "UCBVI",
     about: "optimistic backward induction on the estimated decision process before every episode",
     reference: "Azar, Osband, Munos 2017, Minimax Regret Bounds for Reinforcement Learning",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Asked,
     parameters: &[
         Parameter::new("bonus", "bernstein")
@@ -46,9 +44,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let bernstein = with.word("bonus", &[("hoeffding", false), ("bernstein", true)])?;
         BuiltLearner::other(Ucbvi::new(tabular, bernstein))
     },
+    ..LearnerEntry::DEFAULT
 };
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Ucbvi {
     tabular: Tabular,

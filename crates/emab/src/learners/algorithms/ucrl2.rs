@@ -34,8 +34,6 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "UCRL2",
     about: "optimal policy of the most optimistic plausible process, recomputed when a count has doubled",
     reference: "Auer, Jaksch, Ortner 2008, Near-optimal Regret Bounds for Reinforcement Learning",
-    access: Access::Spec,
-    has_guarantee: false,
     choice_basis: ChoiceBasis::Asked,
     parameters: &[
         Parameter::new("outcomes", "arrows")
@@ -52,6 +50,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let published = with.word("outcomes", &[("arrows", false), ("pairs", true)])?;
         BuiltLearner::other(Ucrl2::new(tabular, published))
     },
+    ..LearnerEntry::DEFAULT
 };
 
 /// The observations and the plausible set that they define.
@@ -134,7 +133,6 @@ impl Confidence {
     }
 }
 
-/// The learner.
 #[derive(Clone, Debug)]
 struct Ucrl2 {
     confidence: Confidence,

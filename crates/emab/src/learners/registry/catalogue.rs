@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::entry::{Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry};
+use super::entry::{Access, Build, BuiltLearner, LearnerEntry};
 use super::parameter::{LearnerDefaults, ParameterValue, resolve};
 use super::settings::Settings;
 use crate::learner::Learner;
@@ -21,15 +21,7 @@ static USER_DEFINED: LearnerEntry = LearnerEntry {
     name: "own",
     title: "own",
     about: "a user-defined learner",
-    reference: "",
-    access: Access::Spec,
-    has_guarantee: false,
-    choice_basis: ChoiceBasis::Asked,
-    parameters: &[],
-    build: |build| {
-        let reason = "it has no build function".into();
-        Err(LearnerError::UserDefined(build.learner.into(), reason))
-    },
+    ..LearnerEntry::DEFAULT
 };
 
 /// Builds a user-defined learner.
@@ -278,22 +270,21 @@ impl LearnerConfig {
     ) -> Result<BuiltLearner, LearnerError> {
         match &self.user_defined {
             Some(user_defined) => (user_defined.build)(spec).map(BuiltLearner::Other),
-            None => self.build_with(spec, problem, self.entry.build),
+            None => (self.entry.build)(&self.build_from(spec, problem)),
         }
     }
 
-    /// The same by another function, for tests that inspect a learner.
-    pub(crate) fn build_with<L>(
-        &self,
-        spec: &Arc<Spec>,
-        problem: Option<&Arc<Problem>>,
-        build: impl Fn(&Build<'_>) -> Result<L, LearnerError>,
-    ) -> Result<L, LearnerError> {
-        build(&Build {
+    /// What the learner is built from.
+    pub(crate) fn build_from<'a>(
+        &'a self,
+        spec: &'a Arc<Spec>,
+        problem: Option<&'a Arc<Problem>>,
+    ) -> Build<'a> {
+        Build {
             settings: self.settings(),
             spec,
             problem: problem.filter(|_| self.entry.access != Access::Spec),
-        })
+        }
     }
 }
 

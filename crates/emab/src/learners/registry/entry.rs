@@ -112,6 +112,24 @@ pub struct LearnerEntry {
     pub(crate) build: fn(&Build<'_>) -> Result<BuiltLearner, LearnerError>,
 }
 
+impl LearnerEntry {
+    /// A learner that reads nothing but the specification and the episodes, without guarantee and parameters.
+    pub(crate) const DEFAULT: LearnerEntry = LearnerEntry {
+        name: "",
+        title: "",
+        about: "",
+        reference: "",
+        access: Access::Spec,
+        has_guarantee: false,
+        choice_basis: ChoiceBasis::Asked,
+        parameters: &[],
+        build: |build| {
+            let reason = "it has no build function".into();
+            Err(LearnerError::UserDefined(build.learner.into(), reason))
+        },
+    };
+}
+
 impl std::fmt::Debug for LearnerEntry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "LearnerEntry({})", self.name)

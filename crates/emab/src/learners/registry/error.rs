@@ -12,7 +12,7 @@ pub enum LearnerError {
     /// Unknown learner.
     #[error(
         "unknown learner `{name}`{}; `emab learners` lists them",
-        did_you_mean(near)
+        near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
     )]
     Unknown {
         /// The given name.
@@ -117,14 +117,9 @@ impl LearnerError {
     }
 }
 
-fn did_you_mean(near: &Option<&'static str>) -> String {
-    near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
-}
-
 fn it_has(known: &[&'static str]) -> String {
-    if known.is_empty() {
-        "it has none".into()
-    } else {
-        format!("it has `{}`", known.join("`, `"))
+    match known {
+        [] => "it has none".into(),
+        known => format!("it has `{}`", known.join("`, `")),
     }
 }

@@ -14,7 +14,6 @@ pub(crate) struct ActionValue {
     pub(crate) q: f64,
 }
 
-/// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct ActionValues {
     pub(crate) rows: Rows<ActionValue>,

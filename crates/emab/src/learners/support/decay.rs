@@ -4,19 +4,15 @@ use crate::learners::LearnerError;
 use crate::learners::registry::parameter::Parameter;
 use crate::learners::registry::settings::Settings;
 
-/// The probability of exploring at the first visit.
 pub(crate) const EPSILON: Parameter = Parameter::new("epsilon", "1")
     .about("probability of exploring at the first visit to a step-state pair, from 0 to 1");
 
-/// Its decay.
 pub(crate) const EPSILON_DECAY: Parameter = Parameter::new("epsilon_decay", "0.5")
     .about("the probability of exploring at the n-th visit is epsilon / n^epsilon_decay; from 0 (constant) to 1");
 
-/// The first step size.
 pub(crate) const ALPHA: Parameter = Parameter::new("alpha", "1")
     .about("initial step size of an action in a pair, more than 0 and at most 1");
 
-/// Its decay.
 pub(crate) const ALPHA_DECAY: Parameter = Parameter::new("alpha_decay", "0.8")
     .about("the n-th step size is alpha / n^alpha_decay; from 0 (constant) to 1, above 0.5 for convergence");
 

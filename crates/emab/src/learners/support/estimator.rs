@@ -32,7 +32,6 @@ impl FeedbackBound {
     }
 }
 
-/// The estimates.
 #[derive(Clone, Debug)]
 pub(crate) struct GainEstimator {
     pub(crate) graph: TransitionGraph,
@@ -98,7 +97,6 @@ impl GainEstimator {
         });
     }
 
-    /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.counts.clear();
         if let Some(direct) = &mut self.direct {

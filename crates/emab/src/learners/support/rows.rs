@@ -110,7 +110,6 @@ impl<C: Copy> Rows<C> {
         choices.nth(chosen).unwrap_or(self.stop(row))
     }
 
-    /// Removes all rows.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
         self.cells.clear();

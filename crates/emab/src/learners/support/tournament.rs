@@ -116,7 +116,6 @@ impl Tournament {
         }
     }
 
-    /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.lines[..self.arms].fill(Line::UNKNOWN);
         self.nodes.fill(Node::UNDECIDED);

@@ -46,7 +46,6 @@ impl GainEstimate {
     }
 }
 
-/// The rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Rule {
     /// The largest upper bound, as FeedBAL.

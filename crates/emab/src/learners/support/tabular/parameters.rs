@@ -5,7 +5,6 @@ use crate::learners::registry::parameter::Parameter;
 use crate::learners::registry::settings::Settings;
 use crate::parameter::{Delta, Sigma2};
 
-/// Variance proxy of the noise.
 pub(crate) const SIGMA2: Parameter = Parameter::new("sigma2", "0.25")
     .about("variance proxy of the noise on costs and rewards, at least 0")
     .stated(|learning| {
@@ -18,26 +17,21 @@ pub(crate) const SIGMA2: Parameter = Parameter::new("sigma2", "0.25")
         learning.sigma2.map(Sigma2::get).or(larger)
     });
 
-/// The probability with which some bound may fail.
 pub(crate) const DELTA: Parameter = Parameter::new("delta", "0.01")
     .about("probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the run")
     .stated(|learning| learning.delta.map(Delta::get));
 
-/// The least expected terminal reward.
 pub(crate) const LEAST: Parameter = Parameter::new("reward_least", "0")
     .about("smallest possible expected terminal reward")
     .stated(|learning| learning.reward_range.map(|(least, _)| least));
 
-/// The largest expected terminal reward.
 pub(crate) const MOST: Parameter = Parameter::new("reward_most", "1")
     .about("largest possible expected terminal reward; bounds the value of every policy while costs are not negative")
     .stated(|learning| learning.reward_range.map(|(_, most)| most));
 
-/// The factor of the published bonus.
 pub(crate) const SCALE: Parameter = Parameter::new("scale", "1")
     .about("factor of the published bonus, at least 0; below 1 the proof does not apply, and the regret is often smaller");
 
-/// Whether all revealed rewards are used.
 pub(crate) const REVEAL: Parameter = Parameter::new("reveal", "false")
     .about("`true`: learn from the terminal reward of every step passed, as eMAB reveals it; `false`: from the earned reward only");
 

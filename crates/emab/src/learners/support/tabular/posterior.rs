@@ -8,7 +8,6 @@ use crate::learners::registry::parameter::Parameter;
 use crate::learners::registry::settings::Settings;
 use crate::rng::Stream;
 
-/// The standard deviation of the prior of a mean.
 pub(crate) const PRIOR_SD: Parameter = Parameter::new("prior_sd", "0.5")
     .about("standard deviation of the normal prior of every mean, as a multiple of the length of [reward_least, reward_most]; more than 0");
 
