@@ -1,7 +1,5 @@
 //! SHA-256 and hexadecimal encoding, for hashes that results, logs and tokens record.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 /// Bytes in lower-case hexadecimal.
@@ -10,11 +8,7 @@ use sha2::{Digest, Sha256};
 /// assert_eq!(emab_problem::hex(&[0, 10, 255]), "000aff");
 /// ```
 pub fn hex(bytes: &[u8]) -> String {
-    let text = String::with_capacity(2 * bytes.len());
-    bytes.iter().fold(text, |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 in hexadecimal.

@@ -65,16 +65,9 @@ fn built_in_problems_are_valid_and_described() {
         assert!(file.check(100_000).unwrap().complete, "{}", builtin.name);
         assert!(!file.description().is_empty(), "{}", builtin.name);
         let learning = file.learning();
-        assert!(
-            learning.delta.is_some() && learning.sigma2.is_some(),
-            "{}",
-            builtin.name
-        );
-        assert!(
-            builtin.text.starts_with('#'),
-            "{} has its source in a comment",
-            builtin.name
-        );
+        let stated = learning.delta.is_some() && learning.sigma2.is_some();
+        // The source is in a comment.
+        assert!(stated && builtin.text.starts_with('#'), "{}", builtin.name);
     }
 }
 
@@ -124,16 +117,11 @@ fn toml_and_json_give_the_same_problem() {
 #[test]
 fn hash_depends_on_the_content_only() {
     let file = toml(COIN).unwrap();
-    let commented = toml(&format!(
-        "# a remark\n{}",
-        with("horizon = 3", "horizon = 3.0 # steps")
-    ))
-    .unwrap();
+    let commented = with("horizon = 3", "horizon = 3.0 # steps");
+    let commented = toml(&format!("# a remark\n{commented}")).unwrap();
     assert_eq!(file.hash(), commented.hash());
-    assert_ne!(
-        file.hash(),
-        toml(&with("p = 0.5", "p = 0.25")).unwrap().hash()
-    );
+    let other = toml(&with("p = 0.5", "p = 0.25")).unwrap();
+    assert_ne!(file.hash(), other.hash());
     assert_eq!(file.hash().len(), 64);
 }
 
@@ -158,13 +146,11 @@ fn accepts_names_that_resemble_reserved_ones() {
 
 #[test]
 fn rejects_numbers_whose_sums_overflow() {
-    let error = checked(&with("reward = \"x\"", "reward = \"1e200 * x\"")).unwrap_err();
-    assert!(
-        error.contains("got 1e200, expected a finite number of at most 1e100"),
-        "{error}"
-    );
-    let error = toml(&with("p = 0.5", "p = 1e400")).unwrap_err();
-    assert!(error.contains("must be finite"), "{error}");
+    let cases = r#"
+reward = "x" -> reward = "1e200 * x" | 12:10 | got 1e200, expected a finite number of at most 1e100
+p = 0.5 -> p = 1e400 | 8:5 | must be finite
+"#;
+    assert_errors(cases, |text| checked(text).map(drop));
 }
 
 #[test]
@@ -234,10 +220,8 @@ fn reserved_names_must_be_quoted() {
         reward = "x"
     "#;
     let file = toml(text).unwrap();
-    assert_eq!(
-        [0, 1].map(|a| file.spec().next(1, 0, a, 0).unwrap()),
-        [0, 1]
-    );
+    let next = [0, 1].map(|a| file.spec().next(1, 0, a, 0).unwrap());
+    assert_eq!(next, [0, 1]);
 }
 
 #[test]
@@ -319,10 +303,8 @@ fn evaluation_errors_show_the_row() {
         "feedback = [\n  [[[0.5, 0.5]]],\n  [[[0.5, 0.5]], [[0.4, 0.5]], [[0.5, 0.5]]],\n]",
     );
     let error = checked(&text).unwrap_err();
-    assert!(
-        error.contains("t = 2, x = 1 (one), a = 0 (toss)"),
-        "{error}"
-    );
+    let place = "t = 2, x = 1 (one), a = 0 (toss)";
+    assert!(error.contains(place), "{error}");
     assert!(error.contains("mine.toml:12:19"), "{error}");
 }
 
@@ -364,24 +346,15 @@ fn file_without_model_cannot_be_simulated() {
 fn schema_lists_the_same_fields() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let fields = |value: &Value| -> Vec<String> {
-        value["properties"]
-            .as_object()
-            .unwrap()
-            .keys()
-            .cloned()
-            .collect()
+        let properties = value["properties"].as_object().unwrap();
+        properties.keys().cloned().collect()
     };
     // What the reader knows, it says when asked for something else.
     let known = |text: &str| -> Vec<String> {
         let error = toml(text).unwrap_err();
-        let list = error
-            .split("there are ")
-            .nth(1)
-            .unwrap_or_else(|| panic!("{error}"));
-        let mut names: Vec<String> = list
-            .split('`')
-            .skip(1)
-            .step_by(2)
+        let (_, list) = error.split_once("there are ").expect(&error);
+        let names = list.split('`').skip(1).step_by(2);
+        let mut names: Vec<String> = names
             .map(|name| name.split_whitespace().collect())
             .collect();
         names.sort();

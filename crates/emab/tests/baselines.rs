@@ -88,55 +88,27 @@ proptest! {
 #[test]
 fn invalid_parameters_are_named() {
     let spec = Arc::new(emab::Spec::numbered(2, 1, 1, 1).unwrap());
-    for (text, expected) in [
-        ("psrl:prior=0", "`prior` must be more than 0, got 0"),
-        ("psrl:prior_sd=-1", "`prior_sd` must be more than 0, got -1"),
-        ("opsrl:samples=0", "`samples` must be a whole number from 1"),
-        (
-            "opsrl:samples=1e7",
-            "`samples` must be a whole number from 1 to 10000, got 10000000",
-        ),
-        (
-            "psrl:reward_most=0",
-            "`reward_most` must be more than `reward_least`, which is 0, got 0",
-        ),
-        (
-            "q-learning:alpha=0.5",
-            "`alpha` must be left at its default with explore=ucb, got 0.5",
-        ),
-        (
-            "epsilon-greedy:epsilon=0.9",
-            "`epsilon` must be left at its default with schedule=decay, got 0.9",
-        ),
-        ("opsrl:eta=-1", "`eta` must be a number from 0"),
-        (
-            "q-learning:explore=well",
-            "`explore` must be `ucb` or `epsilon`, got `well`",
-        ),
-        (
-            "q-learning:epsilon=2",
-            "`epsilon` must be a number from 0 to 1, got 2",
-        ),
-        ("td-lambda:alpha=0", "`alpha` must be more than 0, got 0"),
-        (
-            "td-lambda:lambda=1.5",
-            "`lambda` must be a number from 0 to 1, got 1.5",
-        ),
-        ("thompson:feedback_spread=-1", "`feedback_spread` must"),
-        (
-            "epsilon-greedy:d=2",
-            "`d` must be a number from 0 to 1, got 2",
-        ),
-        (
-            "explore-then-commit:m=0.5",
-            "`m` must be a whole number from 1",
-        ),
-    ] {
+    const CASES: &str = "
+psrl:prior=0 | `prior` must be more than 0, got 0
+psrl:prior_sd=-1 | `prior_sd` must be more than 0, got -1
+opsrl:samples=0 | `samples` must be a whole number from 1
+opsrl:samples=1e7 | `samples` must be a whole number from 1 to 10000, got 10000000
+psrl:reward_most=0 | `reward_most` must be more than `reward_least`, which is 0, got 0
+q-learning:alpha=0.5 | `alpha` must be left at its default with explore=ucb, got 0.5
+epsilon-greedy:epsilon=0.9 | `epsilon` must be left at its default with schedule=decay, got 0.9
+opsrl:eta=-1 | `eta` must be a number from 0
+q-learning:explore=well | `explore` must be `ucb` or `epsilon`, got `well`
+q-learning:epsilon=2 | `epsilon` must be a number from 0 to 1, got 2
+td-lambda:alpha=0 | `alpha` must be more than 0, got 0
+td-lambda:lambda=1.5 | `lambda` must be a number from 0 to 1, got 1.5
+thompson:feedback_spread=-1 | `feedback_spread` must
+epsilon-greedy:d=2 | `d` must be a number from 0 to 1, got 2
+explore-then-commit:m=0.5 | `m` must be a whole number from 1
+";
+    for case in CASES.trim().lines() {
+        let (text, expected) = case.split_once(" | ").unwrap();
         let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
-        let Err(error) = config.build(&spec, None) else {
-            panic!("{text} was built");
-        };
-        let error = error.to_string();
+        let error = config.build(&spec, None).err().unwrap().to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
 }

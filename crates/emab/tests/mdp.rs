@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::{Tables, small_problem};
 use emab::oracle::{Benchmark, Iteration, Optimal};
-use emab::{Action, Mdp, Model, Names, Problem, Spec};
+use emab::{Action, Mdp, Model, Problem, Spec};
 use proptest::prelude::*;
 
 const ENOUGH: usize = 1_000_000;
@@ -109,15 +109,8 @@ proptest! {
 /// 0.1 + 0.3 and else 0.5.
 fn detour() -> Problem {
     const REWARD: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [1.2, 0.0, 0.0], [0.7, 5.0, 0.5]];
-    let names = |list: &[&str]| Names::List(list.iter().map(|&name| name.into()).collect());
-    let spec = Spec::new(
-        3,
-        Names::Count(3, ""),
-        names(&["safe", "explore"]),
-        Names::Count(3, ""),
-    )
-    .unwrap()
-    .transition(|t, x, a, f| match (t, a) {
+    let spec = Spec::numbered(3, 3, 2, 3).unwrap();
+    let spec = spec.transition(|t, x, a, f| match (t, a) {
         (1, 1) => [1.0, 1.0, 2.0][f],
         _ => x as f64,
     });
@@ -158,40 +151,28 @@ fn finds_a_policy_that_needs_two_steps() {
 }
 
 #[test]
-fn ties_are_broken_as_in_the_oracle() {
+fn stop_wins_ties_up_to_rounding() {
     // Stopping earns 0.3; going on 0.1 + 0.2, the larger in its last bit.
-    let spec = Spec::numbered(2, 2, 1, 2)
-        .unwrap()
-        .transition(|_t, _x, _a, f| f as f64);
-    let model = Model::new(
-        |_t, _x, _a, _f| 0.5,
-        |t, x, _a, _f| if t == 1 { 0.3 } else { 2.0 * [0.1, 0.2][x] },
-    );
-    let (benchmark, optimal, mdp) = translate(Problem::new("tie", spec, model));
-    assert_eq!(optimal.choice(benchmark.pairs().start()), Action::Stop);
-    let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
-    assert_eq!(values.policy[mdp.start()], mdp.stop());
-    assert_eq!(values.values[mdp.start()], 0.3);
-    let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
-    assert_eq!(policies.policy[mdp.start()], mdp.stop());
-}
-
-#[test]
-fn rounding_of_large_terms_decides_nothing() {
-    // Stopping earns 0.3; going on 1,000,000.3 for 1,000,000, which is 5e-11 more when it is rounded.
-    let one = || Names::Count(1, "");
-    let spec = Spec::new(2, one(), one(), one()).unwrap();
-    let model = Model::new(
-        |_t, _x, _a, _f| 1.0,
-        |t, _x, _a, _f| [0.3, 1e6 + 0.3][t - 1],
-    )
-    .cost(|_t, _x, _a, _f| 1e6);
-    let (benchmark, optimal, mdp) = translate(Problem::new("large", spec, model));
-    assert_eq!(optimal.choice(benchmark.pairs().start()), Action::Stop);
-    let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
-    assert_eq!(values.policy[mdp.start()], mdp.stop());
-    let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
-    assert_eq!(policies.policy[mdp.start()], mdp.stop());
+    let spec = Spec::numbered(2, 2, 1, 2).unwrap();
+    let spec = spec.transition(|_t, _x, _a, f| f as f64);
+    let reward = |t, x, _a, _f| if t == 1 { 0.3 } else { 2.0 * [0.1, 0.2][x] };
+    let tie = Problem::new("tie", spec, Model::new(|_t, _x, _a, _f| 0.5, reward));
+    // Going on earns 1,000,000.3 for 1,000,000, which is 5e-11 more when it is rounded.
+    let spec = Spec::numbered(2, 1, 1, 1).unwrap();
+    let reward = |t: usize, _x, _a, _f| [0.3, 1e6 + 0.3][t - 1];
+    let model = Model::new(|_t, _x, _a, _f| 1.0, reward).cost(|_t, _x, _a, _f| 1e6);
+    for problem in [tie, Problem::new("large", spec, model)] {
+        let (mut benchmark, optimal, mdp) = translate(problem);
+        let start = benchmark.pairs().start();
+        assert_eq!(benchmark.choice(start).unwrap(), Action::Stop);
+        assert_eq!(optimal.choice(start), Action::Stop);
+        let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
+        assert_eq!(values.values[mdp.start()], 0.3);
+        let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
+        for solved in [values, policies] {
+            assert_eq!(solved.policy[mdp.start()], mdp.stop());
+        }
+    }
 }
 
 #[test]
@@ -203,18 +184,11 @@ fn rejects_invalid_policies_and_too_much_work() {
     // `safe` is not allowed at the horizon, and nothing is called 3.
     assert_eq!(mdp.evaluate(&[0, 0, 0, 0, 0, stop, stop, stop]), None);
     assert_eq!(mdp.evaluate(&[3; 8]), None);
-    assert_eq!(
-        mdp.evaluate(&[stop, stop, stop, stop, stop, stop, stop, 3]),
-        None
-    );
-    assert_eq!(
-        (
-            mdp.pair(8),
-            mdp.reward(8, 0),
-            mdp.allowed(usize::MAX).count()
-        ),
-        (None, None, 0)
-    );
+    let mut last = [stop; 8];
+    last[7] = 3;
+    assert_eq!(mdp.evaluate(&last), None);
+    assert_eq!((mdp.pair(8), mdp.reward(8, 0)), (None, None));
+    assert_eq!(mdp.allowed(usize::MAX).count(), 0);
     let count = mdp.transition_count();
     assert_eq!(Iteration::of_values(&mdp, 4 * count - 1), None);
     assert!(Iteration::of_values(&mdp, 4 * count).is_some());

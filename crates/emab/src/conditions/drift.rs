@@ -234,14 +234,11 @@ mod tests {
         assert!(check(&drift).is_ok());
         assert_eq!(values(&drift, 0.8), [(10, 0.4), (20, 0.8)]);
         let (i, error) = check(&[drift[1].clone(), drift[0].clone()]).unwrap_err();
+        assert_eq!(i, 1);
         assert_eq!(
-            (i, error.to_string()),
-            (
-                1,
-                "`p` must change again after its change before is over, after episode 20; changes of a parameter stand \
-                 in their order, got p:0.4@10"
-                    .into()
-            )
+            error.to_string(),
+            "`p` must change again after its change before is over, after episode 20; changes of a parameter stand \
+             in their order, got p:0.4@10"
         );
     }
 

@@ -176,34 +176,21 @@ mod tests {
 
     #[test]
     fn rejects_invalid_conditions() {
-        for (text, said) in [
-            (
-                "delay",
-                "`condition` must be KEY=VALUE, such as delay=20, got `delay`",
-            ),
-            ("delay=-1", "`delay` must be a whole number of episodes"),
-            ("delay=poisson:3", "`geometric:MEAN`"),
-            (
-                "delay=geometric:-3",
-                "`mean` must be a number from 0 to 1e15, got -3",
-            ),
-            (
-                "delay=geometric:nan",
-                "`mean` must be a number from 0 to 1e15, got NaN",
-            ),
-            (
-                "delay=batches:0",
-                "`size` must be a whole number of at least 1, got 0",
-            ),
-            ("dropout=1", "`dropout` must lie in [0, 1), got 1"),
-            ("override=often", "`override` must be a number, got `often`"),
-            ("drift=p", "`drift` must be PARAMETER:TO@EPISODE"),
-            ("drift=p:inf@10", "`to` must be a finite number, got inf"),
-            (
-                "drift=p:1@9-3",
-                "`until` must be an episode after `from`, which is 9, got 3",
-            ),
-        ] {
+        const CASES: &str = "
+delay | `condition` must be KEY=VALUE, such as delay=20, got `delay`
+delay=-1 | `delay` must be a whole number of episodes
+delay=poisson:3 | `geometric:MEAN`
+delay=geometric:-3 | `mean` must be a number from 0 to 1e15, got -3
+delay=geometric:nan | `mean` must be a number from 0 to 1e15, got NaN
+delay=batches:0 | `size` must be a whole number of at least 1, got 0
+dropout=1 | `dropout` must lie in [0, 1), got 1
+override=often | `override` must be a number, got `often`
+drift=p | `drift` must be PARAMETER:TO@EPISODE
+drift=p:inf@10 | `to` must be a finite number, got inf
+drift=p:1@9-3 | `until` must be an episode after `from`, which is 9, got 3
+";
+        for case in CASES.trim().lines() {
+            let (text, said) = case.split_once(" | ").unwrap();
             let error = Conditions::default().with([text]).unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
         }

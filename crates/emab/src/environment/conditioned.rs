@@ -220,11 +220,8 @@ impl ConditionedEnvironment {
     fn shares(&self) -> Vec<(usize, f64)> {
         let ends = self.phases[1..].iter().map(|(first, _)| *first);
         let ends = ends.chain([self.episodes.saturating_add(1)]);
-        let lengths = self
-            .phases
-            .iter()
-            .zip(ends)
-            .map(|((first, _), end)| end - first);
+        let phases = self.phases.iter().zip(ends);
+        let lengths = phases.map(|((first, _), end)| end - first);
         let shares = lengths.map(|length| length as f64 / self.episodes.max(1) as f64);
         shares.enumerate().collect()
     }

@@ -348,10 +348,9 @@ mod tests {
         for sums in sums {
             for (i, sum) in sums.into_iter().enumerate() {
                 let k = i + 1;
-                let mean = if k % 2 == 0 {
-                    double_factorial(k - 1)
-                } else {
-                    0.0
+                let mean = match k % 2 {
+                    0 => double_factorial(k - 1),
+                    _ => 0.0,
                 };
                 let variance = double_factorial(2 * k - 1) - mean * mean;
                 let z = (sum / n - mean) / (variance / n).sqrt();
@@ -384,10 +383,8 @@ mod tests {
         }
         for counts in counts {
             let expected = n / 64.0;
-            let chi2: f64 = counts
-                .iter()
-                .map(|&count| (count as f64 - expected).powi(2) / expected)
-                .sum();
+            let cell = |&count: &u64| (count as f64 - expected).powi(2) / expected;
+            let chi2: f64 = counts.iter().map(cell).sum();
             // 63 degrees of freedom: 120.6 is exceeded once in 100,000 times.
             assert!(chi2 < 120.6, "{chi2}");
         }
@@ -415,10 +412,8 @@ mod tests {
             let p = libm::erfc(k / std::f64::consts::SQRT_2) / beyond;
             let expected = f64::from(n) * p;
             let sd = (expected * (1.0 - p)).sqrt();
-            assert!(
-                (f64::from(count) - expected).abs() < 4.5 * sd,
-                "beyond {k}: {count}, expected {expected}"
-            );
+            let off = f64::from(count) - expected;
+            assert!(off.abs() < 4.5 * sd, "beyond {k}: {count}, not {expected}");
         }
     }
 
@@ -445,15 +440,11 @@ mod tests {
                     Noise::Uniform { half_width: h } => (0.0, h * h / 3.0, -h, h),
                     Noise::Bernoulli => (0.5, 1.0 / 12.0, 0.0, 1.0),
                 };
-                assert!(
-                    (mean - m).abs() <= 4.5 * f64::sqrt(v / n),
-                    "{noise:?} {mean}"
-                );
+                let error = 4.5 * f64::sqrt(v / n);
+                assert!((mean - m).abs() <= error, "{noise:?} {mean}");
                 // The fourth central moment is at most three times the squared variance in all of them.
-                assert!(
-                    (variance - v).abs() <= 4.5 * v * (2.0 / n).sqrt(),
-                    "{noise:?}"
-                );
+                let error = 4.5 * v * (2.0 / n).sqrt();
+                assert!((variance - v).abs() <= error, "{noise:?}");
                 assert!(values().all(|v| (least..=most).contains(&v)), "{noise:?}");
             }
             // Reward, cost and feedback are independent: no correlation.
@@ -469,13 +460,12 @@ mod tests {
                     products[2] += c * f;
                 }
             }
-            for product in products {
-                // No variance here is above 4/3.
-                assert!(
-                    (product / n).abs() < 4.5 * (4.0 / 3.0) / n.sqrt(),
-                    "{product}"
-                );
-            }
+            // No variance here is above 4/3.
+            let error = 4.5 * (4.0 / 3.0) / n.sqrt();
+            assert!(
+                products.iter().all(|p| (p / n).abs() < error),
+                "{products:?}"
+            );
         }
     }
 

@@ -202,11 +202,8 @@ mod tests {
             (m3, 0.0, 15.0),
             (m4, 3.0, 96.0),
         ] {
-            assert!(
-                (moment / n - expected).abs() < 4.5 * (var / n).sqrt(),
-                "{}",
-                moment / n
-            );
+            let mean = moment / n;
+            assert!((mean - expected).abs() < 4.5 * (var / n).sqrt(), "{mean}");
         }
         // P(|Z| > k), from tables; 4 lies beyond R and so tests the tail.
         for (k, p) in [
@@ -216,11 +213,8 @@ mod tests {
             (4, 0.000_063_342_48),
         ] {
             let sd = (p * (1.0 - p) / n).sqrt();
-            assert!(
-                (beyond[k] as f64 / n - p).abs() < 4.5 * sd,
-                "beyond {k}: {}",
-                beyond[k]
-            );
+            let share = beyond[k] as f64 / n;
+            assert!((share - p).abs() < 4.5 * sd, "beyond {k}: {share}");
         }
     }
 

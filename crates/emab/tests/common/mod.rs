@@ -1,6 +1,6 @@
 //! Random small problems as plain tables, kept outside of the library so that tests do not read them through it.
 
-use emab::{Model, Names, Noise, Problem, Spec};
+use emab::{Model, Noise, Problem, Spec};
 use proptest::prelude::*;
 
 /// A problem as numbers.
@@ -47,17 +47,11 @@ impl Tables {
 
     /// The same for the library.
     pub fn problem(&self) -> Problem {
-        let names = |n| Names::Count(n, "");
         let [p1, p2, p3, p4, p5] = std::array::from_fn(|_| self.clone());
-        let spec = Spec::new(
-            self.horizon,
-            names(self.states),
-            names(self.actions),
-            names(self.feedbacks),
-        )
-        .unwrap()
-        .transition(move |t, x, a, f| p1.next(t, x, a, f) as f64)
-        .allowed(move |t, x, a, _f| f64::from(u8::from(p2.allowed(t, x, a))));
+        let spec = Spec::numbered(self.horizon, self.states, self.actions, self.feedbacks)
+            .unwrap()
+            .transition(move |t, x, a, f| p1.next(t, x, a, f) as f64)
+            .allowed(move |t, x, a, _f| f64::from(u8::from(p2.allowed(t, x, a))));
         let model = Model::new(
             move |t, x, a, f| p3.chance(t, x, a, f),
             move |t, x, _a, _f| p4.reward(t, x),

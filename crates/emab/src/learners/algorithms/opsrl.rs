@@ -106,11 +106,8 @@ impl Opsrl {
     /// How often each action was taken, in the order of `before`.
     fn counts(tabular: &Tabular) -> impl Iterator<Item = u64> {
         let counts = &tabular.counts;
-        counts
-            .cost
-            .iter()
-            .chain(&counts.reward)
-            .map(|sums| sums.count)
+        let all = counts.cost.iter().chain(&counts.reward);
+        all.map(|sums| sums.count)
     }
 
     fn begin_epoch(&mut self) {
@@ -200,7 +197,9 @@ impl Learner for Opsrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::support::tabular::testing::{after, patience, play, tabular};
+    use crate::learners::support::tabular::testing::{
+        after, assert_moments, patience, play, tabular,
+    };
 
     const SAMPLING: Sampling = Sampling {
         psi: 10,
@@ -250,17 +249,13 @@ mod tests {
             ..SAMPLING
         };
         let mut stream = Stream::new(1, 0, Role::Learner);
-        let (mut law, mut sums, n) = (Vec::new(), [0.0; 2], 40_000);
-        for _ in 0..n {
+        let mut law = Vec::new();
+        let draws = (0..40_000).map(|_| {
             sampling.draw(&[6, 2], &mut stream, &mut law);
-            sums[0] += law[0];
-            sums[1] += law[0] * law[0];
-        }
+            law[0]
+        });
         // Beta(8/4, 4/4): mean 2/3, variance 2 / (9 * 4).
-        let (n, variance) = (f64::from(n), 1.0 / 18.0_f64);
-        let mean = sums[0] / n;
-        assert!((mean - 2.0 / 3.0).abs() < 4.5 * (variance / n).sqrt());
-        assert!((sums[1] / n - mean * mean - variance).abs() < 4.5 * variance * (2.0 / n).sqrt());
+        assert_moments(&draws.collect::<Vec<_>>(), 2.0 / 3.0, 1.0 / 18.0);
     }
 
     #[test]
@@ -277,11 +272,8 @@ mod tests {
         for (f, g) in [(0, 0), (0, 1), (1, 0), (1, 0)] {
             let pay = [0.4, 2.0][g];
             let costs = [0.1, [0.2, 0.3][f]];
-            learner.learn(&after(
-                &[(0, f), (0, g)],
-                &costs,
-                &[0.5, [0.0, 0.6][f], pay],
-            ));
+            let rewards = [0.5, [0.0, 0.6][f], pay];
+            learner.learn(&after(&[(0, f), (0, g)], &costs, &rewards));
         }
         learner.begin_epoch();
         // From (2, 0) half of 0.4 and 2 less 0.2; from (2, 1) nothing better than 0.6; from the start half of both less 0.1.
@@ -317,12 +309,8 @@ mod tests {
                 learner.begin_epoch();
                 learner.plan.value[0]
             });
-            let enough = played
-                .values
-                .iter()
-                .filter(|v| **v >= played.optimal)
-                .count();
-            enough as f64 / 600.0
+            let values = played.values.iter();
+            values.filter(|v| **v >= played.optimal).count() as f64 / 600.0
         };
         assert!(optimistic(40) > 0.97);
         // A single draw is not.

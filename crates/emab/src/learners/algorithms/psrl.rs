@@ -144,7 +144,7 @@ impl Learner for Psrl {
 mod tests {
     use super::*;
     use crate::learners::support::tabular::testing::{
-        after, assert_close, patience, play, tabular,
+        after, assert_close, assert_moments, patience, play, tabular,
     };
 
     fn learner(reveal: bool) -> Psrl {
@@ -158,22 +158,14 @@ mod tests {
         for (f, cost) in [(1, 0.1), (1, 0.2), (0, 0.3)] {
             learner.learn(&after(&[(0, f)], &[cost], &[0.5, 0.25]));
         }
-        let n = 40_000;
-        // What was drawn, how often each came about, and the posterior's mean and variance.
-        let mut seen = [[0.0; 2]; 4];
-        for _ in 0..n {
+        let mut drawn = [(); 4].map(|()| Vec::new());
+        for _ in 0..40_000 {
             learner.draw();
             let process = &learner.process;
-            let drawn = [
-                process.probabilities[1],
-                process.cost[0],
-                process.reward[2],
-                process.reward[0],
-            ];
-            for (sums, value) in seen.iter_mut().zip(drawn) {
-                sums[0] += value;
-                sums[1] += value * value;
-            }
+            drawn[0].push(process.probabilities[1]);
+            drawn[1].push(process.cost[0]);
+            drawn[2].push(process.reward[2]);
+            drawn[3].push(process.reward[0]);
         }
         // Beta(1 + 2, 1 + 1); cost N(0, 1/4) seen thrice, sum 0.6; state 1 at step 2 earned 0.25 twice; the start, which
         // never was stopped at, has its prior.
@@ -187,19 +179,8 @@ mod tests {
             normal(0.5, 2.0, 0.5),
             normal(0.5, 0.0, 0.0),
         ];
-        let n = f64::from(n);
-        for (sums, (mean, variance)) in seen.iter().zip(expected) {
-            let got = sums[0] / n;
-            assert!(
-                (got - mean).abs() < 4.5 * (variance / n).sqrt(),
-                "{got} is not {mean}"
-            );
-            let got = sums[1] / n - got * got;
-            // The variance of a squared normal deviation is twice its own squared, and that of Beta(3, 2) is less.
-            assert!(
-                (got - variance).abs() < 4.5 * variance * (2.0 / n).sqrt(),
-                "{got} is not {variance}"
-            );
+        for (drawn, (mean, variance)) in drawn.iter().zip(expected) {
+            assert_moments(drawn, mean, variance);
         }
     }
 

@@ -209,11 +209,8 @@ mod tests {
                 learner.replan();
                 learner.plan.value[0]
             });
-            assert!(
-                best.values
-                    .iter()
-                    .all(|value| *value >= best.optimal - 1e-9)
-            );
+            let optimistic = |value: &f64| *value >= best.optimal - 1e-9;
+            assert!(best.values.iter().all(optimistic));
         }
     }
 

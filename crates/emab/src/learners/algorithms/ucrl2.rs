@@ -94,10 +94,8 @@ impl Confidence {
 
     /// The most that stopping in a pair can plausibly be worth.
     fn stop(&self, pair: usize, radii: Radii) -> f64 {
-        let (reward, most) = (
-            &self.tabular.counts.reward[pair],
-            self.tabular.parameters.most,
-        );
+        let reward = &self.tabular.counts.reward[pair];
+        let most = self.tabular.parameters.most;
         if reward.count == 0 {
             return most;
         }
@@ -114,15 +112,13 @@ impl Confidence {
             let p = counts.followed[transition] as f64 / n.max(1.0);
             (value[graph.next(transition)], p)
         }));
-        let s = if self.published {
-            graph.pairs()
-        } else {
-            outcomes.len()
+        let s = match self.published {
+            true => graph.pairs(),
+            false => outcomes.len(),
         };
-        let radius = if n == 0.0 {
-            f64::INFINITY
-        } else {
-            radii.law * (s as f64 / n).sqrt()
+        let radius = match n {
+            0.0 => f64::INFINITY,
+            n => radii.law * (s as f64 / n).sqrt(),
         };
         let cost = &counts.cost[edge];
         let paid = match cost.count {

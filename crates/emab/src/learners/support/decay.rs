@@ -59,13 +59,10 @@ mod tests {
         };
         assert_eq!(decay.at(1), 0.6);
         assert!((decay.at(9) - 0.2).abs() < 1e-15);
-        assert_eq!(
-            Decay {
-                power: 0.0,
-                ..decay
-            }
-            .at(7),
-            0.6
-        );
+        let constant = Decay {
+            power: 0.0,
+            ..decay
+        };
+        assert_eq!(constant.at(7), 0.6);
     }
 }

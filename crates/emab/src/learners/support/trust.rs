@@ -82,10 +82,9 @@ impl Rule {
         let scale = (largest - optimistic.1.mean) * (optimistic.1.count as f64).sqrt();
         let width =
             (moderate.1.upper - moderate.1.mean).max(scale / (moderate.1.count as f64).sqrt());
-        if moderate.1.mean + trust * width >= largest {
-            moderate.0
-        } else {
-            optimistic.0
+        match moderate.1.mean + trust * width >= largest {
+            true => moderate.0,
+            false => optimistic.0,
         }
     }
 }
@@ -104,6 +103,11 @@ mod tests {
         }
     }
 
+    fn trusting(trust: f64) -> Rule {
+        let explore = 1.0;
+        Rule::Trust { trust, explore }
+    }
+
     #[test]
     fn the_largest_upper_bound() {
         let rule = Rule::UpperBound;
@@ -116,10 +120,7 @@ mod tests {
 
     #[test]
     fn the_moderate_action_if_it_can_be_trusted() {
-        let rule = Rule::Trust {
-            trust: 3.0,
-            explore: 1.0,
-        };
+        let rule = trusting(3.0);
         // Bounds 0.8 and 0.7. By the moderate index stop is better while the standard error is below 0.1; it is trusted
         // while 0.5 + 3 * 0.4 * sqrt(N_a / N_stop) >= 0.8, up to 16 times as many observations.
         let choice = |se, n| {
@@ -134,36 +135,26 @@ mod tests {
 
     #[test]
     fn an_untrusted_action_yields_to_the_largest_upper_bound() {
-        let rule = Rule::Trust {
-            trust: 2.0,
-            explore: 1.0,
-        };
+        let rule = trusting(2.0);
         // The moderate action is 0 with mean 0.7; the largest upper bound is that of action 2.
         let actions = [
             (0, estimate(0.7, 0.01, 0.0, 1_000_000)),
             (1, estimate(0.6, 0.5, 0.0, 10)),
             (2, estimate(0.5, 0.9, 0.0, 10)),
         ];
-        assert_eq!(
-            rule.choose(estimate(0.1, 0.1, 0.0, 10), &actions),
-            Action::Continue(2)
-        );
+        let chosen = rule.choose(estimate(0.1, 0.1, 0.0, 10), &actions);
+        assert_eq!(chosen, Action::Continue(2));
     }
 
     #[test]
     fn untried_actions_are_tried() {
-        let rule = Rule::Trust {
-            trust: 4.0,
-            explore: 1.0,
-        };
+        let rule = trusting(4.0);
         let tried = estimate(0.4, 0.1, 0.0, 5);
         let choice = |stop, actions: &[(usize, GainEstimate)]| rule.choose(stop, actions);
         let never = GainEstimate::UNOBSERVED;
         assert_eq!(choice(never, &[(0, never)]), Action::Stop);
-        assert_eq!(
-            choice(tried, &[(0, tried), (1, never)]),
-            Action::Continue(1)
-        );
+        let untried = choice(tried, &[(0, tried), (1, never)]);
+        assert_eq!(untried, Action::Continue(1));
         assert_eq!(choice(tried, &[]), Action::Stop);
     }
 }

@@ -23,10 +23,9 @@ impl Sums {
     /// The sample mean; 0 without observations.
     #[inline]
     pub(crate) fn mean(&self) -> f64 {
-        if self.count == 0 {
-            0.0
-        } else {
-            self.sum / self.count as f64
+        match self.count {
+            0 => 0.0,
+            n => self.sum / n as f64,
         }
     }
 }
@@ -143,10 +142,9 @@ impl Counts {
         let left: u64 = graph.edges(pair).map(|edge| self.count(edge)).sum();
         // Without `reveal` the rewards are those of the visits that stopped; with it, those of all.
         let stopped = self.reward[pair].count;
-        if self.reveal {
-            stopped.max(left)
-        } else {
-            stopped + left
+        match self.reveal {
+            true => stopped.max(left),
+            false => stopped + left,
         }
     }
 

@@ -157,9 +157,8 @@ mod tests {
         let mut stream = Stream::new(3, 0, Role::Learner);
         for shape in [0.05_f64, 0.4, 1.0, 1.7, 5.0, 250.0] {
             let n = 400_000;
-            let draws: Vec<f64> = (0..n)
-                .map(|_| log_gamma(&mut stream, shape).exp())
-                .collect();
+            let draws = (0..n).map(|_| log_gamma(&mut stream, shape).exp());
+            let draws: Vec<f64> = draws.collect();
             let n = f64::from(n);
             // Central moments of Gamma(a): variance a, third 2a, fourth 3a^2 + 6a; sixth 15a^3 + 130a^2 + 120a.
             let about = |power: i32| draws.iter().map(|g| (g - shape).powi(power)).sum::<f64>() / n;
@@ -212,10 +211,8 @@ mod tests {
         let (mut first, mut probabilities) = (0.0, Vec::new());
         for _ in 0..4000 {
             dirichlet(&mut stream, [1e-9, 3e-9].into_iter(), &mut probabilities);
-            assert!(
-                probabilities.iter().all(|p| (0.0..=1.0).contains(p)),
-                "{probabilities:?}"
-            );
+            let valid = probabilities.iter().all(|p| (0.0..=1.0).contains(p));
+            assert!(valid, "{probabilities:?}");
             first += probabilities[0];
         }
         assert!((first / 4000.0 - 0.25).abs() < 4.5 * (0.1875_f64 / 4000.0).sqrt());
@@ -225,26 +222,15 @@ mod tests {
 
     #[test]
     fn the_normal_posterior_by_hand() {
-        let prior = Normal {
-            mean: 2.0,
-            variance: 4.0,
-        };
+        let normal = |mean, variance| Normal { mean, variance };
+        let prior = normal(2.0, 4.0);
         // Precisions 1/4 and 3/0.5: the mean is (2/4 + 3/0.5 * 1) / (1/4 + 6).
         let after = prior.after(3, 3.0, 0.5);
         assert!((after.mean - 6.5 / 6.25).abs() < 1e-12);
         assert!((after.variance - 1.0 / 6.25).abs() < 1e-12);
         assert_eq!(prior.after(0, 0.0, 0.0), prior);
-        assert_eq!(
-            prior.after(2, 3.0, 0.0),
-            Normal {
-                mean: 1.5,
-                variance: 0.0
-            }
-        );
-        let certain = Normal {
-            mean: 2.0,
-            variance: 0.0,
-        };
+        assert_eq!(prior.after(2, 3.0, 0.0), normal(1.5, 0.0));
+        let certain = normal(2.0, 0.0);
         assert_eq!(certain.after(5, 1.0, 0.1), certain);
     }
 }

@@ -132,6 +132,19 @@ pub(crate) fn assert_shares<const N: usize>(counts: [u32; N], shares: [f64; N], 
     }
 }
 
+/// Fails unless draws have this mean and variance, up to 4.5 standard errors of normal variables.
+#[track_caller]
+pub(crate) fn assert_moments(draws: &[f64], mean: f64, variance: f64) {
+    let n = draws.len() as f64;
+    let got = draws.iter().sum::<f64>() / n;
+    let error = 4.5 * (variance / n).sqrt();
+    assert!((got - mean).abs() < error, "{got} is not {mean}");
+    let got = draws.iter().map(|v| v * v).sum::<f64>() / n - got * got;
+    // The variance of a squared normal deviation is twice its own squared.
+    let error = 4.5 * variance * (2.0 / n).sqrt();
+    assert!((got - variance).abs() < error, "{got} is not {variance}");
+}
+
 /// Fails unless two numbers are equal up to rounding.
 #[track_caller]
 pub(crate) fn assert_close(got: f64, expected: f64) {
