@@ -189,7 +189,6 @@ impl ArenaEntrants {
         episodes: u64,
         stop: &AtomicBool,
     ) -> Result<Option<Box<dyn Learner + Send>>, BuildError> {
-        let failed = |error: SimError| BuildError::Simulation(error);
         let problem = match self.problem.get() {
             Some(problem) => problem.clone(),
             None => {
@@ -199,10 +198,9 @@ impl ArenaEntrants {
         };
         let mut environment = match self.environment.get() {
             Some(solved) if self.file.conditions().is_none() => solved.environment().clone(),
-            _ => Environment::new(problem.clone()).map_err(|error| failed(error.into()))?,
+            _ => Environment::new(problem.clone()).map_err(SimError::from)?,
         };
-        let learner = cell.learner.build(problem.spec(), Some(&problem));
-        let mut learner = learner.map_err(BuildError::Learner)?;
+        let mut learner = cell.learner.build(problem.spec(), Some(&problem))?;
         environment.restart(cell.seed, 0);
         learner.reset(Stream::new(cell.seed, 0, Role::Learner));
         for episode in 1..=episodes {
@@ -210,8 +208,7 @@ impl ArenaEntrants {
                 return Ok(None);
             }
             let played = environment.play(&mut *learner);
-            let located = SimError::in_episode(cell.learner.label(), 0, episode);
-            played.map_err(|error| failed(located(error)))?;
+            played.map_err(SimError::in_episode(cell.learner.label(), 0, episode))?;
         }
         Ok(Some(learner))
     }
@@ -222,11 +219,10 @@ impl ArenaEntrants {
         let Some(cell) = self.cells.first() else {
             return Ok(None);
         };
-        let values = self.experiment(cell)?.reference_values();
         Ok(Some(ArenaSetting {
             problem: self.file.name().into(),
             problem_hash: self.file.hash().into(),
-            values: values.map_err(BuildError::Simulation)?,
+            values: self.experiment(cell)?.reference_values()?,
             conditions: self.file.conditions().clone(),
         }))
     }

@@ -31,8 +31,8 @@ impl Cell {
     pub fn check(&self) -> Result<(), BuildError> {
         let problem = self.problem.problem()?;
         self.problem.check(CHECKED_PAIRS)?;
-        let built = self.learner.build(problem.spec(), Some(&problem));
-        built.map(drop).map_err(BuildError::Learner)
+        self.learner.build(problem.spec(), Some(&problem))?;
+        Ok(())
     }
 
     /// The experiment of this cell, on an environment that is solved already, if there is one.
@@ -58,8 +58,7 @@ impl Cell {
         control: &mut Control<'_>,
     ) -> Result<Option<State>, BuildError> {
         let mut state = experiment.state();
-        let finish = experiment.run(&mut state, control);
-        let finish = finish.map_err(BuildError::Simulation)?;
+        let finish = experiment.run(&mut state, control)?;
         Ok((finish == Finish::Complete).then_some(state))
     }
 }

@@ -26,7 +26,7 @@ pub enum BuildError {
     Problem(Box<ReadError>),
     /// A learner cannot be read or built.
     #[error(transparent)]
-    Learner(LearnerError),
+    Learner(#[from] LearnerError),
     /// The checkpoints are invalid.
     #[error(transparent)]
     Checkpoints(#[from] CheckpointError),
@@ -35,7 +35,7 @@ pub enum BuildError {
     Zero(&'static str),
     /// The problem cannot be solved.
     #[error(transparent)]
-    Simulation(SimError),
+    Simulation(#[from] SimError),
 }
 
 impl From<ReadError> for BuildError {
@@ -94,6 +94,7 @@ impl From<LearnerConfig> for LearnerSource {
 
 /// Describes an experiment; see [`Experiment::builder`].
 #[derive(Clone)]
+#[must_use]
 pub struct ExperimentBuilder {
     source: ProblemSource,
     scenario: Option<Scenario>,
@@ -124,14 +125,12 @@ impl ExperimentBuilder {
     }
 
     /// The scenario; by default that of the problem file.
-    #[must_use]
     pub fn scenario(mut self, scenario: Scenario) -> Self {
         self.scenario = Some(scenario);
         self
     }
 
     /// Adds learners, each played on the same runs. Default: `feedbal`.
-    #[must_use]
     pub fn learners<L: Into<LearnerSource>>(
         mut self,
         learners: impl IntoIterator<Item = L>,
@@ -141,49 +140,42 @@ impl ExperimentBuilder {
     }
 
     /// Episodes of a run. Default: 10,000.
-    #[must_use]
     pub fn episodes(mut self, episodes: u64) -> Self {
         self.episodes = episodes;
         self
     }
 
     /// Runs. Default: 100.
-    #[must_use]
     pub fn runs(mut self, runs: u64) -> Self {
         self.runs = runs;
         self
     }
 
     /// The seed. Default: 1.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
     /// The episodes at which regret is recorded, besides the last one. Default: [`log_spaced`].
-    #[must_use]
     pub fn checkpoints(mut self, at: Vec<u64>) -> Self {
         self.checkpoints = at;
         self
     }
 
     /// Counts choices by step-state pair where regret is exact; see [`Experiment::regret_by_state`].
-    #[must_use]
     pub fn count_choices(mut self, count: bool) -> Self {
         self.count_choices = count;
         self
     }
 
     /// The part of the runs to play.
-    #[must_use]
     pub fn shard(mut self, shard: Shard) -> Self {
         self.shard = shard;
         self
     }
 
     /// Uses the solved environment of another experiment on the same problem, scenario and number of episodes.
-    #[must_use]
     pub fn environment(mut self, environment: Arc<ConditionedEnvironment>) -> Self {
         self.environment = Some(environment);
         self
@@ -220,8 +212,7 @@ impl ExperimentBuilder {
         });
         let learners: Vec<LearnerConfig> = learners
             .map(|config| config.and_then(|config| config.for_episodes(self.episodes)))
-            .collect::<Result<_, _>>()
-            .map_err(BuildError::Learner)?;
+            .collect::<Result<_, _>>()?;
         for (name, count) in [("episodes", self.episodes), ("runs", self.runs)] {
             if count == 0 {
                 return Err(BuildError::Zero(name));

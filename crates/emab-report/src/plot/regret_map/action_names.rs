@@ -17,7 +17,8 @@ const MIN_CHARACTERS: usize = 4;
 pub(super) struct ActionNames<'a> {
     short: BTreeMap<&'a str, String>,
     size: u32,
-    two_lines: bool,
+    /// Whether the benchmark's action fits below the learned one.
+    pub(super) two_lines: bool,
 }
 
 impl<'a> ActionNames<'a> {
@@ -54,11 +55,6 @@ impl<'a> ActionNames<'a> {
             size,
             two_lines,
         })
-    }
-
-    /// Whether the benchmark's action fits below the learned one.
-    pub(super) fn two_lines(&self) -> bool {
-        self.two_lines
     }
 
     /// Writes the learned action of a pair and, if it differs, the benchmark's.

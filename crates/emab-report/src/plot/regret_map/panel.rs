@@ -78,7 +78,7 @@ impl<'a> Panel<'a> {
 
     /// Whether cells name the benchmark's action below the learned one.
     pub(super) fn names_two_lines(&self) -> bool {
-        self.names.as_ref().is_some_and(|names| names.two_lines())
+        self.names.as_ref().is_some_and(|names| names.two_lines)
     }
 
     /// A cell marked as differing from the benchmark, for the legend.

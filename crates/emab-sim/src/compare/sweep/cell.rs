@@ -70,7 +70,7 @@ impl Sweep {
         let mut used: Vec<&Key> = Vec::new();
         for learner in &file.learners {
             let base = LearnerConfig::parse(learner, problem.learning());
-            let base = base.map_err(|error| failed(&file.file, BuildError::Learner(error)))?;
+            let base = base.map_err(|error| failed(&file.file, error.into()))?;
             let has = |key: &Key| match key {
                 Key::Learner(name) => base.entry().parameters.iter().any(|p| p.name == name),
                 Key::Problem(_) => true,
@@ -78,9 +78,8 @@ impl Sweep {
             let grid: Vec<_> = file.grid.iter().filter(|(key, _)| has(key)).collect();
             used.extend(grid.iter().map(|(key, _)| key));
             let count = grid.iter().try_fold(1_usize, |product, (_, values)| {
-                product
-                    .checked_mul(values.len())
-                    .filter(|n| *n <= MOST_CELLS)
+                let more = product.checked_mul(values.len());
+                more.filter(|n| *n <= MOST_CELLS)
             });
             let count = match count.ok_or_else(|| file.wrong("grid", too_many()))? {
                 // Without a grid there is only the list.
@@ -198,7 +197,7 @@ impl SweepCell {
         }
         let learner = LearnerConfig::parse(&text, problem.learning())
             .and_then(|config| config.for_episodes(file.episodes))
-            .map_err(|error| failed(&place, BuildError::Learner(error)))?;
+            .map_err(|error| failed(&place, error.into()))?;
         let parameters: Vec<String> = learner
             .parameters()
             .iter()
@@ -256,8 +255,7 @@ impl SweepCell {
         let Some(state) = Cell::run(&experiment, control)? else {
             return Ok(None);
         };
-        let reference = experiment.reference_values();
-        let reference = reference.map_err(BuildError::Simulation)?;
+        let reference = experiment.reference_values()?;
         let result = experiment.results(&state).pop();
         Ok(result.map(|result| SweepCellResult {
             number: self.number,
