@@ -15,10 +15,7 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
                 percent(guarantee.delta),
                 percent(guarantee.share),
                 format!("{} to {}", percent(low), percent(high)),
-                match guarantee.verdict {
-                    GuaranteeVerdict::NotDecidable => "not decidable".into(),
-                    verdict => verdict.words().into(),
-                },
+                guarantee.verdict.words().into(),
             ]
         })
         .collect();

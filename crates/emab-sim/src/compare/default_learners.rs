@@ -1,6 +1,6 @@
 //! The default learners of an arena: the whole catalogue, and some variants.
 
-use emab::learners::{CATALOGUE, LearnerEntry};
+use emab::learners::CATALOGUE;
 
 /// Parameter values that are compared with the defaults.
 const VARIANTS: [(&str, &str, &str); 5] = [
@@ -23,19 +23,14 @@ pub fn default_learners() -> Vec<String> {
     let mut all = Vec::new();
     for entry in CATALOGUE {
         all.push(entry.name.to_owned());
-        let variants = VARIANTS.iter().filter(|(name, ..)| *name == entry.name);
-        for (_, key, value) in variants.filter(|(_, key, _)| has(entry, key)) {
+        for (_, key, value) in VARIANTS.iter().filter(|(name, ..)| *name == entry.name) {
             all.push(format!("{}:{key}={value}", entry.name));
         }
-        if has(entry, "reveal") {
+        if entry.parameters.iter().any(|p| p.name == "reveal") {
             all.push(format!("{}:reveal=true", entry.name));
         }
     }
     all
-}
-
-fn has(entry: &LearnerEntry, parameter: &str) -> bool {
-    entry.parameters.iter().any(|p| p.name == parameter)
 }
 
 #[cfg(test)]
@@ -49,10 +44,8 @@ mod tests {
             LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
         }
         for (name, key, value) in super::VARIANTS {
-            assert!(
-                all.contains(&format!("{name}:{key}={value}")),
-                "{name} {key}"
-            );
+            let variant = format!("{name}:{key}={value}");
+            assert!(all.contains(&variant), "{variant}");
         }
         let count = all.len();
         all.sort();

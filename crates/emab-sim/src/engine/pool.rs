@@ -35,9 +35,6 @@ pub(crate) struct Pool<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Whether to stop.
-pub(crate) type Halted<'a> = dyn Fn() -> bool + Sync + 'a;
-
 /// The queue from which threads take runs.
 pub(crate) struct Queue<'a> {
     shared: &'a Shared,
@@ -61,10 +58,10 @@ impl Queue<'_> {
     pub(crate) fn each_block<B>(
         &self,
         send: &mut dyn FnMut(B),
-        mut block: impl FnMut(Range<u64>, &Halted<'_>) -> Result<Option<B>, (u64, SimError)>,
+        mut block: impl FnMut(Range<u64>) -> Result<Option<B>, (u64, SimError)>,
     ) -> Result<(), (u64, SimError)> {
         while let Some(runs) = self.take() {
-            match block(runs, &|| self.halted())? {
+            match block(runs)? {
                 Some(block) => send(block),
                 None => break,
             }

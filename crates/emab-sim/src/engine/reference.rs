@@ -11,7 +11,7 @@ use emab::{Action, ConditionedEnvironment, Environment, Learner, Role, Stream};
 
 use crate::engine::choice_counts::RunChoiceCounts;
 use crate::engine::learner_runs::{LearnerRuns, RunBlock};
-use crate::engine::pool::{Halted, Queue, Worker};
+use crate::engine::pool::{Queue, Worker};
 use crate::engine::tally::Run;
 use crate::error::SimError;
 
@@ -38,9 +38,9 @@ impl Worker for RunWorker<'_> {
         send: &mut dyn FnMut(RunBlock),
     ) -> Result<(), (u64, SimError)> {
         let config = self.task.config;
-        queue.each_block(send, |runs, halted| {
+        queue.each_block(send, |runs| {
             let mut done = Ok(None);
-            config.in_thread_context(&mut || done = self.block(runs.clone(), halted));
+            config.in_thread_context(&mut || done = self.block(runs.clone(), queue));
             done
         })
     }
@@ -50,14 +50,14 @@ impl RunWorker<'_> {
     fn block(
         &mut self,
         runs: Range<u64>,
-        halted: &Halted<'_>,
+        queue: &Queue<'_>,
     ) -> Result<Option<RunBlock>, (u64, SimError)> {
         let mut block = RunBlock::new(self.task.checkpoints.len());
         for run in runs {
             if self.task.done_before.contains(run) {
                 continue;
             }
-            if !self.run(run, halted).map_err(|error| (run, error))? {
+            if !self.run(run, queue).map_err(|error| (run, error))? {
                 // The counts include half a run, so the whole block is played again later.
                 return Ok(None);
             }
@@ -93,7 +93,7 @@ impl<'a> RunWorker<'a> {
     }
 
     /// Plays one run; false if it was halted before its end.
-    fn run(&mut self, number: u64, halted: &Halted<'_>) -> Result<bool, SimError> {
+    fn run(&mut self, number: u64, queue: &Queue<'_>) -> Result<bool, SimError> {
         let (seed, played) = (self.task.seed, self.task.played);
         let label = self.task.config.label();
         self.environment.restart(seed, number);
@@ -126,7 +126,7 @@ impl<'a> RunWorker<'a> {
                 if played_here < checkpoint {
                     played.fetch_add(played_here - counted, Ordering::Relaxed);
                     (counted, counted_steps) = (played_here, run.steps);
-                    if halted() {
+                    if queue.halted() {
                         played.fetch_sub(counted, Ordering::Relaxed);
                         return Ok(false);
                     }

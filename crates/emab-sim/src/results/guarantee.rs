@@ -27,7 +27,7 @@ impl GuaranteeVerdict {
         match self {
             GuaranteeVerdict::Holds => "holds",
             GuaranteeVerdict::Violated => "violated",
-            GuaranteeVerdict::NotDecidable => "undecided: too few runs",
+            GuaranteeVerdict::NotDecidable => "not decidable",
         }
     }
 }

@@ -102,7 +102,7 @@ impl Worker for VerificationWorker<'_> {
         queue: &Queue<'_>,
         send: &mut dyn FnMut(Block),
     ) -> Result<(), (u64, SimError)> {
-        queue.each_block(send, |runs, halted| self.block(runs, halted))
+        queue.each_block(send, |runs| self.block(runs, queue))
     }
 }
 
@@ -110,14 +110,14 @@ impl VerificationWorker<'_> {
     fn block(
         &mut self,
         runs: Range<u64>,
-        halted: &dyn Fn() -> bool,
+        queue: &Queue<'_>,
     ) -> Result<Option<Block>, (u64, SimError)> {
         let mut block = Block {
             max_regret: f64::NEG_INFINITY,
             ..Block::default()
         };
         for run in runs {
-            let ended = self.run(run, &mut block, halted);
+            let ended = self.run(run, &mut block, queue);
             if !ended.map_err(|error| (run, error))? {
                 return Ok(None);
             }
@@ -126,12 +126,7 @@ impl VerificationWorker<'_> {
     }
 
     /// Plays one run; false if it was halted before its end.
-    fn run(
-        &mut self,
-        number: u64,
-        block: &mut Block,
-        halted: &dyn Fn() -> bool,
-    ) -> Result<bool, SimError> {
+    fn run(&mut self, number: u64, block: &mut Block, queue: &Queue<'_>) -> Result<bool, SimError> {
         let verification = self.verification;
         self.environment.restart(verification.seed, number);
         self.learner
@@ -149,7 +144,7 @@ impl VerificationWorker<'_> {
             corollary1_violated |= self.audit(&mut violated_at);
             if episode % STOP_CHECK == 0 {
                 self.played.fetch_add(STOP_CHECK, Ordering::Relaxed);
-                if halted() {
+                if queue.halted() {
                     return Ok(false);
                 }
             }

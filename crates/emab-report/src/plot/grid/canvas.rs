@@ -130,25 +130,20 @@ impl Canvas {
 
     /// A hollow diamond.
     pub(crate) fn diamond(&mut self, (x, y): (f64, f64), r: f64, ink: Rgb) {
-        let d = format!(
-            "M{:.2},{y:.2}L{x:.2},{:.2}L{:.2},{y:.2}L{x:.2},{:.2}Z",
-            x - r,
-            y - r,
-            x + r,
-            y + r
-        );
-        self.path(d, Some([0xff; 3]), ink, 1.2);
+        let corners = [(x - r, y), (x, y - r), (x + r, y), (x, y + r)];
+        self.polygon(&corners, [0xff; 3], ink);
     }
 
     /// A filled triangle that points to the left (-1) or to the right (1).
     pub(crate) fn arrow(&mut self, (x, y): (f64, f64), way: f64, ink: Rgb) {
         let (tip, back) = (x + 4.5 * way, x - 3.5 * way);
-        let d = format!(
-            "M{tip:.2},{y:.2}L{back:.2},{:.2}L{back:.2},{:.2}Z",
-            y - 4.0,
-            y + 4.0
-        );
-        self.path(d, Some(ink), ink, 1.2);
+        self.polygon(&[(tip, y), (back, y - 4.0), (back, y + 4.0)], ink, ink);
+    }
+
+    fn polygon(&mut self, corners: &[(f64, f64)], fill: Rgb, ink: Rgb) {
+        let corners = corners.iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
+        let corners: Vec<String> = corners.collect();
+        self.path(format!("M{}Z", corners.join("L")), Some(fill), ink, 1.2);
     }
 
     fn path(&mut self, d: String, fill: Option<Rgb>, stroke: Rgb, stroke_width: f64) {
