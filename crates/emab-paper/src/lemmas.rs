@@ -7,23 +7,20 @@ use emab::theory::{Bounds, TripletBound, lemma2};
 use emab::{Action, Episode, Learner, Names, Spec, Width};
 use emab_problem::BUILTIN;
 use emab_report::{Claim, Verdict, number};
-use emab_sim::VerificationResult;
 
 use crate::measurement::{
     claim, exact, guarantee_claim, guarantee_verdict, runs_of, violation_text,
 };
 use crate::runner::{LedgerError, Runner, builtin, learner_of};
-use crate::theorems::guarantee;
+use crate::theorems::{Verified, guarantee};
 
 pub(crate) fn lemma1(
     runner: &mut Runner<'_>,
-    section5: &VerificationResult,
-    how5: &str,
-    printed: &VerificationResult,
-    sound: &VerificationResult,
-    how_gap: &str,
+    verified: &Verified,
 ) -> Result<Vec<Claim>, LedgerError> {
-    let [section5, printed, sound] = [section5, printed, sound].map(|v| guarantee(v, "Lemma 1"));
+    let (how5, how_gap) = (&verified.how5, &verified.how_gap);
+    let [section5, printed, sound] = [&verified.section5, &verified.printed, &verified.sound]
+        .map(|verified| guarantee(verified, "Lemma 1"));
     let says = "with probability 1 - delta no sample mean is ever further from its gain than its confidence number";
     let mut claims = vec![
         guarantee_claim("Lemma 1", format!("{says}: in Section 5"), how5, &section5),
@@ -65,15 +62,11 @@ pub(crate) fn lemma1(
     Ok(claims)
 }
 
-pub(crate) fn lemma2_claims(
-    section5: &VerificationResult,
-    how5: &str,
-    episodes: u64,
-) -> Result<Vec<Claim>, LedgerError> {
+pub(crate) fn lemma2_claims(verified: &Verified, episodes: u64) -> Result<Vec<Claim>, LedgerError> {
     let can_fail = within_reach(episodes)?;
     let says = "on the event of Lemma 1 no suboptimal action is chosen more often than its count";
     let [printed, derived] =
-        ["Lemma 2, printed", "Lemma 2, derived"].map(|statement| guarantee(section5, statement));
+        ["Lemma 2, printed", "Lemma 2, derived"].map(|of| guarantee(&verified.section5, of));
     let path = WorstCasePath::simulate()?;
     // x = 4w / gap^2 and K / delta over what occurs; `tight` is the most that the lemma's own argument allows.
     let (mut cells, mut below, mut above_derived) = (0, 0, 0);
@@ -90,7 +83,7 @@ pub(crate) fn lemma2_claims(
         claim(
             "Lemma 2",
             format!("{says}, in Section 5"),
-            how5,
+            &verified.how5,
             format!(
                 "as printed: {}; as derived: {}. {can_fail}",
                 violation_text(&printed),

@@ -12,16 +12,16 @@ use crate::measurement::{
     Estimate, claim, guarantee_verdict, last, regret_at, runs_of, violation_text,
 };
 use crate::runner::{Job, LedgerError, Runner, builtin, learner_of};
-use crate::theorems::guarantee;
+use crate::theorems::{Verified, guarantee};
 
-pub(crate) fn theorem1(
-    vacuous: &str,
-    section5: &VerificationResult,
-    how5: &str,
-    printed: &VerificationResult,
-    sound: &VerificationResult,
-    how_gap: &str,
-) -> Vec<Claim> {
+pub(crate) fn theorem1(vacuous: &str, verified: &Verified) -> Vec<Claim> {
+    let Verified {
+        section5,
+        how5,
+        printed,
+        sound,
+        how_gap,
+    } = verified;
     let says = "with probability 1 - delta the regret stays below the bound";
     let both = |verified: &VerificationResult| {
         ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| guarantee(verified, statement))

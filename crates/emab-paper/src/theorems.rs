@@ -18,6 +18,16 @@ pub(crate) struct TheoremResults {
     pub(crate) logarithm: Picture,
 }
 
+/// Verifications of FeedBAL, and how each was run: in Section 5, and in the counter-example with the printed and with the
+/// sound width.
+pub(crate) struct Verified {
+    pub(crate) section5: VerificationResult,
+    pub(crate) how5: String,
+    pub(crate) printed: VerificationResult,
+    pub(crate) sound: VerificationResult,
+    pub(crate) how_gap: String,
+}
+
 pub(crate) fn claims(
     runner: &mut Runner<'_>,
     figures: &Figures,
@@ -38,30 +48,26 @@ pub(crate) fn claims(
     let gap_runs = runner.settings.scaled(2000, 1000);
     let gap_episodes = runner.settings.scaled(10_000, 2000);
     let mut on_gap = |text: &str| runner.verify("feedback gap", &gap, text, gap_episodes, gap_runs);
-    let (printed, sound) = (on_gap("feedbal")?, on_gap("feedbal:width=sound")?);
-    let how_gap = format!(
-        "problem `feedback-gap`, {}",
-        runs_of(gap_runs, gap_episodes)
-    );
+    let verified = Verified {
+        printed: on_gap("feedbal")?,
+        sound: on_gap("feedbal:width=sound")?,
+        how_gap: format!(
+            "problem `feedback-gap`, {}",
+            runs_of(gap_runs, gap_episodes)
+        ),
+        section5,
+        how5,
+    };
 
-    claims.extend(lemma1(
-        runner, &section5, &how5, &printed, &sound, &how_gap,
-    )?);
-    claims.extend(lemma2_claims(&section5, &how5, episodes)?);
+    claims.extend(lemma1(runner, &verified)?);
+    claims.extend(lemma2_claims(&verified, episodes)?);
     claims.push(guarantee_claim(
         "Corollary 1",
         "no chosen action falls short of the best by more than twice its confidence number: in Section 5",
-        &how5,
-        &guarantee(&section5, "Corollary 1"),
+        &verified.how5,
+        &guarantee(&verified.section5, "Corollary 1"),
     ));
-    claims.extend(theorem1(
-        &vacuous(runner)?,
-        &section5,
-        &how5,
-        &printed,
-        &sound,
-        &how_gap,
-    ));
+    claims.extend(theorem1(&vacuous(runner)?, &verified));
     claims.push(realised(runner)?);
     let (more, counterexample) = counterexample(runner)?;
     claims.extend(more);
