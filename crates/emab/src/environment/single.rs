@@ -227,20 +227,15 @@ impl Environment {
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
         let regret = self.play_without_learning(learner)?;
-        self.learn_from_last(learner);
-        Ok(regret)
-    }
-
-    /// Passes the last episode to the learner: without rewards after a dropout, which leaves the outcome unknown.
-    #[inline]
-    pub fn learn_from_last<L: Learner + ?Sized>(&mut self, learner: &mut L) {
         if self.dropped_out {
+            // The outcome is unknown: the learner receives no rewards.
             let rewards = std::mem::take(&mut self.episode.rewards);
             learner.learn(&self.episode);
             self.episode.rewards = rewards;
         } else {
             learner.learn(&self.episode);
         }
+        Ok(regret)
     }
 
     /// Plays one episode and returns its regret by cause, without passing the episode to the learner.

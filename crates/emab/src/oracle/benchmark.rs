@@ -120,7 +120,7 @@ impl Benchmark {
     }
 
     /// `Q(t,x,a)`: what an allowed action earns when the benchmark follows it.
-    pub fn action_value(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
+    fn action_value(&mut self, pair: Pair, action: Action) -> Result<f64, OracleError> {
         let Action::Continue(a) = action else {
             return Ok(self.pairs.reward(pair));
         };
