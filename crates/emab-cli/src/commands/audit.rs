@@ -7,7 +7,6 @@ use std::path::Path;
 use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
 use emab_server::store::{Address, Head, Store, StoreError};
 use emab_sim::quoted;
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::args::Audit;
@@ -20,10 +19,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 const PAGE: usize = 1_000;
 
 pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
-    let reports = match source(&args.place)? {
-        Source::Store(address) => of_store(&address, args)?,
-        Source::Export(export, bar) => vec![of_export(export, &bar, args)?],
-    };
+    let reports = reports(args)?;
     let findings: u64 = reports.iter().map(findings).sum();
     let document = json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -41,24 +37,12 @@ pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
     }
 }
 
-enum Source {
-    Store(Address),
-    /// An export, with the progress of reading it.
-    Export(Box<dyn BufRead>, ProgressBar),
-}
-
-/// The input of the audit, recognised by its address or the first bytes of the file.
-fn source(place: &str) -> Result<Source, CommandError> {
-    if place == "-" {
-        let bar = ProgressBar::hidden();
-        return Ok(Source::Export(Box::new(io::stdin().lock()), bar));
-    }
+/// Audits the input, which is recognised by its address or the first bytes of the file.
+fn reports(args: &Audit) -> Result<Vec<Report>, CommandError> {
+    let place = args.place.as_str();
     match place.split_once(':') {
         Some(("postgres" | "postgresql" | "sqlite", _)) => {
-            return place
-                .parse()
-                .map(Source::Store)
-                .map_err(CommandError::Input);
+            return of_store(&place.parse().map_err(CommandError::Input)?, args);
         }
         Some(("http" | "https", rest)) if rest.starts_with("//") => {
             return Err(CommandError::input(
@@ -66,18 +50,17 @@ fn source(place: &str) -> Result<Source, CommandError> {
                  `emab audit -`",
             ));
         }
+        _ if place == "-" => return of_export(io::stdin().lock(), args),
         _ => {}
     }
     let path = Path::new(place);
     let mut file = open(path)?;
     let mut first = Vec::new();
-    let read = file
-        .by_ref()
-        .take(SQLITE.len() as u64)
-        .read_to_end(&mut first);
+    let mut start = file.by_ref().take(SQLITE.len() as u64);
+    let read = start.read_to_end(&mut first);
     read.map_err(|error| unreadable(path, &error))?;
     if first == SQLITE {
-        return Ok(Source::Store(Address::Sqlite(path.into())));
+        return of_store(&Address::Sqlite(path.into()), args);
     }
     if first.first() != Some(&b'{') {
         return Err(CommandError::Input(format!(
@@ -85,11 +68,12 @@ fn source(place: &str) -> Result<Source, CommandError> {
             quoted(path)
         )));
     }
-    let size = file.metadata().map_or(0, |found| found.len());
-    let bar = terminal::progress(size);
+    let bar = terminal::progress(file.metadata().map_or(0, |found| found.len()));
     bar.set_message("auditing");
     let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
-    Ok(Source::Export(Box::new(BufReader::new(whole)), bar))
+    let report = of_export(BufReader::new(whole), args);
+    bar.finish_and_clear();
+    report
 }
 
 fn open(path: &Path) -> Result<File, CommandError> {
@@ -100,22 +84,17 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     CommandError::Input(format!("cannot read {}: {error}", quoted(path)))
 }
 
-fn of_export(
-    export: Box<dyn BufRead>,
-    bar: &ProgressBar,
-    args: &Audit,
-) -> Result<Report, CommandError> {
+fn of_export(export: impl BufRead, args: &Audit) -> Result<Vec<Report>, CommandError> {
     let options = Options {
         expect: args.expect.as_deref(),
         progress: None,
     };
     let report = audit_export_with(export, options);
-    bar.finish_and_clear();
     match (&args.study, &report.study) {
         (Some(asked), Some(there)) if asked != there => Err(CommandError::Input(format!(
             "the export is of study `{there}`, not of `{asked}`"
         ))),
-        _ => Ok(report),
+        _ => Ok(vec![report]),
     }
 }
 

@@ -13,12 +13,7 @@ pub fn learners(names: &[String], json: bool) -> Result<(), CommandError> {
         return terminal::print_json(&list);
     }
     let width = terminal::width();
-    let row = |entry: &&LearnerEntry| {
-        let sees = entry.access.description();
-        [entry.name, sees, entry.about, entry.reference]
-            .map(String::from)
-            .into()
-    };
+    let row = |e: &&LearnerEntry| owned([e.name, e.access.description(), e.about, e.reference]);
     let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
     let header = ["learner", "sees", "what it does", "reference"];
     let mut text = emab_report::table(&header, &rows, width);
@@ -75,17 +70,16 @@ fn defaults(entries: &[&LearnerEntry], width: usize) -> String {
     emab_report::table(&["learner", "parameters and defaults"], &rows, width)
 }
 
+fn owned(cells: [&str; 4]) -> Vec<String> {
+    cells.map(String::from).into()
+}
+
 /// One line per parameter.
 fn explained(entries: &[&LearnerEntry], width: usize) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for entry in entries {
-        for p in entry.parameters {
-            rows.push(
-                [entry.name, p.name, p.default, p.about]
-                    .map(String::from)
-                    .into(),
-            );
-        }
+        let each = entry.parameters.iter();
+        rows.extend(each.map(|p| owned([entry.name, p.name, p.default, p.about])));
     }
     if rows.is_empty() {
         return "It has no parameters.".into();

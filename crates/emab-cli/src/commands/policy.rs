@@ -55,9 +55,9 @@ struct Known {
     action: String,
     count: u64,
     mean: f64,
-    /// None where it is infinite.
-    width: Option<f64>,
-    index: Option<f64>,
+    /// May be infinite, which is null in JSON, as is the index.
+    width: f64,
+    index: f64,
 }
 
 pub fn policy(args: &args::Policy, json: bool) -> Result<(), CommandError> {
@@ -195,11 +195,12 @@ fn note(chooses: ChoiceBasis, reachable: &Reachable, pair: Option<Pair>) {
 fn asked(chooses: ChoiceBasis, mut pairs: Vec<Pair>, pair: Option<Pair>) -> Vec<Pair> {
     if let Some(pair) = pair {
         let before = pairs.iter().take_while(|at| **at < pair).count();
-        pairs.truncate(if chooses == ChoiceBasis::Tables {
+        let needed = if chooses == ChoiceBasis::Tables {
             0
         } else {
             before
-        });
+        };
+        pairs.truncate(needed);
         pairs.push(pair);
     }
     pairs
@@ -209,15 +210,14 @@ fn ask(spec: &Spec, learner: &mut dyn Learner, (t, x): Pair, seen: Option<u64>) 
     let action = learner.choose(t, x);
     let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
     let actions = allowed.map(Action::Continue).chain([Action::Stop]);
-    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
     let known = |action| {
         let estimate = learner.estimate(t, x, action)?;
         Some(Known {
             action: spec.action_name(action).into_owned(),
             count: estimate.count,
             mean: estimate.mean,
-            width: finite(estimate.width),
-            index: finite(estimate.index),
+            width: estimate.width,
+            index: estimate.index,
         })
     };
     Row {
@@ -230,17 +230,10 @@ fn ask(spec: &Spec, learner: &mut dyn Learner, (t, x): Pair, seen: Option<u64>) 
 }
 
 fn whose(document: &Document<'_>) -> String {
-    let Document {
-        learner,
-        problem,
-        episodes,
-        ..
-    } = document;
-    let plural = if *episodes == 1 { "" } else { "s" };
-    format!(
-        "{learner} on {problem}, after {} episode{plural}",
-        number(*episodes as f64)
-    )
+    let (learner, problem) = (document.learner, document.problem);
+    let plural = if document.episodes == 1 { "" } else { "s" };
+    let episodes = number(document.episodes as f64);
+    format!("{learner} on {problem}, after {episodes} episode{plural}")
 }
 
 /// All pairs, one row each, with the estimate of the chosen action.
@@ -255,10 +248,8 @@ fn all(document: &Document<'_>) -> String {
             row.action.clone(),
         ];
         if estimates {
-            let chosen = row
-                .estimates
-                .iter()
-                .find(|known| known.action == row.action);
+            let mut all = row.estimates.iter();
+            let chosen = all.find(|known| known.action == row.action);
             cells.push(chosen.map_or(String::new(), estimate));
         }
         cells
@@ -280,20 +271,14 @@ fn all(document: &Document<'_>) -> String {
 
 /// One pair, with the estimates of all actions.
 fn one(document: &Document<'_>, row: &Row) -> String {
-    let Row {
-        step,
-        state,
-        action,
-        ..
-    } = row;
+    let (step, state, action) = (row.step, &row.state, &row.action);
     let (whose, seen) = (whose(document), number(row.seen as f64));
     let plural = if row.seen == 1 { "" } else { "s" };
     let mut text =
         format!("{whose}, at step {step} in state {state}, seen {seen} time{plural}: {action}");
     if !row.estimates.is_empty() {
         let cells = |known: &Known| {
-            let index = known.index.map_or("∞".into(), number);
-            let observed = number(known.count as f64);
+            let (observed, index) = (number(known.count as f64), finite(known.index));
             vec![known.action.clone(), observed, estimate(known), index]
         };
         let rows: Vec<Vec<String>> = row.estimates.iter().map(cells).collect();
@@ -307,6 +292,12 @@ fn estimate(known: &Known) -> String {
     if known.count == 0 {
         return "not observed".into();
     }
-    let width = known.width.map_or("∞".into(), number);
-    format!("{} ± {width}", number(known.mean))
+    format!("{} ± {}", number(known.mean), finite(known.width))
+}
+
+fn finite(value: f64) -> String {
+    match value.is_finite() {
+        true => number(value),
+        false => "∞".into(),
+    }
 }

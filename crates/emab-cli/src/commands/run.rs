@@ -148,9 +148,11 @@ impl Session {
             // The result does not depend on the checkpoint.
             terminal::complain(&error);
         }
-        match self.run.plan.shard {
-            Shard::WHOLE => self.finish(&state),
-            _ => self.finish_shard(&state),
+        match &self.folder {
+            Some(folder) if self.run.plan.shard != Shard::WHOLE => {
+                self.finish_shard(folder, &state)
+            }
+            _ => self.finish(&state),
         }
     }
 
@@ -158,23 +160,20 @@ impl Session {
         let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
         let share = self.run.experiment.share();
         let all = (share.end - share.start).saturating_mul(state.learners.len() as u64);
-        let path = self
-            .folder
-            .as_ref()
-            .map(|folder| quoted(folder.folder().path()));
-        let next = match path {
-            Some(path) => format!("continue with `emab run --resume {path}`"),
+        let next = match &self.folder {
             None => "nothing was saved; --out DIR saves the state".into(),
+            Some(folder) => {
+                let path = quoted(folder.folder().path());
+                format!("continue with `emab run --resume {path}`")
+            }
         };
         CommandError::Work(format!("stopped after {done} of {all} runs; {next}"))
     }
 
     /// Writes and shows the result of all runs.
     fn finish(&self, state: &State) -> Result<(), CommandError> {
-        let result = self
-            .run
-            .document(state)
-            .map_err(CommandError::of(&self.run.file))?;
+        let result = self.run.document(state);
+        let result = result.map_err(CommandError::of(&self.run.file))?;
         // The result is shown even if it cannot be written.
         let written = self.write(&result, state);
         show(&result, self.json)?;
@@ -182,12 +181,7 @@ impl Session {
     }
 
     /// Writes a shard, to be merged with the others.
-    fn finish_shard(&self, state: &State) -> Result<(), CommandError> {
-        let Some(folder) = &self.folder else {
-            return Err(CommandError::input(
-                "--shard needs --out DIR for the shard to be merged",
-            ));
-        };
+    fn finish_shard(&self, folder: &RunFolder, state: &State) -> Result<(), CommandError> {
         folder.finish_shard(&self.run, state)?;
         let (shard, share) = (self.run.plan.shard, self.run.experiment.share());
         let path = folder.folder().path().display().to_string();

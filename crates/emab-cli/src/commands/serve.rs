@@ -30,9 +30,8 @@ pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
         rate: args.rate,
     };
     let backend = store.open().map_err(ServeError::from)?;
-    Ok(run(backend, &options, |ready| {
-        greet(ready, &options, as_json)
-    })?)
+    run(backend, &options, |ready| greet(ready, &options, as_json))?;
+    Ok(())
 }
 
 /// Prints the address on standard output once the service listens, so that a script can wait for it.

@@ -23,13 +23,9 @@ pub fn token(args: Args, json: bool) -> Result<(), CommandError> {
 }
 
 fn new(file: &TokenFile, args: NewToken, json: bool) -> Result<(), CommandError> {
-    let NewToken {
-        name,
-        role,
-        studies,
-    } = args;
-    let studies = Some(studies).filter(|studies| !studies.is_empty());
-    let (token, secret) = file.new_token(&name, role, studies)?;
+    let (name, role) = (&args.name, args.role);
+    let studies = Some(args.studies).filter(|studies| !studies.is_empty());
+    let (token, secret) = file.new_token(name, role, studies)?;
     // The secret alone goes to standard output, for scripts.
     let mut document = document(&token);
     document["secret"] = secret.reveal().into();
@@ -65,12 +61,10 @@ fn list(file: &TokenFile, json: bool) -> Result<(), CommandError> {
 
 fn revoke(file: &TokenFile, id_or_name: &str, json: bool) -> Result<(), CommandError> {
     let token = file.revoke(id_or_name)?;
+    let (id, name) = (&token.id, &token.name);
+    let at = token.revoked.as_deref().unwrap_or_default();
     terminal::show(json, &document(&token), || {
-        let (id, name, at) = (&token.id, &token.name, &token.revoked);
-        format!(
-            "token {id} of {name} was revoked at {}",
-            at.as_deref().unwrap_or_default()
-        )
+        format!("token {id} of {name} was revoked at {at}")
     })
 }
 

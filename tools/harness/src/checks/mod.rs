@@ -8,26 +8,18 @@ use std::fmt;
 /// Violations of each guarantee that are reported in full.
 const MAX_REPORTED: usize = 5;
 
-/// A guarantee of the service.
+/// A guarantee of the service; `description` states each.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Check {
-    /// An acknowledged event is in the log.
     Acknowledged,
-    /// An event that was requested once or repeatedly is in the log once.
     Once,
-    /// Every event in the log was requested.
     Requested,
-    /// A repeated request gets the same bytes.
     SameBytes,
-    /// Sequence numbers have no gaps, and every hash is right.
     Chain,
-    /// The log replays to the stored projections, bit for bit.
     Replay,
-    /// A valid request succeeds, or is deferred with `Retry-After`.
     Response,
-    /// The service starts, and stops on SIGTERM.
     Service,
-    /// Reads succeed while writes cannot.
     Reads,
 }
 
