@@ -70,12 +70,15 @@ async fn rejects_changed_and_foreign_exports() {
     let (_from, lines) = exported().await;
     let all: Vec<&str> = lines.lines().collect();
     let changed = lines.replacen("\"override\":true", "\"override\":false", 1);
+    // Valid but for its hash.
+    let reason = lines.replacen("\"reason\":\"a\"", "\"reason\":\"z\"", 1);
     let renamed = lines.replace("\"study\":\"clinic\"", "\"study\":\"ward\"");
     let gap = [&all[..5], &all[6..]].concat().join("\n");
     let headless = all[1..].join("\n");
     let first = all[0].replacen("\"horizon\":3", "\"horizon\":4", 1);
     for (what, body, kept) in [
         ("changed", &changed, 3),
+        ("another reason", &reason, 3),
         ("renamed", &renamed, 0),
         ("a gap", &gap, 5),
         ("headless", &headless, 0),
@@ -86,6 +89,9 @@ async fn rejects_changed_and_foreign_exports() {
         let status = answer.status.as_u16();
         assert!([404, 409, 422].contains(&status), "{what}: {}", answer.text);
         answer.expect_error(status);
+        let foreseen = elsewhere().dry_run(body).await;
+        let clean = foreseen.status == 200 && foreseen.at("/mistakes") == json!([]);
+        assert!(!clean, "{what}: {}", foreseen.text);
         if kept == 0 {
             client.get("").await.expect_error(404);
             // The name is free.
