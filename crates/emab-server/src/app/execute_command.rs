@@ -9,12 +9,11 @@ use emab::Action;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
-use crate::domain::json::{LenientU64, short};
 use crate::domain::{
     Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
     GiveOutcome, LearnedEpisode, Opened, Outcome, OutcomeGiven, PastEpisode, Record, Rejection,
     Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell,
-    TripletKey, pack, validate,
+    TripletKey, json::LenientU64, json::short, pack, validate,
 };
 use crate::store::{Changes, Store, StoreError};
 

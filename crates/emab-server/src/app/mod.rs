@@ -19,8 +19,4 @@ pub mod service;
 pub mod state_hash;
 pub mod writer;
 
-pub use error::*;
-pub use load::*;
-pub use metrics::*;
-pub use replay::*;
-pub use service::*;
+pub use self::{error::*, load::*, metrics::*, replay::*, service::*};

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::domain::json::{LenientU64, Name};
 use crate::domain::{
     EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, Record, Rejection, Study, is_name,
-    validate,
+    json::LenientU64, json::Name, validate,
 };
 
 /// The action and feedback of a step.

@@ -19,13 +19,7 @@ pub mod study_learners;
 pub mod study_state;
 pub mod validate;
 
-pub use command::*;
-pub use decision::*;
-pub use episode::*;
-pub use event::*;
-pub use head::*;
-pub use learned_episode::*;
-pub use rejection::*;
-pub use study::*;
-pub use study_learners::*;
-pub use study_state::*;
+pub use self::{
+    command::*, decision::*, episode::*, event::*, head::*, learned_episode::*, rejection::*,
+    study::*, study_learners::*, study_state::*,
+};

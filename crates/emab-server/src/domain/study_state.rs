@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use emab::{Action, Episode};
 
-use crate::domain::json::Name;
 use crate::domain::{
     Decision, End, EpisodeRecord, Event, EventKind, Head, Outcome, Rejection, Shadow, Step, Study,
-    StudyLearners, validate,
+    StudyLearners, json::Name, validate,
 };
 
 /// A study after some event of its log.

@@ -6,8 +6,10 @@
 
 use emab::Action;
 
-use crate::domain::json::{Name, short};
-use crate::domain::{Created, EpisodeRecord, Head, NAME_RULE, Outcome, Rejection, Study, is_name};
+use crate::domain::{
+    Created, EpisodeRecord, Head, NAME_RULE, Outcome, Rejection, Study, is_name, json::Name,
+    json::short,
+};
 
 /// The longest reason, in characters.
 pub const MAX_REASON: usize = 2_000;

@@ -11,9 +11,8 @@ use super::response::{self, ApiResult, json};
 use super::studies::Page;
 use super::view::{EpisodeList, EpisodeView, ReplayView};
 use crate::app::{head, key};
-use crate::domain::json::short;
 use crate::domain::{
-    Abandon, Amend, Command, Decision, GiveOutcome, Rejection, ReplyBody, Stop, Tell,
+    Abandon, Amend, Command, Decision, GiveOutcome, Rejection, ReplyBody, Stop, Tell, json::short,
 };
 use crate::tokens::Permission;
 

@@ -11,8 +11,7 @@ use super::events::LINES;
 use super::lines::Lines;
 use super::response::{ApiResult, json};
 use crate::app::import::{Import, ImportReport};
-use crate::domain::PastEpisode;
-use crate::domain::json::short;
+use crate::domain::{PastEpisode, json::short};
 use crate::tokens::Permission;
 
 /// Options of an import.

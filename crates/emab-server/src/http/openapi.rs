@@ -6,8 +6,7 @@ use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, KINDS};
-use crate::domain::MAX_STEPS;
-use crate::domain::json::LenientU64;
+use crate::domain::{MAX_STEPS, json::LenientU64};
 
 /// The rule of [`crate::domain::study::is_name`] as a regular expression.
 pub const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";

@@ -5,8 +5,7 @@ use emab_episodes::{SavedLearnerError, SavedLearnerHeader};
 use emab_problem::ProblemFile;
 use serde_json::Value;
 
-use crate::domain::json::short;
-use crate::domain::{CHECKED_PAIRS, Rejection, Study, describe};
+use crate::domain::{CHECKED_PAIRS, Rejection, Study, describe, json::short};
 
 /// The fields that define the states, actions, feedbacks and transitions.
 const FIELDS: [&str; 8] = [
@@ -23,17 +22,16 @@ const FIELDS: [&str; 8] = [
 /// Rejects a learner of another problem. Which learner it was does not matter: the learner of the study learns.
 pub fn check_header(study: &Study, number: u64, line: &str) -> Result<(), Rejection> {
     let head = SavedLearnerHeader::read(number as usize, line).map_err(|error| match error {
-        SavedLearnerError::Line { what, .. } => Rejection::malformed(what).at("").in_line(number),
+        SavedLearnerError::Line { what, .. } => Rejection::malformed(what).at(""),
         SavedLearnerError::Problem(error) => {
             let error = describe(&error);
             let what = format!("the problem of this learner is invalid: {error}");
-            Rejection::not_possible(what).at("/problem").in_line(number)
+            Rejection::not_possible(what).at("/problem")
         }
-        other => Rejection::malformed(other.to_string())
-            .at("")
-            .in_line(number),
-    })?;
-    same_problem(study, &head.file).map_err(|rejection| rejection.in_line(number))
+        other => Rejection::malformed(other.to_string()).at(""),
+    });
+    let checked = head.and_then(|head| same_problem(study, &head.file));
+    checked.map_err(|rejection| rejection.in_line(number))
 }
 
 fn same_problem(study: &Study, file: &ProblemFile) -> Result<(), Rejection> {

@@ -17,12 +17,8 @@ const TRIES: u32 = 40;
 /// Whether the tables exist; fails if their version is not supported.
 pub(super) async fn exists(client: &Client) -> Result<bool> {
     let sql = "SELECT version FROM meta WHERE application = 'emab'";
-    let version: i64 = match client.query_typed(sql, &[]).await {
-        Ok(rows) => match rows.first().map(|row| row.try_get(0)) {
-            Some(Ok(version)) => version,
-            Some(Err(error)) => return Err(StoreError::Damaged(describe(&error))),
-            None => return Err(foreign()),
-        },
+    let rows = match client.query_typed(sql, &[]).await {
+        Ok(rows) => rows,
         Err(error) => {
             return match error.code() {
                 Some(code) if *code == SqlState::UNDEFINED_TABLE => Ok(false),
@@ -31,6 +27,8 @@ pub(super) async fn exists(client: &Client) -> Result<bool> {
             };
         }
     };
+    let version = rows.first().ok_or_else(foreign)?.try_get(0);
+    let version: i64 = version.map_err(|error| StoreError::Damaged(describe(&error)))?;
     match version {
         VERSION => Ok(true),
         newer if newer > VERSION => Err(StoreError::Unavailable(format!(
