@@ -155,7 +155,7 @@ mod tests {
     fn impossible_families_are_refused() {
         let error = |lines: Vec<Series>| {
             let scene = scene(&lines, "c", &PlotOptions::default());
-            scene.err().expect("refused")
+            scene.map(drop).expect_err("refused")
         };
         let none = error(lines(&[], &["a"]));
         assert!(matches!(none, PlotError::NoSeries));

@@ -211,7 +211,8 @@ fn long_and_odd_texts_are_made_to_fit() {
 
 #[test]
 fn impossible_maps_are_refused() {
-    let rule = |change: fn(&mut HeatMap)| {
+    type Change = fn(&mut HeatMap);
+    let rule = |change: Change| {
         let mut one = hill(3, 2);
         change(&mut one);
         match draw_heat_maps("Sweep", &[hill(3, 2), one]).expect_err("refused") {
@@ -219,7 +220,7 @@ fn impossible_maps_are_refused() {
             error => panic!("another error: {error}"),
         }
     };
-    let cases: [(fn(&mut HeatMap), &str); 9] = [
+    let cases: [(Change, &str); 9] = [
         (
             |map| map.x.values.clear(),
             "`delta` must have 1 to 100 values, got 0",
