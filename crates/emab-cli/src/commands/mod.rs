@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::CommandFactory;
 use emab_report::Picture;
 use emab_sim::compare::{CellControl, run_cells};
-use emab_sim::{Control, FileError, Finish, Folder};
+use emab_sim::{Control, Finish, Folder};
 
 use crate::args::{Args, Command};
 use crate::error::CommandError;
@@ -85,9 +85,10 @@ fn ending(path: &Path) -> &str {
 }
 
 /// Writes `NAME.svg` and `NAME.png`.
-fn write_picture(folder: &Folder, name: &str, picture: &Picture) -> Result<(), FileError> {
+fn write_picture(folder: &Folder, name: &str, picture: &Picture) -> Result<(), CommandError> {
+    let png = picture.png()?;
     folder.write(format!("{name}.svg"), picture.svg.as_bytes())?;
-    folder.write(format!("{name}.png"), &picture.png)
+    Ok(folder.write(format!("{name}.png"), &png)?)
 }
 
 /// Plays cells one after another with a progress bar. False if Ctrl-C stopped it.

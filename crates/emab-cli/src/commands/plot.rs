@@ -72,8 +72,8 @@ fn write(
         }
         Some(path) => {
             let content = match ending(path) {
-                "svg" => picture.svg.as_bytes(),
-                "png" => &picture.png,
+                "svg" => picture.svg.as_bytes().to_vec(),
+                "png" => picture.png()?,
                 _ => {
                     return Err(CommandError::input(format!(
                         "--output must end in .svg or .png, got {}",
@@ -81,7 +81,7 @@ fn write(
                     )));
                 }
             };
-            write_file(path, content)?;
+            write_file(path, &content)?;
             vec![path.display().to_string()]
         }
     };

@@ -92,7 +92,11 @@ pub struct PlotOptions {
 /// When there is nothing to draw, a value is not finite, a standard error is negative, no series has a positive value
 /// for a log axis, or the PNG cannot be written.
 pub fn draw_curves(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
-    Picture::render(styled_scene(&Style::Learners, series, options)?)
+    Ok(Picture::new(styled_scene(
+        &Style::Learners,
+        series,
+        options,
+    )?))
 }
 
 /// The series in a style.

@@ -43,13 +43,12 @@ const BAND: f64 = emab::stats::NORMAL_975;
 const LIMIT: f64 = 1e305;
 
 /// A finished figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Picture {
     /// SVG document. It names its font (DejaVu Sans, or else a common sans-serif font) and does not embed it, which
     /// would add a megabyte.
     pub svg: String,
-    /// PNG image with two pixels per SVG unit.
-    pub png: Vec<u8>,
+    scene: Scene,
 }
 
 /// Why a figure cannot be drawn.
@@ -80,11 +79,15 @@ pub enum PlotError {
 }
 
 impl Picture {
-    fn render(mut scene: Scene) -> Result<Picture, PlotError> {
+    fn new(mut scene: Scene) -> Picture {
         let svg = SvgBackend::new().render_scene(&scene);
         split_dashes(&mut scene);
-        let png = png::render(&scene).map_err(PlotError::Png)?;
-        Ok(Picture { svg, png })
+        Picture { svg, scene }
+    }
+
+    /// PNG image with two pixels per SVG unit. Drawing it takes much longer than the SVG.
+    pub fn png(&self) -> Result<Vec<u8>, PlotError> {
+        png::render(&self.scene).map_err(PlotError::Png)
     }
 }
 

@@ -35,7 +35,7 @@ pub fn draw_sweep_lines(
     by: &str,
     options: &PlotOptions,
 ) -> Result<Picture, PlotError> {
-    Picture::render(scene(lines, by, options)?)
+    Ok(Picture::new(scene(lines, by, options)?))
 }
 
 fn scene(lines: &[Series], by: &str, options: &PlotOptions) -> Result<Scene, PlotError> {

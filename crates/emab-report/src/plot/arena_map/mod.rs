@@ -33,7 +33,7 @@ const MAX_ROWS: usize = 80;
 ///
 /// When there is no problem or no learner, or the PNG cannot be written.
 pub fn draw_arena(result: &ArenaResult) -> Result<Picture, PlotError> {
-    Picture::render(scene(result)?)
+    Ok(Picture::new(scene(result)?))
 }
 
 fn scene(result: &ArenaResult) -> Result<Scene, PlotError> {

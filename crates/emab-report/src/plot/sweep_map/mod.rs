@@ -131,7 +131,7 @@ impl HeatMap {
 /// When there are no maps or more than 12, their labels differ, an axis has no values or more than 100, the number of
 /// cells does not match the axes, a mean is not finite, a standard error is negative, or the PNG cannot be written.
 pub fn draw_heat_maps(title: &str, maps: &[HeatMap]) -> Result<Picture, PlotError> {
-    Picture::render(scene(title, maps)?)
+    Ok(Picture::new(scene(title, maps)?))
 }
 
 fn scene(title: &str, maps: &[HeatMap]) -> Result<Scene, PlotError> {
