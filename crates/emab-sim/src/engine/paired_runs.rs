@@ -11,7 +11,9 @@ use emab::rng::{Block, Draws};
 use emab::{Action, PlayError, Problem, RegretBreakdown, Role, Stream};
 
 use crate::engine::learner_runs::{LearnerRuns, RunBlock};
-use crate::engine::players::{CountingPlayer, PlayerState, PolicyTable, Recording, SequenceUcb};
+use crate::engine::players::{
+    PlayerState, PolicyPlayer, RandomPlayer, RecordingPlayer, SequenceUcbPlayer,
+};
 use crate::engine::pool::{Pool, Queue, Worker};
 use crate::engine::simd::feedbal::{FeedBalPlayer, Indices};
 use crate::engine::simd::step_loop::{FastLearner, RunState, walk};
@@ -25,12 +27,13 @@ use crate::error::SimError;
 pub(crate) enum PlayerKind {
     /// [`FeedBalPlayer`].
     FeedBal(FeedBalParameters),
-    /// [`PolicyTable`].
+    /// [`PolicyPlayer`].
     Policy,
+    /// [`RandomPlayer`].
     Random(Random),
-    /// [`SequenceUcb`].
+    /// [`SequenceUcbPlayer`].
     SequenceUcb(Box<Ucb1>),
-    /// [`Recording`]: every other learner.
+    /// [`RecordingPlayer`]: every other learner.
     Recording,
 }
 
@@ -90,12 +93,10 @@ pub(crate) fn play_paired(
                 _ => play!(FeedBalPlayer::<0, false>::new(indices)),
             }
         }
-        PlayerKind::Policy => play!(CountingPlayer::new(PolicyTable::new(build()?))),
-        PlayerKind::Random(learner) => play!(CountingPlayer::new(learner.clone())),
-        PlayerKind::SequenceUcb(learner) => {
-            play!(CountingPlayer::new(SequenceUcb::new((**learner).clone())))
-        }
-        PlayerKind::Recording => play!(CountingPlayer::new(Recording::new(build()?))),
+        PlayerKind::Policy => play!(PolicyPlayer::new(build()?)),
+        PlayerKind::Random(learner) => play!(RandomPlayer::new(learner.clone())),
+        PlayerKind::SequenceUcb(learner) => play!(SequenceUcbPlayer::new((**learner).clone())),
+        PlayerKind::Recording => play!(RecordingPlayer::new(build()?)),
     }
 }
 

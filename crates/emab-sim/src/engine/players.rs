@@ -1,8 +1,8 @@
 //! Players: learners in the fast loop.
 //!
-//! [`FeedBalPlayer`] has tables of its own. Every other player is a [`CountingPlayer`]: it counts its choices beside a
-//! learner that [`Recording`] asks by step and state and that learns from recorded episodes, that learns step by step
-//! ([`SequenceUcb`]), or that does not learn ([`PolicyTable`], [`Random`]).
+//! [`RecordingPlayer`] plays any learner: it asks by step and state, records each episode, and lets the learner learn
+//! from it. [`FeedBalPlayer`] and [`SequenceUcbPlayer`] learn step by step. [`PolicyPlayer`] is a table of actions, and
+//! [`RandomPlayer`] chooses at random; neither learns.
 
 use emab::learners::{Random, Ucb1};
 use emab::{Action, Episode, Learner, PlayError, Stream};
@@ -35,133 +35,87 @@ impl<const A: usize, const FAR: bool> PlayerState for FeedBalPlayer<'_, A, FAR> 
     }
 }
 
-/// The learner of a [`CountingPlayer`]; its methods are those of [`LearnerCursor`] and [`PlayerState`].
-pub(crate) trait TableLearner {
-    fn choose(&mut self, tables: &Tables, row: usize, stop: usize) -> (usize, bool);
+/// How often each action was taken, by its offset; for `stop`, how often its row was visited.
+#[derive(Default)]
+struct Counts(Vec<u64>);
 
-    fn reveal(&mut self, _reward: f64) {}
-
-    fn advance(&mut self, _tables: &Tables, _step: &Step) {}
-
-    fn grow(&mut self, _tables: &Tables) {}
-
-    fn reset(&mut self, stream: Stream);
-
-    fn failure(&mut self) -> Option<(u64, PlayError)> {
-        None
-    }
-}
-
-/// A learner, and how often each action was taken, by its offset; for `stop`, how often its row was visited.
-pub(crate) struct CountingPlayer<L> {
-    counts: Vec<u64>,
-    learner: L,
-}
-
-impl<L: TableLearner> CountingPlayer<L> {
-    pub(crate) fn new(learner: L) -> CountingPlayer<L> {
-        CountingPlayer {
-            counts: Vec::new(),
-            learner,
-        }
-    }
-}
-
-impl<L: TableLearner> FastLearner for CountingPlayer<L> {
-    type Shared = ();
-
-    fn shared(&self) {}
-
-    type Cursor<'a>
-        = CountingCursor<'a, L>
-    where
-        L: 'a;
-
-    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> CountingCursor<'a, L> {
-        CountingCursor {
-            player: self,
-            tables,
-        }
-    }
-
-    fn count(&self, at: usize) -> u64 {
-        self.counts[at]
-    }
-}
-
-/// See [`CountingPlayer`].
-pub(crate) struct CountingCursor<'a, L> {
-    player: &'a mut CountingPlayer<L>,
-    tables: &'a Tables,
-}
-
-impl<L: TableLearner> LearnerCursor for CountingCursor<'_, L> {
-    type Shared = ();
-
-    #[inline(always)]
-    fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
-        self.player.learner.choose(self.tables, row, stop)
-    }
-
-    #[inline(always)]
-    fn reveal(&mut self, _: (), stop: usize, reward: f64, taken: usize, _gain: f64) -> bool {
-        let CountingPlayer { counts, learner } = &mut *self.player;
-        learner.reveal(reward);
-        counts[taken] += 1;
-        counts[stop] += 1;
-        counts[stop] == 1
-    }
-
-    #[inline(always)]
-    fn advance(&mut self, step: &Step) {
-        self.player.learner.advance(self.tables, step);
-    }
-}
-
-impl<L: TableLearner> PlayerState for CountingPlayer<L> {
+impl Counts {
     fn grow(&mut self, tables: &Tables) {
-        self.counts.resize(tables.end, 0);
-        self.learner.grow(tables);
+        self.0.resize(tables.end, 0);
     }
 
-    fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
+    /// Counts a visit and the action before it; returns whether it is the first visit.
+    #[inline(always)]
+    fn add(&mut self, stop: usize, taken: usize) -> bool {
+        self.0[taken] += 1;
+        self.0[stop] += 1;
+        self.0[stop] == 1
+    }
+
+    fn reset(&mut self, tables: &Tables, visited: &[u32]) {
         for &row in visited {
-            self.counts[row as usize..row as usize + tables.row].fill(0);
+            self.0[row as usize..row as usize + tables.row].fill(0);
         }
-        self.counts[NONE] = 0;
-        self.learner.reset(stream);
-    }
-
-    fn failure(&mut self) -> Option<(u64, PlayError)> {
-        self.learner.failure()
+        self.0[NONE] = 0;
     }
 }
 
 /// A fixed policy.
-pub(crate) struct PolicyTable<L> {
+pub(crate) struct PolicyPlayer<L> {
+    counts: Counts,
     policy: L,
     /// By row: the offset of its action, or of `stop`.
     chosen: Vec<u32>,
 }
 
-impl<L: Learner> PolicyTable<L> {
-    pub(crate) fn new(policy: L) -> PolicyTable<L> {
-        PolicyTable {
+impl<L: Learner> PolicyPlayer<L> {
+    pub(crate) fn new(policy: L) -> PolicyPlayer<L> {
+        PolicyPlayer {
+            counts: Counts::default(),
             policy,
             chosen: vec![0; START],
         }
     }
 }
 
-impl<L: Learner> TableLearner for PolicyTable<L> {
+impl<L> FastLearner for PolicyPlayer<L> {
+    type Shared = ();
+
+    fn shared(&self) {}
+
+    type Cursor<'a>
+        = &'a mut PolicyPlayer<L>
+    where
+        L: 'a;
+
+    fn cursor<'a>(&'a mut self, _tables: &'a Tables) -> &'a mut PolicyPlayer<L> {
+        self
+    }
+
+    fn count(&self, at: usize) -> u64 {
+        self.counts.0[at]
+    }
+}
+
+impl<L> LearnerCursor for &mut PolicyPlayer<L> {
+    type Shared = ();
+
     #[inline(always)]
-    fn choose(&mut self, _tables: &Tables, row: usize, stop: usize) -> (usize, bool) {
+    fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
         let chosen = self.chosen[row] as usize;
         let stops = chosen == stop;
         (if stops { row } else { chosen }, stops)
     }
 
+    #[inline(always)]
+    fn reveal(&mut self, _: (), stop: usize, _reward: f64, taken: usize, _gain: f64) -> bool {
+        self.counts.add(stop, taken)
+    }
+}
+
+impl<L: Learner> PlayerState for PolicyPlayer<L> {
     fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
         let had = self.chosen.len();
         self.chosen.resize(tables.end, 0);
         for row in (had..tables.end).step_by(tables.row) {
@@ -174,26 +128,83 @@ impl<L: Learner> TableLearner for PolicyTable<L> {
         }
     }
 
-    fn reset(&mut self, _stream: Stream) {}
+    fn reset(&mut self, tables: &Tables, visited: &[u32], _stream: Stream) {
+        self.counts.reset(tables, visited);
+    }
 }
 
-impl TableLearner for Random {
+/// The random learner.
+pub(crate) struct RandomPlayer {
+    counts: Counts,
+    learner: Random,
+}
+
+impl RandomPlayer {
+    pub(crate) fn new(learner: Random) -> RandomPlayer {
+        RandomPlayer {
+            counts: Counts::default(),
+            learner,
+        }
+    }
+}
+
+impl FastLearner for RandomPlayer {
+    type Shared = ();
+
+    fn shared(&self) {}
+
+    type Cursor<'a> = RandomCursor<'a>;
+
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> RandomCursor<'a> {
+        RandomCursor {
+            player: self,
+            tables,
+        }
+    }
+
+    fn count(&self, at: usize) -> u64 {
+        self.counts.0[at]
+    }
+}
+
+/// See [`RandomPlayer`].
+pub(crate) struct RandomCursor<'a> {
+    player: &'a mut RandomPlayer,
+    tables: &'a Tables,
+}
+
+impl LearnerCursor for RandomCursor<'_> {
+    type Shared = ();
+
     #[inline(always)]
-    fn choose(&mut self, tables: &Tables, row: usize, stop: usize) -> (usize, bool) {
-        let (t, x) = tables.step_and_state(stop);
-        match Learner::choose(self, t, x) {
+    fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
+        let (t, x) = self.tables.step_and_state(stop);
+        match self.player.learner.choose(t, x) {
             Action::Continue(a) => (row + WORDS * a, false),
             Action::Stop => (row, true),
         }
     }
 
-    fn reset(&mut self, stream: Stream) {
-        Learner::reset(self, stream);
+    #[inline(always)]
+    fn reveal(&mut self, _: (), stop: usize, _reward: f64, taken: usize, _gain: f64) -> bool {
+        self.player.counts.add(stop, taken)
+    }
+}
+
+impl PlayerState for RandomPlayer {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+    }
+
+    fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
+        self.counts.reset(tables, visited);
+        self.learner.reset(stream);
     }
 }
 
 /// UCB1 over action sequences: receives step by step what the arm and its prefixes earn.
-pub(crate) struct SequenceUcb {
+pub(crate) struct SequenceUcbPlayer {
+    counts: Counts,
     learner: Ucb1,
     /// Steps of this episode, and what was paid in them.
     steps: usize,
@@ -201,9 +212,10 @@ pub(crate) struct SequenceUcb {
     reward: f64,
 }
 
-impl SequenceUcb {
-    pub(crate) fn new(learner: Ucb1) -> SequenceUcb {
-        SequenceUcb {
+impl SequenceUcbPlayer {
+    pub(crate) fn new(learner: Ucb1) -> SequenceUcbPlayer {
+        SequenceUcbPlayer {
+            counts: Counts::default(),
             learner,
             steps: 0,
             paid: 0.0,
@@ -212,53 +224,92 @@ impl SequenceUcb {
     }
 }
 
-impl TableLearner for SequenceUcb {
+impl FastLearner for SequenceUcbPlayer {
+    type Shared = ();
+
+    fn shared(&self) {}
+
+    type Cursor<'a> = SequenceUcbCursor<'a>;
+
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> SequenceUcbCursor<'a> {
+        SequenceUcbCursor {
+            player: self,
+            tables,
+        }
+    }
+
+    fn count(&self, at: usize) -> u64 {
+        self.counts.0[at]
+    }
+}
+
+/// See [`SequenceUcbPlayer`].
+pub(crate) struct SequenceUcbCursor<'a> {
+    player: &'a mut SequenceUcbPlayer,
+    tables: &'a Tables,
+}
+
+impl LearnerCursor for SequenceUcbCursor<'_> {
+    type Shared = ();
+
     #[inline(always)]
-    fn choose(&mut self, tables: &Tables, row: usize, _stop: usize) -> (usize, bool) {
+    fn choose(&mut self, row: usize, _stop: usize) -> (usize, bool) {
+        let player = &mut *self.player;
         // Only the first step is in the first row.
         if row == START {
-            self.learner.begin();
-            (self.steps, self.paid) = (0, 0.0);
+            player.learner.begin();
+            (player.steps, player.paid) = (0, 0.0);
         }
-        match self.learner.planned(self.steps) {
-            Some(a) if tables.allows(row, a) => (row + WORDS * a, false),
+        match player.learner.planned(player.steps) {
+            Some(a) if self.tables.allows(row, a) => (row + WORDS * a, false),
             _ => (row, true),
         }
     }
 
     #[inline(always)]
-    fn reveal(&mut self, reward: f64) {
-        self.reward = reward;
+    fn reveal(&mut self, _: (), stop: usize, reward: f64, taken: usize, _gain: f64) -> bool {
+        self.player.reward = reward;
+        self.player.counts.add(stop, taken)
     }
 
     #[inline(always)]
-    fn advance(&mut self, _tables: &Tables, step: &Step) {
-        let gain = self.reward + self.paid;
+    fn advance(&mut self, step: &Step) {
+        let player = &mut *self.player;
+        let gain = player.reward + player.paid;
         if step.stops {
-            self.learner.stopped(self.steps, gain);
+            player.learner.stopped(player.steps, gain);
         } else {
-            self.learner.passed(self.steps, gain);
-            self.steps += 1;
-            self.paid += step.paid;
+            player.learner.passed(player.steps, gain);
+            player.steps += 1;
+            player.paid += step.paid;
         }
     }
+}
 
-    fn reset(&mut self, stream: Stream) {
+impl PlayerState for SequenceUcbPlayer {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+    }
+
+    fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
+        self.counts.reset(tables, visited);
         self.learner.reset(stream);
     }
 }
 
 /// Any learner.
-pub(crate) struct Recording<L> {
+pub(crate) struct RecordingPlayer<L> {
+    counts: Counts,
     learner: L,
     episode: Episode,
     episodes: u64,
     failure: Option<(u64, PlayError)>,
 }
 
-impl<L: Learner> Recording<L> {
-    pub(crate) fn new(learner: L) -> Recording<L> {
-        Recording {
+impl<L: Learner> RecordingPlayer<L> {
+    pub(crate) fn new(learner: L) -> RecordingPlayer<L> {
+        RecordingPlayer {
+            counts: Counts::default(),
             learner,
             episode: Episode::default(),
             episodes: 0,
@@ -267,43 +318,87 @@ impl<L: Learner> Recording<L> {
     }
 }
 
-impl<L: Learner> TableLearner for Recording<L> {
+impl<L: Learner> FastLearner for RecordingPlayer<L> {
+    type Shared = ();
+
+    fn shared(&self) {}
+
+    type Cursor<'a>
+        = RecordingCursor<'a, L>
+    where
+        L: 'a;
+
+    fn cursor<'a>(&'a mut self, tables: &'a Tables) -> RecordingCursor<'a, L> {
+        RecordingCursor {
+            player: self,
+            tables,
+        }
+    }
+
+    fn count(&self, at: usize) -> u64 {
+        self.counts.0[at]
+    }
+}
+
+/// See [`RecordingPlayer`].
+pub(crate) struct RecordingCursor<'a, L> {
+    player: &'a mut RecordingPlayer<L>,
+    tables: &'a Tables,
+}
+
+impl<L: Learner> LearnerCursor for RecordingCursor<'_, L> {
+    type Shared = ();
+
     #[inline(always)]
-    fn choose(&mut self, tables: &Tables, row: usize, stop: usize) -> (usize, bool) {
-        let (t, x) = tables.step_and_state(stop);
-        self.episode.states.push(x);
-        match self.learner.choose(t, x) {
-            Action::Continue(a) if tables.allows(row, a) => (row + WORDS * a, false),
+    fn choose(&mut self, row: usize, stop: usize) -> (usize, bool) {
+        let (t, x) = self.tables.step_and_state(stop);
+        let player = &mut *self.player;
+        player.episode.states.push(x);
+        match player.learner.choose(t, x) {
+            Action::Continue(a) if self.tables.allows(row, a) => (row + WORDS * a, false),
             Action::Stop => (row, true),
             action => {
                 let error = PlayError::NotAllowed { t, x, action };
-                self.failure.get_or_insert((self.episodes + 1, error));
+                player.failure.get_or_insert((player.episodes + 1, error));
                 (row, true)
             }
         }
     }
 
     #[inline(always)]
-    fn reveal(&mut self, reward: f64) {
-        self.episode.rewards.push(reward);
+    fn reveal(&mut self, _: (), stop: usize, reward: f64, taken: usize, _gain: f64) -> bool {
+        self.player.episode.rewards.push(reward);
+        self.player.counts.add(stop, taken)
     }
 
     #[inline(always)]
-    fn advance(&mut self, tables: &Tables, step: &Step) {
-        let episode = &mut self.episode;
+    fn advance(&mut self, step: &Step) {
+        let RecordingPlayer {
+            learner,
+            episode,
+            episodes,
+            ..
+        } = &mut *self.player;
         if step.stops {
-            self.learner.learn(episode);
-            self.episodes += 1;
+            learner.learn(episode);
+            *episodes += 1;
             episode.clear();
         } else {
-            let row = step.stop - WORDS * tables.actions;
+            let row = step.stop - WORDS * self.tables.actions;
             episode.actions.push((step.chosen - row) / WORDS);
             episode.feedbacks.push(step.feedback);
             episode.costs.push(-step.paid);
         }
     }
+}
 
-    fn reset(&mut self, stream: Stream) {
+impl<L: Learner> PlayerState for RecordingPlayer<L> {
+    fn grow(&mut self, tables: &Tables) {
+        self.counts.grow(tables);
+    }
+
+    fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream) {
+        self.counts.reset(tables, visited);
         self.episode.clear();
         self.episodes = 0;
         self.failure = None;

@@ -33,6 +33,7 @@ impl ActionValues {
     }
 
     /// The row of a pair that was passed.
+    #[inline]
     pub(crate) fn visit(&mut self, t: usize, x: usize) -> usize {
         let row = self.rows.of(t, x);
         let number = self.rows.number(row);
@@ -44,12 +45,15 @@ impl ActionValues {
     }
 
     /// The greedy choice, or any choice with probability `epsilon` at this visit.
+    #[inline]
     pub(crate) fn choose(&mut self, t: usize, x: usize, epsilon: Option<Decay>) -> Action {
         let (visits, stream) = (&self.visits, &mut self.stream);
         self.rows.choose(t, x, |rows, row| {
-            let passed = visits.get(rows.number(row)).copied().unwrap_or(0);
+            let passed = || visits.get(rows.number(row)).copied().unwrap_or(0);
             match epsilon {
-                Some(epsilon) if stream.uniform() < epsilon.at(passed + 1) => rows.any(row, stream),
+                Some(epsilon) if stream.uniform() < epsilon.at(passed() + 1) => {
+                    rows.any(row, stream)
+                }
                 _ => rows.best(row, |_, cell| cell.q),
             }
         })

@@ -12,6 +12,8 @@ use crate::spec::{Action, Spec};
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<C> {
     spec: Arc<Spec>,
+    /// The number of actions, and one for `stop`.
+    columns: usize,
     slots: Slots,
     fresh: C,
     pub(crate) cells: Vec<C>,
@@ -24,6 +26,7 @@ impl<C: Copy> Rows<C> {
     pub(crate) fn new(spec: Arc<Spec>, fresh: C) -> Rows<C> {
         Rows {
             slots: Slots::new(spec.horizon(), spec.states().len()),
+            columns: spec.actions().len() + 1,
             spec,
             fresh,
             cells: Vec::new(),
@@ -36,6 +39,7 @@ impl<C: Copy> Rows<C> {
     }
 
     /// The action of the cell that `choose` returns for the row of a pair; `stop` at the horizon.
+    #[inline]
     pub(crate) fn choose(
         &mut self,
         t: usize,
@@ -49,31 +53,33 @@ impl<C: Copy> Rows<C> {
         self.action(row, choose(self, row))
     }
 
-    fn columns(&self) -> usize {
-        self.spec.actions().len() + 1
-    }
-
     /// The row of a pair.
+    #[inline]
     pub(crate) fn of(&mut self, t: usize, x: usize) -> usize {
         let (slot, new) = self.slots.of(t, x);
         if new {
-            let actions = 0..self.spec.actions().len();
-            self.allowed
-                .extend(actions.map(|a| self.spec.is_allowed(t, x, a)));
-            self.allowed.push(true);
-            self.cells.resize(self.allowed.len(), self.fresh);
+            self.add(t, x);
         }
-        slot * self.columns()
+        slot * self.columns
+    }
+
+    #[cold]
+    fn add(&mut self, t: usize, x: usize) {
+        let actions = 0..self.spec.actions().len();
+        self.allowed
+            .extend(actions.map(|a| self.spec.is_allowed(t, x, a)));
+        self.allowed.push(true);
+        self.cells.resize(self.allowed.len(), self.fresh);
     }
 
     /// The number of a row, from 0 in the order of first visits.
     pub(crate) fn number(&self, row: usize) -> usize {
-        row / self.columns()
+        row / self.columns
     }
 
     /// The cell of `stop` in a row.
     pub(crate) fn stop(&self, row: usize) -> usize {
-        row + self.columns() - 1
+        row + self.columns - 1
     }
 
     /// The cells of the allowed actions of a row: `stop`, then the others by index.
