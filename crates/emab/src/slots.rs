@@ -16,8 +16,10 @@ enum SlotIndex {
     /// One entry for every pair of the specification: a look-up is one load.
     Table(Vec<u32>),
     /// One entry for every visited pair.
-    Map(HashMap<u64, u32, BuildHasherDefault<FoldHasher>>),
+    Map(SlotMap),
 }
+
+type SlotMap = HashMap<u64, u32, BuildHasherDefault<FoldHasher>>;
 
 /// Up to this many pairs a table is cheaper than a map (4 MiB).
 const TABLE: usize = 1 << 20;
@@ -50,13 +52,14 @@ impl Slots {
     }
 
     /// The slot of a pair, if it has one.
+    #[inline]
     pub(crate) fn find(&self, t: usize, x: usize) -> Option<usize> {
         let key = (t - 1) as u64 * self.states as u64 + x as u64;
         let slot = match &self.index {
-            SlotIndex::Table(table) => table.get(key as usize).copied(),
-            SlotIndex::Map(map) => map.get(&key).copied(),
+            SlotIndex::Table(table) => *table.get(key as usize)?,
+            SlotIndex::Map(map) => find_in_map(map, key)?,
         };
-        slot.filter(|&slot| slot != EMPTY).map(|slot| slot as usize)
+        (slot != EMPTY).then_some(slot as usize)
     }
 
     fn find_or_add(&mut self, key: u64) -> (usize, bool) {
@@ -82,6 +85,12 @@ impl Slots {
         }
         self.keys.clear();
     }
+}
+
+/// Out of line, so that [`Slots::find`] is small enough to be inlined.
+#[inline(never)]
+fn find_in_map(map: &SlotMap, key: u64) -> Option<u32> {
+    map.get(&key).copied()
 }
 
 /// A fast hash for small integer keys that are not adversarial.
