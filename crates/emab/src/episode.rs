@@ -62,6 +62,17 @@ impl Episode {
     }
 
     /// `R_t`, if it is known. Steps count from 1.
+    ///
+    /// ```
+    /// use emab::Episode;
+    /// let mut episode = Episode { states: vec![0, 1], actions: vec![0], feedbacks: vec![1], ..Episode::default() };
+    /// assert_eq!(episode.known_reward(2), None);
+    /// episode.rewards.extend([f64::NAN, 2.0]);
+    /// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (None, Some(2.0)));
+    /// assert_eq!(episode.known_gain(1), None);
+    /// episode.costs.push(0.5);
+    /// assert_eq!(episode.known_gain(1), Some(1.5));
+    /// ```
     #[inline]
     pub fn known_reward(&self, t: usize) -> Option<f64> {
         let reward = *self.rewards.get(t.wrapping_sub(1))?;

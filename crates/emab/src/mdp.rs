@@ -289,6 +289,21 @@ impl Mdp {
     }
 
     /// The best action in each state when what follows is worth `values`; none if there is not one value a state.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use emab::{Mdp, Model, Names, Problem, Spec, oracle::Pairs};
+    /// // 0.5 now, nothing at step 2, 1 at step 3.
+    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
+    /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
+    /// let problem = Arc::new(Problem::new("patience", spec, model));
+    /// let mdp = Mdp::new(&mut Pairs::new(problem).unwrap()).unwrap();
+    /// // Always stopping earns the terminal rewards; one improvement of it is the benchmark, Algorithm 1.
+    /// let always_stop = vec![mdp.stop(); mdp.len()];
+    /// let values = mdp.evaluate(&always_stop).unwrap();
+    /// assert_eq!(values, [0.5, 0.0, 1.0, 0.0]);
+    /// assert_eq!(mdp.improve(&values).unwrap(), [1, 0, 1, 1]);
+    /// ```
     pub fn improve(&self, values: &[f64]) -> Option<Vec<usize>> {
         let states = (values.len() == self.len()).then_some(0..self.len())?;
         Some(states.map(|state| self.best(state, values).0).collect())

@@ -31,6 +31,13 @@ pub enum Noise {
 
 impl Noise {
     /// Gaussian noise of this variance.
+    ///
+    /// ```
+    /// use emab::Noise;
+    /// assert!(Noise::normal(0.1).is_ok());
+    /// assert_eq!(Noise::normal(-1.0).unwrap_err().to_string(),
+    ///     "`variance` must be a number from 0 to 1e100, got -1");
+    /// ```
     pub fn normal(variance: f64) -> Result<Noise, ParameterError> {
         let variance = at_least_zero("variance", variance)?;
         Ok(Noise::Normal {
@@ -179,6 +186,17 @@ impl Problem {
     /// step with its terminal reward, without a choice.
     ///
     /// Gains, and with them the choices of the benchmark, do not change; its value does.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use emab::{Model, Names, Problem, Spec, conditions::Probability, oracle::Benchmark};
+    /// let spec = Spec::numbered(3, 1, 1, 1).unwrap();
+    /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
+    /// let problem = Problem::new("wait", spec, model).with_dropout(Probability::new("dropout", 0.25).unwrap());
+    /// let mut benchmark = Benchmark::new(Arc::new(problem)).unwrap();
+    /// let start = benchmark.pairs().start();
+    /// assert_eq!(benchmark.value(start).unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
+    /// ```
     #[must_use]
     pub fn with_dropout(&self, dropout: Probability) -> Problem {
         Problem {

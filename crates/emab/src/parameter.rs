@@ -28,6 +28,12 @@ impl ParameterError {
 }
 
 /// The probability with which some confidence bound may fail, in (0, 1).
+///
+/// ```
+/// use emab::Delta;
+/// assert!(Delta::new(0.05).is_ok());
+/// assert_eq!(Delta::new(1.2).unwrap_err().to_string(), "`delta` must lie in (0, 1), got 1.2");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta(f64);
 

@@ -58,6 +58,19 @@ impl Spec {
 
     /// Compares with another specification: sizes, names of actions and feedbacks, and mask and transitions in up to `limit`
     /// reachable pairs. Names of states and unreachable pairs are ignored.
+    ///
+    /// ```
+    /// use emab::{Names, Spec, reach::SpecComparison};
+    /// let spec = || Spec::numbered(2, 3, 1, 2).unwrap();
+    /// let one = spec().transition(|_t, x, _a, f| (x + f) as f64);
+    /// // Equal in all reachable pairs.
+    /// let same = spec().transition(|_t, _x, _a, f| f as f64);
+    /// assert_eq!(one.compare(&same, 1000), Ok(SpecComparison::Same));
+    /// let other = spec().transition(|_t, x, _a, f| (x + 2 * f) as f64);
+    /// let Ok(SpecComparison::Differ(found)) = one.compare(&other, 1000) else { panic!() };
+    /// assert_eq!(found.what, "`transition` at t = 1, x = 0, a = 0, f = 1");
+    /// assert_eq!((found.one, found.other), ("1".into(), "2".into()));
+    /// ```
     pub fn compare(&self, other: &Spec, limit: usize) -> Result<SpecComparison, PointError> {
         let differ = |field, what: String, one: &dyn fmt::Display, other: &dyn fmt::Display| {
             SpecComparison::Differ(SpecDifference {

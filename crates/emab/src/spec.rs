@@ -11,6 +11,11 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// One choice at one step: continue with an action, or end the episode.
+///
+/// ```
+/// use emab::Action;
+/// assert_ne!(Action::Continue(0), Action::Stop);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
     /// A continuation action, by its index.
@@ -268,6 +273,12 @@ impl Spec {
     }
 
     /// The same with numbers as names; those of actions begin with `a`.
+    ///
+    /// ```
+    /// use emab::{Action, Spec};
+    /// let spec = Spec::numbered(3, 4, 2, 1).unwrap();
+    /// assert_eq!((spec.states().len(), &*spec.action_name(Action::Continue(1))), (4, "a1"));
+    /// ```
     pub fn numbered(
         horizon: usize,
         states: usize,

@@ -121,6 +121,15 @@ pub(crate) fn log_ratio(k: f64, delta: f64) -> f64 {
 
 /// Cached reciprocals and widths by count: the index of a sum is `sum * reciprocal + width`, a constant bias included. The
 /// cache keeps logarithms out of the loop of a learner.
+///
+/// ```
+/// use emab::{Delta, Width};
+/// use emab::width::IndexTable;
+/// let width = Width::new(4.0 * 0.2, 200.0, Delta::new(0.01).unwrap());
+/// let mut table = IndexTable::new(width, 0.0);
+/// let [reciprocal, added] = table.at(100);
+/// assert_eq!((reciprocal, added), (1.0 / 100.0, width.at(100)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct IndexTable {
     width: Width,

@@ -148,6 +148,14 @@ impl ProblemFile {
     }
 
     /// Conditions that the problem is simulated under.
+    ///
+    /// ```
+    /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
+    /// assert!(file.conditions().is_none());
+    /// let conditions = file.conditions().with(["delay=20", "drift=p:0.4@5000"]).unwrap();
+    /// let file = file.with_conditions(&conditions).unwrap();
+    /// assert_eq!(file.scenario().phases[0].first, 5000);
+    /// ```
     pub fn conditions(&self) -> &Conditions {
         &self.conditions
     }

@@ -1,6 +1,12 @@
 //! Columns of a table of results; every value may be missing.
 
 /// A column.
+///
+/// ```
+/// use emab_sim::results::{Column, Values};
+/// let column = Column { name: "regret".into(), values: Values::Numbers(vec![Some(1.5), None]) };
+/// assert_eq!(column.values.len(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its name.

@@ -8,6 +8,12 @@ use crate::parameter::ParameterError;
 use crate::rng::Stream;
 
 /// The delay of outcomes, as the number of later episodes that begin before the outcome arrives.
+///
+/// ```
+/// use emab::conditions::Delay;
+/// assert!(Delay::Fixed(0).is_none());
+/// assert_eq!(Delay::batches(0).unwrap_err().to_string(), "`size` must be a whole number of at least 1, got 0");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "DelayDto", into = "DelayDto")]
 pub enum Delay {

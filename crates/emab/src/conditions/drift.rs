@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::parameter::ParameterError;
 
 /// A change of a parameter of the problem.
+///
+/// ```
+/// use emab::conditions::Drift;
+/// let sudden = Drift::at("p", 0.4, 5000).unwrap();
+/// let slow = Drift::between("p", 0.4, 2000, 8000).unwrap();
+/// assert_eq!((sudden.to_string(), slow.to_string()), ("p:0.4@5000".into(), "p:0.4@2000-8000".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "DriftDto", into = "DriftDto")]
 pub struct Drift {

@@ -69,6 +69,14 @@ impl Conditions {
 
     /// The values of the drifting parameters, one entry per phase after the first, with its first episode. `at_first` is
     /// the initial value of a parameter.
+    ///
+    /// ```
+    /// use emab::Conditions;
+    /// use emab::conditions::Drift;
+    /// let drift = vec![Drift::at("p", 0.4, 5000).unwrap()];
+    /// let conditions = Conditions { drift, ..Conditions::default() };
+    /// assert_eq!(conditions.drift_phases(|_| 0.8), [(5000, vec![("p".to_owned(), 0.4)])]);
+    /// ```
     pub fn drift_phases(&self, at_first: impl Fn(&str) -> f64) -> Vec<(u64, Vec<(String, f64)>)> {
         drift::drift_phases(&self.drift, at_first)
     }

@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::parameter::ParameterError;
 
 /// A probability in [0, 1). With 1, no episode would leave anything to learn from.
+///
+/// ```
+/// use emab::conditions::Probability;
+/// assert_eq!(Probability::new("lost", 0.1).unwrap().get(), 0.1);
+/// assert!(Probability::new("lost", 1.0).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Probability(f64);

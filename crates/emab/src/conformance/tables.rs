@@ -22,6 +22,19 @@ const PAIRS: usize = 8;
 /// same episodes with another random stream and make one choice each. All choices must agree, and estimates bit by bit.
 ///
 /// Some episodes are partly or completely unknown, see [`Episode`]; no estimate may become NaN.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBal, FeedBalParameters, Random};
+/// use emab::{Model, Problem, Spec, conformance::check_tables};
+/// let spec = Spec::numbered(3, 2, 2, 2).unwrap()
+///     .transition(|_t, _x, _a, f| f as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| (t * x) as f64);
+/// let problem = Arc::new(Problem::new("coin", spec, model));
+/// let parameters = FeedBalParameters::new(0.1, 0.1).unwrap();
+/// assert!(check_tables(&problem, || FeedBal::new(problem.spec().clone(), parameters), 50, 1).is_ok());
+/// assert!(check_tables(&problem, || Random::new(problem.spec().clone()), 50, 1).is_err());
+/// ```
 pub fn check_tables<L: Learner>(
     problem: &Arc<Problem>,
     mut make: impl FnMut() -> L,

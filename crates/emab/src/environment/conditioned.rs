@@ -57,6 +57,29 @@ pub enum ScenarioError {
 }
 
 /// A problem under conditions, with its random streams.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{ConditionedEnvironment, Conditions, Learner, Model, Problem, Scenario, Spec};
+/// use emab::learners::{FeedBal, FeedBalParameters};
+///
+/// let spec = Spec::numbered(3, 3, 1, 2).unwrap()
+///     .transition(|_t, x, _a, f| (x + f) as f64);
+/// let model = Model::new(|_t, _x, _a, _f| 0.5, |_t, x, _a, _f| x as f64).cost(|_t, _x, _a, _f| 0.2);
+/// let problem = Arc::new(Problem::new("coins", spec, model));
+///
+/// let conditions = Conditions::default().with(["delay=3", "dropout=0.1"]).unwrap();
+/// let scenario = Scenario { conditions, ..Scenario::default() };
+/// let mut learner = FeedBal::new(problem.spec().clone(), FeedBalParameters::new(0.1, 0.05).unwrap());
+/// let mut environment = ConditionedEnvironment::new(problem, &scenario, 100).unwrap();
+/// environment.restart(1, 0); // seed 1, run 0
+/// for episode in 1..=100 {
+///     environment.play(&mut learner).unwrap();
+///     if episode <= 4 {
+///         assert_eq!(environment.environment().episode().steps(), 1); // no outcome has arrived yet
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ConditionedEnvironment {
     /// With the benchmark of the current phase.

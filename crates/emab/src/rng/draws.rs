@@ -43,6 +43,16 @@ impl Default for Block {
 }
 
 /// The source of the blocks of one run after another.
+///
+/// ```
+/// use emab::Noise;
+/// use emab::rng::{Block, Draws};
+/// let mut draws = Draws::new(Noise::normal(1.0).unwrap(), Noise::None);
+/// let mut block = Block::default();
+/// draws.restart(1, 0); // seed 1, run 0
+/// draws.fill(&mut block);
+/// assert!(block.reward.iter().all(|z| z.abs() < 8.5) && block.cost[0] == 0.0);
+/// ```
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Draws {

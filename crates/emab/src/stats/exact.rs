@@ -9,6 +9,15 @@ use serde::{Deserialize, Serialize};
 const DIGITS: usize = 70;
 
 /// An exact sum of `f64`s.
+///
+/// ```
+/// use emab::stats::ExactSum;
+/// let mut sum = ExactSum::default();
+/// for v in [1e100, 1.0, -1e100] {
+///     sum.add(v);
+/// }
+/// assert_eq!(sum.value(), 1.0);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Packed", try_from = "Packed")]
 pub struct ExactSum {
@@ -210,6 +219,16 @@ impl TryFrom<Packed> for ExactSum {
 }
 
 /// Count, mean and standard error of a set of numbers, independent of their order.
+///
+/// ```
+/// use emab::stats::Moments;
+/// let mut moments = Moments::default();
+/// for v in [1.0, 2.0, 3.0] {
+///     moments.add(v);
+/// }
+/// assert_eq!(moments.mean(), 2.0);
+/// assert!((moments.stderr() - (1.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moments {
     n: u64,

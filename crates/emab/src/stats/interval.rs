@@ -5,6 +5,13 @@ pub const NORMAL_975: f64 = 1.959_963_984_540_054;
 
 /// The Clopper-Pearson interval for a probability after `hits` in `trials`: it misses with probability at most
 /// `1 - confidence` for every probability.
+///
+/// ```
+/// use emab::stats::clopper_pearson;
+/// let (low, high) = clopper_pearson(0, 1000, 0.95);
+/// assert_eq!(low, 0.0);
+/// assert!((high - (1.0 - 0.025_f64.powf(1.0 / 1000.0))).abs() < 1e-12);
+/// ```
 pub fn clopper_pearson(hits: u64, trials: u64, confidence: f64) -> (f64, f64) {
     let (k, n) = (hits.min(trials) as f64, trials as f64);
     let tail = (1.0 - confidence) / 2.0;

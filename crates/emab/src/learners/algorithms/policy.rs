@@ -57,6 +57,15 @@ pub(crate) static BEST_FIXED: LearnerEntry = LearnerEntry {
 };
 
 /// Plays a policy: an action for every step-state pair.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Action, Learner, Model, Problem, Spec, learners::Policy};
+/// let spec = Spec::numbered(2, 1, 1, 1).unwrap();
+/// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
+/// let mut learner = Policy::benchmark(Arc::new(Problem::new("wait", spec, model))).unwrap();
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0));
+/// ```
 pub struct Policy {
     decide: Box<dyn FnMut(usize, usize) -> Action + Send>,
     slots: Slots,

@@ -13,6 +13,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
 };
 
 /// The learner.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::{Action, Learner, Spec, learners::Random};
+/// let spec = Spec::numbered(2, 1, 3, 1).unwrap();
+/// let mut learner = Random::new(Arc::new(spec));
+/// assert_eq!(learner.choose(2, 0), Action::Stop);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Random {
     spec: Arc<Spec>,

@@ -68,6 +68,16 @@ pub struct TooManyArms {
 }
 
 /// UCB1 or UCB1-V.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::Ucb1;
+/// use emab::{Action, Learner, Spec};
+/// let spec = Spec::numbered(3, 1, 2, 1).unwrap();
+/// let mut learner = Ucb1::new(Arc::new(spec), false).unwrap();
+/// assert_eq!(learner.arms(), 1 + 2 + 4);
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // the first arm is the empty sequence
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ucb1 {
     spec: Arc<Spec>,

@@ -103,6 +103,22 @@ impl LearnerConfig {
 
     /// The same user-defined learner with a function that runs given work in the context that the learner needs on its
     /// thread, such as an attached interpreter. Learners of the catalogue need none.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use emab::learners::LearnerConfig;
+    ///
+    /// let entered = Arc::new(AtomicBool::new(false));
+    /// let flag = entered.clone();
+    /// let config = LearnerConfig::user_defined("cautious", |_spec| unreachable!()).with_thread_context(move |work| {
+    ///     flag.store(true, Ordering::Relaxed);
+    ///     work();
+    /// });
+    /// let mut worked = false;
+    /// config.in_thread_context(&mut || worked = true);
+    /// assert!(worked && entered.load(Ordering::Relaxed));
+    /// ```
     #[must_use]
     pub fn with_thread_context(
         mut self,

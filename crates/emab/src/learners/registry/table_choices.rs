@@ -7,6 +7,16 @@ use crate::learners::{CATALOGUE, LearnerConfig, LearnerError};
 impl LearnerConfig {
     /// Fails unless a choice in a pair is a function of the learned episodes in their order, and of nothing else: no
     /// random draws, no plan of an open episode, no effect of earlier requests. [`crate::conformance::check_tables`] tests it.
+    ///
+    /// ```
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
+    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+    /// assert!(config("feedbal").chooses_from_tables().is_ok());
+    /// assert_eq!(
+    ///     config("feedbal:ties=random").chooses_from_tables().unwrap_err().to_string(),
+    ///     "learner `feedbal` does not choose from its tables alone: it draws random numbers with ties=random; leave `ties` out",
+    /// );
+    /// ```
     pub fn chooses_from_tables(&self) -> Result<(), LearnerError> {
         let entry = self.entry();
         let learner = entry.name;

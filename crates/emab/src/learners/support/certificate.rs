@@ -67,6 +67,21 @@ impl LearnerConfig {
     /// While all widths hold, [`shortfall`] bounds the shortfall of a choice. Premises that a configuration cannot show: the
     /// set parameters are true; there is no drift; whether and when a value becomes known is independent of the value and,
     /// for the mean of `R_{t+1} - C_t`, of the feedback before it; overrides use no information beyond the state.
+    ///
+    /// ```
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
+    /// use emab::{Spec};
+    /// let spec = Spec::numbered(2, 2, 1, 2).unwrap()
+    ///     .transition(|_t, _x, _a, f| f as f64);
+    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+    /// let sound = config("feedbal:sigma2=0.1,delta=0.05,width=sound,feedback_spread=1");
+    /// assert_eq!(sound.certified(&spec).unwrap().get(), 0.05);
+    /// assert_eq!(
+    ///     config("feedbal:sigma2=0.1").certified(&spec).unwrap_err().to_string(),
+    ///     "learner `feedbal`: nobody stated `delta`, and what is assumed certifies nothing (state it in [learning] or in \
+    ///      the call)",
+    /// );
+    /// ```
     pub fn certified(&self, spec: &Spec) -> Result<Delta, Withheld> {
         let (learner, settings) = (self.entry().name, self.settings());
         if self.entry().has_guarantee && settings.is_word("delta", "1/n") {

@@ -29,6 +29,12 @@ use crate::spec::{Action, Spec};
 use crate::width::{IndexTable, Width};
 
 /// The memory of a learner that forgets.
+///
+/// ```
+/// use emab::learners::Memory;
+/// assert!(Memory::window(1000).is_ok());
+/// assert_eq!(Memory::discount(1.0).unwrap_err().to_string(), "`gamma` must lie in (0, 1), got 1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory(MemoryKind);
 
@@ -57,6 +63,22 @@ impl Memory {
 }
 
 /// The learner.
+///
+/// ```
+/// use std::sync::Arc;
+/// use emab::learners::{FeedBalParameters, Forgetting, Memory};
+/// use emab::{Action, Episode, Learner, Spec};
+///
+/// let spec = Spec::numbered(2, 1, 1, 1).unwrap();
+/// let parameters = FeedBalParameters::new(0.2, 0.01).unwrap();
+/// let mut learner = Forgetting::new(Arc::new(spec), parameters, Memory::window(1).unwrap());
+/// let stopped = Episode { states: vec![0], rewards: vec![0.1], ..Episode::default() };
+/// learner.learn(&stopped);
+/// assert_eq!(learner.choose(1, 0), Action::Continue(0)); // continuing was never tried
+/// let unknown = Episode { states: vec![0], ..Episode::default() };
+/// learner.learn(&unknown);
+/// assert_eq!(learner.choose(1, 0), Action::Stop); // everything is forgotten
+/// ```
 #[derive(Clone, Debug)]
 pub struct Forgetting {
     ties: Ties,
