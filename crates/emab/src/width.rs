@@ -1,7 +1,9 @@
 //! Confidence widths of sample means, which hold at all counts at once (Equations 3 and 4).
 //!
 //! All have the form of Equations 3 and 4 of the paper,
-//! `conf(N) = sqrt((1 + N) / N^2 * w * log(K sqrt(1 + N) / delta))`, and differ in the coefficient `w`.
+//! `conf(N) = sqrt((1 + N) / N^2 * w * log(K sqrt(1 + N) / delta))`, and differ in the coefficient `w`. A width of
+//! another form (`width=bernstein`) is in `learners/support/estimator.rs`. The words of the parameter `width` are read in
+//! `learners/registry/settings.rs`.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
 //! The extractor of the calls on studies: authenticates the caller, and reads path, query and body.
+//! Handlers check the permission: [`Call::may`] for a study, `caller.may_in` for its episodes.
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};

@@ -1,4 +1,5 @@
-//! Maps SQLite errors to [`StoreError`].
+//! Maps SQLite errors to [`StoreError`]. Errors of the file itself are mapped in `file.rs`; the answer to a failed write is made in
+//! `app/error.rs`.
 
 use rusqlite::{Error, ErrorCode, ffi};
 
