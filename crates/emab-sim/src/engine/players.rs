@@ -355,7 +355,10 @@ impl<L: Learner> LearnerCursor for RecordingCursor<'_, L> {
         let player = &mut *self.player;
         player.episode.states.push(x);
         match player.learner.choose(t, x) {
-            Action::Continue(a) if self.tables.allows(row, a) => (row + WORDS * a, false),
+            Action::Continue(a) if self.tables.allows(row, a) => {
+                player.episode.actions.push(a);
+                (row + WORDS * a, false)
+            }
             Action::Stop => (row, true),
             action => {
                 let error = PlayError::NotAllowed { t, x, action };
@@ -384,8 +387,6 @@ impl<L: Learner> LearnerCursor for RecordingCursor<'_, L> {
             *episodes += 1;
             episode.clear();
         } else {
-            let row = step.stop - WORDS * self.tables.actions;
-            episode.actions.push((step.chosen - row) / WORDS);
             episode.feedbacks.push(step.feedback);
             episode.costs.push(-step.paid);
         }

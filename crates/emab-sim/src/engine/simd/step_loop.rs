@@ -63,10 +63,6 @@ pub(crate) trait LearnerCursor {
 /// The outcome of a choice.
 pub(crate) struct Step {
     pub(crate) stops: bool,
-    /// The offset of `stop` in the row.
-    pub(crate) stop: usize,
-    /// The offset of the action, if it did not stop.
-    pub(crate) chosen: usize,
     /// Less than 0 for a cost.
     pub(crate) paid: f64,
     pub(crate) feedback: usize,
@@ -184,7 +180,8 @@ pub(crate) fn walk<P: FastLearner>(
     blocks: &[Block; 2],
     from: usize,
 ) -> usize {
-    let bernoulli = [tables.reward_noise, tables.cost_noise].contains(&Noise::Bernoulli);
+    let is_bernoulli = |noise| matches!(noise, Noise::Bernoulli);
+    let bernoulli = is_bernoulli(tables.reward_noise) || is_bernoulli(tables.cost_noise);
     let record = states.iter().any(|state| state.record);
     for state in &states {
         assert!((START..tables.end).contains(&state.row) && state.taken < tables.end);
@@ -377,8 +374,6 @@ impl<const F: usize, const FLAGS: u8> Stepper<'_, F, FLAGS> {
             let (feedback, next) = self.next(chosen, *block.feedback.get_unchecked(step));
             cursor.advance(&Step {
                 stops,
-                stop,
-                chosen,
                 paid,
                 feedback,
             });
