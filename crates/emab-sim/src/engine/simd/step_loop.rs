@@ -154,8 +154,10 @@ impl<P: FastLearner> RunState<P> {
         }
         let stop = WORDS * tables.actions;
         let rows = (START..tables.end).step_by(tables.row);
-        let visited = rows.filter(|row| self.player.count(row + stop) > 0);
-        visited.map(|row| row as u32).collect()
+        let mut visited = Vec::with_capacity(rows.len());
+        let counted = rows.filter(|row| self.player.count(row + stop) > 0);
+        visited.extend(counted.map(|row| row as u32));
+        visited.into()
     }
 
     /// Starts a new run.
