@@ -29,9 +29,9 @@ fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
             })?);
         }
     }
-    let laws = runner.settings.scaled(1000, 200);
-    for law in 0..laws {
-        let mut stream = Stream::new(runner.settings.seed, law, Role::Learner);
+    let sequences = runner.settings.scaled(1000, 200);
+    for sequence in 0..sequences {
+        let mut stream = Stream::new(runner.settings.seed, sequence, Role::Learner);
         let beta = stream.uniform();
         let mut p: Vec<f64> = (0..10).map(|_| stream.uniform()).collect();
         p.sort_by(|a, b| b.total_cmp(a));
@@ -47,7 +47,7 @@ fn optimality(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         "Section 5",
         "the benchmark is the optimal policy",
         format!(
-            "{all} problems solved exactly: beta and p from 0.05 to 1 in steps of 0.05, and {laws} random falling p_t"
+            "{all} problems solved exactly: beta and p from 0.05 to 1 in steps of 0.05, and {sequences} random falling p_t"
         ),
         if worst > 0.0 {
             format!("it falls short of the optimum by at most {worst:.0e} of it")

@@ -185,9 +185,11 @@ fn arrays_follow_the_documented_dimensions() {
         [10.0, 21.0, 31.0]
     );
     assert_eq!([0, 1].map(|a| problem.cost(2, 1, a).unwrap()), [1.0, 2.0]);
-    let mut law = [0.0; 2];
-    problem.feedback_distribution(2, 1, 1, &mut law).unwrap();
-    assert_eq!(law, [0.25, 0.75]);
+    let mut distribution = [0.0; 2];
+    problem
+        .feedback_distribution(2, 1, 1, &mut distribution)
+        .unwrap();
+    assert_eq!(distribution, [0.25, 0.75]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn the_shortfall_bounds_the_gap() {
         Config::with_cases(24),
         TestRunner::deterministic().new_rng(),
     );
-    let law = |p: Tables| {
+    let distribution = |p: Tables| {
         let problem = Arc::new(p.problem());
         let spec = problem.spec();
         for (text, boldest) in learners {
@@ -73,7 +73,9 @@ fn the_shortfall_bounds_the_gap() {
         }
         Ok(())
     };
-    runner.run(&small_problem(4, 3, 3, 2), law).unwrap();
+    runner
+        .run(&small_problem(4, 3, 3, 2), distribution)
+        .unwrap();
 }
 
 #[test]

@@ -245,9 +245,10 @@ fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
         .allowed(move |t, x, a, _f| f64::from(u8::from(x < s && p2.spec().is_allowed(t, x, a))));
     let model = Model::new(
         move |t, x, a, f| {
-            let mut law = vec![0.0; feedbacks];
-            p3.feedback_distribution(t, x, a, &mut law).unwrap();
-            law[f % feedbacks] * if f < feedbacks { 1.0 - q } else { q }
+            let mut distribution = vec![0.0; feedbacks];
+            p3.feedback_distribution(t, x, a, &mut distribution)
+                .unwrap();
+            distribution[f % feedbacks] * if f < feedbacks { 1.0 - q } else { q }
         },
         move |t, x, _a, _f| p4.reward(t, x % s).unwrap(),
     )

@@ -62,9 +62,9 @@ proptest! {
 fn crossing() -> Arc<Problem> {
     let spec = Spec::numbered(3, 2, 2, 2).unwrap();
     let spec = spec.transition(|_t, _x, _a, f| f as f64);
-    let law =
+    let distribution =
         |_t: usize, x: usize, a: usize, f: usize| if (a != x) == (f == 1) { 0.7 } else { 0.3 };
-    let model = Model::new(law, |t, x, _a, _f| 0.1 * t as f64 + 0.4 * x as f64);
+    let model = Model::new(distribution, |t, x, _a, _f| 0.1 * t as f64 + 0.4 * x as f64);
     let noise = Noise::normal(0.1).unwrap();
     let model = model.cost(|_t, _x, _a, _f| 0.05).noise(noise, noise);
     Arc::new(Problem::new("crossing", spec, model))
@@ -77,7 +77,7 @@ fn items() -> Arc<Problem> {
     let spec = spec
         .transition(|_t, x, a, f| (x + (f + 1) * [1, 3][a]) as f64)
         .allowed(move |_t, x, a, _f| f64::from(u8::from(digit(x, a) == 0)));
-    let law =
+    let distribution =
         |_t: usize, _x: usize, a: usize, f: usize| if (a == 0) == (f == 1) { 0.7 } else { 0.3 };
     let reward = move |_t: usize, x: usize, _a: usize, _f: usize| {
         [2.0, 3.0]
@@ -86,7 +86,11 @@ fn items() -> Arc<Problem> {
             .map(|(a, worth)| if digit(x, a) == 2 { *worth } else { 0.0 })
             .sum()
     };
-    Arc::new(Problem::new("items", spec, Model::new(law, reward)))
+    Arc::new(Problem::new(
+        "items",
+        spec,
+        Model::new(distribution, reward),
+    ))
 }
 
 #[test]

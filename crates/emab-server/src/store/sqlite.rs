@@ -129,7 +129,7 @@ fn connect(file: &DatabaseFile, role: Role) -> Result<Connection> {
         .map_err(|error| named(file, fault(error)))
 }
 
-/// Configures a connection. The values were measured with `examples/store_rate.rs`.
+/// Configures a connection. The values were measured with `benches/store_rate.rs`.
 fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -191,7 +191,7 @@ mod tests {
             cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
             cell("twin", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
             cell("first", Access::Spec, [10.0, 10.0, 10.0, 10.0]),
-            cell("law", Access::Feedback, [1.0, 2.0, 3.0, 4.0]),
+            cell("model", Access::Feedback, [1.0, 2.0, 3.0, 4.0]),
         ]);
         let shown: Vec<_> = problem
             .learners
@@ -202,7 +202,7 @@ mod tests {
             shown,
             [
                 ("optimal", Ranking::Informed),
-                ("law", Ranking::Informed),
+                ("model", Ranking::Informed),
                 ("twin", Ranking::Best),
                 ("first", Ranking::Best),
                 // 10, 0, 10, 0: mean 5, standard error 2.9.

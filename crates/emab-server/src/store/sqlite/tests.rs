@@ -1,4 +1,4 @@
-//! Files, locks, crashes, full disks and damage. The rules of every store are in `tests/service/store_conformance.rs`.
+//! Files, locks, crashes, full disks and damage. The rules of every store are in `tests/service/store_conformance`.
 
 use std::fs;
 use std::path::PathBuf;

@@ -37,7 +37,7 @@ fn finds_changed_rows_in_postgres() {
         UPDATE cases SET body = replace(body, ':', ': ') WHERE id = 'p7' => UPDATE cases SET body = replace(body, ': ', ':') WHERE id = 'p7' => episode p7
         UPDATE cases SET step = step + 1 WHERE id = 'p7' => UPDATE cases SET step = step - 1 WHERE id = 'p7' => episode p7
         UPDATE cases SET open = false WHERE id = 'p11' => UPDATE cases SET open = true WHERE id = 'p11' => episode p11
-        INSERT INTO answers SELECT study, 'nobody', 1, '{}' FROM answers LIMIT 1 => DELETE FROM answers WHERE episode = 'nobody' => decision 1 of episode nobody
+        INSERT INTO answers SELECT study, 'stray', 1, '{}' FROM answers LIMIT 1 => DELETE FROM answers WHERE episode = 'stray' => decision 1 of episode stray
         UPDATE lessons SET place = 1000 WHERE place = 30 => UPDATE lessons SET place = 30 WHERE place = 1000 => learned episode 30
         UPDATE studies SET missing = missing - 1 => UPDATE studies SET missing = missing + 1 => head
     "#;

@@ -193,7 +193,7 @@ fn finds_changed_decisions() {
         DELETE FROM answers WHERE ROW => decision 1 of episode p7
         INSERT INTO answers VALUES (1, 'p7', 9, '{}') => decision 9 of episode p7
         INSERT INTO answers VALUES (1, 'p7', 0, '{}') => decision 0 of episode p7
-        INSERT INTO answers VALUES (1, 'nobody', 1, '{}') => decision 1 of episode nobody
+        INSERT INTO answers VALUES (1, 'stray', 1, '{}') => decision 1 of episode stray
     "#;
     all_found("study = 1 AND episode = 'p7' AND step = 1", table);
 }

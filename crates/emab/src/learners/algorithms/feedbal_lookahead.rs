@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(count, 1);
         assert!((learner.value[pair].mean - 0.6).abs() < 1e-12);
         assert!((value.mean - 0.5).abs() < 1e-12);
-        // Its bounds: those of the cost and the law after it, and the most that anything is worth.
+        // Its bounds: those of the cost and the distribution after it, and the most that anything is worth.
         let logs = 2.0 * ((5.0 + 2.0 * 3.0) / 0.1_f64).ln() + (4.0_f64 / 3.0).ln();
         let width = ((0.01 + 0.25) * 4.0 * logs).sqrt();
         assert_close(value.upper, 1.0 - 0.1 + width);

@@ -253,7 +253,7 @@ mod tests {
         let spreads: f64 = (0.1 + 1.0) * 5.0 / 4.0 + 0.2 * 4.0;
         let logs = 2.0 * 110.0_f64.ln() + (5.0_f64 / 3.0).ln() + 2.0 * (4.0_f64 / 3.0).ln();
         assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
-        // FeedBAL's own estimate has one gain in it, 1 - 0.1, and so the law has one feedback: KT(0, 1) = 1/2.
+        // FeedBAL's own estimate has one gain in it, 1 - 0.1, and so the distribution has one feedback: KT(0, 1) = 1/2.
         let mut direct = taught(&format!("feedbal:width=bernstein,{parameters}"));
         let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();
         assert_eq!(estimate.count, 1);

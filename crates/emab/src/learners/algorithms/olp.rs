@@ -80,8 +80,8 @@ impl Tabular {
         if transitions.is_empty() {
             return f64::NEG_INFINITY;
         }
-        let law = self.distribution(edge);
-        let next = |transition| law(transition) * value[self.graph.next(transition)];
+        let distribution = self.distribution(edge);
+        let next = |transition| distribution(transition) * value[self.graph.next(transition)];
         transitions.map(next).sum::<f64>() - self.counts.cost[edge].mean()
     }
 
@@ -130,9 +130,10 @@ impl Tabular {
         };
         outcomes.clear();
         let transitions = self.graph.transitions(edge);
-        let law = self.distribution(edge);
+        let distribution = self.distribution(edge);
         outcomes.extend(
-            transitions.map(|transition| (value[self.graph.next(transition)], law(transition))),
+            transitions
+                .map(|transition| (value[self.graph.next(transition)], distribution(transition))),
         );
         (max_over_l1_ball(outcomes, radius) - paid).min(self.parameters.most)
     }

@@ -118,7 +118,7 @@ impl Opsrl {
             sampling.best(|| reward.draw(stream))
         };
         let rewards: Vec<f64> = counts.reward.iter().map(best).collect();
-        let mut law = Vec::new();
+        let mut distribution = Vec::new();
         self.plan.solve(
             graph,
             |pair| rewards[pair],
@@ -126,8 +126,12 @@ impl Opsrl {
                 let cost = priors.cost(&counts.cost[edge]);
                 let transitions = graph.transitions(edge);
                 sampling.best(|| {
-                    sampling.draw(&counts.followed[transitions.clone()], stream, &mut law);
-                    let next = law.iter().zip(transitions.clone());
+                    sampling.draw(
+                        &counts.followed[transitions.clone()],
+                        stream,
+                        &mut distribution,
+                    );
+                    let next = distribution.iter().zip(transitions.clone());
                     let next = next.map(|(p, transition)| p * value[graph.next(transition)]);
                     next.sum::<f64>() - cost.draw(stream)
                 })
@@ -143,19 +147,19 @@ impl Sampling {
         (0..self.psi).fold(f64::NEG_INFINITY, |best, _| best.max(draw()))
     }
 
-    /// One law of an action whose arrows were followed so often.
-    fn draw(&self, followed: &[u64], stream: &mut Stream, law: &mut Vec<f64>) {
+    /// One distribution of an action whose transitions were followed this often.
+    fn draw(&self, followed: &[u64], stream: &mut Stream, distribution: &mut Vec<f64>) {
         let n = followed.iter().sum::<u64>() as f64;
         if n >= self.eta {
             let weights = followed
                 .iter()
                 .map(|&n| (n as f64 + self.omega) / self.kappa);
-            return dirichlet(stream, weights, law);
+            return dirichlet(stream, weights, distribution);
         }
-        law.clear();
+        distribution.clear();
         let log = libm::log(4.0 * followed.len() as f64);
         let mut missing = 1.0;
-        law.extend(followed.iter().map(|&followed| {
+        distribution.extend(followed.iter().map(|&followed| {
             let p = if n > 0.0 { followed as f64 / n } else { 0.0 };
             let less = match n > 0.0 {
                 true => p - ((3.0 * p * log / n).sqrt() + 3.0 * log / n).min(p),
@@ -164,8 +168,8 @@ impl Sampling {
             missing -= less;
             less
         }));
-        let z = stream.below(law.len());
-        if let Some(p) = law.get_mut(z) {
+        let z = stream.below(distribution.len());
+        if let Some(p) = distribution.get_mut(z) {
             *p += missing;
         }
     }
@@ -219,25 +223,31 @@ mod tests {
             ..SAMPLING
         };
         let mut stream = Stream::new(1, 0, Role::Learner);
-        let mut law = Vec::new();
+        let mut distribution = Vec::new();
         // N = 50, P̂ = (0.8, 0.2), ln(4 * 2): P^- = (0.8 - 0.3160 - 0.1248, 0.2 - min(0.158 + 0.1248, 0.2)).
         let log = 8.0_f64.ln();
         let less = 0.8 - (3.0 * 0.8 * log / 50.0_f64).sqrt() - 3.0 * log / 50.0;
         assert!((less - 0.359).abs() < 1e-3);
         let mut first = 0;
         for _ in 0..2000 {
-            sampling.draw(&[40, 10], &mut stream, &mut law);
-            if law[0] > 0.9 {
+            sampling.draw(&[40, 10], &mut stream, &mut distribution);
+            if distribution[0] > 0.9 {
                 first += 1;
-                assert!((law[0] - 1.0).abs() < 1e-12 && law[1] == 0.0, "{law:?}");
+                assert!(
+                    (distribution[0] - 1.0).abs() < 1e-12 && distribution[1] == 0.0,
+                    "{distribution:?}"
+                );
             } else {
-                assert!((law[0] - less).abs() < 1e-12 && (law[1] - 1.0 + less).abs() < 1e-12);
+                assert!(
+                    (distribution[0] - less).abs() < 1e-12
+                        && (distribution[1] - 1.0 + less).abs() < 1e-12
+                );
             }
         }
         assert!((900..1100).contains(&first), "{first}");
         // Nothing is known: all on one.
-        sampling.draw(&[0, 0], &mut stream, &mut law);
-        assert_eq!(law.iter().copied().fold(0.0, f64::max), 1.0);
+        sampling.draw(&[0, 0], &mut stream, &mut distribution);
+        assert_eq!(distribution.iter().copied().fold(0.0, f64::max), 1.0);
     }
 
     #[test]
@@ -249,10 +259,10 @@ mod tests {
             ..SAMPLING
         };
         let mut stream = Stream::new(1, 0, Role::Learner);
-        let mut law = Vec::new();
+        let mut distribution = Vec::new();
         let draws = (0..40_000).map(|_| {
-            sampling.draw(&[6, 2], &mut stream, &mut law);
-            law[0]
+            sampling.draw(&[6, 2], &mut stream, &mut distribution);
+            distribution[0]
         });
         // Beta(8/4, 4/4): mean 2/3, variance 2 / (9 * 4).
         assert_moments(&draws.collect::<Vec<_>>(), 2.0 / 3.0, 1.0 / 18.0);
@@ -260,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_extended_process_is_solved() {
-        // Without noise an observation is the truth, and with such a kappa a law is what was seen: an epoch by hand.
+        // Without noise an observation is the truth, and with such a kappa a distribution is what was seen: an epoch by hand.
         let sampling = Sampling {
             eta: 0.0,
             omega: 1e-9,

@@ -191,7 +191,7 @@ mod tests {
             learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 1.0]));
             assert!((learner.log() - log).abs() < 1e-12);
             let by_hand = if bernstein {
-                // Var = 0.09 under the even law, each next state was visited once, and H = 1 is the smaller of the two.
+                // Var = 0.09 under the even distribution, each next state was visited once, and H = 1 is the smaller of the two.
                 (8.0 * log * 0.09 / 2.0).sqrt() + 14.0 * log / 6.0 + (8.0_f64 / 2.0).sqrt()
             } else {
                 7.0 * log / 2.0_f64.sqrt()

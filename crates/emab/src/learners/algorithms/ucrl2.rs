@@ -64,7 +64,7 @@ struct Confidence {
 #[derive(Clone, Copy, Debug)]
 struct Radii {
     reward: f64,
-    law: f64,
+    distribution: f64,
 }
 
 impl Confidence {
@@ -79,7 +79,7 @@ impl Confidence {
         let ((s, a), time) = (self.tabular.sizes(), time as f64);
         Radii {
             reward: scale * (14.0 * sigma2 * libm::log(2.0 * s * a * time / delta)).sqrt(),
-            law: scale * (14.0 * libm::log(2.0 * a * time / delta)).sqrt(),
+            distribution: scale * (14.0 * libm::log(2.0 * a * time / delta)).sqrt(),
         }
     }
 
@@ -118,7 +118,7 @@ impl Confidence {
         };
         let radius = match n {
             0.0 => f64::INFINITY,
-            n => radii.law * (s as f64 / n).sqrt(),
+            n => radii.distribution * (s as f64 / n).sqrt(),
         };
         let cost = &counts.cost[edge];
         let paid = match cost.count {
@@ -226,8 +226,8 @@ mod tests {
             let confidence = &learner.confidence;
             let radii = confidence.radii(9);
             let reward = 0.1 * (14.0 * 0.01 * (2.0 * 5.0 * 2.0 * 9.0 / 0.1_f64).ln()).sqrt();
-            let law = 0.1 * (14.0 * s * (2.0 * 2.0 * 9.0 / 0.1_f64).ln() / 4.0).sqrt();
-            let p = 0.25 + law / 2.0;
+            let distribution = 0.1 * (14.0 * s * (2.0 * 2.0 * 9.0 / 0.1_f64).ln() / 4.0).sqrt();
+            let p = 0.25 + distribution / 2.0;
             assert!(p < 1.0);
             let go = confidence.go(0, radii, &value, &mut Vec::new());
             let by_hand = p * 0.8 + (1.0 - p) * 0.2 - (0.1 - reward / 2.0);

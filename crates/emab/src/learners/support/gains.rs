@@ -56,7 +56,7 @@ pub(crate) mod testing {
         let noise = Noise::normal(0.01).unwrap();
         // The next state is 1 with probability 0.8 for the better action and 0.3 for the other.
         let probability = |x: usize, a: usize| if a != x { 0.8 } else { 0.3 };
-        let law = move |_t: usize, x: usize, a: usize, f: usize| {
+        let distribution = move |_t: usize, x: usize, a: usize, f: usize| {
             if f == 1 {
                 probability(x, a)
             } else {
@@ -64,7 +64,7 @@ pub(crate) mod testing {
             }
         };
         let reward = |t: usize, x: usize, _a: usize, _f: usize| 0.2 * t as f64 + 0.4 * x as f64;
-        let model = Model::new(law, reward)
+        let model = Model::new(distribution, reward)
             .cost(|_t, _x, _a, _f| 0.05)
             .noise(noise, noise);
         Arc::new(Problem::new("crossing", spec, model))

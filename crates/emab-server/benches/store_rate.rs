@@ -1,7 +1,7 @@
 //! How fast a SQLite store is here: events in groups, alone and with everything that belongs to them, then the decision
 //! of an episode, then both at once, then opening it again.
 //!
-//! `cargo run --release -p emab-server --example store_rate -- FILE [EVENTS] [GROUP]`; FILE must be new.
+//! `cargo bench -p emab-server --bench store_rate -- FILE [EVENTS] [GROUP]`; FILE must not exist.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -20,18 +20,21 @@ const OPEN: usize = 5_000;
 const STEPS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    // Cargo adds `--bench`.
+    let mut arguments = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench");
     let file = PathBuf::from(
         arguments
             .next()
-            .ok_or("give a file that is not there yet")?,
+            .ok_or("name a file that does not exist yet")?,
     );
     let events = arguments
         .next()
         .map_or(Ok(1_000_000), |text| text.parse())?;
     let group: usize = arguments.next().map_or(Ok(64), |text| text.parse())?;
     if file.exists() {
-        return Err(format!("`{}` is there already", file.display()).into());
+        return Err(format!("`{}` exists; name another file", file.display()).into());
     }
     let owner = Sqlite::open(&file)?;
     let mut writer = owner.writer()?;
