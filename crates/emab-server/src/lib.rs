@@ -11,10 +11,11 @@
 //! 3. `app`: writer thread, reader pool, replay, [`audit`], import and export.
 //! 4. `http`: routes, authentication (with [`tokens`]), errors, OpenAPI.
 //! 5. `transport`: listener, TLS, connection limits.
-//! 6. [`serve`]: runs the service.
+//! 6. [`serve`]: runs the service; [`log`] writes its log.
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod log;
 pub mod serve;
 pub mod store;
 pub mod tokens;

@@ -9,7 +9,8 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::app::{Metrics, Service};
+pub use crate::app::Metrics;
+use crate::app::Service;
 use crate::http::{App, Rates, app};
 use crate::store::{Backend, StoreError};
 use crate::tokens::{Secret, TokenError, TokenFile, Tokens};
@@ -66,6 +67,7 @@ pub struct Ready {
 pub fn serve(
     backend: std::sync::Arc<dyn Backend>,
     options: &Options,
+    metrics: Metrics,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     check_address(
@@ -78,7 +80,6 @@ pub fn serve(
     let tls = tls
         .map(|(cert, key)| Tls::from_files(cert, key))
         .transpose()?;
-    let metrics = Metrics::default();
     let service = Service::start(backend, metrics.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use emab_server::serve::{Options, serve};
+use emab_server::serve::{Metrics, Options, serve};
 use emab_server::store::{Address, Backend};
 
 use crate::Result;
@@ -48,7 +48,7 @@ impl Serve {
             behind_proxy: false,
             rate: self.rate,
         };
-        Ok(serve(backend, &options, |ready| {
+        Ok(serve(backend, &options, Metrics::default(), |ready| {
             println!("listening on http://{}", ready.address);
         })?)
     }

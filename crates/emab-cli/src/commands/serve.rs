@@ -1,19 +1,51 @@
 //! `emab serve`: the decision service.
 
-use emab_server::serve::{Options, Ready, ServeError, data_folder, serve as run, token_file};
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use emab_server::log::LogWriter;
+use emab_server::serve::{
+    Metrics, Options, Ready, ServeError, data_folder, serve as run, token_file,
+};
 use emab_server::store::Address;
 use serde_json::json;
+use tracing::Level;
 
 use crate::args::Serve;
 use crate::error::CommandError;
 use crate::terminal;
 
 pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
+    let metrics = Metrics::default();
+    let log = start_log(args.log, &metrics)?;
+    let served = serve_store(args, metrics, as_json);
+    // A log without a reader does not delay the end.
+    log.flush_within(Duration::from_millis(500));
+    served
+}
+
+/// Writes the log to standard error, on a thread of its own: a stalled reader does not block the service.
+fn start_log(level: Level, metrics: &Metrics) -> Result<LogWriter, ServeError> {
+    // A copy without the lock of `std::io::stderr`, which a blocked write would hold.
+    let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+    let log = stderr
+        .and_then(|stderr| LogWriter::start(File::from(stderr), metrics.dropped_log_lines.clone()))
+        .map_err(ServeError::Start)?;
+    let lines = log.clone();
     tracing_subscriber::fmt()
         .json()
-        .with_max_level(args.log)
-        .with_writer(std::io::stderr)
+        .with_max_level(level)
+        .with_writer(move || lines.clone())
         .init();
+    // The default hook writes to standard error itself.
+    std::panic::set_hook(Box::new(
+        |panic| tracing::error!(%panic, "a thread panicked"),
+    ));
+    Ok(log)
+}
+
+fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), CommandError> {
     let store = match &args.store {
         Some(store) => store.clone(),
         None => Address::Sqlite(data_folder()?.join("studies.db")),
@@ -30,7 +62,9 @@ pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
         rate: args.rate,
     };
     let backend = store.open().map_err(ServeError::from)?;
-    run(backend, &options, |ready| greet(ready, &options, as_json))?;
+    run(backend, &options, metrics, |ready| {
+        greet(ready, &options, as_json)
+    })?;
     Ok(())
 }
 

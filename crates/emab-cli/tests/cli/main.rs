@@ -13,6 +13,7 @@ mod mdp;
 mod policy;
 mod reproduce;
 mod runs;
+mod serve;
 mod sweep;
 mod sweep_errors;
 mod test_dir;
