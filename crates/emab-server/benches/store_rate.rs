@@ -165,9 +165,9 @@ fn id(number: usize) -> String {
 impl Load {
     fn new(store: &mut dyn Store, name: &str) -> Result<Load, Box<dyn Error>> {
         let spec = "{}".repeat(1000);
-        let mut head = Head::new(name, &spec);
+        let mut head = Head::new(name, &sha256(spec.as_bytes()), 1);
         store.begin()?;
-        head.key = store.create(&head)?.ok_or("the name is taken")?;
+        head.key = store.create(&head, &spec)?.ok_or("the name is taken")?;
         store.commit()?;
         Ok(Load {
             head,

@@ -7,7 +7,8 @@ use emab_server::domain::decision::Decision;
 use emab_server::domain::episode::EpisodeRecord;
 use emab_server::domain::event::{Event, Record};
 use emab_server::store::{
-    Backend, Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision,
+    Backend, Changes, Checkpoint, GainSum, Head, LearnedEpisode, Restore, Store, StoreError,
+    StoredDecision,
 };
 
 use crate::rng::Rng;
@@ -166,7 +167,12 @@ impl Store for FaultyStore {
 
     delegate! {
         fn begin_snapshot(&mut self) -> ();
-        fn create(&mut self, head: &Head) -> Option<i64>;
+        fn create(&mut self, head: &Head, spec: &str) -> Option<i64>;
+        fn put_restore(&mut self, study: i64, restore: &Restore) -> ();
+        fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> ();
+        fn spec(&mut self, study: i64) -> Option<String>;
+        fn restore(&mut self, study: i64) -> Option<Restore>;
+        fn checkpoint(&mut self, study: i64) -> Option<Checkpoint>;
         fn head(&mut self, name: &str) -> Option<Head>;
         fn heads(&mut self, after: &str, limit: usize) -> Vec<Head>;
         fn episodes(&mut self, study: i64, episodes: &[&str]) -> Vec<EpisodeRecord>;

@@ -22,7 +22,10 @@ fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
     let study = Arc::new(Study::read(name, STUDY.as_bytes()).unwrap());
     let mut board = StudyState::new(study.clone()).unwrap();
     store.begin().unwrap();
-    board.head.key = store.create(&board.head).unwrap().unwrap();
+    board.head.key = store
+        .create(&board.head, &board.study.canonical)
+        .unwrap()
+        .unwrap();
     let mut work = CommandExecutor::new(&mut board, store, "2026-01-01T00:00:00Z", Vec::new());
     let reason = "did not come back".to_string();
     for ask in [

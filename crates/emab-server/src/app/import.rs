@@ -105,7 +105,7 @@ impl Import {
     async fn header(&mut self, number: u64, line: String) -> Result<(), ServiceError> {
         self.of_learner = true;
         let head = self.service.head(&self.study).await?;
-        let study = self.service.study(&head)?;
+        let study = self.service.load_study(&head).await?;
         // Comparing the problems can take long: not on an async thread.
         let checked =
             tokio::task::spawn_blocking(move || check_header(&study, number, &line)).await;

@@ -29,6 +29,16 @@ pub fn no_study(study: &str) -> Rejection {
     Rejection::not_found(format!("there is no study `{study}`"))
 }
 
+/// The specification of a study, read and parsed.
+pub fn study(store: &mut dyn Store, head: &Head) -> Result<Study, CommandError> {
+    let missing = || {
+        let what = format!("study `{}` has no specification", head.name);
+        StoreError::Damaged(what)
+    };
+    let spec = store.spec(head.key)?.ok_or_else(missing)?;
+    Ok(Study::from_canonical(&head.name, &spec)?)
+}
+
 /// The state of a study at its head, from a cached state if there is one.
 pub fn load_state(
     cached: Option<StudyState>,
@@ -37,7 +47,7 @@ pub fn load_state(
 ) -> Result<StudyState, CommandError> {
     let mut state = match cached {
         Some(state) => state,
-        None => StudyState::new(Arc::new(Study::from_canonical(&head.name, &head.spec)?))?,
+        None => StudyState::new(Arc::new(study(store, &head)?))?,
     };
     if state.head.hash == head.hash && !state.stale {
         state.head = head;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::app::writer::{GroupCommitWriter, Job};
-use crate::app::{CommandError, Metrics, Replay, ServiceError, head, load_state};
+use crate::app::{CommandError, Metrics, Replay, ServiceError, head, load_state, study};
 use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
@@ -153,18 +153,24 @@ impl Service {
     }
 
     /// The parsed specification of a study, from a cache.
-    pub fn study(&self, head: &Head) -> Result<Arc<Study>, Rejection> {
+    pub fn study(&self, store: &mut dyn Store, head: &Head) -> Result<Arc<Study>, CommandError> {
         let known = locked(&self.studies).get(&head.name).cloned();
         if let Some(study) = known.filter(|study| study.hash == head.spec_hash) {
             return Ok(study);
         }
-        let study = Arc::new(Study::from_canonical(&head.name, &head.spec)?);
+        let study = Arc::new(study(store, head)?);
         let mut studies = locked(&self.studies);
         if studies.len() >= STUDIES {
             studies.clear();
         }
         studies.insert(head.name.clone(), study.clone());
         Ok(study)
+    }
+
+    /// The same, outside a read.
+    pub async fn load_study(self: &Arc<Self>, head: &Head) -> Result<Arc<Study>, ServiceError> {
+        let (service, head) = (self.clone(), head.clone());
+        self.read(move |store| service.study(store, &head)).await
     }
 
     /// Reads the current state of a study.

@@ -223,7 +223,7 @@ impl GroupCommitWriter {
     fn create(&mut self, study: Arc<Study>) -> Result<StudyState, StoreError> {
         let state = StudyState::new(study);
         let mut state = state.map_err(|rejection| StoreError::Damaged(rejection.detail))?;
-        let key = self.store.create(&state.head)?;
+        let key = self.store.create(&state.head, &state.study.canonical)?;
         let taken = || StoreError::Retry("another copy created the study".into());
         state.head.key = key.ok_or_else(taken)?;
         Ok(state)

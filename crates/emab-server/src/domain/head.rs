@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::{GENESIS, sha256};
+use crate::domain::GENESIS;
 
 /// The head of a study. Stores keep it in one row, which writers lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -11,8 +11,6 @@ pub struct Head {
     #[serde(skip)]
     pub key: i64,
     pub name: String,
-    /// The specification, as canonical JSON.
-    pub spec: String,
     /// SHA-256 of the specification, in hexadecimal.
     pub spec_hash: String,
     /// The sequence number of the last event.
@@ -31,16 +29,23 @@ pub struct Head {
     pub missing: u64,
     /// The sequence number of the last event that changed a learned episode; 0 if there is none.
     pub relearned: u64,
+    /// The version of the rules that the study keeps for ever, as its first event says.
+    pub rules: u32,
+    /// Whether an event has a salt; every later one has one too.
+    pub salted: bool,
+    /// Whether its restore has not ended. It is read from the restores, not from the log.
+    #[serde(skip)]
+    pub restoring: bool,
 }
 
 impl Head {
     /// The head of a study before its first event.
-    pub fn new(name: &str, spec: &str) -> Head {
+    pub fn new(name: &str, spec_hash: &str, rules: u32) -> Head {
         Head {
             name: name.into(),
-            spec_hash: sha256(spec.as_bytes()),
-            spec: spec.into(),
+            spec_hash: spec_hash.into(),
             hash: GENESIS.into(),
+            rules,
             ..Head::default()
         }
     }

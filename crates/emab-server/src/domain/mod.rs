@@ -5,6 +5,7 @@
 //! - [`decision`]: [`decision::Decision::make`] is where a recommendation and its certificate are computed.
 //! - [`command`] and [`event`]: what is asked for, and what is recorded.
 
+pub mod checkpoint;
 pub mod command;
 pub mod decision;
 pub mod episode;
@@ -14,12 +15,13 @@ pub mod head;
 pub mod json;
 pub mod learned_episode;
 pub mod rejection;
+pub mod restore;
 pub mod study;
 pub mod study_learners;
 pub mod study_state;
 pub mod validate;
 
 pub use self::{
-    command::*, decision::*, episode::*, event::*, head::*, learned_episode::*, rejection::*,
-    study::*, study_learners::*, study_state::*,
+    checkpoint::*, command::*, decision::*, episode::*, event::*, head::*, learned_episode::*,
+    rejection::*, restore::*, study::*, study_learners::*, study_state::*,
 };

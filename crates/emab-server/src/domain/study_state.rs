@@ -36,7 +36,7 @@ impl StudyState {
     pub fn new(study: Arc<Study>) -> Result<StudyState, Rejection> {
         Ok(StudyState {
             learners: StudyLearners::new(&study)?,
-            head: Head::new(&study.name, &study.canonical),
+            head: Head::new(&study.name, &study.hash, 1),
             study,
             stale: false,
         })

@@ -84,7 +84,7 @@ pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
     let (blinded, service) = (call.caller.is_blinded(), call.app.service.clone());
     let list = call.app.service.read(move |store| {
         let head = head(store, &call.path)?;
-        let study = service.study(&head)?;
+        let study = service.study(store, &head)?;
         let episodes = store.episodes_after(head.key, &after, open, limit)?;
         let last = episodes.last().filter(|_| episodes.len() == limit);
         let next = last.map(|episode| episode.id.clone());
@@ -118,7 +118,7 @@ pub async fn read(call: EpisodeCall) -> ApiResult {
         let found = store.episodes(head.key, &[&episode])?;
         let record = found.first().ok_or_else(|| no_episode(&study, &episode))?;
         let decisions = store.decisions(head.key, &episode)?;
-        let study = service.study(&head)?;
+        let study = service.study(store, &head)?;
         Ok(EpisodeView::full(&study, record, decisions, blinded)?)
     });
     json(StatusCode::OK, &view.await?)

@@ -79,8 +79,10 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
     let heads = heads.await?;
     let last = heads.last().filter(|_| heads.len() == limit);
     let next = last.map(|head| head.name.clone());
-    let studies = heads.iter().map(|head| view(&call.app, head, &call.caller));
-    let studies = studies.collect::<Result<_, _>>()?;
+    let mut studies = Vec::new();
+    for head in &heads {
+        studies.push(view(&call.app, head, &call.caller).await?);
+    }
     json(StatusCode::OK, &StudyList { studies, next })
 }
 
@@ -109,20 +111,21 @@ pub async fn create(mut call: Call<String, NoQuery, true>) -> ApiResult {
     let failed = |_| ApiError::internal("the study could not be read");
     let command = Command::Create(Arc::new(read.await.map_err(failed)??));
     let reply = call.submit(command).await?;
-    study_reply(&call.app, reply, StatusCode::CREATED, &call.caller)
+    study_reply(&call.app, reply, StatusCode::CREATED, &call.caller).await
 }
 
-fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> ApiResult {
+async fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> ApiResult {
     let ReplyBody::Study(head) = reply.body else {
         return Err(ApiError::internal("unexpected reply"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
-    json(status, &view(app, &head, caller)?)
+    json(status, &view(app, &head, caller).await?)
 }
 
-fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, Rejection> {
+async fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, ApiError> {
     let shadows = caller.has(Permission::Log);
-    StudyView::new(&*app.service.study(head)?, head, shadows)
+    let study = app.service.load_study(head).await?;
+    Ok(StudyView::new(&study, head, shadows)?)
 }
 
 /// Read a study
@@ -132,7 +135,7 @@ fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, Rejection>
 pub async fn read(call: Call) -> ApiResult {
     call.may(Permission::ReadStudy)?;
     let head = call.app.service.head(&call.path).await?;
-    json(StatusCode::OK, &view(&call.app, &head, &call.caller)?)
+    json(StatusCode::OK, &view(&call.app, &head, &call.caller).await?)
 }
 
 /// Close a study
@@ -145,7 +148,7 @@ pub async fn close(mut call: Call) -> ApiResult {
     call.may(Permission::CloseStudy)?;
     call.optional::<NoQuery>().await?;
     let reply = call.submit(Command::Close).await?;
-    study_reply(&call.app, reply, StatusCode::OK, &call.caller)
+    study_reply(&call.app, reply, StatusCode::OK, &call.caller).await
 }
 
 /// The event to read at.

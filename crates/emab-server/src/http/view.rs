@@ -44,7 +44,7 @@ pub struct StudyView {
 impl StudyView {
     /// The study, with or without its shadow learners.
     pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, Rejection> {
-        let mut spec: Value = serde_json::from_str(&head.spec)
+        let mut spec: Value = serde_json::from_str(&study.canonical)
             .map_err(|error| Rejection::internal(error.to_string()))?;
         if let (false, Value::Object(fields)) = (shadows, &mut spec) {
             fields.remove("shadow");

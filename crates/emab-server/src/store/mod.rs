@@ -10,11 +10,13 @@ pub mod sqlite;
 
 use thiserror::Error;
 
+pub use crate::domain::checkpoint::Checkpoint;
 pub use crate::domain::decision::StoredDecision;
 pub use crate::domain::episode::EpisodeRecord;
 pub use crate::domain::event::Record;
 pub use crate::domain::head::Head;
 pub use crate::domain::learned_episode::LearnedEpisode;
+pub use crate::domain::restore::Restore;
 pub use crate::domain::study_learners::GainSum;
 
 /// Why the store failed.
@@ -77,12 +79,16 @@ pub trait Store: Send {
     /// Begins a read snapshot: until [`Store::rollback`] reads see what is committed now. For reader connections.
     fn begin_snapshot(&mut self) -> Result<()>;
 
-    /// Adds a study and returns its key; none if the name is taken. Inside a transaction.
-    fn create(&mut self, head: &Head) -> Result<Option<i64>>;
+    /// Adds a study with its specification and returns its key; none if the name is taken. Inside a transaction.
+    fn create(&mut self, head: &Head, spec: &str) -> Result<Option<i64>>;
     /// The head of a study, locked against other writers until the transaction ends.
     fn lock(&mut self, name: &str) -> Result<Option<Head>>;
     /// Writes the changes of a study and its head. Inside a transaction, any number of times.
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<()>;
+    /// Writes or replaces the restore of a study. Inside a transaction.
+    fn put_restore(&mut self, study: i64, restore: &Restore) -> Result<()>;
+    /// Writes or replaces the checkpoint of a study. Inside a transaction.
+    fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> Result<()>;
 
     /// The key of a study, which never changes.
     fn key(&mut self, name: &str) -> Result<Option<i64>> {
@@ -92,6 +98,12 @@ pub trait Store: Send {
     fn head(&mut self, name: &str) -> Result<Option<Head>>;
     /// The heads of studies after a name, in the order of names.
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>>;
+    /// The specification of a study, as canonical JSON. It may have megabytes, and never changes.
+    fn spec(&mut self, study: i64) -> Result<Option<String>>;
+    /// The restore of a study; none if it was not restored.
+    fn restore(&mut self, study: i64) -> Result<Option<Restore>>;
+    /// The latest checkpoint of a study.
+    fn checkpoint(&mut self, study: i64) -> Result<Option<Checkpoint>>;
     /// The episodes with these names, in any order; unknown names are left out.
     fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>>;
     /// Episodes after a name, in the order of names; all, or only open ones.

@@ -1,5 +1,6 @@
--- The tables of a PostgreSQL store, version 1. Any tool may read them; only the service writes them.
--- A later version adds a file with its changes, and raises meta.version in the same transaction.
+-- The tables of a PostgreSQL store, version 2. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises meta.version in the same transaction: postgres-2.sql is the one
+-- from version 1.
 --
 -- Only features of compatible distributed databases: no extension, trigger, rule or storage option. There are no foreign
 -- keys: a row is written together with its study, which is locked.
@@ -23,8 +24,15 @@ CREATE TABLE IF NOT EXISTS studies (
     learned   BIGINT  NOT NULL,
     missing   BIGINT  NOT NULL,
     relearned BIGINT  NOT NULL,
-    spec      TEXT    NOT NULL,
+    rules     BIGINT  NOT NULL,
+    salted    BOOLEAN NOT NULL,
     CONSTRAINT studies_name UNIQUE (name)
+);
+
+-- Specifications as canonical JSON. They may be long, and the row of a study is written with every batch.
+CREATE TABLE IF NOT EXISTS specs (
+    study BIGINT NOT NULL PRIMARY KEY,
+    text  TEXT   NOT NULL
 );
 
 CREATE TABLE IF NOT EXISTS events (
@@ -75,4 +83,28 @@ CREATE TABLE IF NOT EXISTS cells (
     PRIMARY KEY (study, t, x, a)
 );
 
-INSERT INTO meta (application, version) VALUES ('emab', 1) ON CONFLICT (application) DO NOTHING;
+-- Studies whose log was imported: by whom, when, and the end of the log. A study without `finished` is still restoring.
+CREATE TABLE IF NOT EXISTS restores (
+    study       BIGINT NOT NULL PRIMARY KEY,
+    begun       TEXT   NOT NULL,
+    begun_by    TEXT   NOT NULL,
+    finished    TEXT,
+    finished_by TEXT,
+    seq         BIGINT NOT NULL,
+    hash        TEXT   NOT NULL
+);
+
+-- The latest signed checkpoint of each study.
+CREATE TABLE IF NOT EXISTS checkpoints (
+    study BIGINT NOT NULL PRIMARY KEY,
+    seq   BIGINT NOT NULL,
+    text  TEXT   NOT NULL
+);
+
+-- Tokens without their secrets, as in a token file. All copies of the service read them.
+CREATE TABLE IF NOT EXISTS tokens (
+    id   TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    body TEXT NOT NULL
+);
+
+INSERT INTO meta (application, version) VALUES ('emab', 2) ON CONFLICT (application) DO NOTHING;

@@ -8,14 +8,17 @@ use rusqlite::types::ToSqlOutput;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
-use super::{Changes, GainSum, Head, LearnedEpisode, Result, Store, StoreError, StoredDecision};
+use super::{
+    Changes, Checkpoint, GainSum, Head, LearnedEpisode, Restore, Result, Store, StoreError,
+    StoredDecision,
+};
 use crate::domain::{EpisodeRecord, Record};
 
 macro_rules! heads {
     ($rest:literal) => {
         concat!(
-            "SELECT key, name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned \
-             FROM studies ",
+            "SELECT key, name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules, salted, \
+             EXISTS (SELECT 1 FROM restores WHERE restores.study = studies.key AND finished IS NULL) FROM studies ",
             $rest
         )
     };
@@ -23,11 +26,24 @@ macro_rules! heads {
 pub(super) use heads;
 
 pub(super) const CREATE: &str = "
-    INSERT INTO studies (name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (name) DO NOTHING RETURNING key";
+    INSERT INTO studies (name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules, salted)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (name) DO NOTHING RETURNING key";
+pub(super) const CREATE_SPEC: &str =
+    "INSERT INTO specs (study, text) VALUES ($1, $2) RETURNING study";
 pub(super) const WRITE_HEAD: &str = "
     UPDATE studies SET seq = $1, hash = $2, closed = $3, episodes = $4, open = $5, learned = $6, missing = $7,
-    relearned = $8 WHERE key = $9";
+    relearned = $8, salted = $9 WHERE key = $10";
+pub(super) const SPEC: &str = "SELECT text FROM specs WHERE study = $1";
+pub(super) const PUT_RESTORE: &str = "
+    INSERT INTO restores (study, begun, begun_by, finished, finished_by, seq, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)
+    ON CONFLICT (study) DO UPDATE SET begun = excluded.begun, begun_by = excluded.begun_by, finished = excluded.finished,
+    finished_by = excluded.finished_by, seq = excluded.seq, hash = excluded.hash RETURNING study";
+pub(super) const RESTORE: &str = "
+    SELECT begun, begun_by, finished, finished_by, seq, hash FROM restores WHERE study = $1";
+pub(super) const PUT_CHECKPOINT: &str = "
+    INSERT INTO checkpoints (study, seq, text) VALUES ($1, $2, $3)
+    ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, text = excluded.text RETURNING study";
+pub(super) const CHECKPOINT: &str = "SELECT seq, text FROM checkpoints WHERE study = $1";
 pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = $1";
 pub(super) const HEAD: &str = heads!("WHERE name = $1");
 pub(super) const HEADS: &str = heads!("WHERE name > $1 ORDER BY name LIMIT $2");
@@ -115,15 +131,20 @@ impl<C: Sql> Store for C {
         Sql::begin_snapshot(self)
     }
 
-    fn create(&mut self, head: &Head) -> Result<Option<i64>> {
+    fn create(&mut self, head: &Head, spec: &str) -> Result<Option<i64>> {
         self.in_transaction()?;
-        let (name, spec, spec_hash) = (&head.name, &head.spec, &head.spec_hash);
         let [seq, episodes, open, learned, missing, relearned] = &counters(head)?;
-        let (hash, closed) = (&head.hash, &head.closed);
+        let (name, spec_hash, hash) = (&head.name, &head.spec_hash, &head.hash);
+        let (closed, rules, salted) = (&head.closed, &i64::from(head.rules), &head.salted);
         let values: Params<'_> = &[
-            name, spec, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned,
+            name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules,
+            salted,
         ];
-        self.row(CREATE, values)
+        let key = self.row::<i64>(CREATE, values)?;
+        match key {
+            Some(key) => self.row::<i64>(CREATE_SPEC, &[&key, &spec]),
+            None => Ok(None),
+        }
     }
 
     fn lock(&mut self, name: &str) -> Result<Option<Head>> {
@@ -136,6 +157,28 @@ impl<C: Sql> Store for C {
         Sql::write(self, head, changes)
     }
 
+    fn put_restore(&mut self, study: i64, restore: &Restore) -> Result<()> {
+        self.in_transaction()?;
+        let seq = integer(restore.seq, "the sequence number")?;
+        let values: Params<'_> = &[
+            &study,
+            &restore.begun,
+            &restore.begun_by,
+            &restore.finished,
+            &restore.finished_by,
+            &seq,
+            &restore.hash,
+        ];
+        self.row::<i64>(PUT_RESTORE, values).map(drop)
+    }
+
+    fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> Result<()> {
+        self.in_transaction()?;
+        let seq = integer(checkpoint.seq, "the sequence number")?;
+        let values: Params<'_> = &[&study, &seq, &checkpoint.text];
+        self.row::<i64>(PUT_CHECKPOINT, values).map(drop)
+    }
+
     fn key(&mut self, name: &str) -> Result<Option<i64>> {
         self.find_key(name)
     }
@@ -146,6 +189,18 @@ impl<C: Sql> Store for C {
 
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.rows(HEADS, &[&after, &limit_of(limit)])
+    }
+
+    fn spec(&mut self, study: i64) -> Result<Option<String>> {
+        self.row(SPEC, &[&study])
+    }
+
+    fn restore(&mut self, study: i64) -> Result<Option<Restore>> {
+        self.row(RESTORE, &[&study])
+    }
+
+    fn checkpoint(&mut self, study: i64) -> Result<Option<Checkpoint>> {
+        self.row(CHECKPOINT, &[&study])
     }
 
     fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>> {
@@ -330,6 +385,12 @@ impl Stored for i64 {
     }
 }
 
+impl Stored for String {
+    fn read(row: &impl Row) -> Result<String> {
+        row.get(0)
+    }
+}
+
 /// Implements [`Stored`] by the method and the column of each field.
 macro_rules! stored {
     ($($type:ident { $($field:ident: $method:ident($column:literal),)* })*) => {
@@ -343,9 +404,14 @@ macro_rules! stored {
 
 stored! {
     Head {
-        key: get(0), name: get(1), spec: get(2), spec_hash: get(3), seq: count(4), hash: get(5), closed: boolean(6),
-        episodes: count(7), open: count(8), learned: count(9), missing: count(10), relearned: count(11),
+        key: get(0), name: get(1), spec_hash: get(2), seq: count(3), hash: get(4), closed: boolean(5), episodes: count(6),
+        open: count(7), learned: count(8), missing: count(9), relearned: count(10), rules: count(11), salted: boolean(12),
+        restoring: boolean(13),
     }
+    Restore {
+        begun: get(0), begun_by: get(1), finished: get(2), finished_by: get(3), seq: count(4), hash: get(5),
+    }
+    Checkpoint { seq: count(0), text: get(1), }
     StoredDecision { episode: get(0), step: count(1), text: get(2), }
     Record { seq: count(0), text: get(1), hash: get(2), }
     LearnedEpisode { position: count(0), bytes: get(1), }

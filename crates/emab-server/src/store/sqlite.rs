@@ -25,7 +25,7 @@ mod tests;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// The version of the tables in `sqlite.sql`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// "emab" in ASCII, in the file's header.
 const APPLICATION: i64 = 0x656d_6162;
@@ -78,11 +78,13 @@ impl Sqlite {
         let file = Arc::new(DatabaseFile::inspect(path)?);
         let look = |role| {
             let connection = connect(&file, role)?;
-            match check(&connection) {
-                Ok(true) => Ok(SqliteConnection::new(file.clone(), connection, role)),
-                Ok(false) => Err(named(&file, StoreError::Damaged("it is empty".into()))),
-                Err(error) => Err(named(&file, error)),
-            }
+            let found = check(&connection).and_then(|version| match version {
+                Some(VERSION) => Ok(()),
+                Some(_) => show_as_current(&connection),
+                None => Err(StoreError::Damaged("it is empty".into())),
+            });
+            found.map_err(|error| named(&file, error))?;
+            Ok(SqliteConnection::new(file.clone(), connection, role))
         };
         match look(Role::Inspect) {
             // The disk is read-only, so the file cannot change.
@@ -152,8 +154,8 @@ fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     connection.pragma_update(None, "query_only", role != Role::Write)
 }
 
-/// Checks that the file is a store of a known version; false if it is empty.
-fn check(connection: &Connection) -> Result<bool> {
+/// The version of the store; none if the file is empty. Fails if it is no store, or of an unknown version.
+fn check(connection: &Connection) -> Result<Option<i64>> {
     let number = |sql: &str| -> Result<i64> {
         let number = connection.query_row(sql, [], |row| row.get(0));
         number.map_err(fault)
@@ -162,8 +164,8 @@ fn check(connection: &Connection) -> Result<bool> {
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     match (application, version) {
-        (0, 0) if tables == 0 => Ok(false),
-        (APPLICATION, VERSION) => Ok(true),
+        (0, 0) if tables == 0 => Ok(None),
+        (APPLICATION, 1..=VERSION) => Ok(Some(version)),
         (APPLICATION, newer) if newer > VERSION => Err(StoreError::Unavailable(format!(
             "its tables have version {newer}, written by a newer program; this one supports {VERSION}"
         ))),
@@ -174,21 +176,43 @@ fn check(connection: &Connection) -> Result<bool> {
     }
 }
 
-/// Creates the tables in an empty file.
+/// Shows the tables of an earlier version as the current ones. Views of a connection hide tables of the same name.
+fn show_as_current(connection: &Connection) -> Result<()> {
+    let shown = connection
+        .pragma_update(None, "query_only", false)
+        .and_then(|()| connection.execute_batch(include_str!("sqlite-1-as-2.sql")))
+        .and_then(|()| connection.pragma_update(None, "query_only", true));
+    shown.map_err(fault)
+}
+
+/// Creates the tables in an empty file, or migrates those of an earlier version.
 fn prepare(connection: &Connection) -> Result<()> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(fault);
-    if check(connection)? {
-        return enable_wal(connection);
+    let found = check(connection)?;
+    if found.is_none() {
+        // Larger pages write twice as much. Only effective in a new file.
+        run("PRAGMA page_size = 4096")?;
     }
-    // Larger pages write twice as much. Only effective in a new file.
-    run("PRAGMA page_size = 4096")?;
     enable_wal(connection)?;
+    let changes = match found {
+        Some(VERSION) => {
+            tracing::info!(version = VERSION, "the store was opened");
+            return Ok(());
+        }
+        Some(_) => include_str!("sqlite-2.sql"),
+        None => include_str!("sqlite.sql"),
+    };
     run("BEGIN IMMEDIATE")?;
-    let made = run(include_str!("sqlite.sql")).and_then(|()| run("COMMIT"));
+    let made = run(changes).and_then(|()| run("COMMIT"));
     if made.is_err() && !connection.is_autocommit() {
         run("ROLLBACK")?;
     }
-    made
+    made?;
+    match found {
+        Some(version) => tracing::info!(version, to = VERSION, "the store was migrated"),
+        None => tracing::info!(version = VERSION, "the store was created"),
+    }
+    Ok(())
 }
 
 /// Enables the write-ahead log; the setting is stored in the file.

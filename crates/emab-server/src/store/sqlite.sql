@@ -1,11 +1,11 @@
--- The tables of a SQLite store, version 1. Any tool may read them; only the service writes them.
--- A later version adds a file with its changes, and raises user_version in the same transaction.
+-- The tables of a SQLite store, version 2. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises user_version in the same transaction: sqlite-2.sql is the one from
+-- version 1.
 
 -- Marks the file as a store: "emab" in ASCII.
 PRAGMA application_id = 0x656d6162;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
--- The specification is the last column: it may be long, and the columns before it are read without it.
 CREATE TABLE studies (
     key       INTEGER PRIMARY KEY,
     name      TEXT    NOT NULL UNIQUE,
@@ -18,7 +18,14 @@ CREATE TABLE studies (
     learned   INTEGER NOT NULL,
     missing   INTEGER NOT NULL,
     relearned INTEGER NOT NULL,
-    spec      TEXT    NOT NULL
+    rules     INTEGER NOT NULL,
+    salted    INTEGER NOT NULL
+) STRICT;
+
+-- Specifications as canonical JSON. They may be long, and the row of a study is written with every batch.
+CREATE TABLE specs (
+    study INTEGER PRIMARY KEY,
+    text  TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE events (
@@ -67,3 +74,21 @@ CREATE TABLE cells (
     sum   INTEGER NOT NULL,
     PRIMARY KEY (study, t, x, a)
 ) STRICT, WITHOUT ROWID;
+
+-- Studies whose log was imported: by whom, when, and the end of the log. A study without `finished` is still restoring.
+CREATE TABLE restores (
+    study       INTEGER PRIMARY KEY,
+    begun       TEXT    NOT NULL,
+    begun_by    TEXT    NOT NULL,
+    finished    TEXT,
+    finished_by TEXT,
+    seq         INTEGER NOT NULL,
+    hash        TEXT    NOT NULL
+) STRICT;
+
+-- The latest signed checkpoint of each study.
+CREATE TABLE checkpoints (
+    study INTEGER PRIMARY KEY,
+    seq   INTEGER NOT NULL,
+    text  TEXT    NOT NULL
+) STRICT;

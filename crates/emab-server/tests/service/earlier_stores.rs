@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use emab_server::app::audit::audit_study;
+use emab_server::domain::event::Record;
 use emab_server::store::Backend;
 use emab_server::store::Store;
 use emab_server::store::postgres::Postgres;
@@ -55,18 +56,57 @@ fn served() -> Arc<TestServer> {
     TestServer::over(folder, Arc::new(Sqlite::open(&file).unwrap()))
 }
 
-#[test]
-fn a_sqlite_store_is_audited() {
-    let mut store = Sqlite::inspect(&fixture("studies.db")).unwrap();
-    assert_eq!(audit(&mut *store), audited("studies.audit.json"));
+/// The lines of the log of every study.
+fn logs(store: &mut dyn Store) -> Vec<Record> {
+    let heads = store.heads("", 10).unwrap().into_iter();
+    let logs = heads.flat_map(|head| store.events(head.key, 0, usize::MAX).unwrap());
+    logs.collect()
 }
 
 #[test]
-fn a_postgres_dump_is_audited() {
+fn a_sqlite_store_is_audited_unchanged_and_migrated() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("studies.db");
+    fs::copy(fixture("studies.db"), &file).unwrap();
+    let (bytes, expected) = (fs::read(&file).unwrap(), audited("studies.audit.json"));
+    let mut store = Sqlite::inspect(&file).unwrap();
+    store.begin_snapshot().unwrap();
+    assert_eq!(audit(&mut *store), expected);
+    let log = logs(&mut *store);
+    drop(store);
+    assert_eq!(fs::read(&file).unwrap(), bytes, "an audit changes nothing");
+    for _ in 0..2 {
+        let owner = Sqlite::open(&file).unwrap();
+        assert_eq!(audit(&mut *owner.reader().unwrap()), expected);
+        assert_eq!(logs(&mut *owner.reader().unwrap()), log);
+    }
+    assert_eq!(audit(&mut *Sqlite::inspect(&file).unwrap()), expected);
+}
+
+#[test]
+fn a_postgres_dump_is_audited_unchanged_and_migrated() {
     let server = Server::start().unwrap();
     server.execute(&text("postgres.sql")).unwrap();
-    let mut store = Postgres::open(&server.url()).unwrap().reader().unwrap();
-    assert_eq!(audit(&mut *store), audited("postgres.audit.json"));
+    let expected = audited("postgres.audit.json");
+    let mut store = Postgres::inspect(&server.url()).unwrap();
+    store.begin_snapshot().unwrap();
+    assert_eq!(audit(&mut *store), expected);
+    let log = logs(&mut *store);
+    drop(store);
+    server.execute("SELECT spec FROM studies").unwrap();
+    // Several copies start at once.
+    let url = server.url();
+    std::thread::scope(|scope| {
+        let open = || scope.spawn(|| Postgres::open(&url).unwrap());
+        let copies: Vec<_> = (0..4).map(|_| open()).collect();
+        for copy in copies {
+            let mut store = copy.join().unwrap().reader().unwrap();
+            assert_eq!(audit(&mut *store), expected);
+            assert_eq!(logs(&mut *store), log);
+        }
+    });
+    let mut store = Postgres::inspect(&server.url()).unwrap();
+    assert_eq!(audit(&mut *store), expected);
 }
 
 #[tokio::test]

@@ -8,12 +8,16 @@ mod values;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use emab_server::domain::event::sha256;
 use emab_server::store::postgres::Postgres;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Backend, Head, Store, StoreError};
 use emab_testkit::postgres::Server;
 
 use fixtures::must;
+
+/// The specification of every study.
+const SPEC: &str = r#"{"horizon":3,"odd":"\u0000 '\" \\ é"}"#;
 
 /// One store: opens connections to it and creates studies with names that no other run uses.
 struct Stores<'a> {
@@ -28,8 +32,8 @@ impl Stores<'_> {
 
     /// A study before its first event.
     fn new_head(&self, name: &str) -> Head {
-        let spec = r#"{"horizon":3,"odd":"\u0000 '\" \\ é"}"#;
-        Head::new(&format!("{}{name}", self.prefix), spec)
+        let hash = sha256(SPEC.as_bytes());
+        Head::new(&format!("{}{name}", self.prefix), &hash, 2)
     }
 
     /// A connection and a new study, committed.
@@ -37,7 +41,7 @@ impl Stores<'_> {
     fn study(&self, name: &str) -> (Box<dyn Store>, Head) {
         let (mut store, mut head) = (self.open(), self.new_head(name));
         must(store.begin());
-        let key = must(store.create(&head));
+        let key = must(store.create(&head, SPEC));
         must(store.commit());
         assert!(key.is_some(), "the name `{}` was free", head.name);
         head.key = key.unwrap_or(0);
@@ -75,6 +79,7 @@ fn check_store(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
     let stores = Stores { open, prefix };
     for rule in [
         values::studies_are_kept,
+        values::specifications_restores_and_checkpoints_are_kept,
         values::studies_are_listed,
         values::rows_are_kept,
         values::rows_are_replaced,

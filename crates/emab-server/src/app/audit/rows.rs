@@ -19,6 +19,17 @@ pub(super) fn compare(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -
         return Ok(());
     };
     compare_heads(head, &state.head, &mut walk.found);
+    // Too long to show.
+    let what = match store.spec(head.key) {
+        Ok(Some(spec)) if spec == state.study.canonical => None,
+        Ok(Some(_)) => Some("it is not the one in the first event".into()),
+        Ok(None) => Some("missing: the first event has one".into()),
+        Err(StoreError::Damaged(what)) => Some(format!("it cannot be read: {what}")),
+        Err(error) => return Err(error),
+    };
+    if let Some(what) = what {
+        walk.found.add("specification", what);
+    }
     compare_episodes(store, head.key, walk)?;
     compare_decisions(store, head.key, walk)?;
     compare_learned(store, head.key, walk)?;
@@ -32,8 +43,6 @@ fn compare_heads(there: &Head, should: &Head, found: &mut Report) {
     for (field, there) in there.as_object().into_iter().flatten() {
         let what = match &should[field] {
             should if there == should => continue,
-            // Too long to show.
-            _ if field == "spec" => "`spec` is not the one in the first event".into(),
             should => {
                 let (there, should) = (shown(there), shown(should));
                 format!("`{field}` is {there}, and the log leads to {should}")

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::ImportReport;
 use crate::app::writer::created_by;
 use crate::app::{CommandError, Replay, head};
-use crate::domain::{Head, PastEpisode, Record, Rejection, Study, is_name, sha256, validate};
+use crate::domain::{Head, PastEpisode, Record, Rejection, is_name, sha256, validate};
 use crate::store::{Store, StoreError};
 
 /// What the lines so far would add.
@@ -33,7 +33,7 @@ impl DryRun {
         report: &mut ImportReport,
     ) -> Result<(), CommandError> {
         let head = head(store, study)?;
-        let study = Study::from_canonical(&head.name, &head.spec)?;
+        let study = crate::app::study(store, &head)?;
         let past = lines.iter().filter_map(|(_, past)| past.as_ref().ok());
         let ids = past.map(|past| &*past.id).filter(|id| is_name(id));
         let ids: Vec<&str> = ids.collect();

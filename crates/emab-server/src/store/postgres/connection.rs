@@ -13,7 +13,7 @@ use super::super::{Changes, Head, Result, StoreError};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
 use super::rows::{Columns, LAST_SEQ};
-use super::session::{Session, Tools, begin_snapshot};
+use super::session::{Session, Tables, Tools, begin_snapshot};
 use super::{Role, Timeouts};
 
 /// The largest number of cached study keys.
@@ -59,20 +59,20 @@ impl PgConnection {
         })
     }
 
-    /// Connects, and creates the tables if there are none.
+    /// Connects, and creates or migrates the tables.
     pub(super) fn make_tables(&mut self) -> Result<()> {
-        let session = self.connect(true)?;
+        let session = self.connect(Tables::Make)?;
         self.session = Some(session);
         Ok(())
     }
 
-    fn connect(&self, make: bool) -> Result<Session> {
-        let limit = match make {
-            // Other copies may create the tables too.
-            true => self.timeouts.connect.max(self.timeouts.response),
-            false => self.timeouts.connect,
+    fn connect(&self, tables: Tables) -> Result<Session> {
+        let limit = match tables {
+            // Other copies may create or migrate the tables too.
+            Tables::Make => self.timeouts.connect.max(self.timeouts.response),
+            Tables::Use | Tables::Inspect => self.timeouts.connect,
         };
-        let connect = Session::connect(&self.target, &self.timeouts, make);
+        let connect = Session::connect(&self.target, &self.timeouts, tables);
         let result = self.block_on(async { timeout(limit, connect).await })?;
         let late = |_| {
             let what = format!("no connection after {limit:?}");
@@ -110,7 +110,10 @@ impl PgConnection {
             Some(session) => session,
             None => {
                 self.keys.clear();
-                self.connect(false)?
+                self.connect(match self.role {
+                    Role::Inspect => Tables::Inspect,
+                    Role::Read | Role::Write => Tables::Use,
+                })?
             }
         };
         let limit = self.timeouts.response;

@@ -9,6 +9,7 @@ use super::super::sql::{self, Row, Sql, Value, counters, episode_columns, intege
 use super::super::{Changes, GainSum, Head, LearnedEpisode, Result, StoreError, StoredDecision};
 use super::connection::PgConnection;
 use super::error::describe;
+use super::schema::VERSION;
 use super::session::Tools;
 use crate::domain::{EpisodeRecord, Record};
 
@@ -32,28 +33,64 @@ const WRITE_GAIN_SUMS: &str = "
     ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
 pub(super) const LAST_SEQ: &str = "SELECT seq FROM studies WHERE key = $1";
 
+/// Precedes a read: shows tables of version 1 as those of version 2.
+const VERSION_1_AS_2: &str = "
+    WITH specs AS (SELECT key AS study, spec AS text FROM studies),
+    restores AS (SELECT 0::BIGINT AS study, '' AS begun, '' AS begun_by, NULL::TEXT AS finished, NULL::TEXT AS finished_by,
+        0::BIGINT AS seq, '' AS hash WHERE FALSE),
+    checkpoints AS (SELECT 0::BIGINT AS study, 0::BIGINT AS seq, '' AS text WHERE FALSE),
+    studies AS (SELECT key, name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned,
+        1::BIGINT AS rules, FALSE AS salted FROM studies) ";
+
 macro_rules! prepare {
-    ($($name:ident = $sql:expr;)*) => {
-        /// Prepares all statements in one round trip.
-        pub(super) async fn prepare(client: &Client) -> Result<Statements, Error> {
-            let ($($name,)*) = tokio::try_join!($(client.prepare($sql),)*)?;
+    ($(#[$doc:meta])* $function:ident: $($name:ident = $sql:expr;)*) => {
+        $(#[$doc])*
+        async fn $function(client: &Client, before: &str) -> Result<Statements, Error> {
+            let texts = [$(($sql, format!("{before}{}", $sql)),)*];
+            let [$($name,)*] = &texts;
+            let ($($name,)*) = tokio::try_join!($(client.prepare(&$name.1),)*)?;
             Ok(HashMap::from([$(($sql, $name),)*]))
         }
     };
 }
 
+/// Prepares the statements for tables of this version; only reads for an earlier one.
+pub(super) async fn prepare(client: &Client, version: i64) -> Result<Statements, Error> {
+    if version < VERSION {
+        return prepare_reads(client, VERSION_1_AS_2).await;
+    }
+    let (mut reads, writes) =
+        tokio::try_join!(prepare_reads(client, ""), prepare_writes(client, ""))?;
+    reads.extend(writes);
+    Ok(reads)
+}
+
 prepare! {
+    /// Prepares what writes, in one round trip.
+    prepare_writes:
     create = sql::CREATE;
+    create_spec = sql::CREATE_SPEC;
     lock = PgConnection::LOCK;
-    key = sql::KEY;
-    head = sql::HEAD;
-    heads = sql::HEADS;
     write_head = sql::WRITE_HEAD;
+    put_restore = sql::PUT_RESTORE;
+    put_checkpoint = sql::PUT_CHECKPOINT;
     write_events = WRITE_EVENTS;
     write_episodes = WRITE_EPISODES;
     write_decisions = WRITE_DECISIONS;
     write_learned = WRITE_LEARNED;
     write_gain_sums = WRITE_GAIN_SUMS;
+    last_seq = LAST_SEQ;
+}
+
+prepare! {
+    /// Prepares what reads, in one round trip.
+    prepare_reads:
+    key = sql::KEY;
+    head = sql::HEAD;
+    heads = sql::HEADS;
+    spec = sql::SPEC;
+    restore = sql::RESTORE;
+    checkpoint = sql::CHECKPOINT;
     episodes = PgConnection::EPISODES;
     episodes_after = sql::EPISODES_AFTER;
     open_episodes = PgConnection::OPEN_EPISODES_AFTER;
@@ -64,7 +101,6 @@ prepare! {
     events = sql::EVENTS;
     learned = sql::LEARNED;
     gain_sums = sql::GAIN_SUMS;
-    last_seq = LAST_SEQ;
 }
 
 /// The prepared statements of a connection, by their SQL.
@@ -132,7 +168,11 @@ impl<'a> Columns<'a> {
     /// Events go first: if the lock was lost, they collide with those of the other writer.
     pub(super) async fn send(&self, tools: &Tools) -> Result<u64, Error> {
         let Head {
-            key, hash, closed, ..
+            key,
+            hash,
+            closed,
+            salted,
+            ..
         } = self.head;
         let put = async |rows: usize, sql: &str, params: &[&(dyn ToSql + Sync)]| match rows {
             0 => Ok(0),
@@ -161,7 +201,7 @@ impl<'a> Columns<'a> {
         let head = async {
             let [seq, episodes, open, learned, missing, relearned] = &self.counts;
             let values: &[&(dyn ToSql + Sync)] = &[
-                seq, hash, closed, episodes, open, learned, missing, relearned, key,
+                seq, hash, closed, episodes, open, learned, missing, relearned, salted, key,
             ];
             put(1, sql::WRITE_HEAD, values).await
         };

@@ -9,19 +9,19 @@ use super::super::{Result, StoreError};
 use super::error::{describe, fault};
 
 /// The version of the tables in `postgres.sql`.
-const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// The largest number of attempts, when several copies start together.
 const TRIES: u32 = 40;
 
-/// Whether the tables exist; fails if their version is not supported.
-pub(super) async fn exists(client: &Client) -> Result<bool> {
+/// The version of the tables; none if there are none. Fails if it is not supported.
+pub(super) async fn version(client: &Client) -> Result<Option<i64>> {
     let sql = "SELECT version FROM meta WHERE application = 'emab'";
     let rows = match client.query_typed(sql, &[]).await {
         Ok(rows) => rows,
         Err(error) => {
             return match error.code() {
-                Some(code) if *code == SqlState::UNDEFINED_TABLE => Ok(false),
+                Some(code) if *code == SqlState::UNDEFINED_TABLE => Ok(None),
                 Some(code) if *code == SqlState::UNDEFINED_COLUMN => Err(foreign()),
                 _ => Err(fault(&error)),
             };
@@ -30,7 +30,7 @@ pub(super) async fn exists(client: &Client) -> Result<bool> {
     let version = rows.first().ok_or_else(foreign)?.try_get(0);
     let version: i64 = version.map_err(|error| StoreError::Damaged(describe(&error)))?;
     match version {
-        VERSION => Ok(true),
+        1..=VERSION => Ok(Some(version)),
         newer if newer > VERSION => Err(StoreError::Unavailable(format!(
             "the tables have version {newer}, created by a newer program; this one supports {VERSION}"
         ))),
@@ -40,22 +40,46 @@ pub(super) async fn exists(client: &Client) -> Result<bool> {
     }
 }
 
+/// Fails if the tables do not have the current version.
+pub(super) async fn current(client: &Client) -> Result<i64> {
+    match version(client).await?.ok_or_else(missing)? {
+        VERSION => Ok(VERSION),
+        earlier => Err(StoreError::Unavailable(format!(
+            "the tables have version {earlier}, and this program writes version {VERSION}; `emab serve` migrates them when it \
+             starts"
+        ))),
+    }
+}
+
+pub(super) fn missing() -> StoreError {
+    StoreError::Damaged("its tables are missing".into())
+}
+
 fn foreign() -> StoreError {
     StoreError::Damaged(
         "the database has a table `meta` of another program; use a separate database for the service".into(),
     )
 }
 
-/// Creates the tables if they do not exist.
+/// Creates the tables if they do not exist, and migrates earlier ones; returns the current version.
 ///
 /// `CREATE TABLE IF NOT EXISTS` is not atomic: of two copies, one may fail on a unique key of the catalogue, or on a deadlock. It
-/// then checks again.
-pub(super) async fn ensure(client: &Client) -> Result<()> {
+/// then checks again. A migration locks the row of the version: a second copy waits, and finds the new version.
+pub(super) async fn ensure(client: &Client) -> Result<i64> {
     let mut tries = 0;
-    while !exists(client).await? {
-        let Err(error) = create(client).await else {
-            continue;
+    loop {
+        let made = match version(client).await? {
+            Some(VERSION) => {
+                tracing::info!(version = VERSION, "the store was opened");
+                return Ok(VERSION);
+            }
+            Some(earlier) => {
+                tracing::info!(version = earlier, to = VERSION, "the store is migrated");
+                migrate(client).await
+            }
+            None => create(client).await,
         };
+        let Err(error) = made else { continue };
         // A lost connection ends the loop, and so does a missing privilege.
         client
             .batch_execute("ROLLBACK")
@@ -75,7 +99,6 @@ pub(super) async fn ensure(client: &Client) -> Result<()> {
         }
         tokio::time::sleep(Duration::from_millis(20 * u64::from(tries))).await;
     }
-    Ok(())
 }
 
 async fn create(client: &Client) -> Result<(), Error> {
@@ -83,6 +106,19 @@ async fn create(client: &Client) -> Result<(), Error> {
     client
         .batch_execute(include_str!("../postgres.sql"))
         .await?;
+    client.batch_execute("COMMIT").await
+}
+
+/// Takes the tables from version 1 to 2, in one transaction.
+async fn migrate(client: &Client) -> Result<(), Error> {
+    client.batch_execute("BEGIN").await?;
+    let sql = "SELECT version FROM meta WHERE application = 'emab' AND version = 1 FOR UPDATE";
+    // Empty if another copy has migrated them meanwhile.
+    if !client.query_typed(sql, &[]).await?.is_empty() {
+        client
+            .batch_execute(include_str!("../postgres-2.sql"))
+            .await?;
+    }
     client.batch_execute("COMMIT").await
 }
 

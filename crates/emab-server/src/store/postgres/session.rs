@@ -24,21 +24,23 @@ pub(super) struct Tools {
 }
 
 impl Session {
-    /// Connects, checks the server, creates the tables if `make`, and prepares the statements.
+    /// Connects, checks the server and the tables, and prepares the statements.
     pub(super) async fn connect(
         target: &Target,
         timeouts: &Timeouts,
-        make: bool,
+        tables: Tables,
     ) -> Result<Session> {
         let (client, mut driver) = dial(target).await.map_err(|error| fault(&error))?;
         let settle = async {
             let synchronous = inspect(&client).await?;
-            if make {
-                schema::ensure(&client).await?;
-            } else if !schema::exists(&client).await? {
-                return Err(StoreError::Damaged("its tables are missing".into()));
-            }
-            let prepared = prepare(&client).await;
+            let version = match tables {
+                Tables::Make => schema::ensure(&client).await?,
+                Tables::Use => schema::current(&client).await?,
+                Tables::Inspect => schema::version(&client)
+                    .await?
+                    .ok_or_else(schema::missing)?,
+            };
+            let prepared = prepare(&client, version).await;
             let statements = prepared.map_err(|error| fault(&error))?;
             Ok((statements, begin(synchronous.as_deref(), timeouts)))
         };
@@ -53,6 +55,17 @@ impl Session {
             },
         })
     }
+}
+
+/// What a session does about the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// Create or migrate them.
+    Make,
+    /// Fail if they do not have the current version.
+    Use,
+    /// Read them in any known version.
+    Inspect,
 }
 
 /// Polls the connection while work is executed.

@@ -42,9 +42,9 @@ fn refused(url: &str, words: &[&str]) -> StoreError {
 }
 
 fn create(store: &mut dyn Store, name: &str) -> Head {
-    let mut head = Head::new(name, "{}");
+    let mut head = Head::new(name, "", 1);
     store.begin().unwrap();
-    head.key = store.create(&head).unwrap().unwrap();
+    head.key = store.create(&head, "{}").unwrap().unwrap();
     store.commit().unwrap();
     head
 }
@@ -167,7 +167,7 @@ fn rejects_tables_of_other_programs_and_versions() {
     let mut running = link(&store);
     assert_eq!(ask(&mut running, "SELECT 'a'"), "a");
     say(&mut running, "UPDATE meta SET version = 7").unwrap();
-    refused(&url, &["version 7", "supports 1"]);
+    refused(&url, &["version 7", "supports 2"]);
     // Also when an older connection reconnects.
     let mut late = store.reader().unwrap();
     let result = late.heads("", 1);
@@ -265,7 +265,7 @@ fn rejects_names_with_a_nul() {
     assert!(store.episodes(1, &["a\0b"]).is_err());
     store.begin().unwrap();
     let why = store
-        .create(&Head::new("a\0b", "{}"))
+        .create(&Head::new("a\0b", "", 1), "{}")
         .unwrap_err()
         .to_string();
     assert!(why.contains("0x00"), "{why}");

@@ -185,10 +185,14 @@ impl Sql for SqliteConnection {
     fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
         let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
         let Head {
-            key, hash, closed, ..
+            key,
+            hash,
+            closed,
+            salted,
+            ..
         } = head;
         let values = params![
-            seq, hash, closed, episodes, open, learned, missing, relearned, key
+            seq, hash, closed, episodes, open, learned, missing, relearned, salted, key
         ];
         let updated = self.run(sql::WRITE_HEAD, values).map_err(fault)?;
         has_updated(updated as u64, head)?;

@@ -252,7 +252,7 @@ fn finds_changes_of_the_study_head() {
         UPDATE studies SET seq = seq + 1 WHERE ROW => event {}
         UPDATE studies SET hash = replace(hash, substr(hash, 1, 1), 'g') WHERE ROW => head
         UPDATE studies SET spec_hash = '' WHERE ROW => head
-        UPDATE studies SET spec = replace(spec, '0.05', '0.06') WHERE ROW => head
+        UPDATE specs SET text = replace(text, '0.05', '0.06') WHERE study = 1 => specification
         UPDATE studies SET name = 'clinik' WHERE ROW => head",
         RECORDED.events.len() + 1
     );

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Stores;
 use super::fixtures::*;
+use super::{SPEC, Stores};
 use emab_server::store::*;
 
 pub(super) fn duplicates_are_rejected(stores: &Stores<'_>) {
@@ -59,7 +59,7 @@ pub(super) fn a_rollback_removes_every_row(stores: &Stores<'_>) {
     (later.seq, later.closed) = (2, true);
     let fresh = stores.new_head("back-fresh");
     must(store.begin());
-    let key = must(store.create(&fresh));
+    let key = must(store.create(&fresh, SPEC));
     assert!(key.is_some());
     must(store.write(&later, &new));
     store.rollback();
@@ -74,7 +74,7 @@ pub(super) fn a_rollback_removes_every_row(stores: &Stores<'_>) {
     }
     // A retry succeeds.
     must(store.begin());
-    assert!(must(store.create(&fresh)).is_some());
+    assert!(must(store.create(&fresh, SPEC)).is_some());
     must(store.write(&later, &new));
     must(store.commit());
     assert_eq!(must(store.head(&head.name)), Some(later));
@@ -94,7 +94,7 @@ pub(super) fn uncommitted_rows_are_invisible(stores: &Stores<'_>) {
     later.seq = 1;
     let fresh = stores.new_head("seen-fresh");
     must(store.begin());
-    must(store.create(&fresh));
+    must(store.create(&fresh, SPEC));
     must(store.lock(&head.name));
     must(store.write(&later, &changes));
     assert_eq!(must(elsewhere.head(&fresh.name)), None);

@@ -1,7 +1,7 @@
 //! Rules on what is stored: rows are kept exactly, replaced and kept apart by study.
 
-use super::Stores;
 use super::fixtures::*;
+use super::{SPEC, Stores};
 use emab_server::domain::event::sha256;
 use emab_server::store::*;
 
@@ -25,7 +25,7 @@ pub(super) fn studies_are_kept(stores: &Stores<'_>) {
     // Every field that changes.
     (head.seq, head.hash, head.closed) = (1 << 40, sha256(b"another"), true);
     (head.episodes, head.open, head.learned) = (2, 3, 4);
-    (head.missing, head.relearned) = (5, 6);
+    (head.missing, head.relearned, head.salted) = (5, 6, true);
     put(&mut store, &head, &Changes::default());
     must(store.begin());
     assert_eq!(must(store.lock(&name)).as_ref(), Some(&head));
@@ -35,11 +35,55 @@ pub(super) fn studies_are_kept(stores: &Stores<'_>) {
 
     // A taken name is not an error: the transaction continues.
     must(store.begin());
-    assert_eq!(must(store.create(&stores.new_head("kept"))), None);
+    assert_eq!(must(store.create(&stores.new_head("kept"), SPEC)), None);
     head.seq += 1;
     must(store.write(&head, &Changes::default()));
     must(store.commit());
     assert_eq!(must(store.head(&name)), Some(head));
+}
+
+pub(super) fn specifications_restores_and_checkpoints_are_kept(stores: &Stores<'_>) {
+    let (mut store, mut head) = stores.study("beside");
+    let (_, other) = stores.study("beside-it");
+    assert_eq!(must(store.spec(head.key)).as_deref(), Some(SPEC));
+    assert_eq!(must(store.spec(i64::MAX)), None);
+    let mut restore = Restore {
+        begun: "2026-11-16T10:00:00Z".into(),
+        begun_by: "0123abcd".into(),
+        finished: None,
+        finished_by: None,
+        seq: 7,
+        hash: sha256(b"end"),
+    };
+    let mut checkpoint = Checkpoint {
+        seq: 5,
+        text: "{\"odd\":\"\\u0000 é\"}".into(),
+    };
+    for finished in [None, Some("2026-11-16T11:00:00Z")] {
+        (restore.finished, checkpoint.seq) = (finished.map(Into::into), checkpoint.seq + 1);
+        restore.finished_by = finished.map(|_| "89abcdef".into());
+        must(store.begin());
+        must(store.put_restore(head.key, &restore));
+        must(store.put_checkpoint(head.key, &checkpoint));
+        must(store.commit());
+        head.restoring = finished.is_none();
+        for store in [&mut store, &mut stores.open()] {
+            assert_eq!(must(store.restore(head.key)).as_ref(), Some(&restore));
+            assert_eq!(must(store.checkpoint(head.key)).as_ref(), Some(&checkpoint));
+            assert_eq!(must(store.head(&head.name)).as_ref(), Some(&head));
+            assert_eq!(must(store.restore(other.key)), None);
+            assert_eq!(must(store.checkpoint(other.key)), None);
+            assert_eq!(must(store.head(&other.name)).as_ref(), Some(&other));
+        }
+    }
+    assert!(
+        store.put_restore(head.key, &restore).is_err(),
+        "outside a transaction"
+    );
+    assert!(
+        store.put_checkpoint(head.key, &checkpoint).is_err(),
+        "outside a transaction"
+    );
 }
 
 pub(super) fn studies_are_listed(stores: &Stores<'_>) {
@@ -331,7 +375,7 @@ pub(super) fn numbers_out_of_range_are_rejected(stores: &Stores<'_>) {
     }
     far.name.push_str("-far");
     must(store.begin());
-    if store.create(&far).is_ok() {
+    if store.create(&far, SPEC).is_ok() {
         let found = must(store.head(&far.name));
         assert_eq!(found.map(|head| head.seq), Some(far.seq));
     }
