@@ -160,6 +160,42 @@ fn several_copies_create_the_tables_at_once() {
 }
 
 #[test]
+fn an_interrupted_migration_leaves_the_earlier_version() {
+    let server = Server::start().unwrap();
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/postgres.sql"
+    );
+    server
+        .execute(&std::fs::read_to_string(fixture).unwrap())
+        .unwrap();
+    let store = Postgres::at(&server.url(), TIMEOUTS).unwrap();
+    let mut running = store.connection(Role::Inspect).unwrap();
+    let migration = concat!("BEGIN;", include_str!("../postgres-2.sql"));
+    say(&mut running, migration).unwrap();
+    drop(running);
+    // Readers and writers of the service do not migrate.
+    let why = store
+        .reader()
+        .unwrap()
+        .head("clinic")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        why.contains("version 1") && why.contains("migrates"),
+        "{why}"
+    );
+    let mut before = Postgres::inspect(&server.url()).unwrap();
+    let heads = before.heads("", 9).unwrap();
+    assert_eq!((heads.len(), heads[0].rules), (2, 1));
+    let spec = before.spec(heads[0].key).unwrap();
+    drop(before);
+    let mut after = Postgres::open(&server.url()).unwrap().reader().unwrap();
+    assert_eq!(after.heads("", 9).unwrap(), heads);
+    assert_eq!(after.spec(heads[0].key).unwrap(), spec);
+}
+
+#[test]
 fn rejects_tables_of_other_programs_and_versions() {
     let server = server();
     let url = server.database("newer").unwrap();

@@ -1,4 +1,4 @@
-//! The database file: creation, lock, and detection of a replaced file.
+//! The database file: creation, lock, and detection of a replaced or linked file.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -98,7 +98,7 @@ impl DatabaseFile {
         format!("file:{path}?immutable=1")
     }
 
-    /// Fails if the file was moved or replaced: further writes would be lost.
+    /// Fails if the file was moved, replaced or linked: further writes would be lost.
     pub(super) fn is_unchanged(&self) -> Result<()> {
         if identity(&self.path)? == self.identity {
             return Ok(());
@@ -172,6 +172,14 @@ fn identity(path: &Path) -> Result<Identity> {
     if !found.is_file() {
         let text = format!("`{}` is not a file", path.display());
         return Err(StoreError::Unavailable(text));
+    }
+    // Lock and write-ahead log lie beside a name: services on two names would overwrite each other.
+    if found.nlink() != 1 {
+        let (path, links) = (path.display(), found.nlink());
+        return Err(StoreError::Unavailable(format!(
+            "`{path}` has {links} names (hard links), and a store must have one; remove the others (`find / -samefile {path}` \
+             lists them), or use a copy of the file"
+        )));
     }
     Ok((found.dev(), found.ino()))
 }

@@ -345,6 +345,29 @@ fn rejects_files_of_other_programs_unchanged() {
 }
 
 #[test]
+fn rejects_a_file_with_several_names() {
+    let (_folder, file, owner, mut store) = new_store();
+    let mut head = study(&mut *store, 1);
+    let link = file.with_file_name("link.db");
+    fs::hard_link(&file, &link).unwrap();
+    for result in [
+        Sqlite::open(&link).map(drop),
+        Sqlite::inspect(&file).map(drop),
+        store.begin(),
+    ] {
+        let text = refused(result).to_string();
+        assert!(text.contains("has 2 names (hard links)"), "{text}");
+    }
+    fs::remove_file(&link).unwrap();
+    commit(&mut *store, &mut head, 10);
+    // A symbolic link is another name of the same file, with the same lock.
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let text = refused(Sqlite::open(&link)).to_string();
+    assert!(text.contains("served by another process"), "{text}");
+    drop(owner);
+}
+
+#[test]
 fn an_interrupted_migration_leaves_the_earlier_version() {
     let fixture = concat!(
         env!("CARGO_MANIFEST_DIR"),
