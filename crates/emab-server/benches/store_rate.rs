@@ -268,6 +268,7 @@ impl Load {
                 touched: seq,
                 given: Vec::new(),
                 imported: false,
+                ..EpisodeRecord::default()
             };
             self.opened += 1;
             match self.open.get_mut(place) {

@@ -62,7 +62,7 @@ def _certificate(raw: Raw) -> Certificate:
 class Decision(Record):
     """The recommendation at one step of an episode: an `action`, which may be `stop`, and its basis.
 
-    A `blinded` token is shown neither estimates nor certificate: they are None, and `certificate` is false.
+    A `blinded` token is shown neither estimates nor certificate nor hashes: they are None, and `certificate` is false.
 
     >>> decision = client.study("clinic").open("p1").decision
     >>> decision.step, decision.state, decision.action, decision.is_stop
@@ -79,8 +79,8 @@ class Decision(Record):
     certificate: Certificate = field(metadata=read_by(_certificate))
     explored: bool | None
     as_of: int
-    spec_hash: str
-    previous: str
+    spec_hash: str | None
+    previous: str | None
 
     @property
     def is_stop(self) -> bool:

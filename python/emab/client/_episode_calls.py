@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import SupportsFloat, SupportsIndex
+from typing import Any, SupportsFloat, SupportsIndex
 
 from ._call import Call, call
 from ._decision import Decision, Replay
@@ -49,16 +49,19 @@ def abandon(study: str, episode: str, reason: str) -> Call[EpisodeView]:
     return call("POST", f"{episode_path(study, episode)}:abandon", reader(EpisodeView.of), {"reason": reason})
 
 
-def outcome(study: str, episode: str, costs: Values | None, rewards: Values | None, final: bool) -> Call[EpisodeView]:
+def outcome(study: str, episode: str, costs: Values | None, rewards: Values | None, **rest: Any) -> Call[EpisodeView]:
     """Give an outcome, or a part of it."""
-    fields = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "final": final}
-    return call("PUT", f"{episode_path(study, episode)}/outcome", reader(EpisodeView.of), fields)
+    return call("PUT", f"{episode_path(study, episode)}/outcome", reader(EpisodeView.of), _given(costs, rewards, rest))
 
 
-def amend(study: str, episode: str, costs: Values | None, rewards: Values | None, reason: str) -> Call[EpisodeView]:
+def amend(study: str, episode: str, costs: Values | None, rewards: Values | None, **rest: Any) -> Call[EpisodeView]:
     """Correct an outcome."""
-    fields = {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), "reason": reason}
-    return call("POST", f"{episode_path(study, episode)}/outcome:amend", reader(EpisodeView.of), fields)
+    path = f"{episode_path(study, episode)}/outcome:amend"
+    return call("POST", path, reader(EpisodeView.of), _given(costs, rewards, rest))
+
+
+def _given(costs: Values | None, rewards: Values | None, rest: dict[str, Any]) -> dict[str, Any]:
+    return {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), **rest}
 
 
 def replay(study: str, episode: str, step: int) -> Call[Replay]:

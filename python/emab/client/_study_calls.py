@@ -86,17 +86,17 @@ def events(study: str, after: int, limit: int) -> Call[tuple[Event, ...]]:
     return _log(study, after, limit, reader(Event.of))
 
 
-def lines(study: str, after: int) -> Call[tuple[str, ...]]:
+def lines(study: str, after: int, limit: int) -> Call[tuple[str, ...]]:
     """Read a page of the log as text, byte for byte.
 
     After a lost connection a page is requested again; an export in one answer would have to start over.
     """
-    return _log(study, after, 10_000, bytes.decode)
+    return _log(study, after, min(limit, 10_000), bytes.decode)
 
 
-def seq_of(line: str) -> int:
-    """Return the number of the event in a line."""
-    return reader(Event.of)(line.encode()).seq
+def export_header(view: StudyView) -> str:
+    """Return the first line of an export: the version of the format, and the last event."""
+    return encode({"emab_export": 2, "study": view.name, "seq": view.seq, "hash": view.hash}).decode()
 
 
 def _log(study: str, after: int, limit: int, read_line: Callable[[bytes], T]) -> Call[tuple[T, ...]]:

@@ -12,6 +12,9 @@ from ._decode import Raw, Record, key
 class StudyView(Record):
     """A study: what it was created from, and its counts of episodes.
 
+    `spec` is None in a list of studies. A `blinded` token is not shown `spec_hash` and `hash`. `restoring` is True
+    while an export is imported into the study.
+
     >>> view = client.study("clinic").read()
     >>> view.name, view.learner, view.episodes, view.closed
     ('clinic', 'feedbal:width=sound', 0, False)
@@ -19,16 +22,18 @@ class StudyView(Record):
 
     name: str = field(metadata=key("study"))
     learner: str
-    spec: Raw = field(hash=False)
-    spec_hash: str
+    spec: Raw | None = field(hash=False)
+    spec_hash: str | None
+    rules: int
     closed: bool
+    restoring: bool
     episodes: int
     open: int
     learned: int
     missing: int
     withheld: str | None
     seq: int
-    hash: str
+    hash: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::common::{emab, emab_with_input, said};
 use crate::test_dir::TestDir;
 use emab_server::app::execute_command::CommandExecutor;
-use emab_server::domain::command::{Abandon, Command as Ask};
-use emab_server::domain::event::Record;
+use emab_server::domain::command::{Abandon, Command as Ask, Open};
+use emab_server::domain::event::{RULES, Record};
 use emab_server::domain::study::Study;
 use emab_server::domain::study_state::StudyState;
 use emab_server::store::sqlite::Sqlite;
@@ -20,20 +20,28 @@ const STUDY: &str = r#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbac
 /// A study with one episode that was given up.
 fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
     let study = Arc::new(Study::read(name, STUDY.as_bytes()).unwrap());
-    let mut board = StudyState::new(study.clone()).unwrap();
+    let mut board = StudyState::new(study.clone(), RULES).unwrap();
     store.begin().unwrap();
     board.head.key = store
         .create(&board.head, &board.study.canonical)
         .unwrap()
         .unwrap();
-    let mut work = CommandExecutor::new(&mut board, store, "2026-01-01T00:00:00Z", Vec::new());
-    let reason = "did not come back".to_string();
+    let mut work =
+        CommandExecutor::new(&mut board, store, "2026-01-01T00:00:00.000000Z", Vec::new());
+    let open = Open {
+        id: Some("p1".into()),
+        ..Open::default()
+    };
+    let abandon = Abandon {
+        reason: "did not come back".into(),
+        request: None,
+    };
     for ask in [
         Ask::Create(study),
-        Ask::Open(Some("p1".into())),
-        Ask::Abandon("p1".into(), Abandon { reason }),
+        Ask::Open(open),
+        Ask::Abandon("p1".into(), abandon),
     ] {
-        work.execute(&ask, "t1").unwrap();
+        work.execute(&ask, "00000001").unwrap();
     }
     work.write().unwrap();
     store.commit().unwrap();

@@ -11,15 +11,18 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
 use crate::domain::{
     Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
-    GiveOutcome, LearnedEpisode, Opened, Outcome, OutcomeGiven, PastEpisode, Record, Rejection,
-    Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell,
-    TripletKey, json::LenientU64, json::short, pack, validate,
+    GiveOutcome, LearnedEpisode, Open, Opened, Outcome, OutcomeGiven, PastEpisode, Record,
+    Rejection, Repeated, Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision,
+    Study, StudyState, Tell, TripletKey, json::LenientU64, json::short, pack, validate,
 };
-use crate::store::{Changes, Store, StoreError};
+use crate::store::{Changes, Restore, Store, StoreError};
 
 fn internal(error: impl std::fmt::Display) -> CommandError {
     CommandError::Rejected(Rejection::internal(error.to_string()))
 }
+
+/// The largest number of recorded requests about the outcome of one episode.
+const MAX_REQUESTS: usize = 1_000;
 
 /// The changes of one study in one transaction.
 pub struct CommandExecutor<'a> {
@@ -56,17 +59,26 @@ impl<'a> CommandExecutor<'a> {
 
     /// Executes a command of the token with this id.
     pub fn execute(&mut self, command: &Command, by: &str) -> Result<Reply, CommandError> {
+        let restores = matches!(command, Command::Restore(..) | Command::FinishRestore(_));
+        if self.state.head.restoring && !restores {
+            let study = &self.state.head.name;
+            return Err(Rejection::conflict(format!(
+                "study `{study}` is being restored; import the rest of its export first"
+            ))
+            .into());
+        }
         match command {
             Command::Create(study) => self.create(study, by),
             Command::Close => self.close(by),
-            Command::Open(id) => self.open(id.as_deref(), by),
+            Command::Open(open) => self.open(open, by),
             Command::Tell(id, tell) => self.tell(id, tell, by),
             Command::Stop(id, stop) => self.stop(id, stop, by),
             Command::Abandon(id, abandon) => self.abandon(id, abandon, by),
             Command::GiveOutcome(id, given) => self.give_outcome(id, given, by),
             Command::Amend(id, amend) => self.amend(id, amend, by),
             Command::Import(past) => self.import(past, by),
-            Command::Restore(records) => self.restore(records),
+            Command::Restore(_, records) => self.restore(records, by),
+            Command::FinishRestore(end) => self.finish_restore(end.as_ref(), by),
         }
     }
 
@@ -98,6 +110,7 @@ impl<'a> CommandExecutor<'a> {
                 study: study.name.clone(),
                 spec: spec.map_err(internal)?,
                 spec_hash: study.hash.clone(),
+                rules: self.state.head.rules,
             };
             self.record(EventKind::Created(created), by)?;
         } else if self.state.head.spec_hash != study.hash {
@@ -124,9 +137,9 @@ impl<'a> CommandExecutor<'a> {
         Reply { new, body }
     }
 
-    fn open(&mut self, id: Option<&str>, by: &str) -> Result<Reply, CommandError> {
-        let id = &match id {
-            Some(id) => id.to_owned(),
+    fn open(&mut self, open: &Open, by: &str) -> Result<Reply, CommandError> {
+        let id = &match &open.id {
+            Some(id) => id.clone(),
             None => generate_name()?,
         };
         validate::episode_name(id)?;
@@ -144,6 +157,7 @@ impl<'a> CommandExecutor<'a> {
             episode: id.clone(),
             decision: decision.clone(),
             shadow,
+            request: open.request.clone(),
         };
         self.record(EventKind::Opened(opened), by)?;
         Ok(decision_reply(true, decision.get()))
@@ -174,7 +188,7 @@ impl<'a> CommandExecutor<'a> {
         }
         let step = validate::step(&study, episode, at, &tell.action, &tell.feedback)?;
         let (taken, reason) = (Action::Continue(step.action), tell.reason.as_deref());
-        validate::reason_of_override(&study, episode, taken, reason)?;
+        validate::reason_of_override(&study, episode, taken, reason, self.state.head.rules)?;
         let (decision, shadow) = self.decide(id, now + 1, step.next)?;
         let recorded = StepRecorded {
             episode: id.into(),
@@ -185,6 +199,7 @@ impl<'a> CommandExecutor<'a> {
             reason: tell.reason.clone(),
             decision: decision.clone(),
             shadow,
+            request: tell.request.clone(),
         };
         self.record(EventKind::StepRecorded(recorded), by)?;
         Ok(decision_reply(true, decision.get()))
@@ -207,6 +222,7 @@ impl<'a> CommandExecutor<'a> {
             step: step as usize,
             overridden: episode.recommended.is_some(),
             reason: stop.reason.clone(),
+            request: stop.request.clone(),
         };
         self.record_for(id, EventKind::Stopped(stopped), by)
     }
@@ -223,6 +239,7 @@ impl<'a> CommandExecutor<'a> {
             episode: id.into(),
             step: episode.step(),
             reason: abandon.reason.clone(),
+            request: abandon.request.clone(),
         };
         self.record_for(id, EventKind::Abandoned(abandoned), by)
     }
@@ -233,6 +250,7 @@ impl<'a> CommandExecutor<'a> {
         given: &GiveOutcome,
         by: &str,
     ) -> Result<Reply, CommandError> {
+        let (study, rules) = (self.state.study.clone(), self.state.head.rules);
         let episode = self.episode(id)?;
         let outcome = outcome(episode, &given.costs, &given.rewards)?;
         let kind = EventKind::OutcomeGiven(OutcomeGiven {
@@ -240,35 +258,69 @@ impl<'a> CommandExecutor<'a> {
             costs: outcome.costs.clone(),
             rewards: outcome.rewards.clone(),
             last: given.last,
+            outlier: study.outlier(&outcome).is_some(),
+            reason: given.reason.clone(),
+            request: given.request.clone(),
         });
-        if is_repeated(episode, &kind)? {
+        if is_repeated(episode, &kind, by, given.blinded)? {
             return self.episode_reply(id, false);
         }
-        let known = &episode.outcome;
-        validate::adds_to(known, &outcome)?;
-        // A complete outcome cannot become final a second time.
-        let ends = given.last && !known.last && !known.is_complete();
-        if !ends && !changes(known, &outcome) {
-            return self.episode_reply(id, false);
+        if given.blinded {
+            validate::no_values_of_others(episode, &outcome, by)?;
         }
-        self.record_for(id, kind, by)
+        validate::adds_to(&episode.outcome, &outcome)?;
+        let reason = given.reason.as_deref();
+        validate::outliers(&study, &outcome, given.outlier, reason, rules)?;
+        self.record_outcome(id, kind, &outcome, by)
     }
 
     fn amend(&mut self, id: &str, amend: &Amend, by: &str) -> Result<Reply, CommandError> {
+        let (study, rules) = (self.state.study.clone(), self.state.head.rules);
         let episode = self.episode(id)?;
         let outcome = outcome(episode, &amend.costs, &amend.rewards)?;
-        validate::reason(&amend.reason)?;
         let kind = EventKind::Amended(Amended {
             episode: id.into(),
             costs: outcome.costs.clone(),
             rewards: outcome.rewards.clone(),
             reason: amend.reason.clone(),
+            outlier: study.outlier(&outcome).is_some(),
+            request: amend.request.clone(),
         });
-        // A late copy of a request must not undo a later correction.
-        if is_repeated(episode, &kind)? || !changes(&episode.outcome, &outcome) {
+        if is_repeated(episode, &kind, by, false)? {
             return self.episode_reply(id, false);
         }
-        self.record_for(id, kind, by)
+        let reason = Some(&*amend.reason);
+        validate::outliers(&study, &outcome, amend.outlier, reason, rules)?;
+        self.record_outcome(id, kind, &outcome, by)
+    }
+
+    /// Records an outcome or a correction; as a repetition if it changes nothing, so that a late copy of it changes nothing either.
+    fn record_outcome(
+        &mut self,
+        id: &str,
+        kind: EventKind,
+        given: &Outcome,
+        by: &str,
+    ) -> Result<Reply, CommandError> {
+        let episode = self.episode(id)?;
+        if episode.requests.len() >= MAX_REQUESTS {
+            return Err(Rejection::not_possible(format!(
+                "episode `{id}` has {MAX_REQUESTS} recorded requests about its outcome, the largest number"
+            ))
+            .into());
+        }
+        let last = matches!(&kind, EventKind::OutcomeGiven(given) if given.last);
+        if validate::changes(&episode.outcome, given, last) {
+            return self.record_for(id, kind, by);
+        }
+        let repeated = Repeated {
+            episode: id.into(),
+            of: kind.name().into(),
+            fingerprint: kind.fingerprint().map_err(internal)?,
+            request: kind.request().map(str::to_owned),
+        };
+        self.record(EventKind::Repeated(repeated), by)?;
+        self.episode_reply(id, false)
     }
 
     fn import(&mut self, list: &[(u64, PastEpisode)], by: &str) -> Result<Reply, CommandError> {
@@ -289,8 +341,9 @@ impl<'a> CommandExecutor<'a> {
         Ok(imported_reply(new, repeated))
     }
 
-    /// Appends events of an exported study unchanged: same numbers, same hashes.
-    fn restore(&mut self, records: &[Record]) -> Result<Reply, CommandError> {
+    /// Appends events of an exported study unchanged: same numbers, same hashes. A study that is not being restored accepts only
+    /// events that it has.
+    fn restore(&mut self, records: &[Record], by: &str) -> Result<Reply, CommandError> {
         let (mut new, mut repeated) = (0, 0);
         for record in records {
             let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", record.seq));
@@ -314,6 +367,13 @@ impl<'a> CommandExecutor<'a> {
                 repeated += 1;
                 continue;
             }
+            if !self.state.head.restoring {
+                return Err(wrong(
+                    "the study exists; an export is restored into a study that does not exist, and past episodes are imported as \
+                     {\"id\", \"actions\", …}",
+                )
+                .into());
+            }
             let event = record.read().map_err(|error| {
                 Rejection::not_possible(format!("event {}: {error}", record.seq))
             })?;
@@ -326,6 +386,8 @@ impl<'a> CommandExecutor<'a> {
             }
             let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
             let point = self.state.decision_point(&event.kind, episode);
+            let strict = self.state.check_strictly(&event, episode);
+            strict.map_err(|error| wrong(&error.detail))?;
             if let Some((id, t, x)) = point.map_err(|error| wrong(&error.detail))? {
                 let (decision, shadows) = self.decide(id, t, x)?;
                 let mismatch = mismatch(&event, decision.get(), &shadows);
@@ -337,7 +399,47 @@ impl<'a> CommandExecutor<'a> {
                 .map_err(|error| wrong(&error.detail))?;
             new += 1;
         }
+        tracing::info!(
+            study = self.state.head.name,
+            by,
+            events = new,
+            "restored events"
+        );
         Ok(imported_reply(new, repeated))
+    }
+
+    /// Ends the restoration of a study: it is live from here on.
+    fn finish_restore(
+        &mut self,
+        end: Option<&(u64, String)>,
+        by: &str,
+    ) -> Result<Reply, CommandError> {
+        let head = &self.state.head;
+        if let Some((seq, hash)) = end
+            && (*seq, hash) != (head.seq, &head.hash)
+            && head.restoring
+        {
+            return Err(Rejection::conflict(format!(
+                "the export ends at event {}, and its first line names event {seq} with hash {hash}: a part of it is missing; the \
+                 study stays in restoration until the whole file is imported",
+                head.seq
+            ))
+            .into());
+        }
+        if head.restoring {
+            let begun = self.store.restore(head.key)?;
+            let missing = || StoreError::Damaged("the record of the restoration is missing".into());
+            let restore = Restore {
+                finished: Some(self.at.into()),
+                finished_by: Some(by.into()),
+                seq: head.seq,
+                hash: head.hash.clone(),
+                ..begun.ok_or_else(missing)?
+            };
+            self.store.put_restore(head.key, &restore)?;
+            self.state.head.restoring = false;
+        }
+        Ok(imported_reply(0, 0))
     }
 
     /// The episode; fails if there is no such episode.
@@ -388,6 +490,7 @@ impl<'a> CommandExecutor<'a> {
             at: self.at.into(),
             by: by.into(),
             previous: self.state.head.hash.clone(),
+            salt: Some(random_hex::<16>()?),
             kind,
         };
         let record = event.record().map_err(internal)?;
@@ -457,21 +560,36 @@ fn outcome(
     validate::outcome(episode.step(), costs.as_deref(), rewards.as_deref())
 }
 
-/// Whether the episode received the same outcome or correction before.
-fn is_repeated(episode: &EpisodeRecord, kind: &EventKind) -> Result<bool, CommandError> {
+/// Whether the same outcome or correction was acknowledged before. With an id, the id decides, and must not have had another
+/// content. To a blinded token, requests of other tokens are unknown.
+fn is_repeated(
+    episode: &EpisodeRecord,
+    kind: &EventKind,
+    by: &str,
+    blinded: bool,
+) -> Result<bool, CommandError> {
     let fingerprint = kind.fingerprint().map_err(internal)?;
-    Ok(episode.given.contains(&fingerprint))
-}
-
-/// Whether a given value differs from the known one.
-fn changes(known: &Outcome, given: &Outcome) -> bool {
-    let known = known.costs.iter().chain(&known.rewards);
-    let mut pairs = known.zip(given.costs.iter().chain(&given.rewards));
-    pairs.any(|(known, given)| given.is_some() && known != given)
+    let mut known = episode.requests.iter().filter(|it| !blinded || it.by == by);
+    let Some(id) = kind.request() else {
+        return Ok(known.any(|it| it.fingerprint == fingerprint)
+            || !blinded && episode.given.contains(&fingerprint));
+    };
+    match known.find(|it| it.id.as_deref() == Some(id)) {
+        Some(request) if request.fingerprint != fingerprint => {
+            let what = format!("request `{id}` was sent before with another content");
+            Err(Rejection::conflict(what).at("/request").into())
+        }
+        request => Ok(request.is_some()),
+    }
 }
 
 fn generate_name() -> Result<String, CommandError> {
-    let mut bytes = [0; 8];
+    Ok(format!("e{}", random_hex::<8>()?))
+}
+
+/// Random bytes in hexadecimal.
+fn random_hex<const N: usize>() -> Result<String, CommandError> {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(internal)?;
-    Ok(format!("e{:016x}", u64::from_le_bytes(bytes)))
+    Ok(emab_problem::hex(&bytes))
 }

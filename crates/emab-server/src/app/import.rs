@@ -13,8 +13,11 @@ use utoipa::ToSchema;
 
 use self::dry_run::DryRun;
 use self::saved_learner::check_header;
-use crate::app::{CommandError, Service, ServiceError};
-use crate::domain::{Command, PastEpisode, Record, Rejection, ReplyBody};
+use crate::app::export::ExportHeader;
+use crate::app::{CHANGED, CommandError, Service, ServiceError};
+use crate::domain::{
+    Command, Event, EventKind, PastEpisode, Record, Rejection, ReplyBody, Study, StudyState,
+};
 use crate::store::Store;
 
 /// The largest number of lines in a batch, and of bytes.
@@ -50,6 +53,10 @@ pub struct Import {
     dry_run: Option<DryRun>,
     /// Whether the first line was the header of a saved learner.
     of_learner: bool,
+    /// The first line of an export, if it has one.
+    export: Option<ExportHeader>,
+    /// Whether events were restored, or would be.
+    has_events: bool,
     is_first: bool,
     batch: Vec<(u64, String)>,
     report: ImportReport,
@@ -63,6 +70,8 @@ impl Import {
             by: by.into(),
             dry_run: dry_run.then(DryRun::default),
             of_learner: false,
+            export: None,
+            has_events: false,
             is_first: true,
             batch: Vec::new(),
             report: ImportReport {
@@ -74,8 +83,15 @@ impl Import {
 
     /// Adds a line, and executes the batch if it is full.
     pub async fn add(&mut self, number: u64, line: String) -> Result<(), ServiceError> {
-        if std::mem::take(&mut self.is_first) && SavedLearnerHeader::matches(&line) {
-            return self.header(number, line).await;
+        if std::mem::take(&mut self.is_first) {
+            if SavedLearnerHeader::matches(&line) {
+                return self.header(number, line).await;
+            }
+            if ExportHeader::matches(&line) {
+                let header = ExportHeader::read(&line, &self.study);
+                self.export = Some(header.map_err(|rejection| rejection.in_line(number))?);
+                return Ok(());
+            }
         }
         self.batch.push((number, line));
         let bytes: usize = self.batch.iter().map(|(_, line)| line.len()).sum();
@@ -85,8 +101,26 @@ impl Import {
         Ok(())
     }
 
+    /// Imports the lines so far, after an error in the next one.
+    pub async fn flush(mut self) -> Result<(), ServiceError> {
+        self.execute().await
+    }
+
+    /// Imports the last lines. A restored study is live from here on.
     pub async fn finish(mut self) -> Result<ImportReport, ServiceError> {
         self.execute().await?;
+        let end = self.export.take().map(|header| (header.seq, header.hash));
+        match (&self.dry_run, &end) {
+            (Some(dry_run), Some((seq, _))) if dry_run.end() != end => {
+                let what =
+                    format!("the export does not end with event {seq}, which its first line names");
+                self.report.mistake(what);
+            }
+            (None, _) if self.has_events || end.is_some() => {
+                self.submit(Command::FinishRestore(end)).await?;
+            }
+            _ => {}
+        }
         Ok(self.report)
     }
 
@@ -124,13 +158,30 @@ impl Import {
                 .map_err(|error| Rejection::malformed(error.to_string()).in_line(number))
         };
         let records = batch.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        self.has_events = true;
         if self.dry_run.is_none() {
-            return self.submit(Command::Restore(records)).await;
+            let (study, records) = self.restored_study(records).await?;
+            return self.submit(Command::Restore(study, records)).await;
         }
         self.try_out(move |dry_run, store, study, report| {
             dry_run.events(store, study, &records, report)
         })
         .await
+    }
+
+    /// The study that the first event creates, if it is among these events. Checking it can take long: not on an async thread.
+    async fn restored_study(
+        &mut self,
+        records: Vec<Record>,
+    ) -> Result<(Option<Arc<Study>>, Vec<Record>), ServiceError> {
+        let name = self.study.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let first = records.first().filter(|record| record.seq == 1);
+            let study = first.map(|first| restored(&name, first)).transpose()?;
+            Ok::<_, Rejection>((study, records))
+        });
+        let failed = |_| Rejection::internal("the specification could not be read");
+        Ok(read.await.map_err(failed)??)
     }
 
     async fn past_episodes(&mut self, batch: Vec<(u64, String)>) -> Result<(), ServiceError> {
@@ -203,5 +254,43 @@ impl Import {
             self.report.repeated += repeated;
         }
         Ok(())
+    }
+}
+
+/// The study that the first event of an export creates. It must be applicable: a study without events must not be left behind.
+fn restored(name: &str, first: &Record) -> Result<Arc<Study>, Rejection> {
+    let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", first.seq));
+    if !first.is_intact() {
+        return Err(wrong(CHANGED));
+    }
+    let (event, spec, rules) = created_by(name, first)?;
+    let faulty =
+        |rejection: Rejection| Rejection::not_possible(format!("event 1: {}", rejection.detail));
+    let study = Arc::new(Study::check_canonical(name, &spec).map_err(faulty)?);
+    let mut state = StudyState::new(study.clone(), rules).map_err(faulty)?;
+    state.check_strictly(&event, None).map_err(faulty)?;
+    let advanced = state.advance(&event, &first.hash, None);
+    advanced.map_err(|rejection| wrong(&rejection.detail))?;
+    Ok(study)
+}
+
+/// The first event of an exported study, with the specification and the rules in it; fails if the event does not create this
+/// study.
+fn created_by(study: &str, first: &Record) -> Result<(Event, String, u32), Rejection> {
+    let event = first
+        .read()
+        .map_err(|error| Rejection::not_possible(error.to_string()))?;
+    match &event.kind {
+        EventKind::Created(created) if created.study == study => {
+            let (spec, rules) = (created.spec.get().to_owned(), created.rules);
+            Ok((event, spec, rules))
+        }
+        EventKind::Created(created) => Err(Rejection::not_possible(format!(
+            "these are the events of study `{}`, not of `{study}`",
+            created.study
+        ))),
+        _ => Err(Rejection::not_possible(format!(
+            "there is no study `{study}`, and the first event does not create it"
+        ))),
     }
 }

@@ -47,7 +47,7 @@ pub fn load_state(
 ) -> Result<StudyState, CommandError> {
     let mut state = match cached {
         Some(state) => state,
-        None => StudyState::new(Arc::new(study(store, &head)?))?,
+        None => StudyState::new(Arc::new(study(store, &head)?), head.rules)?,
     };
     if state.head.hash == head.hash && !state.stale {
         state.head = head;

@@ -36,6 +36,16 @@ impl Replay {
         self.follow(&read_intact(record)?, &record.hash)
     }
 
+    /// Rejects an event that the service never wrote, whatever the rules of the study allow.
+    pub fn check_strictly(&self, record: &Record) -> Result<(), String> {
+        let event = read_intact(record)?;
+        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
+        let Some(state) = &self.state else {
+            return Ok(());
+        };
+        state.check_strictly(&event, episode).map_err(detail)
+    }
+
     /// Replays the log of a study up to an event, without recomputing its decisions.
     pub fn of_store(store: &mut dyn Store, head: &Head, end: u64) -> Result<Replay, StoreError> {
         let damaged = |seq: u64, what: &str| StoreError::Damaged(format!("event {seq}: {what}"));
@@ -97,7 +107,7 @@ impl Replay {
         if let (None, EventKind::Created(created)) = (&self.state, &event.kind) {
             let study = Study::from_canonical(&created.study, created.spec.get());
             let study = Arc::new(study.map_err(detail)?);
-            self.state = Some(StudyState::new(study).map_err(detail)?);
+            self.state = Some(StudyState::new(study, created.rules).map_err(detail)?);
         }
         Ok(())
     }

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 
 use crate::app::execute_command::CommandExecutor;
 use crate::app::{CHANGED, CommandError, Metrics, ServiceError, load_state, no_study};
-use crate::domain::{Command, Event, EventKind, Record, Rejection, Reply, Study, StudyState};
-use crate::store::{Store, StoreError};
+use crate::domain::{Command, EventKind, RULES, Rejection, Reply, Study, StudyState};
+use crate::store::{Restore, Store, StoreError};
 
 /// The largest number of commands in a batch.
 const MAX_BATCH: usize = 256;
@@ -186,7 +186,7 @@ impl GroupCommitWriter {
             None => loop {
                 let Some(&i) = jobs.peek() else { return Ok(0) };
                 match creation(name, &batch[i].command) {
-                    Ok(study) => break self.create(study)?,
+                    Ok((study, rules)) => break self.create(study, rules, &batch[i], now)?,
                     Err(rejection) => {
                         results[i] = Err(rejection);
                         jobs.next();
@@ -220,12 +220,28 @@ impl GroupCommitWriter {
         Ok(events)
     }
 
-    fn create(&mut self, study: Arc<Study>) -> Result<StudyState, StoreError> {
-        let state = StudyState::new(study);
+    fn create(
+        &mut self,
+        study: Arc<Study>,
+        rules: u32,
+        job: &Job,
+        now: &str,
+    ) -> Result<StudyState, StoreError> {
+        let state = StudyState::new(study.clone(), rules);
         let mut state = state.map_err(|rejection| StoreError::Damaged(rejection.detail))?;
-        let key = self.store.create(&state.head, &state.study.canonical)?;
+        let key = self.store.create(&state.head, &study.canonical)?;
         let taken = || StoreError::Retry("another copy created the study".into());
         state.head.key = key.ok_or_else(taken)?;
+        if matches!(job.command, Command::Restore(..)) {
+            let restore = Restore {
+                begun: now.into(),
+                begun_by: job.by.clone(),
+                hash: state.head.hash.clone(),
+                ..Restore::default()
+            };
+            self.store.put_restore(state.head.key, &restore)?;
+            state.head.restoring = true;
+        }
         Ok(state)
     }
 
@@ -249,53 +265,21 @@ fn by_study(batch: Vec<Job>) -> Vec<Vec<Job>> {
     studies.into_values().collect()
 }
 
-/// The study that a command creates; rejects any other command.
-fn creation(name: &str, command: &Command) -> Result<Arc<Study>, Rejection> {
+/// The study that a command creates, and its rules; rejects any other command.
+fn creation(name: &str, command: &Command) -> Result<(Arc<Study>, u32), Rejection> {
     match command {
-        Command::Create(study) => Ok(study.clone()),
-        Command::Restore(records) => {
-            let first = records.first();
-            let first = first.ok_or_else(|| Rejection::not_possible("there is no first event"))?;
-            restored(name, first)
+        Command::Create(study) => Ok((study.clone(), RULES)),
+        Command::Restore(Some(study), records) => {
+            // The import has checked more; a study without events must not be left behind.
+            let first = records.first().filter(|first| first.is_intact());
+            match first.and_then(|first| first.read().ok()).map(|it| it.kind) {
+                Some(EventKind::Created(created)) => Ok((study.clone(), created.rules)),
+                _ => Err(Rejection::conflict(format!("event 1: {CHANGED}"))),
+            }
         }
+        Command::Restore(None, _) => Err(Rejection::not_possible(format!(
+            "there is no study `{name}`, and the first event does not create it"
+        ))),
         _ => Err(no_study(name)),
-    }
-}
-
-/// The study that the first event of an export creates. It must be applicable: a study without events must not be left behind.
-fn restored(name: &str, first: &Record) -> Result<Arc<Study>, Rejection> {
-    let (event, created) = created_by(name, first)?;
-    // The export is input: a fault in it is not an internal error.
-    let input = |rejection: Rejection| {
-        Rejection::not_possible(format!("event {}: {}", first.seq, rejection.detail))
-    };
-    let study = Arc::new(Study::from_canonical(name, &created).map_err(input)?);
-    let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", event.seq));
-    if !first.is_intact() {
-        return Err(wrong(CHANGED));
-    }
-    let mut state = StudyState::new(study.clone()).map_err(input)?;
-    let advanced = state.advance(&event, &first.hash, None);
-    advanced.map_err(|rejection| wrong(&rejection.detail))?;
-    Ok(study)
-}
-
-/// The first event of an exported study, and the specification in it; fails if the event does not create this study.
-pub fn created_by(study: &str, first: &Record) -> Result<(Event, String), Rejection> {
-    let event = first
-        .read()
-        .map_err(|error| Rejection::not_possible(error.to_string()))?;
-    match &event.kind {
-        EventKind::Created(created) if created.study == study => {
-            let spec = created.spec.get().to_owned();
-            Ok((event, spec))
-        }
-        EventKind::Created(created) => Err(Rejection::not_possible(format!(
-            "these are the events of study `{}`, not of `{study}`",
-            created.study
-        ))),
-        _ => Err(Rejection::not_possible(format!(
-            "there is no study `{study}`, and the first event does not create it"
-        ))),
     }
 }

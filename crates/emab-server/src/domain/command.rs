@@ -6,9 +6,21 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::domain::{
-    EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, Record, Rejection, Study, is_name,
+    EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, RULES, Record, Rejection, Study, is_name,
     json::LenientU64, json::Name, validate,
 };
+
+/// An episode to open.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Open {
+    /// The name. With a name the request can be repeated safely; without one, a name is generated.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub id: Option<String>,
+    /// An id of this request, which is recorded.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
+}
 
 /// The action and feedback of a step.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -24,6 +36,9 @@ pub struct Tell {
     /// The reason; required if the action is not the recommended one.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
+    /// An id of this request, which is recorded.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
 }
 
 /// The end of an episode.
@@ -36,6 +51,9 @@ pub struct Stop {
     /// The reason; required if an action was recommended.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
+    /// An id of this request, which is recorded.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
 }
 
 /// The end of an episode that cannot be continued.
@@ -45,6 +63,9 @@ pub struct Abandon {
     /// The reason.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: String,
+    /// An id of this request, which is recorded.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
 }
 
 /// An outcome, or a part of one; `null` is a value that is not known yet.
@@ -58,6 +79,18 @@ pub struct GiveOutcome {
     /// Whether the outcome is final: no further values will come.
     #[serde(default, rename = "final")]
     pub last: bool,
+    /// Whether values outside the study's `outcome_range` are right; needs a `reason`.
+    #[serde(default)]
+    pub outlier: bool,
+    /// The reason; required for an outlier.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: Option<String>,
+    /// An id of this request. A request with the same id and content is a repetition; without an id the content decides.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
+    /// Whether the caller must not learn which values are known.
+    #[serde(skip)]
+    pub blinded: bool,
 }
 
 /// A correction of an outcome; `null` is an unchanged value.
@@ -71,6 +104,12 @@ pub struct Amend {
     /// The reason.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: String,
+    /// Whether values outside the study's `outcome_range` are right.
+    #[serde(default)]
+    pub outlier: bool,
+    /// An id of this request. A request with the same id and content is a repetition; without an id the content decides.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
 }
 
 /// A past episode.
@@ -88,6 +127,12 @@ pub struct PastEpisode {
     pub costs: Vec<Option<f64>>,
     /// The terminal reward of every step, one more than actions; `null` is an unknown value.
     pub rewards: Vec<Option<f64>>,
+    /// Whether values outside the study's `outcome_range` are right; needs a `reason`.
+    #[serde(default)]
+    pub outlier: bool,
+    /// The reason; required for an outlier.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: Option<String>,
 }
 
 impl PastEpisode {
@@ -100,6 +145,8 @@ impl PastEpisode {
         validate::episode_name(&self.id)?;
         let (states, steps) = validate::past_steps(study, &self.actions, &self.feedbacks)?;
         let outcome = validate::outcome(states.len(), Some(&self.costs), Some(&self.rewards))?;
+        let reason = self.reason.as_deref();
+        validate::outliers(study, &outcome, self.outlier, reason, RULES)?;
         let (actions, feedbacks) = (study.spec.actions(), study.spec.feedbacks());
         let steps = steps.iter();
         let named = steps.map(|&(a, f)| (actions.name(a).into(), feedbacks.name(f).into()));
@@ -108,8 +155,10 @@ impl PastEpisode {
             episode: self.id.clone(),
             actions,
             feedbacks,
+            outlier: study.outlier(&outcome).is_some(),
             costs: outcome.costs,
             rewards: outcome.rewards,
+            reason: self.reason.clone(),
         };
         let Some(episode) = existing else {
             return Ok(Some(imported));
@@ -117,7 +166,9 @@ impl PastEpisode {
         // Compared with the import itself: the outcome may have been corrected since.
         let fingerprint = EventKind::Imported(imported).fingerprint();
         let fingerprint = fingerprint.map_err(|error| Rejection::internal(error.to_string()))?;
-        if episode.imported && episode.given.first() == Some(&fingerprint) {
+        let requests = episode.requests.iter().map(|it| &it.fingerprint);
+        let first = episode.given.iter().chain(requests).next();
+        if episode.imported && first == Some(&fingerprint) {
             return Ok(None);
         }
         Err(validate::name_taken(&self.id))
@@ -129,7 +180,7 @@ pub enum Command {
     Create(Arc<Study>),
     Close,
     /// Open an episode with this name, or with a generated one.
-    Open(Option<String>),
+    Open(Open),
     /// Record a step of an episode.
     Tell(String, Tell),
     Stop(String, Stop),
@@ -138,8 +189,10 @@ pub enum Command {
     Amend(String, Amend),
     /// Import past episodes, each with the number of its line.
     Import(Vec<(u64, PastEpisode)>),
-    /// Restore the events of an exported study.
-    Restore(Vec<Record>),
+    /// Restore events of an exported study: the study, if the first event is among them, and the events.
+    Restore(Option<Arc<Study>>, Vec<Record>),
+    /// End the restoration of a study, whose last event must have this number and hash, if they are known.
+    FinishRestore(Option<(u64, String)>),
 }
 
 impl Command {
@@ -147,11 +200,12 @@ impl Command {
     /// Those of [`Command::Restore`] are loaded as the events are read.
     pub fn episodes(&self) -> Vec<&str> {
         let mut names: Vec<&str> = match self {
-            Command::Create(_) | Command::Close | Command::Open(None) | Command::Restore(_) => {
-                vec![]
-            }
-            Command::Open(Some(id))
-            | Command::Tell(id, _)
+            Command::Create(_)
+            | Command::Close
+            | Command::Restore(..)
+            | Command::FinishRestore(_) => vec![],
+            Command::Open(open) => open.id.as_deref().into_iter().collect(),
+            Command::Tell(id, _)
             | Command::Stop(id, _)
             | Command::Abandon(id, _)
             | Command::GiveOutcome(id, _)
@@ -162,16 +216,21 @@ impl Command {
         names
     }
 
-    /// Rejects lists and reasons that are too long for any study, before the command is queued.
+    /// Rejects what no study accepts, before the command is queued: lists and reasons that are too long, invalid ids.
     pub fn check_length(&self) -> Result<(), Rejection> {
-        let (costs, rewards, reason) = match self {
-            Command::Tell(_, tell) => (&None, &None, tell.reason.as_ref()),
-            Command::Stop(_, stop) => (&None, &None, stop.reason.as_ref()),
-            Command::Abandon(_, abandon) => (&None, &None, Some(&abandon.reason)),
-            Command::GiveOutcome(_, given) => (&given.costs, &given.rewards, None),
-            Command::Amend(_, amend) => (&amend.costs, &amend.rewards, Some(&amend.reason)),
+        let none = &None;
+        let (costs, rewards, reason, request) = match self {
+            Command::Open(open) => (none, none, None, &open.request),
+            Command::Tell(_, it) => (none, none, it.reason.as_ref(), &it.request),
+            Command::Stop(_, it) => (none, none, it.reason.as_ref(), &it.request),
+            Command::Abandon(_, it) => (none, none, Some(&it.reason), &it.request),
+            Command::GiveOutcome(_, it) => {
+                (&it.costs, &it.rewards, it.reason.as_ref(), &it.request)
+            }
+            Command::Amend(_, it) => (&it.costs, &it.rewards, Some(&it.reason), &it.request),
             _ => return Ok(()),
         };
+        validate::request_id(request.as_deref())?;
         for (field, list) in [("costs", costs), ("rewards", rewards)] {
             let length = list.as_ref().map_or(0, Vec::len);
             if length > MAX_STEPS {
@@ -180,7 +239,7 @@ impl Command {
                 return Err(Rejection::not_possible(what).at(format!("/{field}")));
             }
         }
-        reason.map_or(Ok(()), |reason| validate::reason(reason))
+        reason.map_or(Ok(()), |reason| validate::reason(reason, RULES))
     }
 }
 

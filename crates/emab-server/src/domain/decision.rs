@@ -35,9 +35,13 @@ pub struct Estimate {
 /// The recommendation for one step of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Decision {
-    /// The recommendation and its provenance.
+    /// The recommendation.
     #[serde(flatten)]
     pub advice: Advice,
+    /// The hash of the study's specification.
+    pub spec_hash: String,
+    /// The hash of the event before the one that records this decision.
+    pub previous: String,
     /// The estimate of the recommended action; `null` if the learner keeps no estimates.
     pub estimate: Option<Estimate>,
     /// The action with the next largest index; `null` if there is no other.
@@ -51,7 +55,8 @@ pub struct Decision {
     pub explored: Option<bool>,
 }
 
-/// The recommendation without estimates: all that a `blinded` token is shown.
+/// The recommendation without estimates and hashes: all that a `blinded` token is shown. Hashes would let it test guesses of what
+/// it does not see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Advice {
     /// The study.
@@ -66,10 +71,6 @@ pub struct Advice {
     pub action: String,
     /// The sequence number of the last event before the decision.
     pub as_of: u64,
-    /// The hash of the study's specification.
-    pub spec_hash: String,
-    /// The hash of the event before the one that records this decision.
-    pub previous: String,
 }
 
 /// An action and what the learner has estimated for it.
@@ -119,9 +120,9 @@ impl Decision {
                 state: spec.states().name(x).into_owned(),
                 action: spec.action_name(action).into_owned(),
                 as_of: head.seq,
-                spec_hash: study.hash.clone(),
-                previous: head.hash.clone(),
             },
+            spec_hash: study.hash.clone(),
+            previous: head.hash.clone(),
             estimate: chosen.map(estimate),
             runner_up: runner_up.map(estimate),
             certificate: certificate.as_ref().ok().copied(),

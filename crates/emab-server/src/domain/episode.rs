@@ -1,5 +1,7 @@
 //! One episode of a study: recommendations, steps, end and outcome.
 
+use std::collections::BTreeMap;
+
 use emab::Episode;
 use serde::{Deserialize, Serialize};
 
@@ -86,11 +88,30 @@ pub struct EpisodeRecord {
     pub opened: u64,
     /// The sequence number of the last event about it.
     pub touched: u64,
-    /// Fingerprints of the outcomes and corrections it received, to recognise a repeated one.
+    /// Fingerprints of the outcomes and corrections in events without a salt, which earlier versions wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// The acknowledged outcomes and corrections, to recognise a repeated one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<OutcomeRequest>,
+    /// The token that gave each known value: for a token, the indices of its values, costs before rewards. A value in an event
+    /// without a salt is not listed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub givers: BTreeMap<String, Vec<usize>>,
+}
+
+/// An acknowledged request about the outcome of an episode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeRequest {
+    /// See [`crate::domain::EventKind::fingerprint`].
+    pub fingerprint: String,
+    /// The id of the token.
+    pub by: String,
+    /// The id that the client gave the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 impl EpisodeRecord {
@@ -133,6 +154,29 @@ impl EpisodeRecord {
         self.end.is_some()
             && (self.outcome.last || self.outcome.is_complete())
             && !self.outcome.rewards.is_empty()
+    }
+
+    /// Records that a token gave the known ones of these values, costs before rewards.
+    pub fn set_givers<'a>(&mut self, given: impl Iterator<Item = &'a Option<f64>>, by: &str) {
+        let known = given.enumerate().filter_map(|(i, value)| value.map(|_| i));
+        let indices: Vec<usize> = known.collect();
+        for others in self.givers.values_mut() {
+            others.retain(|i| !indices.contains(i));
+        }
+        let own = self.givers.entry(by.into()).or_default();
+        own.extend(indices);
+        own.sort_unstable();
+        self.givers.retain(|_, values| !values.is_empty());
+    }
+
+    /// Whether every known value among those given was given by this token.
+    pub fn has_only_values_of(&self, by: &str, given: &Outcome) -> bool {
+        let own = self.givers.get(by);
+        let known = self.outcome.costs.iter().chain(&self.outcome.rewards);
+        let pairs = known.zip(given.costs.iter().chain(&given.rewards));
+        pairs.enumerate().all(|(i, (known, given))| {
+            known.is_none() || given.is_none() || own.is_some_and(|own| own.contains(&i))
+        })
     }
 
     /// The episode as learners take it; an unknown value is NaN.

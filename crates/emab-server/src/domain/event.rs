@@ -1,5 +1,7 @@
 //! Events: the log of a study, one line of JSON each.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -15,6 +17,7 @@ impl Record {
             at: envelope.at.into_owned(),
             by: envelope.by.into_owned(),
             previous: envelope.previous.into_owned(),
+            salt: envelope.salt.map(Cow::into_owned),
             kind: EventKind::read(&envelope.kind, envelope.data).map_err(wrong)?,
         };
         if event.text().map_err(wrong)? == self.text {
@@ -30,13 +33,15 @@ impl Record {
 struct Envelope<'a> {
     seq: u64,
     #[serde(borrow)]
-    at: std::borrow::Cow<'a, str>,
+    at: Cow<'a, str>,
     #[serde(borrow)]
-    by: std::borrow::Cow<'a, str>,
+    by: Cow<'a, str>,
     #[serde(borrow)]
-    previous: std::borrow::Cow<'a, str>,
+    previous: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    salt: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    kind: std::borrow::Cow<'a, str>,
+    kind: Cow<'a, str>,
     #[serde(borrow)]
     data: &'a RawValue,
 }
@@ -50,6 +55,9 @@ pub struct Event {
     pub by: String,
     /// The hash of the event before it.
     pub previous: String,
+    /// 128 random bits in hexadecimal, so that values cannot be found by trying which ones have the hash. Events of earlier
+    /// versions have none.
+    pub salt: Option<String>,
     pub kind: EventKind,
 }
 
@@ -77,6 +85,7 @@ impl Event {
             at: self.at.as_str().into(),
             by: self.by.as_str().into(),
             previous: self.previous.as_str().into(),
+            salt: self.salt.as_deref().map(Into::into),
             kind: self.kind.name().into(),
             data: &data,
         })
@@ -138,6 +147,9 @@ kinds! {
         spec: Box<RawValue>,
         /// SHA-256 of the specification.
         spec_hash: String,
+        /// The version of the rules that the study follows; [`FIRST_RULES`] is not written.
+        #[serde(default = "first_rules", skip_serializing_if = "is_first_rules")]
+        rules: u32,
     }
     /// An episode was opened.
     Opened "opened" {
@@ -145,6 +157,9 @@ kinds! {
         decision: Box<RawValue>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shadow: Vec<Shadow>,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// A step was recorded.
     StepRecorded "told" {
@@ -162,6 +177,9 @@ kinds! {
         decision: Box<RawValue>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shadow: Vec<Shadow>,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// An episode was stopped.
     Stopped "stopped" {
@@ -172,12 +190,18 @@ kinds! {
         overridden: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// An episode was abandoned.
     Abandoned "abandoned" {
         episode: String,
         step: usize,
         reason: String,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// An outcome, or a part of one, was given; `null` is an unknown value.
     OutcomeGiven "outcome" {
@@ -188,6 +212,15 @@ kinds! {
         rewards: Vec<Option<f64>>,
         #[serde(rename = "final")]
         last: bool,
+        /// Whether a value is outside the range that the study states.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outlier: bool,
+        /// The reason of an outlier.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// An outcome was corrected; `null` is an unchanged value.
     Amended "amended" {
@@ -195,6 +228,24 @@ kinds! {
         costs: Vec<Option<f64>>,
         rewards: Vec<Option<f64>>,
         reason: String,
+        /// Whether a value is outside the range that the study states.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outlier: bool,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
+    /// A request about an outcome was acknowledged that changed nothing. It is recorded so that a late copy of it changes nothing
+    /// either.
+    Repeated "repeated" {
+        episode: String,
+        /// The kind of event that the request would have become: `outcome` or `amended`.
+        of: String,
+        /// The fingerprint of that event.
+        fingerprint: String,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// A past episode was imported.
     Imported "imported" {
@@ -203,17 +254,65 @@ kinds! {
         feedbacks: Vec<String>,
         costs: Vec<Option<f64>>,
         rewards: Vec<Option<f64>>,
+        /// Whether a value is outside the range that the study states.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outlier: bool,
+        /// The reason of an outlier.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     }
     /// The study was closed to new episodes.
     Closed "closed" {}
 }
 
+/// Whether a text is this many hexadecimal digits in lower case.
+pub fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The rules of a study whose first event names none.
+pub const FIRST_RULES: u32 = 1;
+/// The rules of new studies.
+///
+/// 2: every event has a salt, times and token ids are checked, a reason contains a letter or a digit, and an outcome that changes
+/// nothing is not recorded as one.
+pub const RULES: u32 = 2;
+
+fn first_rules() -> u32 {
+    FIRST_RULES
+}
+
+fn is_first_rules(rules: &u32) -> bool {
+    *rules == FIRST_RULES
+}
+
 impl EventKind {
-    /// A short hash of its data, to recognise a repeated request that would otherwise undo a later correction.
+    /// A short hash of its data without the id of the request, to recognise a repeated request that would otherwise undo a later
+    /// correction.
     pub fn fingerprint(&self) -> Result<String, serde_json::Error> {
-        let mut hash = sha256(self.data()?.get().as_bytes());
+        let mut content = self.clone();
+        match &mut content {
+            EventKind::OutcomeGiven(OutcomeGiven { request, .. })
+            | EventKind::Amended(Amended { request, .. }) => *request = None,
+            _ => {}
+        }
+        let mut hash = sha256(content.data()?.get().as_bytes());
         hash.truncate(32);
         Ok(hash)
+    }
+
+    /// The id that the client gave the request, if it gave one.
+    pub fn request(&self) -> Option<&str> {
+        match self {
+            EventKind::Created(_) | EventKind::Closed(_) | EventKind::Imported(_) => None,
+            EventKind::Opened(Opened { request, .. })
+            | EventKind::StepRecorded(StepRecorded { request, .. })
+            | EventKind::Stopped(Stopped { request, .. })
+            | EventKind::Abandoned(Abandoned { request, .. })
+            | EventKind::OutcomeGiven(OutcomeGiven { request, .. })
+            | EventKind::Amended(Amended { request, .. })
+            | EventKind::Repeated(Repeated { request, .. }) => request.as_deref(),
+        }
     }
 
     /// Whether it changes the outcome of its episode.
@@ -232,6 +331,7 @@ impl EventKind {
             | EventKind::Abandoned(Abandoned { episode, .. })
             | EventKind::OutcomeGiven(OutcomeGiven { episode, .. })
             | EventKind::Amended(Amended { episode, .. })
+            | EventKind::Repeated(Repeated { episode, .. })
             | EventKind::Imported(Imported { episode, .. }) => Some(episode),
         }
     }

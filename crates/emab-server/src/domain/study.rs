@@ -7,16 +7,54 @@ use emab::Spec;
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
 pub use emab_problem::{NAME_RULE, is_name};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::domain::json::{Name, Strict, pointer_at, short};
-use crate::domain::{Rejection, sha256};
+use crate::domain::{Outcome, Rejection, sha256, validate};
 
 /// The largest horizon of a live study.
 pub const MAX_STEPS: usize = 10_000;
 /// The number of step-state pairs that are checked when a study is created.
 pub(crate) const CHECKED_PAIRS: usize = 100_000;
 const MAX_SHADOWS: usize = 16;
+
+/// The ranges of observed costs and terminal rewards, where the study states them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutcomeRange {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<[f64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<[f64; 2]>,
+}
+
+impl OutcomeRange {
+    const FORM: &'static str =
+        "`outcome_range` is an object such as {\"reward\": [0, 1], \"cost\": [0, 10]}";
+
+    fn read(value: Value) -> Result<OutcomeRange, Rejection> {
+        let wrong = |what: String| Rejection::malformed(what).at("/outcome_range");
+        let range: OutcomeRange = serde_json::from_value(value)
+            .map_err(|error| wrong(format!("{}: {error}", OutcomeRange::FORM)))?;
+        for (field, range) in [("cost", range.cost), ("reward", range.reward)] {
+            if let Some([low, high]) = range
+                && (low > high || low.abs().max(high.abs()) > validate::MAX_VALUE)
+            {
+                let [low, high] = [low, high].map(emab::spec::format_number);
+                return Err(Rejection::not_possible(format!(
+                    "the range of a {field} is from {low} to {high}: the first number must be at most the second, and both at \
+                     most 1e100 in absolute value"
+                ))
+                .at(format!("/outcome_range/{field}")));
+            }
+        }
+        if range == OutcomeRange::default() {
+            return Err(wrong(OutcomeRange::FORM.into()));
+        }
+        Ok(range)
+    }
+}
 
 #[derive(Debug)]
 pub struct Study {
@@ -32,6 +70,8 @@ pub struct Study {
     pub shadows: Vec<LearnerConfig>,
     /// Whether missing outcomes are declared missing at random.
     pub missing_at_random: bool,
+    /// The ranges of observed values; values outside them are outliers.
+    pub outcome_range: OutcomeRange,
     /// Why its decisions have no certificate, if they have none.
     pub unsound: Option<String>,
     actions: HashMap<String, usize>,
@@ -55,18 +95,24 @@ impl Study {
             return Err(Rejection::malformed(what).at(""));
         };
         let (study, file, source) = Study::from_fields(name, fields)?;
+        study.check(&file, &source)?;
+        Ok(study)
+    }
+
+    /// Checks every pair of the problem, and that the learners can be built.
+    fn check(&self, file: &ProblemFile, source: &str) -> Result<(), Rejection> {
         let checked = file.check(CHECKED_PAIRS);
-        checked.map_err(|error| problem_error(&error, &source))?;
-        let shadows = study.shadows.iter().enumerate();
+        checked.map_err(|error| problem_error(&error, source))?;
+        let shadows = self.shadows.iter().enumerate();
         let shadows = shadows.map(|(i, config)| (format!("/shadow/{i}"), config));
-        for (pointer, config) in [("/learner".into(), &study.learner)]
+        for (pointer, config) in [("/learner".into(), &self.learner)]
             .into_iter()
             .chain(shadows)
         {
-            let built = config.build(&study.spec, None);
+            let built = config.build(&self.spec, None);
             built.map_err(|error| Rejection::not_possible(error.to_string()).at(pointer))?;
         }
-        Ok(study)
+        Ok(())
     }
 
     fn from_fields(
@@ -114,6 +160,8 @@ impl Study {
                 return Err(Rejection::malformed(what).at("/missing_at_random"));
             }
         };
+        let outcome_range = fields.remove("outcome_range");
+        let outcome_range = outcome_range.map(OutcomeRange::read).transpose()?;
         fields.entry("name").or_insert_with(|| name.into());
         let source = Value::Object(fields).to_string();
         let file = ProblemFile::parse_as(Format::Json, name, &source)
@@ -150,13 +198,16 @@ impl Study {
         let problem: Value = serde_json::from_str(file.canonical())
             .map_err(|error| Rejection::internal(error.to_string()))?;
         let labels: Vec<&str> = shadows.iter().map(LearnerConfig::label).collect();
-        let canonical = json!({
+        let mut canonical = json!({
             "learner": learner.label(),
             "shadow": labels,
             "missing_at_random": missing_at_random,
             "problem": problem,
-        })
-        .to_string();
+        });
+        if let Some(range) = &outcome_range {
+            canonical["outcome_range"] = json!(range);
+        }
+        let canonical = canonical.to_string();
         let unsound = learner.certified(&spec).err().map(|why| why.to_string());
         let index = |names: &emab::Names| {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
@@ -172,13 +223,30 @@ impl Study {
             learner,
             shadows,
             missing_at_random,
+            outcome_range: outcome_range.unwrap_or_default(),
             unsound,
         };
         Ok((study, file, source))
     }
 
-    /// Parses the canonical JSON of a stored study.
+    /// Parses the canonical JSON of a stored study, which was checked when the study was created.
     pub fn from_canonical(name: &str, canonical: &str) -> Result<Study, Rejection> {
+        Study::parse_canonical(name, canonical).map(|(study, ..)| study)
+    }
+
+    /// Parses the canonical JSON of a study from another service, and checks it as [`Study::read`] does.
+    pub fn check_canonical(name: &str, canonical: &str) -> Result<Study, Rejection> {
+        // The export is input: a fault in it is not an internal error.
+        let input = |rejection: Rejection| Rejection::not_possible(rejection.detail);
+        let (study, file, source) = Study::parse_canonical(name, canonical).map_err(input)?;
+        study.check(&file, &source)?;
+        Ok(study)
+    }
+
+    fn parse_canonical(
+        name: &str,
+        canonical: &str,
+    ) -> Result<(Study, ProblemFile, String), Rejection> {
         let broken = |what: String| Rejection::internal(format!("study `{name}`: {what}"));
         let mut fields: Map<String, Value> =
             serde_json::from_str(canonical).map_err(|error| broken(error.to_string()))?;
@@ -186,9 +254,9 @@ impl Study {
             return Err(broken("its specification has no `problem`".into()));
         };
         problem.extend(fields);
-        let (study, _, _) = Study::from_fields(name, problem)?;
-        if study.canonical == canonical {
-            return Ok(study);
+        let parsed = Study::from_fields(name, problem)?;
+        if parsed.0.canonical == canonical {
+            return Ok(parsed);
         }
         Err(broken("its specification is not in canonical form".into()))
     }
@@ -200,6 +268,25 @@ impl Study {
             return Err(Rejection::not_possible(what).at("/action"));
         }
         find(name, &self.actions, self.spec.actions(), "action")
+    }
+
+    /// The first value outside the stated range: its JSON pointer, and the fault.
+    pub fn outlier(&self, given: &Outcome) -> Option<(String, String)> {
+        let OutcomeRange { cost, reward } = self.outcome_range;
+        let lists = [
+            ("cost", cost, &given.costs),
+            ("reward", reward, &given.rewards),
+        ];
+        lists.into_iter().find_map(|(what, range, values)| {
+            let [low, high] = range?;
+            let outside = |value: &Option<f64>| value.is_some_and(|it| it < low || it > high);
+            let i = values.iter().position(outside)?;
+            let numbers = [values[i]?, low, high];
+            let [value, low, high] = numbers.map(emab::spec::format_number);
+            let fault =
+                format!("the {what} {value} is outside the range of this study, {low} to {high}");
+            Some((format!("/{what}s/{i}"), fault))
+        })
     }
 
     /// The index of a feedback; fails if the study has no such feedback.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use emab::{Action, Episode};
 
 use crate::domain::{
-    Decision, End, EpisodeRecord, Event, EventKind, Head, Outcome, Rejection, Shadow, Step, Study,
-    StudyLearners, json::Name, validate,
+    Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Outcome, OutcomeRequest,
+    Rejection, Shadow, Step, Study, StudyLearners, json::Name, validate,
 };
 
 /// A study after some event of its log.
@@ -32,11 +32,12 @@ pub struct Advance {
 }
 
 impl StudyState {
-    /// A study before its first event.
-    pub fn new(study: Arc<Study>) -> Result<StudyState, Rejection> {
+    /// A study before its first event, which follows these rules.
+    pub fn new(study: Arc<Study>, rules: u32) -> Result<StudyState, Rejection> {
+        validate::rules(rules)?;
         Ok(StudyState {
             learners: StudyLearners::new(&study)?,
-            head: Head::new(&study.name, &study.hash, 1),
+            head: Head::new(&study.name, &study.hash, rules),
             study,
             stale: false,
         })
@@ -96,6 +97,10 @@ impl StudyState {
             let what = "its `previous` is not the hash of the event before it";
             return Err(Rejection::conflict(what));
         }
+        validate::salt(&self.head, event.salt.as_deref())?;
+        if self.head.rules > FIRST_RULES {
+            self.check_strictly(event, episode.as_ref())?;
+        }
         let was_open = episode.as_ref().is_some_and(|it| it.end.is_none());
         let was_missing = episode.as_ref().is_some_and(EpisodeRecord::is_missing);
         let is_new = episode.is_none();
@@ -107,13 +112,9 @@ impl StudyState {
                 self.head.episodes += 1;
             }
             episode.touched = event.seq;
-            if event.kind.changes_outcome() {
-                let fingerprint = event.kind.fingerprint();
-                let broken = |error: serde_json::Error| Rejection::internal(error.to_string());
-                episode.given.push(fingerprint.map_err(broken)?);
-                if episode.is_settled() {
-                    learned = Some(self.learn(episode, event.seq));
-                }
+            acknowledge(episode, event)?;
+            if event.kind.changes_outcome() && episode.is_settled() {
+                learned = Some(self.learn(episode, event.seq));
             }
             let head = &mut self.head;
             head.open = head.open + u64::from(episode.end.is_none()) - u64::from(was_open);
@@ -122,9 +123,32 @@ impl StudyState {
         if matches!(event.kind, EventKind::Closed(_)) {
             self.head.closed = true;
         }
+        self.head.salted |= event.salt.is_some();
         self.head.seq = event.seq;
         self.head.hash = hash.into();
         Ok(Advance { episode, learned })
+    }
+
+    /// Rejects an event that the service never wrote, and that rules 1 allow nevertheless. Takes its episode as it was before.
+    pub fn check_strictly(
+        &self,
+        event: &Event,
+        episode: Option<&EpisodeRecord>,
+    ) -> Result<(), Rejection> {
+        validate::provenance(&event.at, &event.by)?;
+        let (costs, rewards, last) = match &event.kind {
+            EventKind::OutcomeGiven(given) => (&given.costs, &given.rewards, given.last),
+            EventKind::Amended(given) => (&given.costs, &given.rewards, false),
+            _ => return Ok(()),
+        };
+        let episode = known(&event.kind, episode)?;
+        validate::has_ended(episode)?;
+        let given = validate::recorded_outcome(episode.step(), costs, rewards)?;
+        if validate::changes(&episode.outcome, &given, last) {
+            return Ok(());
+        }
+        let what = "it changes nothing: the values were known before";
+        Err(Rejection::conflict(what))
     }
 
     /// Learns a settled episode: at the end of the learning order, or at the position that it has.
@@ -155,7 +179,8 @@ impl StudyState {
         kind: &EventKind,
         episode: Option<EpisodeRecord>,
     ) -> Result<Option<EpisodeRecord>, Rejection> {
-        let study = &*self.study;
+        let (study, rules) = (&*self.study, self.head.rules);
+        validate::request_id(kind.request())?;
         if !matches!(kind, EventKind::Created(_)) {
             validate::created(&self.head)?;
         }
@@ -184,6 +209,10 @@ impl StudyState {
             let outcome = validate::recorded_outcome(episode.step(), costs, rewards)?;
             Ok::<_, Rejection>((episode, outcome))
         };
+        let outliers = |outcome: &Outcome, flag: bool, reason: Option<&str>| {
+            validate::outlier_flag(study, outcome, flag)?;
+            validate::outliers(study, outcome, flag, reason, rules)
+        };
         Ok(Some(match kind {
             EventKind::Created(created) => {
                 validate::creation(study, &self.head, created)?;
@@ -202,7 +231,7 @@ impl StudyState {
                 let valid = self.valid_step(&episode, step)?;
                 validate::override_flag(valid.overridden, step.overridden)?;
                 let (taken, reason) = (Action::Continue(valid.action), step.reason.as_deref());
-                validate::reason_of_override(study, &episode, taken, reason)?;
+                validate::reason_of_override(study, &episode, taken, reason, rules)?;
                 episode.states.push(valid.next);
                 episode.steps.push(Step {
                     action: valid.action,
@@ -217,7 +246,7 @@ impl StudyState {
                 let mut episode = at(stopped.step)?;
                 validate::override_flag(episode.recommended.is_some(), stopped.overridden)?;
                 let reason = stopped.reason.as_deref();
-                validate::reason_of_override(study, &episode, Action::Stop, reason)?;
+                validate::reason_of_override(study, &episode, Action::Stop, reason, rules)?;
                 episode.finish(End {
                     abandoned: false,
                     overridden: stopped.overridden,
@@ -227,7 +256,7 @@ impl StudyState {
             }
             EventKind::Abandoned(abandoned) => {
                 let mut episode = at(abandoned.step)?;
-                validate::reason(&abandoned.reason)?;
+                validate::reason(&abandoned.reason, rules)?;
                 episode.finish(End {
                     abandoned: true,
                     reason: Some(abandoned.reason.clone()),
@@ -238,14 +267,22 @@ impl StudyState {
             EventKind::OutcomeGiven(given) => {
                 let (mut episode, outcome) = ended(&given.costs, &given.rewards)?;
                 validate::adds_to(&episode.outcome, &outcome)?;
+                outliers(&outcome, given.outlier, given.reason.as_deref())?;
                 episode.outcome.merge(&outcome);
                 episode.outcome.last |= given.last;
                 episode
             }
             EventKind::Amended(given) => {
                 let (mut episode, outcome) = ended(&given.costs, &given.rewards)?;
-                validate::reason(&given.reason)?;
+                validate::reason(&given.reason, rules)?;
+                outliers(&outcome, given.outlier, Some(&given.reason))?;
                 episode.outcome.merge(&outcome);
+                episode
+            }
+            EventKind::Repeated(repeated) => {
+                let episode = there()?;
+                validate::has_ended(&episode)?;
+                validate::repetition(&episode, repeated)?;
                 episode
             }
             EventKind::Imported(past) => {
@@ -256,6 +293,7 @@ impl StudyState {
                 let (actions, feedbacks) = (names(&past.actions), names(&past.feedbacks));
                 let (states, steps) = validate::past_steps(study, &actions, &feedbacks)?;
                 let outcome = validate::recorded_outcome(states.len(), &past.costs, &past.rewards)?;
+                outliers(&outcome, past.outlier, past.reason.as_deref())?;
                 episode.states = states;
                 let steps = steps.into_iter().map(|(action, feedback)| Step {
                     action,
@@ -290,6 +328,35 @@ impl StudyState {
             .action(&Name::Text(action.into_owned()))
             .map(Some)
     }
+}
+
+/// Records that a request about the outcome was acknowledged, and which token gave its values.
+fn acknowledge(episode: &mut EpisodeRecord, event: &Event) -> Result<(), Rejection> {
+    let fingerprint = match &event.kind {
+        EventKind::Repeated(repeated) => repeated.fingerprint.clone(),
+        kind if kind.changes_outcome() => kind
+            .fingerprint()
+            .map_err(|error| Rejection::internal(error.to_string()))?,
+        _ => return Ok(()),
+    };
+    if event.salt.is_none() {
+        // As earlier versions did, so that their rows stay as they are.
+        episode.given.push(fingerprint);
+        return Ok(());
+    }
+    episode.requests.push(OutcomeRequest {
+        fingerprint,
+        by: event.by.clone(),
+        id: event.kind.request().map(str::to_owned),
+    });
+    let (costs, rewards) = match &event.kind {
+        EventKind::OutcomeGiven(given) => (&given.costs, &given.rewards),
+        EventKind::Amended(given) => (&given.costs, &given.rewards),
+        EventKind::Imported(past) => (&past.costs, &past.rewards),
+        _ => return Ok(()),
+    };
+    episode.set_givers(costs.iter().chain(rewards), &event.by);
+    Ok(())
 }
 
 /// The episode of an event, which must exist.

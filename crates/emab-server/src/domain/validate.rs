@@ -7,14 +7,14 @@
 use emab::Action;
 
 use crate::domain::{
-    Created, EpisodeRecord, Head, NAME_RULE, Outcome, Rejection, Study, is_name, json::Name,
-    json::short,
+    Created, EpisodeRecord, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest, RULES,
+    Rejection, Repeated, Study, is_hex, is_name, json::Name, json::short,
 };
 
 /// The longest reason, in characters.
 pub const MAX_REASON: usize = 2_000;
 /// The largest absolute value of a cost or reward: sums over many episodes must stay finite.
-const MAX_VALUE: f64 = 1e100;
+pub const MAX_VALUE: f64 = 1e100;
 
 /// The `created` event is the first one, and creates this study.
 pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rejection> {
@@ -25,7 +25,60 @@ pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rej
     if head.seq != 0 || created.spec_hash != study.hash {
         return Err(Rejection::conflict("the study was created before"));
     }
+    rules(created.rules)
+}
+
+/// This version knows the rules of a study.
+pub fn rules(rules: u32) -> Result<(), Rejection> {
+    if (FIRST_RULES..=RULES).contains(&rules) {
+        return Ok(());
+    }
+    let what = format!(
+        "the study follows rules {rules}, and this version knows {FIRST_RULES} to {RULES}; use the version that wrote it"
+    );
+    Err(Rejection::not_possible(what))
+}
+
+/// An event has a salt; without one it can only be from an earlier version, before the first one with a salt.
+pub fn salt(head: &Head, salt: Option<&str>) -> Result<(), Rejection> {
+    match salt {
+        None if head.salted || head.rules > FIRST_RULES => Err(Rejection::conflict(
+            "it has no `salt`, which every event of this study has from here on",
+        )),
+        Some(salt) if !is_hex(salt, 32) => Err(Rejection::conflict(
+            "its `salt` is not 32 hexadecimal digits in lower case",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The time and the token of an event are as the service writes them.
+pub fn provenance(at: &str, by: &str) -> Result<(), Rejection> {
+    let time = humantime::parse_rfc3339(at).ok();
+    let written = time.map(|time| humantime::format_rfc3339_micros(time).to_string());
+    if written.as_deref() != Some(at) {
+        let at = short(at);
+        let what = format!("its time `{at}` is not written like 2026-01-31T09:30:00.000000Z");
+        return Err(Rejection::not_possible(what).at("/at"));
+    }
+    if !is_hex(by, 8) {
+        let by = short(by);
+        let what = format!("`{by}` is not the id of a token: 8 hexadecimal digits in lower case");
+        return Err(Rejection::not_possible(what).at("/by"));
+    }
     Ok(())
+}
+
+/// The id of a request is well-formed.
+pub fn request_id(id: Option<&str>) -> Result<(), Rejection> {
+    match id {
+        Some(id) if !is_name(id) => {
+            let id = short(id);
+            let what = format!("`{id}` is not a valid id of a request: {NAME_RULE}");
+            Err(Rejection::not_possible(what).at("/request"))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub fn created(head: &Head) -> Result<(), Rejection> {
@@ -139,12 +192,20 @@ fn next_state(
     next.map_err(|error| Rejection::not_possible(error.to_string()).at("/feedback"))
 }
 
-/// A reason has between 1 and [`MAX_REASON`] characters.
-pub fn reason(reason: &str) -> Result<(), Rejection> {
+/// A reason has between 1 and [`MAX_REASON`] characters; from rules 2 on, one of them is a letter or a digit.
+pub fn reason(reason: &str, rules: u32) -> Result<(), Rejection> {
+    let wrong = |what: String| Err(Rejection::not_possible(what).at("/reason"));
     if reason.trim().is_empty() || reason.chars().count() > MAX_REASON {
         let length = reason.trim().chars().count();
-        let what = format!("a `reason` has 1 to {MAX_REASON} characters, this one has {length}");
-        return Err(Rejection::not_possible(what).at("/reason"));
+        return wrong(format!(
+            "a `reason` has 1 to {MAX_REASON} characters, this one has {length}"
+        ));
+    }
+    // The four fillers of Hangul are letters, and not visible.
+    let fillers = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}'];
+    let says = |c: char| c.is_alphanumeric() && !fillers.contains(&c);
+    if rules > FIRST_RULES && !reason.chars().any(says) {
+        return wrong("a `reason` contains a letter or a digit, this one has none".into());
     }
     Ok(())
 }
@@ -155,10 +216,11 @@ pub fn reason_of_override(
     episode: &EpisodeRecord,
     taken: Action,
     given: Option<&str>,
+    rules: u32,
 ) -> Result<(), Rejection> {
     let recommended = episode.recommended.map_or(Action::Stop, Action::Continue);
     match given {
-        Some(given) => reason(given),
+        Some(given) => reason(given, rules),
         None if taken == recommended => Ok(()),
         None => Err(Rejection::not_possible(format!(
             "`{}` was recommended and `{}` was taken: an override needs a `reason`",
@@ -274,6 +336,80 @@ pub fn adds_to(known: &Outcome, given: &Outcome) -> Result<(), Rejection> {
         }
     }
     Ok(())
+}
+
+/// An outcome changes something: it gives a value that is not known, another value, or makes an incomplete outcome final.
+pub fn changes(known: &Outcome, given: &Outcome, last: bool) -> bool {
+    let ends = last && !known.last && !known.is_complete();
+    let values = known.costs.iter().chain(&known.rewards);
+    let mut pairs = values.zip(given.costs.iter().chain(&given.rewards));
+    ends || pairs.any(|(known, given)| given.is_some() && known != given)
+}
+
+/// An event records a request that was not recorded before.
+pub fn repetition(episode: &EpisodeRecord, repeated: &Repeated) -> Result<(), Rejection> {
+    let Repeated {
+        of,
+        fingerprint,
+        request,
+        ..
+    } = repeated;
+    let same = |it: &OutcomeRequest| it.fingerprint == *fingerprint && it.id == *request;
+    if !["outcome", "amended"].contains(&&**of) || !is_hex(fingerprint, 32) {
+        let what = "its `of` or `fingerprint` is not as the service writes it";
+        return Err(Rejection::conflict(what));
+    }
+    if episode.requests.iter().any(same) {
+        return Err(Rejection::conflict("the request was recorded before"));
+    }
+    Ok(())
+}
+
+/// A blinded token gives no value that another token gave, equal or not: the answer would show which.
+pub fn no_values_of_others(
+    episode: &EpisodeRecord,
+    given: &Outcome,
+    by: &str,
+) -> Result<(), Rejection> {
+    if episode.has_only_values_of(by, given) {
+        return Ok(());
+    }
+    let what = "another token gave values among these before; send `null` in their place";
+    Err(Rejection::conflict(what))
+}
+
+/// Values outside the range that the study states are marked as outliers, with a reason; others are not.
+pub fn outliers(
+    study: &Study,
+    given: &Outcome,
+    outlier: bool,
+    given_reason: Option<&str>,
+    rules: u32,
+) -> Result<(), Rejection> {
+    if let Some(text) = given_reason {
+        reason(text, rules)?;
+    }
+    let Some((pointer, what)) = study.outlier(given) else {
+        return Ok(());
+    };
+    let remedy = "check it, or send it with `outlier`: true and a `reason`";
+    match (outlier, given_reason) {
+        (false, _) => Err(Rejection::not_possible(format!("{what}; {remedy}")).at(pointer)),
+        (true, None) => Err(Rejection::not_possible(format!(
+            "{what}: an outlier needs a `reason`"
+        ))
+        .at("/reason")),
+        (true, Some(_)) => Ok(()),
+    }
+}
+
+/// An event states correctly whether a value is an outlier.
+pub fn outlier_flag(study: &Study, given: &Outcome, stated: bool) -> Result<(), Rejection> {
+    if study.outlier(given).is_some() == stated {
+        return Ok(());
+    }
+    let what = format!("it has `outlier`: {stated}, which the range of the study contradicts");
+    Err(Rejection::conflict(what))
 }
 
 /// The states of a past episode, and the action and feedback of each step.

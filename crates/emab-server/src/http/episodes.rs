@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::call::{Call, EpisodeCall, NoQuery, Number};
 use super::error::ApiError;
@@ -12,18 +12,10 @@ use super::studies::Page;
 use super::view::{EpisodeList, EpisodeView, ReplayView};
 use crate::app::{head, key};
 use crate::domain::{
-    Abandon, Amend, Command, Decision, GiveOutcome, Rejection, ReplyBody, Stop, Tell, json::short,
+    Abandon, Amend, Command, Decision, GiveOutcome, Open, Rejection, ReplyBody, Stop, Tell,
+    json::short,
 };
 use crate::tokens::Permission;
-
-/// An episode to open.
-#[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Open {
-    /// The name. With a name the request can be repeated safely; without one, a name is generated.
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
-    id: Option<String>,
-}
 
 /// Open an episode
 ///
@@ -35,8 +27,8 @@ pub struct Open {
         (status = 200, description = "The episode exists", body = Decision)))]
 pub async fn open(mut call: Call) -> ApiResult {
     call.may(Permission::Act)?;
-    let Open { id } = call.optional().await?.unwrap_or_default();
-    let reply = call.submit(Command::Open(id)).await?;
+    let open: Open = call.optional().await?.unwrap_or_default();
+    let reply = call.submit(Command::Open(open)).await?;
     let ReplyBody::Decision(text) = reply.body else {
         return Err(ApiError::internal("unexpected reply"));
     };
@@ -160,9 +152,12 @@ impl EpisodeCall {
         self.caller.may_in(permission, &self.path.0)?;
         let given = self.json().await?;
         let (study, episode) = self.path;
-        let (command, by) = (command(episode, given), self.caller.id());
-        let reply = self.app.service.submit(&study, command, by).await?;
+        let (mut command, by) = (command(episode, given), self.caller.id());
         let blinded = self.caller.is_blinded();
+        if let Command::GiveOutcome(_, given) = &mut command {
+            given.blinded = blinded;
+        }
+        let reply = self.app.service.submit(&study, command, by).await?;
         match reply.body {
             ReplyBody::Decision(text) => response::decision(StatusCode::OK, text, blinded),
             ReplyBody::Episode(episode, study) => json(
@@ -214,7 +209,9 @@ pub async fn abandon(call: EpisodeCall) -> ApiResult {
 /// Give the outcome, or a part of it
 ///
 /// `null` is a value that is not known yet. The episode is learned once its outcome is complete or `final`. A repeated request
-/// changes nothing; a changed value is rejected and must be sent to `:amend`.
+/// changes nothing; a changed value is rejected and must be sent to `:amend`. A value outside the study's `outcome_range` is
+/// rejected with 422 unless `outlier` is true, with a `reason`. A `blinded` token gets 409 for every value that another token gave,
+/// equal or not.
 #[utoipa::path(put, operation_id = "giveOutcome", path = "/v1/studies/{study}/episodes/{episode}/outcome", tag = "episodes",
     params(("study" = String, Path), ("episode" = String, Path)),
     request_body(content = GiveOutcome, example = json!({"costs": [0.1], "rewards": [0.0, 1.0], "final": true})),
@@ -225,7 +222,8 @@ pub async fn give_outcome(call: EpisodeCall) -> ApiResult {
 
 /// Correct an outcome
 ///
-/// `null` is an unchanged value. The learner is rebuilt as if the corrected outcome had been given first; both outcomes stay in
+/// `null` is an unchanged value. A repeated request changes nothing, also after a later correction; to mean the same content anew,
+/// give it another `request` id. The learner is rebuilt as if the corrected outcome had been given first; both outcomes stay in
 /// the log.
 #[utoipa::path(post, operation_id = "amendOutcome", path = "/v1/studies/{study}/episodes/{episode}/outcome:amend", tag = "episodes",
     params(("study" = String, Path), ("episode" = String, Path)),

@@ -106,7 +106,8 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
 
 /// Export a study
 ///
-/// The whole log, one event per line. The headers `emab-seq` and `emab-hash` are those of its last event. `emab audit` verifies
+/// A first line with the version of the format (`{"emab_export": 2, "study", "seq", "hash"}`, the number and hash of the last
+/// event), then the whole log, one event per line. The headers `emab-seq` and `emab-hash` are those of its last event. `emab audit` verifies
 /// an export, and `:import` of any service restores the study from it.
 #[utoipa::path(get, operation_id = "exportStudy", path = "/v1/studies/{study}:export", tag = "audit",
     params(("study" = String, Path)),

@@ -27,12 +27,14 @@ pub struct ImportOptions {
 /// Import episodes or a study
 ///
 /// One JSON object per line. The lines are past episodes (`{"id", "actions", "feedbacks", "costs", "rewards"}`), which the learner
-/// learns at once; or the events of an exported study, which must be the same study or one that does not exist yet; or the file
+/// learns at once; or an export of this study, if the study does not exist yet; or the file
 /// of a learner saved in Python (`Learner.save`), whose first line (`{"emab_learner": 1, …}`) must have the problem of the study,
 /// and whose other lines are the episodes it learned. The learner of the study learns them, whichever learner was saved; recorded
 /// queries (`{"ask": …}`) are skipped.
 ///
-/// The body is streamed: lines before an error stay imported, and sending the whole body again is harmless.
+/// The body is streamed: lines before an error stay imported, and sending the whole body again is harmless. A study that is being
+/// restored from an export has `restoring`: true and accepts no other writes; importing the same file again continues it, and the
+/// study is live when the file has been read to its end.
 #[utoipa::path(post, operation_id = "importStudy", path = "/v1/studies/{study}:import", tag = "audit",
     params(("study" = String, Path), ImportOptions),
     request_body(content = PastEpisode, content_type = "application/x-ndjson", description = "Each line is one of these, or an event; the first may be the header of a saved learner",
@@ -51,16 +53,18 @@ pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
     let mut lines = Lines::new(call.body.into_data_stream());
     let (service, by) = (call.app.service.clone(), call.caller.id());
     let mut import = Import::new(service, call.path, by, call.query.dry_run);
-    let end = loop {
+    loop {
         match lines.next().await {
             Ok(Some((number, line))) => import.add(number, line).await?,
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
+            Ok(None) => break,
+            Err(error) => {
+                // Lines before an error are imported.
+                import.flush().await?;
+                return Err(error);
+            }
         }
-    };
-    // Lines before an error are imported.
+    }
     let report = import.finish().await?;
-    end?;
     if lines.number == 0 {
         let what = "the body is empty; it has one JSON object per line";
         return Err(ApiError::malformed(what).at(""));

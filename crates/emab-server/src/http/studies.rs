@@ -89,8 +89,8 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
 /// Create a study
 ///
 /// The body is a problem file as JSON without `model`, with `learner` (as on the command line, such as `feedbal:width=sound`)
-/// and optionally `shadow` (learners whose choices are recorded and not shown) and `missing_at_random` (whether missing
-/// outcomes are missing at random). A repeated request is answered with 200, another body with 409: a study is immutable.
+/// and optionally `shadow` (learners whose choices are recorded and not shown), `missing_at_random` (whether missing outcomes are
+/// missing at random) and `outcome_range` (the ranges of observed values, such as `{"reward": [0, 1], "cost": [0, 10]}`). A repeated request is answered with 200, another body with 409: a study is immutable.
 #[utoipa::path(put, operation_id = "createStudy", path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path)),
     request_body(content = ref("#/components/schemas/NewStudy"), example = json!({
@@ -125,7 +125,7 @@ async fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) 
 async fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, ApiError> {
     let shadows = caller.has(Permission::Log);
     let study = app.service.load_study(head).await?;
-    Ok(StudyView::new(&study, head, shadows)?)
+    Ok(StudyView::new(&study, head, shadows, caller.is_blinded())?)
 }
 
 /// Read a study

@@ -21,10 +21,15 @@ pub struct StudyView {
     pub learner: String,
     /// The specification.
     pub spec: Value,
-    /// SHA-256 of the specification.
-    pub spec_hash: String,
+    /// SHA-256 of the specification; left out for a `blinded` token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec_hash: Option<String>,
+    /// The version of the rules that it follows.
+    pub rules: u32,
     /// Whether it accepts no new episodes.
     pub closed: bool,
+    /// Whether it is being restored from an export, and accepts nothing else.
+    pub restoring: bool,
     /// The number of episodes.
     pub episodes: u64,
     /// The number of open episodes.
@@ -37,13 +42,20 @@ pub struct StudyView {
     pub withheld: Option<String>,
     /// The sequence number of its last event.
     pub seq: u64,
-    /// The hash of its last event.
-    pub hash: String,
+    /// The hash of its last event; left out for a `blinded` token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 impl StudyView {
-    /// The study, with or without its shadow learners.
-    pub fn new(study: &Study, head: &Head, shadows: bool) -> Result<StudyView, Rejection> {
+    /// The study, with or without its shadow learners and the hashes, which would let a blinded caller test guesses.
+    pub fn new(
+        study: &Study,
+        head: &Head,
+        shadows: bool,
+        blinded: bool,
+    ) -> Result<StudyView, Rejection> {
+        let unless_blinded = |hash: &String| Some(hash.clone()).filter(|_| !blinded);
         let mut spec: Value = serde_json::from_str(&study.canonical)
             .map_err(|error| Rejection::internal(error.to_string()))?;
         if let (false, Value::Object(fields)) = (shadows, &mut spec) {
@@ -53,15 +65,17 @@ impl StudyView {
             study: head.name.clone(),
             learner: study.learner.label().into(),
             spec,
-            spec_hash: head.spec_hash.clone(),
+            spec_hash: unless_blinded(&head.spec_hash),
+            rules: head.rules,
             closed: head.closed,
+            restoring: head.restoring,
             episodes: head.episodes,
             open: head.open,
             learned: head.learned,
             missing: head.missing,
             withheld: study.unsound.clone(),
             seq: head.seq,
-            hash: head.hash.clone(),
+            hash: unless_blinded(&head.hash),
         })
     }
 }

@@ -116,18 +116,22 @@ class AsyncStudy:
             after = events[-1].seq
 
     async def export_lines(self) -> AsyncIterator[str]:
-        """Iterate over the whole log, one event per line, in the format of `emab audit` and `import_lines`.
+        """Iterate over an export, in the format of `emab audit` and `import_lines`: a header, then one event per line.
 
         The log is read in pages: after a lost connection only the current page is requested again.
 
         >>> len([line async for line in client.study("clinic").export_lines()])
-        1
+        2
         """
+        view = await self.read()
+        yield _study_calls.export_header(view)
         after = 0
-        while lines := await self._client._send(_study_calls.lines(self.name, after)):
+        while after < view.seq and (
+            lines := await self._client._send(_study_calls.lines(self.name, after, view.seq - after))
+        ):
             for line in lines:
                 yield line
-            after = _study_calls.seq_of(lines[-1])
+            after += len(lines)
 
     async def export_file(self, path: str | os.PathLike[str]) -> int:
         """Write the whole log to a file and return the number of events. The file appears once it is complete.
@@ -136,7 +140,7 @@ class AsyncStudy:
         1
         """
         path = Path(path)
-        count = 0
+        count = -1  # the header is not an event
         # In the same folder, so that the replacement is atomic.
         part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
         try:

@@ -83,22 +83,41 @@ class Episode:
         return self._client._send(calls.abandon(self.study, self.name, reason))
 
     def outcome(
-        self, *, costs: Values | None = None, rewards: Values | None = None, final: bool = False
+        self,
+        *,
+        costs: Values | None = None,
+        rewards: Values | None = None,
+        final: bool = False,
+        outlier: bool = False,
+        reason: str | None = None,
+        request: str | None = None,
     ) -> EpisodeView:
         """Give the outcome: the cost of every step but the last, and the terminal reward of every step.
 
         It may come in parts; None is a value that is not known yet. The learner learns from the episode once every
-        value is known, or once the outcome is `final`.
+        value is known, or once the outcome is `final`. A value outside the study's `outcome_range` needs `outlier=True`
+        and a `reason`. A request with the same content, or with the same `request` id, is a repetition of the first.
 
         >>> episode = client.study("clinic").open("p1")
         >>> view = episode.stop()
         >>> episode.outcome(rewards=[0.5]).status
         'learned'
         """
-        return self._client._send(calls.outcome(self.study, self.name, costs, rewards, final))
+        rest = {"final": final, "outlier": outlier, "reason": reason, "request": request}
+        return self._client._send(calls.outcome(self.study, self.name, costs, rewards, **rest))
 
-    def amend(self, *, costs: Values | None = None, rewards: Values | None = None, reason: str) -> EpisodeView:
+    def amend(
+        self,
+        *,
+        costs: Values | None = None,
+        rewards: Values | None = None,
+        reason: str,
+        outlier: bool = False,
+        request: str | None = None,
+    ) -> EpisodeView:
         """Correct an outcome; None leaves a value unchanged. The learner is rebuilt from the corrected values.
+
+        The same correction again has no effect, also after another one. To mean it anew, give it a new `request` id.
 
         >>> episode = client.study("clinic").open("p1")
         >>> view = episode.stop()
@@ -106,7 +125,8 @@ class Episode:
         >>> episode.amend(rewards=[1], reason="mistyped").outcome.rewards
         (1.0,)
         """
-        return self._client._send(calls.amend(self.study, self.name, costs, rewards, reason))
+        rest = {"reason": reason, "outlier": outlier, "request": request}
+        return self._client._send(calls.amend(self.study, self.name, costs, rewards, **rest))
 
     def read(self) -> EpisodeView:
         """Return the whole episode, with its steps and their decisions.

@@ -114,17 +114,21 @@ class Study:
             after = events[-1].seq
 
     def export_lines(self) -> Iterator[str]:
-        """Iterate over the whole log, one event per line, in the format of `emab audit` and `import_lines`.
+        """Iterate over an export, in the format of `emab audit` and `import_lines`: a header, then one event per line.
 
         The log is read in pages: after a lost connection only the current page is requested again.
 
         >>> len([line for line in client.study("clinic").export_lines()])
-        1
+        2
         """
+        view = self.read()
+        yield _study_calls.export_header(view)
         after = 0
-        while lines := self._client._send(_study_calls.lines(self.name, after)):
+        while after < view.seq and (
+            lines := self._client._send(_study_calls.lines(self.name, after, view.seq - after))
+        ):
             yield from lines
-            after = _study_calls.seq_of(lines[-1])
+            after += len(lines)
 
     def export_file(self, path: str | os.PathLike[str]) -> int:
         """Write the whole log to a file and return the number of events. The file appears once it is complete.
@@ -133,7 +137,7 @@ class Study:
         1
         """
         path = Path(path)
-        count = 0
+        count = -1  # the header is not an event
         # In the same folder, so that the replacement is atomic.
         part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
         try:

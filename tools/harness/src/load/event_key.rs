@@ -83,6 +83,7 @@ impl EventKey {
                 let outcome = hash_outcome(&it.costs, &it.rewards);
                 (0, hash((outcome, &*it.reason)))
             }
+            EventKind::Repeated(it) => (0, hash((&*it.of, &*it.fingerprint))),
             EventKind::Imported(it) => {
                 let outcome = hash_outcome(&it.costs, &it.rewards);
                 let content = (outcome, &it.actions, &it.feedbacks);

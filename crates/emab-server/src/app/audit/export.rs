@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 use super::walk::Walk;
 use super::{Options, Report, report};
 use crate::app::CHANGED;
+use crate::app::export::ExportHeader;
 use crate::domain::Record;
 
 /// The longest line. The first event contains the whole specification.
@@ -25,6 +26,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
     let mut walk = Walk::new(options.expect, false);
     let mut bytes = Vec::new();
     let mut line = 0_u64;
+    let mut header = None;
     loop {
         bytes.clear();
         line += 1;
@@ -56,6 +58,15 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
             }
         }
         let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
+        if let (1, Ok(text)) = (line, &text)
+            && ExportHeader::matches(text)
+        {
+            match ExportHeader::parse(text) {
+                Ok(found) => header = Some(found),
+                Err(what) => walk.found.add(place(), what),
+            }
+            continue;
+        }
         let record =
             text.and_then(|text| Record::from_line(text).map_err(|wrong| wrong.to_string()));
         match record {
@@ -82,5 +93,29 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
     if walk.found.events == 0 && walk.found.is_clean() {
         walk.found.add("line 1", "the export is empty");
     }
-    report(walk)
+    let mut report = report(walk);
+    if let Some(header) = header {
+        header.compare(&mut report);
+    }
+    report
+}
+
+impl ExportHeader {
+    /// Compares the end of an export with its first line.
+    fn compare(&self, report: &mut Report) {
+        let ExportHeader { seq, hash, .. } = self;
+        if report.head_hash != *hash {
+            let what = format!(
+                "it names event {seq} with hash {hash} as the last one, and the last event has another hash"
+            );
+            report.add("line 1", what);
+        }
+        if let Some(study) = report.study.clone().filter(|study| *study != self.study) {
+            let what = format!(
+                "it names study `{}`, and the events are of `{study}`",
+                self.study
+            );
+            report.add("line 1", what);
+        }
+    }
 }

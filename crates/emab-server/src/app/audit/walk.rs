@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::Report;
 use super::differences::of_texts;
 use crate::app::{CHANGED, Replay};
-use crate::domain::{Event, GENESIS, Head, Record, sha256};
+use crate::domain::{Event, EventKind, GENESIS, Head, Record, Study, sha256};
 
 /// A recorded decision: the number of its event and the hash of its text.
 pub(super) type Mark = (u64, [u8; 32]);
@@ -191,8 +191,20 @@ impl<'a> Walk<'a> {
         if self.broken {
             return;
         }
+        // Before the event is applied; the rules of an earlier version do not require it.
+        let strict = match &event.kind {
+            EventKind::Created(created) => {
+                let checked = Study::check_canonical(&created.study, created.spec.get());
+                checked.err().map(|rejection| rejection.detail)
+            }
+            _ => self.replay.check_strictly(record).err(),
+        };
         match self.replay.follow(event, real) {
             Ok(mismatch) => {
+                if let Some(what) = strict.filter(|_| intact) {
+                    let import = "an import of an earlier version accepted it, and no request can have written it";
+                    self.wrong(record.seq, format!("{what}; {import}"));
+                }
                 self.found.recomputed = event.seq;
                 let Some((episode, step, text)) = event.decision() else {
                     return;

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::ImportReport;
-use crate::app::writer::created_by;
+use super::{ImportReport, restored};
 use crate::app::{CommandError, Replay, head};
 use crate::domain::{Head, PastEpisode, Record, Rejection, is_name, sha256, validate};
 use crate::store::{Store, StoreError};
@@ -89,9 +88,16 @@ impl DryRun {
                 continue;
             }
             if log.replay.state.is_none() {
-                created_by(study, record)?;
+                restored(study, record)?;
+            } else if log.head.as_ref().is_some_and(|head| !head.restoring) {
+                return Err(wrong(
+                    "the study exists; an export is restored into a study that does not exist",
+                )
+                .into());
             }
-            let fed = log.replay.feed(record).map_err(|what| wrong(&what))?;
+            let strict = log.replay.check_strictly(record);
+            let fed = strict.and_then(|()| log.replay.feed(record));
+            let fed = fed.map_err(|what| wrong(&what))?;
             if fed.is_some() {
                 let what = "its decision is not the one the log leads to";
                 report.mistake(format!("event {}: {what}", record.seq));
@@ -100,6 +106,14 @@ impl DryRun {
             report.taken += 1;
         }
         Ok(())
+    }
+}
+
+impl DryRun {
+    /// The number and hash of the last event that the study would have.
+    pub fn end(&self) -> Option<(u64, String)> {
+        let head = &self.log.as_ref()?.replay.state.as_ref()?.head;
+        Some((head.seq, head.hash.clone()))
     }
 }
 

@@ -127,8 +127,10 @@ fn a_failed_restore_leaves_no_study() {
     let folder = tempfile::tempdir().unwrap();
     let writer = Writer::open(&folder.path().join("a.db"));
     let mut records = RECORDED.events.clone();
-    records[0].text = records[0].text.replacen("\"t1\"", "\"t2\"", 1);
-    let refusal = writer.ask("clinic", Command::Restore(records)).unwrap_err();
+    records[0].text = records[0].text.replacen("\"00000001\"", "\"00000002\"", 1);
+    let refusal = writer
+        .ask("clinic", Command::Restore(Some(study("clinic")), records))
+        .unwrap_err();
     let refusal = format!("{refusal:?}");
     assert!(refusal.contains("event 1: its hash"), "{refusal}");
     let mut store = writer.reader();
@@ -138,7 +140,7 @@ fn a_failed_restore_leaves_no_study() {
     writer.ask("clinic", create).unwrap();
     let text = &RECORDED.events[1].text;
     let zero = Record::new(0, text.replacen("\"seq\":2", "\"seq\":0", 1));
-    let refusal = writer.ask("clinic", Command::Restore(vec![zero]));
+    let refusal = writer.ask("clinic", Command::Restore(None, vec![zero]));
     let refusal = ApiError::from(refusal.unwrap_err());
     assert_eq!(refusal.status, 409, "{refusal:?}");
 }

@@ -8,7 +8,7 @@ use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, postgres::Postgres};
 use emab_testkit::postgres::Server;
 
-use super::recorded::Writer;
+use super::recorded::{Writer, study};
 use super::sqlite_rows::{RECORDED, findings};
 
 fn audit(address: &Address) -> Report {
@@ -24,7 +24,7 @@ fn finds_changed_rows_in_postgres() {
     let address: Address = server.url().parse().unwrap();
     assert!(address.inspect().is_err(), "there is nothing to inspect");
     let writer = Writer::over(Arc::new(Postgres::open(&server.url()).unwrap()));
-    let restore = Command::Restore(RECORDED.events.clone());
+    let restore = Command::Restore(Some(study("clinic")), RECORDED.events.clone());
     writer.ask("clinic", restore).unwrap();
     let mut file = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = file.head("clinic").unwrap().unwrap();
@@ -32,7 +32,7 @@ fn finds_changed_rows_in_postgres() {
 
     // A change, its reverse, and the place that the audit names.
     let table = r#"
-        UPDATE events SET text = replace(text, '"by":"t1"', '"by":"t2"') WHERE seq = 40 => UPDATE events SET text = replace(text, '"by":"t2"', '"by":"t1"') WHERE seq = 40 => event 40
+        UPDATE events SET text = replace(text, '"by":"00000001"', '"by":"00000002"') WHERE seq = 40 => UPDATE events SET text = replace(text, '"by":"00000002"', '"by":"00000001"') WHERE seq = 40 => event 40
         UPDATE cells SET sum = sum + 1 WHERE (t, x, a) = (2, 1, 0) => UPDATE cells SET sum = sum - 1 WHERE (t, x, a) = (2, 1, 0) => count of (2, 1, 0)
         UPDATE cases SET body = replace(body, ':', ': ') WHERE id = 'p7' => UPDATE cases SET body = replace(body, ': ', ':') WHERE id = 'p7' => episode p7
         UPDATE cases SET step = step + 1 WHERE id = 'p7' => UPDATE cases SET step = step - 1 WHERE id = 'p7' => episode p7

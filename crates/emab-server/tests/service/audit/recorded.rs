@@ -50,7 +50,7 @@ impl Writer {
         let job = Job {
             study: study.into(),
             command,
-            by: "t1".into(),
+            by: "00000001".into(),
             reply,
         };
         self.jobs.as_ref().unwrap().send(job).unwrap();
@@ -181,7 +181,8 @@ fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
 
 /// Opens an episode and records some steps; returns the current step.
 fn play(writer: &Writer, study: &str, id: &str, lcg: &mut Lcg) -> usize {
-    let mut recommended = Writer::decision(writer.must(study, Command::Open(Some(id.into()))));
+    let mut recommended =
+        Writer::decision(writer.must(study, Command::Open(body(json!({"id": id})))));
     let mut step = 1;
     while step < 4 {
         let (action, reason) = match &recommended {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use emab_server::app::{replay::Replay, state_hash};
 use emab_server::audit::{Report, audit_study};
-use emab_server::domain::command::Command;
+use emab_server::domain::command::{Command, Open};
 use emab_server::domain::event::Record;
 use emab_server::store::sqlite::Sqlite;
 use rusqlite::Connection;
@@ -105,7 +105,7 @@ fn the_state_hash_is_the_same_in_store_replay_and_restore() {
     let writer = Writer::open(&folder.path().join("restored.db"));
     let create = Command::Create(study("other"));
     writer.ask("other", create).unwrap();
-    let restore = Command::Restore(RECORDED.events.clone());
+    let restore = Command::Restore(Some(study("clinic")), RECORDED.events.clone());
     writer.ask("clinic", restore).unwrap();
     let mut store = writer.reader();
     let there = store.head("clinic").unwrap().unwrap();
@@ -118,7 +118,7 @@ fn finds_changed_events() {
     let (seq, _) = event_of("told", 40);
     // Another value, a byte that is not UTF-8, the same value with other whitespace, another hash, and no event.
     let table = r#"
-        UPDATE events SET text = replace(text, '"by":"t1"', '"by":"t2"') WHERE ROW => event SEQ
+        UPDATE events SET text = replace(text, '"by":"00000001"', '"by":"00000002"') WHERE ROW => event SEQ
         UPDATE events SET text = CAST(substr(CAST(text AS BLOB), 1, 50) || x'ff' || substr(CAST(text AS BLOB), 52) AS TEXT) WHERE ROW => event SEQ
         UPDATE events SET text = replace(text, '"by":', '"by": ') WHERE ROW => event SEQ
         UPDATE events SET hash = replace(hash, substr(hash, 1, 1), 'g') WHERE ROW => event SEQ
@@ -296,7 +296,7 @@ fn an_audit_reads_a_snapshot_of_a_store_in_use() {
     let path = folder.path().join("a.db");
     let writer = Writer::open(&path);
     let create = |name| Command::Create(study(name));
-    let open = || Command::Open(None);
+    let open = || Command::Open(Open::default());
     writer.ask("live", create("live")).unwrap();
     writer.ask("live", open()).unwrap();
     let mut store = Sqlite::inspect(&path).unwrap();

@@ -1,6 +1,8 @@
 //! Export from one service and import into another.
 
-use emab_server::domain::event::Record;
+use emab_server::audit::audit_export;
+use emab_server::domain::event::{Record, sha256};
+use emab_server::store::sqlite::Sqlite;
 use serde_json::json;
 
 use super::import::taken;
@@ -52,17 +54,201 @@ async fn an_imported_export_gives_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn an_export_is_imported_in_two_parts() {
-    let (_from, lines) = exported().await;
+async fn an_interrupted_restoration_is_continued_by_the_same_file_only() {
+    let (from, lines) = exported().await;
+    let file = from.export_file().await;
+    let all: Vec<&str> = file.lines().collect();
     let client = elsewhere();
-    let all: Vec<&str> = lines.lines().collect();
-    client.import(&all[..10].join("\n")).await.is(200);
-    assert_eq!(client.seq().await, 10);
+    let rest = client.import(&all[..=10].join("\n")).await;
+    rest.expect_error(409).says("the export ends at event 10");
+    // Only the rest of the file is accepted.
+    let script = r#"
+        view -> {"seq": 10, "restoring": true}
+        open p9 -> 409 ~ is being restored
+        outcome p1 {"final": true} -> 409 ~ is being restored
+        import {"id": "a", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]} -> 409 ~ is being restored
+        close -> 409 ~ is being restored
+    "#;
+    client.run(script).await;
+    let put = client.server.put("/v1/studies/clinic", STUDY).await;
+    put.expect_error(409).says("is being restored");
     client.assert_consistent().await;
-    let answer = client.import(&all[5..].join("\n")).await.is(200);
-    answer.has(json!({"taken": all.len() - 10, "repeated": 5}));
+    let (_, other) = exported().await;
+    client
+        .import(&other)
+        .await
+        .expect_error(409)
+        .says("another event");
+    // Also after a restart.
+    let client = client.server.restarted().study("clinic");
+    let answer = client.import(&file).await.is(200);
+    answer.has(json!({"taken": all.len() - 11, "repeated": 10}));
+    client.run(r#"view -> {"restoring": false}"#).await;
     assert_eq!(client.export().await, lines);
     client.assert_consistent().await;
+    client.open("p9").await.expect_error(409).says("is closed");
+    // Who restored it is stored beside the log.
+    let mut store = Sqlite::inspect(&client.server.file()).unwrap();
+    let key = store.key("clinic").unwrap().unwrap();
+    let restore = store.restore(key).unwrap().unwrap();
+    let last = Record::from_line(all.last().unwrap()).unwrap();
+    assert_eq!((restore.seq, &restore.hash), (last.seq, &last.hash));
+    assert_eq!(restore.finished_by, Some(restore.begun_by));
+}
+
+/// A log after a change of one line: with new hashes in it and in all lines after it.
+fn rechained(lines: &[String]) -> Vec<String> {
+    let mut previous: Option<(String, String)> = None;
+    let line = |line: &String| {
+        let mut record = Record::from_line(line).unwrap();
+        if let Some((old, new)) = &previous {
+            record.text = record.text.replace(old, new);
+        }
+        let new = Record::new(record.seq, record.text);
+        previous = Some((record.hash, new.hash.clone()));
+        new.line()
+    };
+    lines.iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn events_are_not_appended_to_a_live_study() {
+    let (from, lines) = exported().await;
+    let last = Record::from_line(lines.lines().last().unwrap()).unwrap();
+    let event = |at: &str, by: &str, salt: &str, kind: &str, data: &str| {
+        let (seq, previous) = (last.seq + 1, &last.hash);
+        let text = format!(
+            r#"{{"seq":{seq},"at":"{at}","by":"{by}","previous":"{previous}",{salt}"kind":"{kind}","data":{data}}}"#
+        );
+        Record::new(seq, text).line()
+    };
+    let (now, salt) = (
+        "2026-11-16T09:00:00.000000Z",
+        r#""salt":"00112233445566778899aabbccddeeff","#,
+    );
+    let amended =
+        r#"{"episode":"p1","costs":[null,null],"rewards":[null,null,0.125],"reason":"forged"}"#;
+    let valid = event(now, "01234567", salt, "amended", amended);
+    from.import(&valid)
+        .await
+        .expect_error(409)
+        .says("the study exists");
+    from.dry_run(&valid).await.expect_error(409);
+    assert_eq!(from.export().await, lines);
+    // In a study that does not exist yet, an event that the service would not write is rejected.
+    let redundant =
+        r#"{"episode":"p1","costs":[null,null],"rewards":[null,null,null],"final":false}"#;
+    let blank = amended.replace("forged", "\u{200b}");
+    let unknown = amended.replace("\"reason\"", "\"more\":1,\"reason\"");
+    for (at, by, salt, kind, data, says) in [
+        (
+            "yesterday\\r\\n<script>",
+            "01234567",
+            salt,
+            "amended",
+            amended,
+            "its time",
+        ),
+        ("", "01234567", salt, "amended", amended, "its time"),
+        (
+            "2026-11-16T09:00:00Z",
+            "01234567",
+            salt,
+            "amended",
+            amended,
+            "its time",
+        ),
+        (now, "", salt, "amended", amended, "the id of a token"),
+        (now, "Dr Who", salt, "amended", amended, "the id of a token"),
+        (now, "01234567", "", "amended", amended, "`salt`"),
+        (
+            now,
+            "01234567",
+            r#""salt":"AA","#,
+            "amended",
+            amended,
+            "`salt`",
+        ),
+        (
+            now,
+            "01234567",
+            salt,
+            "outcome",
+            redundant,
+            "it changes nothing",
+        ),
+        (
+            now,
+            "01234567",
+            salt,
+            "amended",
+            &blank,
+            "a letter or a digit",
+        ),
+        (now, "01234567", salt, "amended", &unknown, "not written as"),
+    ] {
+        let line = event(at, by, salt, kind, data);
+        let forged = format!("{lines}{line}\n");
+        let client = elsewhere();
+        let answer = client.import(&forged).await;
+        let status = answer.status.as_u16();
+        answer.expect_error(status).says(says);
+        assert!([409, 422].contains(&status), "{line}");
+        client.run(r#"view -> {"restoring": true}"#).await;
+        let foreseen = elsewhere().dry_run(&forged).await;
+        assert!(
+            foreseen.status != 200 || foreseen.at("/mistakes") != json!([]),
+            "{line}"
+        );
+    }
+    elsewhere()
+        .import(&format!("{lines}{valid}\n"))
+        .await
+        .is(200);
+}
+
+#[tokio::test]
+async fn the_specification_of_an_export_is_checked_as_that_of_a_new_study() {
+    let (_from, lines) = exported().await;
+    let mut all: Vec<String> = lines.lines().map(str::to_owned).collect();
+    let first = Record::from_line(&all[0]).unwrap();
+    let text = first.text.replacen("1 + f", "7 + f", 1);
+    let spec = text.split_once("\"spec\":").unwrap().1;
+    let (spec, rest) = spec.split_once(",\"spec_hash\":\"").unwrap();
+    let text = text.replace(&rest[..64], &sha256(spec.as_bytes()));
+    all[0] = Record { text, ..first }.line();
+    let forged = rechained(&all).join("\n");
+    let answer = elsewhere().import(&forged).await;
+    answer.expect_error(422).says("transition");
+    elsewhere().dry_run(&forged).await.expect_error(422);
+}
+
+#[tokio::test]
+async fn an_export_names_its_version_and_its_end() {
+    let (from, _) = exported().await;
+    let file = from.export_file().await;
+    for (change, to, says) in [
+        ("\"emab_export\":2", "\"emab_export\":3", "format version 3"),
+        ("\"study\":\"clinic\"", "\"study\":\"ward\"", "`ward`"),
+        ("\"hash\":\"", "\"has\":\"", "unknown field"),
+    ] {
+        let changed = file.replacen(change, to, 1);
+        assert_ne!(changed, file);
+        elsewhere()
+            .import(&changed)
+            .await
+            .expect_error(422)
+            .says(says);
+        let report = audit_export(changed.as_bytes());
+        assert!(!report.is_clean(), "{change}");
+    }
+    assert!(audit_export(file.as_bytes()).is_clean());
+    // A lost last line is noticed by the audit and by a dry run.
+    let cut = &file[..=file[..file.len() - 1].rfind('\n').unwrap()];
+    let report = audit_export(cut.as_bytes());
+    assert_eq!(report.findings[0].place, "line 1");
+    let mistakes = elsewhere().dry_run(cut).await.is(200).at("/mistakes");
+    assert_eq!(mistakes.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -145,3 +145,48 @@ async fn negative_zero_is_zero_and_values_are_bounded() {
     assert!(text.contains(r#""rewards":[0.0]"#), "{text}");
     client.assert_consistent().await;
 }
+
+#[tokio::test]
+async fn a_value_outside_the_range_of_the_study_is_an_outlier_with_a_reason() {
+    let spec = study_with(json!({"outcome_range": {"reward": [0, 1], "cost": [0, 10]}}));
+    let client = TestServer::new().new_study("clinic", &spec).await;
+    let script = r#"
+        open p1
+        tell p1 1 blood positive
+        stop p1 2
+        outcome p1 {"costs": [1], "rewards": [0, 1e100]} -> 422 /rewards/1 ~ outside the range of this study, 0 to 1
+        outcome p1 {"costs": [-1], "rewards": [0, 1]} -> 422 /costs/0
+        outcome p1 {"costs": [11], "rewards": [0, 1], "outlier": true} -> 422 /reason
+        outcome p1 {"costs": [11], "rewards": [0, 1], "outlier": true, "reason": "\u200b"} -> 422 /reason
+        outcome p1 {"costs": [11], "rewards": [0, 1], "outlier": true, "reason": "a second scan"}
+        amend p1 {"rewards": [null, 2], "reason": "mistyped"} -> 422 /rewards/1
+        amend p1 {"rewards": [null, 2], "reason": "mistyped", "outlier": true}
+        amend p1 {"rewards": [null, 1], "reason": "mistyped again", "outlier": true}
+        import {"id": "a", "actions": [], "feedbacks": [], "costs": [], "rewards": [2]} -> 422 ~ line 1
+        import {"id": "a", "actions": [], "feedbacks": [], "costs": [], "rewards": [2], "outlier": true, "reason": "b"}
+    "#;
+    client.run(script).await;
+    let flags = |events: Vec<Value>| -> Vec<Value> {
+        let flag = |event: &Value| event["data"].get("outlier").cloned().unwrap_or_default();
+        events.iter().map(flag).collect()
+    };
+    assert_eq!(flags(client.events("outcome").await), [json!(true)]);
+    assert_eq!(
+        flags(client.events("amended").await),
+        [json!(true), Value::Null]
+    );
+    client.assert_consistent().await;
+    for (range, pointer) in [
+        (json!({"reward": [1, 0]}), "/outcome_range/reward"),
+        (json!({"reward": [0, 1e200]}), "/outcome_range/reward"),
+        (json!({"rewards": [0, 1]}), "/outcome_range"),
+        (json!({}), "/outcome_range"),
+        (json!([0, 1]), "/outcome_range"),
+    ] {
+        let spec = study_with(json!({"outcome_range": range}));
+        let answer = client.server.put("/v1/studies/other", &spec).await;
+        let status = answer.status.as_u16();
+        assert!([400, 422].contains(&status), "{}", answer.text);
+        answer.expect_error_at(status, pointer);
+    }
+}

@@ -115,6 +115,58 @@ async fn a_resent_correction_does_not_undo_a_later_one() {
 }
 
 #[tokio::test]
+async fn a_late_copy_of_a_request_that_changed_nothing_changes_nothing() {
+    let client = clinic().await;
+    client
+        .episode("p1", "blood positive 0.25", &[0.0, 0.5])
+        .await;
+    // The copies of the correction and of the outcomes come after another correction.
+    let script = r#"
+        amend p1 {"rewards": [null, 0.5], "reason": "A"}
+        outcome p1 {"rewards": [null, 0.5]}
+        outcome p1 {"final": true}
+        amend p1 {"rewards": [null, 1], "reason": "B"}
+        view -> {"seq": 9}
+        amend p1 {"rewards": [null, 0.5], "reason": "A"} -> {"outcome/rewards/1": 1.0}
+        outcome p1 {"rewards": [null, 0.5]} -> {"outcome/rewards/1": 1.0}
+        outcome p1 {"final": true} -> {"outcome/rewards/1": 1.0, "outcome/final": false}
+        view -> {"seq": 9}
+        // With an id, the same content is meant anew.
+        amend p1 {"rewards": [null, 0.5], "reason": "A", "request": "r1"} -> {"outcome/rewards/1": 0.5}
+        amend p1 {"rewards": [null, 1], "reason": "B", "request": "r2"} -> {"outcome/rewards/1": 1.0}
+        amend p1 {"rewards": [null, 0.5], "reason": "A", "request": "r1"} -> {"outcome/rewards/1": 1.0}
+        amend p1 {"rewards": [null, 0.75], "reason": "A", "request": "r1"} -> 409 /request
+        amend p1 {"rewards": [null, 0.75], "reason": "A", "request": "a b"} -> 422 /request
+        outcome p1 {"final": true, "request": "r1"} -> 409 /request
+        view -> {"seq": 11}
+    "#;
+    client.run(script).await;
+    let repeated = client.events("repeated").await;
+    let kinds: Vec<_> = repeated.iter().map(|event| &event["data"]["of"]).collect();
+    assert_eq!(kinds, ["amended", "outcome", "outcome"]);
+    client.assert_consistent().await;
+}
+
+#[tokio::test]
+async fn the_id_of_a_request_is_recorded() {
+    let client = clinic().await;
+    let script = r#"
+        POST /episodes {"id": "p1", "request": "r1"} -> 201
+        POST /episodes/p1:tell {"step": 1, "action": "blood", "feedback": "positive", "reason": "a", "request": "r2"}
+        POST /episodes/p1:stop {"step": 2, "reason": "a", "request": "r3"}
+        outcome p1 {"final": true, "request": "r4"}
+        open p2
+        POST /episodes/p2:abandon {"reason": "a", "request": "r5"}
+    "#;
+    client.run(script).await;
+    let kinds = ["opened", "told", "stopped", "outcome", "abandoned"];
+    for (kind, id) in kinds.iter().zip(["r1", "r2", "r3", "r4", "r5"]) {
+        assert_eq!(client.events(kind).await[0]["data"]["request"], id);
+    }
+    client.assert_consistent().await;
+}
+
+#[tokio::test]
 async fn a_file_is_imported_again_after_an_episode_of_it_was_corrected() {
     let client = clinic().await;
     let lines = [

@@ -96,7 +96,7 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
     let open = blind(call(&client, &server.blinded, CALLS[4]).await);
     let fields = open.json();
     let fields: BTreeSet<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
-    let expected = "action as_of episode previous spec_hash state step study";
+    let expected = "action as_of episode state step study";
     assert_eq!(fields, expected.split(' ').collect());
     assert_eq!(open.at("/action"), seen.at("/action"));
     let ask = blind(call(&client, &server.blinded, CALLS[7]).await);
@@ -220,4 +220,60 @@ async fn a_blinded_token_sees_no_outcome() {
         assert!(!answer.text.contains("0.8125"), "{seen:?}: {}", answer.text);
         assert_eq!(answer.at("/outcome"), serde_json::Value::Null);
     }
+}
+
+#[tokio::test]
+async fn a_blinded_token_cannot_test_guesses() {
+    let client = clinic().await;
+    let server = &client.server;
+    let script = r#"
+        open p1
+        tell p1 1 blood positive
+        stop p1 2
+        outcome p1 {"rewards": [null, 0.8125]}
+    "#;
+    client.run(script).await;
+    let put = async |body| {
+        call(
+            &client,
+            &server.blinded,
+            ("PUT", "/episodes/p1/outcome", body),
+        )
+        .await
+    };
+    let right = put(r#"{"rewards": [null, 0.8125]}"#)
+        .await
+        .expect_error(409);
+    for guess in [
+        r#"{"rewards": [null, 0.5]}"#,
+        r#"{"rewards": [0, 0.8125]}"#,
+        r#"{"rewards": [null, 0.8125], "final": true}"#,
+        r#"{"rewards": [null, 0.8125], "request": "r1"}"#,
+    ] {
+        assert_eq!(put(guess).await.text, right.text, "{guess}");
+    }
+    // Its own values, also after a correction by another token.
+    let own = r#"{"costs": [0.25]}"#;
+    put(own).await.is(200);
+    put(own).await.is(200);
+    put(r#"{"costs": [0.5]}"#).await.expect_error(409);
+    client
+        .amend("p1", r#"{"costs": [0.5], "reason": "mistyped"}"#)
+        .await
+        .is(200);
+    put(own).await.is(200);
+    let right = put(r#"{"costs": [0.5], "rewards": [1, null]}"#)
+        .await
+        .expect_error(409);
+    let wrong = put(r#"{"costs": [0.75], "rewards": [1, null]}"#).await;
+    assert_eq!(wrong.text, right.text);
+    for path in ["", "/episodes/p1"] {
+        let seen = call(&client, &server.blinded, ("GET", path, ""))
+            .await
+            .is(200);
+        for field in ["\"hash\"", "\"previous\"", "\"spec_hash\""] {
+            assert!(!seen.text.contains(field), "{}", seen.text);
+        }
+    }
+    client.assert_consistent().await;
 }

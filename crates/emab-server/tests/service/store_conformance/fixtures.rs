@@ -124,8 +124,7 @@ pub(super) fn episode(id: &str, step: usize) -> EpisodeRecord {
         position: None,
         opened: 1,
         touched: 2,
-        given: Vec::new(),
-        imported: false,
+        ..EpisodeRecord::default()
     }
 }
 

@@ -138,9 +138,17 @@ impl StudyClient {
         self.get("/estimates").await.is(200)
     }
 
-    /// The log, one event a line.
-    pub async fn export(&self) -> String {
+    /// An export.
+    pub async fn export_file(&self) -> String {
         self.get(":export").await.is(200).text
+    }
+
+    /// The log, one event a line: an export without its first line.
+    pub async fn export(&self) -> String {
+        let export = self.export_file().await;
+        let (header, events) = export.split_once('\n').unwrap();
+        assert!(header.starts_with("{\"emab_export\":2,"), "{header}");
+        events.to_owned()
     }
 
     /// The events of a kind.
@@ -174,7 +182,7 @@ impl StudyClient {
         assert_eq!(export.header("emab-seq"), head.seq.to_string());
         assert_eq!(export.header("emab-hash"), head.hash);
         let mut replay = Replay::default();
-        for line in export.text.lines() {
+        for line in export.text.lines().skip(1) {
             let record = Record::from_line(line).unwrap();
             assert_eq!(replay.feed(&record), Ok(None), "{line}");
         }
