@@ -282,7 +282,7 @@ impl StudyState {
             EventKind::Repeated(repeated) => {
                 let episode = there()?;
                 validate::has_ended(&episode)?;
-                validate::repetition(&episode, repeated)?;
+                validate::repetition(repeated)?;
                 episode
             }
             EventKind::Imported(past) => {
@@ -344,11 +344,13 @@ fn acknowledge(episode: &mut EpisodeRecord, event: &Event) -> Result<(), Rejecti
         episode.given.push(fingerprint);
         return Ok(());
     }
-    episode.requests.push(OutcomeRequest {
+    let request = OutcomeRequest {
         fingerprint,
         by: event.by.clone(),
         id: event.kind.request().map(str::to_owned),
-    });
+    };
+    validate::is_new_request(episode, &request)?;
+    episode.requests.push(request);
     let (costs, rewards) = match &event.kind {
         EventKind::OutcomeGiven(given) => (&given.costs, &given.rewards),
         EventKind::Amended(given) => (&given.costs, &given.rewards),

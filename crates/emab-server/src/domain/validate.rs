@@ -346,23 +346,30 @@ pub fn changes(known: &Outcome, given: &Outcome, last: bool) -> bool {
     ends || pairs.any(|(known, given)| given.is_some() && known != given)
 }
 
-/// An event records a request that was not recorded before.
-pub fn repetition(episode: &EpisodeRecord, repeated: &Repeated) -> Result<(), Rejection> {
-    let Repeated {
-        of,
-        fingerprint,
-        request,
-        ..
-    } = repeated;
-    let same = |it: &OutcomeRequest| it.fingerprint == *fingerprint && it.id == *request;
-    if !["outcome", "amended"].contains(&&**of) || !is_hex(fingerprint, 32) {
-        let what = "its `of` or `fingerprint` is not as the service writes it";
-        return Err(Rejection::conflict(what));
+/// The data of a repetition are as the service writes them.
+pub fn repetition(repeated: &Repeated) -> Result<(), Rejection> {
+    let known = ["outcome", "amended"].contains(&&*repeated.of);
+    if known && is_hex(&repeated.fingerprint, 32) {
+        return Ok(());
     }
-    if episode.requests.iter().any(same) {
-        return Err(Rejection::conflict("the request was recorded before"));
+    let what = "its `of` or `fingerprint` is not as the service writes it";
+    Err(Rejection::conflict(what))
+}
+
+/// The request was not acknowledged before: no other one has its id, or its content if it has no id.
+pub fn is_new_request(episode: &EpisodeRecord, request: &OutcomeRequest) -> Result<(), Rejection> {
+    let fingerprint = &request.fingerprint;
+    let mut known = episode.requests.iter();
+    let repeated = match &request.id {
+        Some(_) => known.any(|it| it.id == request.id),
+        None => {
+            known.any(|it| it.fingerprint == *fingerprint) || episode.given.contains(fingerprint)
+        }
+    };
+    match repeated {
+        true => Err(Rejection::conflict("the request was recorded before")),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// A blinded token gives no value that another token gave, equal or not: the answer would show which.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use emab_server::app::audit::audit_study;
+use emab_server::app::audit::{audit_export, audit_study};
 use emab_server::domain::event::Record;
 use emab_server::store::Backend;
 use emab_server::store::Store;
@@ -14,6 +14,7 @@ use emab_testkit::postgres::Server;
 use serde_json::{Value, json};
 
 use crate::support::TestServer;
+use crate::support::study::{StudyClient, clinic};
 
 fn fixture(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
@@ -133,6 +134,7 @@ async fn a_sqlite_store_is_served_and_its_open_episode_continues() {
     client.run(script).await;
     assert_eq!(client.seq().await, seq + 6);
     client.assert_consistent().await;
+    rules_stay_those_of_the_study(&client, seq).await;
     let closed = server.study("ward");
     closed.open("new").await.expect_error(409);
     closed.assert_consistent().await;
@@ -149,4 +151,68 @@ async fn an_export_is_imported_and_gives_the_same_state() {
     let mut store = Sqlite::inspect(&server.file()).unwrap();
     assert_eq!(audit(&mut *store), audited("studies.audit.json")[..1]);
     client.assert_consistent().await;
+}
+
+/// The study keeps rules 1. Its new events have a salt, and none without one comes after them.
+async fn rules_stay_those_of_the_study(client: &StudyClient, earlier: u64) {
+    client
+        .run(r#"view -> {"rules": 1, "restoring": false}"#)
+        .await;
+    let log = client.export().await;
+    let mut records: Vec<Record> = log
+        .lines()
+        .map(|line| Record::from_line(line).unwrap())
+        .collect();
+    for record in &records {
+        assert_eq!(record.text.contains("\"salt\":\""), record.seq > earlier);
+        assert!(!record.text.contains("\"rules\""));
+    }
+    let lines = |records: &[Record]| -> String {
+        let lines = records.iter().map(|record| record.line() + "\n");
+        lines.collect()
+    };
+    let elsewhere = || TestServer::new().study("clinic");
+    let restored = elsewhere();
+    restored.import(&lines(&records)).await.is(200);
+    assert_eq!(restored.export().await, log);
+    restored.assert_consistent().await;
+    let last = records.pop().unwrap();
+    let (before, salt) = last.text.split_once("\"salt\":\"").unwrap();
+    let unsalted = format!("{before}{}", &salt[32 + 2..]);
+    records.push(Record::new(last.seq, unsalted));
+    let refused = elsewhere().import(&lines(&records)).await;
+    refused.expect_error(409).says("it has no `salt`");
+}
+
+#[tokio::test]
+async fn rules_of_a_later_version_are_rejected() {
+    let client = clinic().await;
+    let log = client.export().await;
+    let record = Record::from_line(log.trim_end()).unwrap();
+    let text = record.text.replacen("\"rules\":2", "\"rules\":3", 1);
+    assert_ne!(text, record.text);
+    let later = Record::new(1, text).line();
+    let refused = TestServer::new().study("clinic").import(&later).await;
+    refused.expect_error(422).says("rules 3");
+    assert!(!audit_export(format!("{later}\n").as_bytes()).is_clean());
+}
+
+/// The import of the earlier build accepted such an event.
+#[tokio::test]
+async fn a_forged_time_in_a_log_of_rules_1_is_found_and_not_imported() {
+    let log = text("clinic.ndjson");
+    let (earlier, last) = log.trim_end().rsplit_once('\n').unwrap();
+    let last = Record::from_line(last).unwrap();
+    let (start, rest) = last.text.split_once("\"at\":\"").unwrap();
+    let (_, end) = rest.split_once('"').unwrap();
+    let forged = format!("{start}\"at\":\"yesterday\"{end}");
+    let forged = Record::new(last.seq, forged).line();
+    let forged = format!("{earlier}\n{forged}\n");
+    let report = audit_export(forged.as_bytes());
+    let [finding] = &report.findings[..] else {
+        panic!("{report:?}")
+    };
+    assert!(finding.what.contains("its time `yesterday`"), "{finding:?}");
+    let refused = TestServer::new().study("clinic").import(&forged).await;
+    refused.expect_error(409).says("its time `yesterday`");
 }
