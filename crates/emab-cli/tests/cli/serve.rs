@@ -128,3 +128,15 @@ fn an_unread_log_does_not_stop_the_service() {
     }
     assert!(service.stop().success());
 }
+
+#[test]
+fn sighup_without_tls_is_ignored() {
+    let dir = TestDir::new();
+    let mut service = Service::start(&dir, "");
+    let mut log = BufReader::new(service.child.stderr.take().unwrap());
+    service.signal("-HUP");
+    until(&mut log, "SIGHUP is ignored");
+    let answer = service.call("GET", "/livez", "");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(service.stop().success());
+}

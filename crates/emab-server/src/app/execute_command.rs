@@ -11,9 +11,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
 use crate::domain::{
     Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
-    GiveOutcome, LearnedEpisode, Open, Opened, Outcome, OutcomeGiven, PastEpisode, Record,
-    Rejection, Repeated, Reply, ReplyBody, Shadow, StepRecorded, Stop, Stopped, StoredDecision,
-    Study, StudyState, Tell, TripletKey, json::LenientU64, json::short, pack, validate,
+    GiveOutcome, HASH_FIELD, LearnedEpisode, MAX_LINE, Open, Opened, Outcome, OutcomeGiven,
+    PastEpisode, Record, Rejection, Repeated, Reply, ReplyBody, Shadow, StepRecorded, Stop,
+    Stopped, StoredDecision, Study, StudyState, Tell, TripletKey, json::LenientU64, json::short,
+    pack, validate,
 };
 use crate::store::{Changes, Restore, Store, StoreError};
 
@@ -494,6 +495,13 @@ impl<'a> CommandExecutor<'a> {
             kind,
         };
         let record = event.record().map_err(internal)?;
+        let length = record.text.len() + HASH_FIELD;
+        if length > MAX_LINE {
+            let what = format!(
+                "the event has {length} bytes, and an event has at most {MAX_LINE}; use shorter names"
+            );
+            return Err(Rejection::not_possible(what).into());
+        }
         Ok(self.append(&event, record)?)
     }
 

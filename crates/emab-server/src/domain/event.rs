@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub use super::hash_chain::{GENESIS, NotAnEvent, Record, sha256};
+pub use super::hash_chain::{GENESIS, HASH_FIELD, MAX_LINE, NotAnEvent, Record, sha256};
 
 impl Record {
     /// Parses the line. A line with the same values in other bytes, or with more fields, is rejected.

@@ -10,6 +10,14 @@ use thiserror::Error;
 /// The `previous` hash of the first event.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
+/// The longest line of an event, in bytes. The first event contains the specification in canonical form, which is at most 3.8 times
+/// as long as the request that creates the study (16 MiB of numbers such as `9e15`, each with a comma); a longer event is not
+/// recorded. So every study can be exported and imported.
+pub const MAX_LINE: usize = 64 << 20;
+
+/// The length of the hash at the end of a line: `,"hash":"` and 64 digits and `"}`.
+pub const HASH_FIELD: usize = 9 + 64 + 2;
+
 /// An event as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -54,8 +62,7 @@ impl Record {
         struct Seq {
             seq: u64,
         }
-        // `,"hash":"` and 64 digits and `"}`
-        let cut = line.len().saturating_sub(9 + 64 + 2);
+        let cut = line.len().saturating_sub(HASH_FIELD);
         let split = || {
             let (open, end) = line.split_at_checked(cut)?;
             let hash = end.strip_prefix(",\"hash\":\"")?.strip_suffix("\"}")?;

@@ -59,7 +59,7 @@ pub fn incomplete(error: &(dyn std::error::Error + 'static)) -> ApiError {
 }
 
 fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
-    let kind = media_type(headers);
+    let kind = media_type(headers)?;
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
         return Ok(());
     }
@@ -68,10 +68,21 @@ fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::media_type(what))
 }
 
-/// The content type without parameters.
-pub fn media_type(headers: &HeaderMap) -> String {
+/// The content type without parameters; fails if the body is encoded, such as compressed.
+pub fn media_type(headers: &HeaderMap) -> Result<String, ApiError> {
+    for value in headers.get_all(header::CONTENT_ENCODING) {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let mut codings = text.split(',').map(str::trim);
+        let is_encoded =
+            |coding: &&str| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity");
+        if let Some(coding) = codings.find(is_encoded) {
+            let coding = short(coding);
+            let what = format!("the content encoding is `{coding}`; send the body without one");
+            return Err(ApiError::media_type(what));
+        }
+    }
     let value = headers.get(header::CONTENT_TYPE);
     let text = value.and_then(|value| value.to_str().ok()).unwrap_or("");
     let kind = text.split(';').next().unwrap_or("");
-    kind.trim().to_ascii_lowercase()
+    Ok(kind.trim().to_ascii_lowercase())
 }

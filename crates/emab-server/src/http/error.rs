@@ -65,6 +65,7 @@ kinds! {
     too_large = 413 "too-large" "Request too large";
     media_type = 415 "unsupported-media-type" "The body must be JSON";
     not_possible = 422 "not-possible" "Not possible in this study";
+    head_too_large = 431 "head-too-large" "Request head too large";
     too_many = 429 "too-many-requests" "Too many requests";
     internal = 500 "internal" "Internal error";
     unavailable = 503 "unavailable" "Service unavailable";
@@ -124,6 +125,11 @@ impl IntoResponse for ApiError {
         match status {
             StatusCode::UNAUTHORIZED => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            // RFC 9110, section 15.5.16.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                let codings = HeaderValue::from_static("identity");
+                headers.insert(header::ACCEPT_ENCODING, codings);
             }
             // The rest of the body is not read.
             StatusCode::PAYLOAD_TOO_LARGE => {

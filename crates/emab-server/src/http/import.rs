@@ -42,7 +42,7 @@ pub struct ImportOptions {
     responses((status = 200, description = "What was imported", body = ImportReport)))]
 pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
     call.may(Permission::Import)?;
-    let kind = media_type(&call.headers);
+    let kind = media_type(&call.headers)?;
     if ![LINES, "application/jsonl", "application/json"].contains(&&*kind) {
         let kind = short(&kind);
         let what = format!("the content type is `{kind}`; this call takes `{LINES}`");

@@ -8,9 +8,7 @@ use tokio_stream::StreamExt;
 
 use super::body::incomplete;
 use super::error::ApiError;
-
-/// The longest line, in bytes.
-const MAX_LINE: usize = 4 << 20;
+use crate::domain::MAX_LINE;
 
 pub struct Lines {
     stream: BodyDataStream,

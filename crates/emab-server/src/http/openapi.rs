@@ -182,9 +182,9 @@ fn errors(path: &str, method: &str, operation: &mut Value) {
     let open = operation.get("security").is_some();
     let writes = method != "get";
     let cases: [(bool, &[u16]); 6] = [
+        (true, &[400, 431]),
         (!open, &[401, 403, 429, 503]),
         (path == "/readyz", &[503]),
-        (path.starts_with("/v1"), &[400]),
         (path.contains('{'), &[404]),
         (writes, &[408, 409, 413, 415, 422]),
         (path.ends_with("/estimates"), &[422]),

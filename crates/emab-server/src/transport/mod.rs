@@ -6,6 +6,8 @@
 mod acceptor;
 mod address;
 mod connection_limits;
+mod host;
+mod parse_errors;
 mod plain;
 mod timeout_body;
 mod timeout_io;
@@ -19,6 +21,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use hyper::Request;
 use hyper::body::Incoming;
@@ -42,6 +46,8 @@ use crate::app::Metrics;
 use crate::http::Peer;
 use crate::http::error::ApiError;
 use acceptor::Acceptor;
+use host::check_host;
+use parse_errors::ParseErrorIo;
 use timeout_body::TimeoutBody;
 use timeout_io::{Phase, TimeoutIo};
 
@@ -63,7 +69,7 @@ pub enum ListenError {
 
 /// Serves `app` until `shutdown`. Running requests may then finish within [`Limits::grace`].
 ///
-/// With TLS, SIGHUP reloads the certificate and the key.
+/// With TLS, SIGHUP reloads the certificate and the key; without, it is ignored.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -79,10 +85,7 @@ pub async fn serve(
         limits: Arc::new(limits),
     };
     let mut acceptor = Acceptor::new(listener, server.limits.connections);
-    let mut hangup = server
-        .tls
-        .as_ref()
-        .and_then(|_| signal(SignalKind::hangup()).ok());
+    let mut hangup = signal(SignalKind::hangup()).ok();
     let (stop, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -138,6 +141,8 @@ fn http(limits: &Limits) -> http1::Builder {
     http.timer(TokioTimer::new())
         // From idle to the end of the next head; `TimeoutIo` bounds the head itself.
         .header_read_timeout(limits.idle.saturating_add(limits.head))
+        // A client may close its side after a request: the request is executed and answered.
+        .half_close(true)
         .max_header_size(limits.head_bytes)
         .max_buf_size(limits.head_bytes.max(SMALLEST_BUFFER));
     http
@@ -157,7 +162,7 @@ impl Server {
         match self.tls.as_ref().map(Tls::reload) {
             Some(Err(error)) => tracing::error!(%error, "the previous certificate stays in use"),
             Some(Ok(())) => tracing::info!("certificate reloaded"),
-            None => {}
+            None => tracing::info!("SIGHUP is ignored: there is no certificate to reload"),
         }
     }
 
@@ -201,16 +206,19 @@ impl Server {
     ) {
         let phase = Phase::new();
         let io = TimeoutIo::new(stream, phase.clone(), self.limits.head, self.limits.stalled);
+        let io = ParseErrorIo::new(io, phase.clone(), self.limits.head_bytes);
         let app = CatchPanic::custom(self.app.clone(), panic_response);
         let app = TowerToHyperService::new(app);
         let service = service_fn(|request: Request<Incoming>| {
             phase.busy();
             let mut request = request.map(|body| TimeoutBody::new(body, &self.limits));
             request.extensions_mut().insert(Peer(peer));
-            let answer = app.call(request);
-            let phase = &phase;
+            let (app, phase) = (&app, &phase);
             async move {
-                let answer = answer.await;
+                let answer = match check_host(&request) {
+                    Ok(()) => app.call(request).await.map(|answer| answer.map(Body::new)),
+                    Err(error) => Ok(closing(error)),
+                };
                 phase.idle();
                 answer
             }
@@ -228,6 +236,14 @@ impl Server {
             tracing::debug!(%peer, %error, "connection");
         }
     }
+}
+
+/// The response of an error, after which the connection is closed.
+fn closing(error: ApiError) -> Response {
+    let mut response = error.into_response();
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
 }
 
 async fn end_of(stopped: &mut watch::Receiver<bool>) {

@@ -40,6 +40,11 @@ impl Phase {
         self.0.store(IDLE, Ordering::Relaxed);
     }
 
+    /// Whether a handler is running.
+    pub fn is_busy(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == BUSY
+    }
+
     fn is_head(&self) -> bool {
         self.0.load(Ordering::Relaxed) == HEAD
     }

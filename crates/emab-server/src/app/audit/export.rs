@@ -6,10 +6,7 @@ use super::walk::Walk;
 use super::{Options, Report, report};
 use crate::app::CHANGED;
 use crate::app::export::ExportHeader;
-use crate::domain::Record;
-
-/// The longest line. The first event contains the whole specification.
-const MAX_LINE: usize = 64 << 20;
+use crate::domain::{MAX_LINE, Record};
 
 /// Audits an export.
 ///

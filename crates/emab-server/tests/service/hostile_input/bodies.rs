@@ -163,3 +163,27 @@ async fn rejects_other_content_types() {
         fixture.send(method, path, &headers, body).await.is(200);
     }
 }
+
+#[tokio::test]
+async fn rejects_encoded_bodies() {
+    let fixture = Fixture::new().await;
+    for i in JSON.chain([LINES]) {
+        let (method, path, body) = CALLS[i];
+        for coding in ["gzip", "br", "identity, gzip", "x"] {
+            let headers = [
+                ("content-type", "application/json"),
+                ("content-encoding", coding),
+            ];
+            let answer = fixture.send(method, path, &headers, body).await;
+            let answer = answer.expect_error(415).says("content encoding");
+            assert_eq!(answer.header("accept-encoding"), "identity");
+        }
+    }
+    fixture.assert_unchanged().await;
+    let (method, path, body) = CALLS[2];
+    let headers = [
+        ("content-type", "application/json"),
+        ("content-encoding", "Identity"),
+    ];
+    fixture.send(method, path, &headers, body).await.is(200);
+}

@@ -18,7 +18,7 @@ const CHUNK: usize = 64 << 10;
 fn most(i: usize) -> usize {
     match i {
         0 => 16 << 20,
-        LINES => 4 << 20,
+        LINES => 64 << 20,
         _ => 1 << 20,
     }
 }

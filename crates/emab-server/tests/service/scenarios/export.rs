@@ -1,13 +1,14 @@
 //! Export from one service and import into another.
 
 use emab_server::audit::audit_export;
-use emab_server::domain::event::{Record, sha256};
+use emab_server::domain::event::{MAX_LINE, Record, sha256};
+use emab_server::domain::study::Study;
 use emab_server::store::sqlite::Sqlite;
 use serde_json::json;
 
 use super::import::taken;
 use crate::support::study::{StudyClient, clinic};
-use crate::support::{STUDY, TestServer, study_of};
+use crate::support::{STUDY, TestServer, study_of, study_with};
 
 async fn exported() -> (StudyClient, String) {
     let client = clinic().await;
@@ -355,4 +356,27 @@ async fn rejects_exports_with_consistent_hashes_and_invalid_events() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn the_largest_study_can_be_moved() {
+    let spec = study_with(json!({"description": "TEXT"}));
+    let text = "x".repeat((16 << 20) + "TEXT".len() - spec.len());
+    let from = TestServer::new();
+    let from = from.new_study("clinic", &spec.replace("TEXT", &text)).await;
+    from.run("open p1").await;
+    let lines = from.export().await;
+    assert!(lines.len() > 16 << 20);
+    let to = elsewhere();
+    to.import(&lines).await.is(200);
+    assert_eq!(to.export().await, lines);
+    assert!(audit_export(lines.as_bytes()).is_clean());
+
+    // The canonical form of a number can be longer than the number, but a line has room for 16 MiB of such numbers.
+    let spec = study_with(json!({"states": 10_000, "allowed": "ROWS"}));
+    let rows = vec!["[9e15,9e15]"; 10_000].join(",");
+    let spec = spec.replace(r#""ROWS""#, &format!("[[{rows}]]"));
+    let canonical = Study::read("numbers", spec.as_bytes()).unwrap().canonical;
+    let longest = canonical.len() as f64 / spec.len() as f64 * (16 << 20) as f64;
+    assert!(canonical.len() > 3 * spec.len() && longest < MAX_LINE as f64);
 }

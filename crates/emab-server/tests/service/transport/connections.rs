@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::support::socket::{GET, GET_AND_CLOSE, LONG, Running, ask, hello, ms, rest, until};
+use crate::support::socket::{
+    GET, GET_AND_CLOSE, LONG, Running, ask, connect_tls, data, hello, ms, rest, until,
+};
 use axum::body::{Body, Bytes};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use emab_server::http::{Peer, SlowBody};
-use emab_server::transport::Limits;
+use emab_server::transport::{Limits, Tls};
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -173,17 +175,55 @@ async fn a_truncated_body_is_an_error() {
     assert_ne!(timeout(LONG, received.recv()).await.unwrap(), Some(false));
 }
 
+/// Asserts problem details with this status.
+#[track_caller]
+fn assert_problem(text: &str, status: u16) {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
+    let mut lines = head.split("\r\n");
+    let first = lines.next().unwrap();
+    assert!(first.starts_with(&format!("HTTP/1.1 {status} ")), "{text}");
+    let lines: Vec<&str> = lines.collect();
+    for line in [
+        "content-type: application/problem+json",
+        "connection: close",
+        &format!("content-length: {}", body.len()),
+    ] {
+        assert!(lines.contains(&line), "{line:?} is not in {text}");
+    }
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["status"], status);
+    assert!(!body["detail"].as_str().unwrap().is_empty());
+}
+
 #[tokio::test]
-async fn rejects_a_large_head() {
+async fn invalid_heads_are_answered_with_problem_details() {
     let running = Running::start(hello(), Limits::default(), None).await;
     let headers = |lines: &str| format!("GET / HTTP/1.1\r\nhost: x\r\n{lines}\r\n").into_bytes();
-    let long = headers(&format!("x: {}\r\n", "a".repeat(40_000)));
-    let many = headers(&"x: a\r\n".repeat(200));
-    let rubbish = b"\x00\xff rubbish\r\n\r\n".to_vec();
-    for (request, status) in [(long, 431), (many, 431), (rubbish, 400)] {
-        let text = ask(running.addr, &request).await;
-        assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
+    let cases = [
+        (headers(&format!("x: {}\r\n", "a".repeat(40_000))), 431),
+        (headers(&"x: a\r\n".repeat(200)), 431),
+        (headers("no colon\r\n"), 400),
+        (b"\x00\xff rubbish\r\n\r\n".to_vec(), 400),
+        (b"GET / HTTP/3.0\r\nhost: x\r\n\r\n".to_vec(), 400),
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), 400),
+        (b"GET / HTTP/1.1\r\nhost: a b\r\n\r\n".to_vec(), 400),
+        (headers("host: x\r\n"), 400),
+    ];
+    for (request, status) in cases {
+        assert_problem(&ask(running.addr, &request).await, status);
+        // Also as the second request of a connection, alone and together with the first.
+        let both = ask(running.addr, &[GET, &request].concat()).await;
+        let (first, second) = both.split_once("hello").unwrap();
+        assert!(first.starts_with("HTTP/1.1 200 OK"), "{both}");
+        assert_problem(second, status);
+        let mut stream = running.connect().await;
+        stream.write_all(GET).await.unwrap();
+        until(&mut stream, "hello", 1).await;
+        stream.write_all(&request).await.unwrap();
+        assert_problem(&rest(&mut stream).await, status);
     }
+    let old = ask(running.addr, b"GET / HTTP/1.0\r\n\r\n").await;
+    assert!(old.ends_with("hello"), "{old}");
     assert!(ask(running.addr, GET_AND_CLOSE).await.ends_with("hello"));
 }
 
@@ -230,6 +270,44 @@ fn slow(begun: &Arc<Notify>, on: &Arc<Notify>) -> Router {
 }
 
 const GET_SLOW: &[u8] = b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n";
+
+#[tokio::test]
+async fn a_half_closed_client_is_answered() {
+    for tls in [false, true] {
+        let (begun, on) = (Arc::default(), Arc::default());
+        let config = Tls::from_files(&data("localhost.crt"), &data("localhost.key")).unwrap();
+        let app = slow(&begun, &on);
+        let running = Running::start(app, Limits::default(), tls.then_some(config)).await;
+        // Over TLS with and without an alert.
+        for alert in [true, false] {
+            let answer = async {
+                if tls {
+                    let stream = connect_tls(running.addr, &data("localhost.crt")).await;
+                    let mut stream = stream.unwrap();
+                    stream.write_all(GET_SLOW).await.unwrap();
+                    match alert {
+                        true => stream.shutdown().await.unwrap(),
+                        false => stream.get_mut().0.shutdown().await.unwrap(),
+                    }
+                    rest(&mut stream).await
+                } else {
+                    let mut stream = running.connect().await;
+                    stream.write_all(GET_SLOW).await.unwrap();
+                    stream.shutdown().await.unwrap();
+                    rest(&mut stream).await
+                }
+            };
+            let handler = async {
+                begun.notified().await;
+                sleep(ms(50)).await;
+                on.notify_one();
+            };
+            let (text, ()) = tokio::join!(answer, handler);
+            assert!(text.ends_with("done"), "TLS {tls}: {text}");
+        }
+        running.open(0).await;
+    }
+}
 
 #[tokio::test]
 async fn shutdown_waits_for_running_requests() {
