@@ -10,7 +10,7 @@ import pytest
 from live_server import CLINIC, LiveServer
 from patients import treat, treat_async
 
-from emab.client import AsyncClient, Client, Decision, Invalid, Study
+from emab.client import AsyncClient, Client, Conflict, Decision, Invalid, Study
 
 
 def test_episode_from_first_decision_to_outcome(study: Study) -> None:
@@ -134,8 +134,28 @@ def test_creates_a_study_from_an_object_with_to_dict(client: Client) -> None:
             return {key: value for key, value in CLINIC.items() if key != "learner"}
 
     study = client.create_study("s", Problem(), learner="feedbal:width=sound", missing_at_random=True)
-    assert study.read().spec["missing_at_random"] is True
+    spec = study.read().spec
+    assert spec is not None
+    assert spec["missing_at_random"] is True
     assert study.close().closed
+
+
+def test_outliers_and_ids_of_requests(client: Client) -> None:
+    """A value out of range needs `outlier` and a reason; the same content with another id is meant anew."""
+    study = client.create_study("s", {**CLINIC, "outcome_range": {"reward": [0, 1]}})
+    episode = study.open("p1")
+    episode.stop()
+    with pytest.raises(ValueError, match="outside the range"):
+        episode.outcome(rewards=[7])
+    assert episode.outcome(rewards=[7], outlier=True, reason="measured twice").status == "learned"
+    values = []
+    for reward, request in [(1, "a"), (0, "b"), (1, "a"), (1, "c")]:
+        view = episode.amend(rewards=[reward], reason="mistyped", request=request)
+        assert view.outcome is not None
+        values.append(view.outcome.rewards[0])
+    assert values == [1, 0, 0, 1]
+    with pytest.raises(Conflict, match="another content"):
+        episode.amend(rewards=[0.5], reason="mistyped", request="a")
 
 
 def test_imports_an_export_into_another_service(study: Study, tmp_path: Path) -> None:
