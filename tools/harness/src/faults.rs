@@ -7,8 +7,8 @@ use emab_server::domain::decision::Decision;
 use emab_server::domain::episode::EpisodeRecord;
 use emab_server::domain::event::{Event, Record};
 use emab_server::store::{
-    Backend, Changes, Checkpoint, GainSum, Head, LearnedEpisode, Restore, Store, StoreError,
-    StoredDecision,
+    Backend, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Store,
+    StoreError, StoredDecision,
 };
 
 use crate::rng::Rng;
@@ -170,6 +170,7 @@ impl Store for FaultyStore {
         fn create(&mut self, head: &Head, spec: &str) -> Option<i64>;
         fn put_restore(&mut self, study: i64, restore: &Restore) -> ();
         fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> ();
+        fn check_store(&mut self) -> Vec<Finding>;
         fn spec(&mut self, study: i64) -> Option<String>;
         fn restore(&mut self, study: i64) -> Option<Restore>;
         fn checkpoint(&mut self, study: i64) -> Option<Checkpoint>;

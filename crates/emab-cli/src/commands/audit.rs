@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
-use emab_server::store::{Address, Head, Store, StoreError};
+use emab_server::store::{Address, Finding, Head, Restore, Store, StoreError};
 use emab_sim::quoted;
 use serde_json::json;
 
@@ -19,26 +19,44 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 const PAGE: usize = 1_000;
 
 pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
-    let reports = reports(args)?;
-    let findings: u64 = reports.iter().map(findings).sum();
+    let Audited { store, studies } = audited(args)?;
+    let in_store = store.as_ref().map_or(0, |found| found.len() as u64);
+    let findings = in_store + studies.iter().map(findings).sum::<u64>();
     let document = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "clean": findings == 0,
-        "studies": reports,
+        "clean": findings == 0 && !studies.is_empty(),
+        "store": store.as_ref().map(|findings| json!({ "findings": findings })),
+        "studies": studies,
     });
-    terminal::show(as_json, &document, || match reports.is_empty() {
-        true => "the store contains no study".into(),
-        false => reports.iter().map(text).collect::<Vec<_>>().join("\n"),
+    terminal::show(as_json, &document, || {
+        let of_store = store.iter().flatten().map(finding).collect::<String>();
+        let of_store = match in_store {
+            0 => None,
+            more => Some(format!("store: {}\n{of_store}", verdict(more))),
+        };
+        let texts = of_store.into_iter().chain(studies.iter().map(text));
+        texts.collect::<Vec<_>>().join("\n")
     })?;
     match findings {
+        0 if studies.is_empty() => {
+            let what = "the store contains no study: there is nothing to audit";
+            Err(CommandError::Work(what.into()))
+        }
         0 => Ok(()),
         1 => Err(CommandError::Work("the audit found something".into())),
         more => Err(CommandError::Work(format!("the audit found {more} things"))),
     }
 }
 
+/// What an audit found.
+struct Audited {
+    /// What concerns the whole store; none for an export.
+    store: Option<Vec<Finding>>,
+    studies: Vec<Report>,
+}
+
 /// Audits the input, which is recognised by its address or the first bytes of the file.
-fn reports(args: &Audit) -> Result<Vec<Report>, CommandError> {
+fn audited(args: &Audit) -> Result<Audited, CommandError> {
     let place = args.place.as_str();
     match place.split_once(':') {
         Some(("postgres" | "postgresql" | "sqlite", _)) => {
@@ -84,7 +102,7 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     CommandError::Input(format!("cannot read {}: {error}", quoted(path)))
 }
 
-fn of_export(export: impl BufRead, args: &Audit) -> Result<Vec<Report>, CommandError> {
+fn of_export(export: impl BufRead, args: &Audit) -> Result<Audited, CommandError> {
     let options = Options {
         expect: args.expect.as_deref(),
         progress: None,
@@ -94,11 +112,14 @@ fn of_export(export: impl BufRead, args: &Audit) -> Result<Vec<Report>, CommandE
         (Some(asked), Some(there)) if asked != there => Err(CommandError::Input(format!(
             "the export is of study `{there}`, not of `{asked}`"
         ))),
-        _ => Ok(vec![report]),
+        _ => Ok(Audited {
+            store: None,
+            studies: vec![report],
+        }),
     }
 }
 
-fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError> {
+fn of_store(address: &Address, args: &Audit) -> Result<Audited, CommandError> {
     if let Address::Sqlite(file) = address {
         open(file)?;
     }
@@ -122,7 +143,8 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError
     }
     let bar = terminal::progress(heads.iter().map(|head| head.seq).sum());
     bar.set_message("auditing");
-    let mut reports = Vec::new();
+    let store_findings = store.check_store().map_err(failed)?;
+    let mut studies = Vec::new();
     let mut before = 0;
     for head in &heads {
         let mut watch = |events| bar.set_position(before + events);
@@ -130,11 +152,14 @@ fn of_store(address: &Address, args: &Audit) -> Result<Vec<Report>, CommandError
             expect: args.expect.as_deref(),
             progress: Some(&mut watch),
         };
-        reports.push(audit_study_with(&mut *store, head, options).map_err(failed)?);
+        studies.push(audit_study_with(&mut *store, head, options).map_err(failed)?);
         before += head.seq;
     }
     bar.finish_and_clear();
-    Ok(reports)
+    Ok(Audited {
+        store: Some(store_findings),
+        studies,
+    })
 }
 
 fn all(store: &mut dyn Store) -> Result<Vec<Head>, StoreError> {
@@ -154,16 +179,37 @@ fn findings(report: &Report) -> u64 {
     report.findings.len() as u64 + report.more
 }
 
+fn verdict(findings: u64) -> String {
+    match findings {
+        0 => "clean".into(),
+        1 => "1 finding".into(),
+        more => format!("{more} findings"),
+    }
+}
+
+fn finding(finding: &Finding) -> String {
+    format!("  ! {}: {}\n", finding.place, finding.what)
+}
+
+/// Who restored a study, and when.
+fn restored(restore: &Restore) -> String {
+    let Restore {
+        begun, begun_by, ..
+    } = restore;
+    match (&restore.finished, &restore.finished_by) {
+        (Some(finished), Some(by)) => {
+            format!("from an export: begun {begun} by {begun_by}, finished {finished} by {by}")
+        }
+        _ => format!("not finished: begun {begun} by {begun_by}"),
+    }
+}
+
 fn text(report: &Report) -> String {
     let name = match &report.study {
         Some(name) => format!("study {name}"),
         None => "a study whose name cannot be read".into(),
     };
-    let verdict = match findings(report) {
-        0 => "clean".into(),
-        1 => "1 finding".into(),
-        more => format!("{more} findings"),
-    };
+    let verdict = verdict(findings(report));
     let recomputed = match report.recomputed {
         0 => "none recomputed".into(),
         last if last == report.events => "all recomputed".into(),
@@ -190,13 +236,18 @@ fn text(report: &Report) -> String {
         ("head hash", Some(report.head_hash.clone())),
         ("state hash", report.state_hash.clone()),
         ("expected", expected),
+        ("restored", report.restore.as_ref().map(restored)),
+        (
+            "checkpoint",
+            report
+                .checkpoint
+                .map(|seq| format!("of event {seq}, in the store")),
+        ),
     ] {
         let line = value.map(|value| format!("  {name:<10}  {value}\n"));
         text += &line.unwrap_or_default();
     }
-    for finding in &report.findings {
-        text += &format!("  ! {}: {}\n", finding.place, finding.what);
-    }
+    text.extend(report.findings.iter().map(finding));
     if report.more > 0 {
         text += &format!("  ! and {} more\n", report.more);
     }

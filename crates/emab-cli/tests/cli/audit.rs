@@ -147,6 +147,18 @@ fn an_expected_hash_must_be_found() {
 }
 
 #[test]
+fn an_empty_store_is_not_clean() {
+    let dir = TestDir::new();
+    drop(Sqlite::open(dir.at("studies.db").as_ref()).unwrap());
+    let (code, _, err) = all(&emab(&dir.call("audit @/studies.db")));
+    assert_eq!(code, Some(1));
+    assert!(err.contains("there is nothing to audit"), "{err}");
+    let output = emab(&dir.call("audit @/studies.db --json"));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["clean"], false);
+}
+
+#[test]
 fn rejects_invalid_calls() {
     let (dir, events) = written();
     dir.write("text", "hello");

@@ -2,13 +2,14 @@
 //!
 //! An audit checks the hash and number of every event and the chain. It recomputes every decision and compares it byte by byte.
 //! In a store it also compares every projection (head, episodes, decisions, learned episodes, gain sums) with what the log leads
-//! to, and reports missing and extra rows. After a break in the log only the chain can be checked, and projections cannot;
+//! to, and reports missing and extra rows; [`Store::check_store`] checks what concerns no single study. After a break in the log only the chain can be checked, and projections cannot;
 //! [`Report::recomputed`] is the last event before the break.
 //!
 //! An audit cannot detect a log that was rewritten completely from some event on, with valid decisions and hashes. To detect
 //! that, keep a hash in another place: the hash of the last event, or any decision, which contains the hash of the event before
 //! it (`previous`). [`Options::expect`] looks for such a hash.
 
+mod beside;
 pub(crate) mod differences;
 mod export;
 mod rows;
@@ -17,7 +18,8 @@ mod walk;
 use serde::Serialize;
 
 use crate::app::state_hash;
-use crate::domain::Head;
+pub use crate::domain::Finding;
+use crate::domain::{Head, Restore};
 use crate::store::{Store, StoreError};
 
 pub use export::{audit_export, audit_export_with};
@@ -28,15 +30,6 @@ use walk::Walk;
 const MAX_FINDINGS: usize = 100;
 /// The number of events or rows in one read.
 const PAGE: usize = 1_000;
-
-/// A fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The place: `event 17`, `episode p3`, `decision 2 of episode p3`, `learned episode 4`, `count of (2, 5, 0)`, `head`.
-    pub place: String,
-    /// The fault.
-    pub what: String,
-}
 
 /// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,6 +52,12 @@ pub struct Report {
     pub state_hash: Option<String>,
     /// The number of the event with the expected hash.
     pub expected: Option<u64>,
+    /// Who restored the study from an export, and when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restore: Option<Restore>,
+    /// The event that the checkpoint in the store covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u64>,
     /// The faults.
     pub findings: Vec<Finding>,
     /// The number of findings beyond those listed.
@@ -80,10 +79,7 @@ impl Report {
             self.more += 1;
             return;
         }
-        self.findings.push(Finding {
-            place: place.into(),
-            what: what.into(),
-        });
+        self.findings.push(Finding::new(place, what));
     }
 }
 
@@ -139,6 +135,7 @@ pub fn audit_study_with(
     if walk.is_whole() {
         rows::compare(store, head, &mut walk)?;
     }
+    beside::check(store, head, &mut walk)?;
     let mut report = report(walk);
     report.study = Some(head.name.clone());
     Ok(report)

@@ -10,6 +10,7 @@ pub mod command;
 pub mod decision;
 pub mod episode;
 pub mod event;
+pub mod finding;
 pub mod hash_chain;
 pub mod head;
 pub mod json;
@@ -22,6 +23,6 @@ pub mod study_state;
 pub mod validate;
 
 pub use self::{
-    checkpoint::*, command::*, decision::*, episode::*, event::*, head::*, learned_episode::*,
-    rejection::*, restore::*, study::*, study_learners::*, study_state::*,
+    checkpoint::*, command::*, decision::*, episode::*, event::*, finding::*, head::*,
+    learned_episode::*, rejection::*, restore::*, study::*, study_learners::*, study_state::*,
 };

@@ -4,6 +4,7 @@
 //! [`sqlite`] (one file, one process) and [`postgres`] (several copies of the service). [`Store::commit`] returns after the
 //! fsync. A full disk is [`StoreError::Full`].
 
+mod check;
 pub mod postgres;
 mod sql;
 pub mod sqlite;
@@ -14,6 +15,7 @@ pub use crate::domain::checkpoint::Checkpoint;
 pub use crate::domain::decision::StoredDecision;
 pub use crate::domain::episode::EpisodeRecord;
 pub use crate::domain::event::Record;
+pub use crate::domain::finding::Finding;
 pub use crate::domain::head::Head;
 pub use crate::domain::learned_episode::LearnedEpisode;
 pub use crate::domain::restore::Restore;
@@ -98,6 +100,8 @@ pub trait Store: Send {
     fn head(&mut self, name: &str) -> Result<Option<Head>>;
     /// The heads of studies after a name, in the order of names.
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>>;
+    /// Checks what concerns the whole store: its file, its tables, and rows that belong to no study. For inspections.
+    fn check_store(&mut self) -> Result<Vec<Finding>>;
     /// The specification of a study, as canonical JSON. It may have megabytes, and never changes.
     fn spec(&mut self, study: i64) -> Result<Option<String>>;
     /// The restore of a study; none if it was not restored.

@@ -12,6 +12,7 @@
 //! statements of one batch take one round trip. A connection blocks: it must not be used from asynchronous code.
 
 mod address;
+mod check;
 mod connection;
 mod error;
 mod rows;

@@ -9,8 +9,8 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
 use super::{
-    Changes, Checkpoint, GainSum, Head, LearnedEpisode, Restore, Result, Store, StoreError,
-    StoredDecision,
+    Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Result, Store,
+    StoreError, StoredDecision,
 };
 use crate::domain::{EpisodeRecord, Record};
 
@@ -104,6 +104,10 @@ pub(super) trait Sql: Send {
         Ok(episodes.into_iter().map(|Exact(episode)| episode).collect())
     }
 
+    /// The rows of a query that is not prepared.
+    fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>>;
+    fn check_store(&mut self) -> Result<Vec<Finding>>;
+
     fn find_key(&mut self, name: &str) -> Result<Option<i64>> {
         self.row(KEY, &[&name])
     }
@@ -189,6 +193,10 @@ impl<C: Sql> Store for C {
 
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.rows(HEADS, &[&after, &limit_of(limit)])
+    }
+
+    fn check_store(&mut self) -> Result<Vec<Finding>> {
+        Sql::check_store(self)
     }
 
     fn spec(&mut self, study: i64) -> Result<Option<String>> {

@@ -15,6 +15,7 @@ use self::error::fault;
 use self::file::DatabaseFile;
 use super::{Backend, Result, Store, StoreError};
 
+mod check;
 mod connection;
 mod error;
 mod file;
@@ -78,12 +79,12 @@ impl Sqlite {
         let file = Arc::new(DatabaseFile::inspect(path)?);
         let look = |role| {
             let connection = connect(&file, role)?;
-            let found = check(&connection).and_then(|version| match version {
+            let shown = version(&connection).and_then(|found| match found {
                 Some(VERSION) => Ok(()),
                 Some(_) => show_as_current(&connection),
                 None => Err(StoreError::Damaged("it is empty".into())),
             });
-            found.map_err(|error| named(&file, error))?;
+            shown.map_err(|error| named(&file, error))?;
             Ok(SqliteConnection::new(file.clone(), connection, role))
         };
         match look(Role::Inspect) {
@@ -155,7 +156,7 @@ fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
 }
 
 /// The version of the store; none if the file is empty. Fails if it is no store, or of an unknown version.
-fn check(connection: &Connection) -> Result<Option<i64>> {
+fn version(connection: &Connection) -> Result<Option<i64>> {
     let number = |sql: &str| -> Result<i64> {
         let number = connection.query_row(sql, [], |row| row.get(0));
         number.map_err(fault)
@@ -188,7 +189,7 @@ fn show_as_current(connection: &Connection) -> Result<()> {
 /// Creates the tables in an empty file, or migrates those of an earlier version.
 fn prepare(connection: &Connection) -> Result<()> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(fault);
-    let found = check(connection)?;
+    let found = version(connection)?;
     if found.is_none() {
         // Larger pages write twice as much. Only effective in a new file.
         run("PRAGMA page_size = 4096")?;
@@ -209,7 +210,7 @@ fn prepare(connection: &Connection) -> Result<()> {
     }
     made?;
     match found {
-        Some(version) => tracing::info!(version, to = VERSION, "the store was migrated"),
+        Some(found) => tracing::info!(version = found, to = VERSION, "the store was migrated"),
         None => tracing::info!(version = VERSION, "the store was created"),
     }
     Ok(())

@@ -39,6 +39,7 @@ fn audited(name: &str) -> Vec<[Value; 3]> {
 
 /// The same of a store, audited now.
 fn audit(store: &mut dyn Store) -> Vec<[Value; 3]> {
+    assert_eq!(store.check_store().unwrap(), []);
     let heads = store.heads("", 10).unwrap().into_iter();
     let reports = heads.map(|head| {
         let report = audit_study(store, head).unwrap();

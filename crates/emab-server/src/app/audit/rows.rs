@@ -19,17 +19,6 @@ pub(super) fn compare(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -
         return Ok(());
     };
     compare_heads(head, &state.head, &mut walk.found);
-    // Too long to show.
-    let what = match store.spec(head.key) {
-        Ok(Some(spec)) if spec == state.study.canonical => None,
-        Ok(Some(_)) => Some("it is not the one in the first event".into()),
-        Ok(None) => Some("missing: the first event has one".into()),
-        Err(StoreError::Damaged(what)) => Some(format!("it cannot be read: {what}")),
-        Err(error) => return Err(error),
-    };
-    if let Some(what) = what {
-        walk.found.add("specification", what);
-    }
     compare_episodes(store, head.key, walk)?;
     compare_decisions(store, head.key, walk)?;
     compare_learned(store, head.key, walk)?;

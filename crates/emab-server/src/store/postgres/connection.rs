@@ -9,12 +9,12 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use super::super::sql::{self, Params, Sql, Stored, has_updated};
-use super::super::{Changes, Head, Result, StoreError};
+use super::super::{Changes, Finding, Head, Result, StoreError};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
 use super::rows::{Columns, LAST_SEQ};
 use super::session::{Session, Tables, Tools, begin_snapshot};
-use super::{Role, Timeouts};
+use super::{Role, Timeouts, check};
 
 /// The largest number of cached study keys.
 const KEYS: usize = 1_024;
@@ -236,6 +236,15 @@ impl Sql for PgConnection {
 
     fn is_inspection(&self) -> bool {
         self.role == Role::Inspect
+    }
+
+    fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>> {
+        let work = async |tools: &Tools| tools.client.query(sql, &[]).await;
+        self.call_repeatable(&work)?.iter().map(T::read).collect()
+    }
+
+    fn check_store(&mut self) -> Result<Vec<Finding>> {
+        check::store(self)
     }
 
     fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>> {

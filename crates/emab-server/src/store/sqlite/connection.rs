@@ -7,10 +7,10 @@ use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 use super::super::sql::{
     self, Params, Row, Sql, Stored, Value, counters, episode_columns, has_updated, integer,
 };
-use super::super::{Changes, Head, Result, StoreError};
+use super::super::{Changes, Finding, Head, Result, StoreError};
 use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
-use super::{Role, connect};
+use super::{Role, check, connect};
 
 const WRITE_EVENT: &str = "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)";
 const WRITE_EPISODE: &str = "
@@ -169,6 +169,20 @@ impl Sql for SqliteConnection {
 
     fn is_inspection(&self) -> bool {
         matches!(self.role, Role::Inspect | Role::InspectFixed)
+    }
+
+    fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>> {
+        let mut statement = self.connection.prepare(sql).map_err(fault)?;
+        let mut rows = statement.query([]).map_err(fault)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(fault)? {
+            all.push(T::read(row)?);
+        }
+        Ok(all)
+    }
+
+    fn check_store(&mut self) -> Result<Vec<Finding>> {
+        check::store(self)
     }
 
     fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>> {

@@ -375,7 +375,7 @@ fn an_interrupted_migration_leaves_the_earlier_version() {
     );
     let (folder, file) = new_file();
     fs::copy(fixture, &file).unwrap();
-    let version = |file: &Path| check(&Connection::open(file).unwrap()).unwrap();
+    let version = |file: &Path| super::version(&Connection::open(file).unwrap()).unwrap();
     // The disk is full.
     let connection = Connection::open(&file).unwrap();
     connection

@@ -15,6 +15,9 @@ fn dump(path: &Path) -> Option<Vec<Vec<Value>>> {
     let mut all = Vec::new();
     for (table, key) in [
         ("studies", "key"),
+        ("specs", "study"),
+        ("restores", "study"),
+        ("checkpoints", "study"),
         ("events", "study, seq"),
         ("cases", "study, id"),
         ("answers", "study, episode, step"),
@@ -41,6 +44,9 @@ fn is_clean(path: &Path) -> bool {
     let Ok(heads) = store.heads("", 10) else {
         return false;
     };
+    if !store.check_store().is_ok_and(|found| found.is_empty()) {
+        return false;
+    }
     let studies = heads.len();
     let mut audits = heads.into_iter().map(|head| audit_study(&mut *store, head));
     studies == 2 && audits.all(|report| report.is_ok_and(|report| report.is_clean()))

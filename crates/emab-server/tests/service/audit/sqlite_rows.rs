@@ -264,6 +264,86 @@ fn finds_changes_of_the_study_head() {
 }
 
 #[test]
+fn finds_changes_of_restores_and_checkpoints() {
+    let hash = &RECORDED.events[9].hash;
+    let row = format!("'2026-11-16T10:00:00Z', 't1', '2026-11-16T10:00:00Z', 't1', 10, '{hash}'");
+    let [clinic, _] = after(|file| {
+        let checkpoint = format!(r#"{{"study":"clinic","seq":10,"hash":"{hash}"}}"#);
+        let rows = format!(
+            "INSERT INTO restores VALUES (1, {row}); INSERT INTO checkpoints VALUES (1, 10, '{checkpoint}')"
+        );
+        file.execute_batch(&rows).unwrap();
+    });
+    assert!(clinic.is_clean(), "{clinic:#?}");
+    assert_eq!(clinic.checkpoint, Some(10));
+    assert_eq!(clinic.restore.unwrap().begun_by, "t1");
+    for (from, to) in [
+        ("'2026-11-16T10:00:00Z'", "'yesterday'"),
+        ("'t1', 10", "NULL, 10"),
+        (", 10,", ", 11,"),
+        (", 10,", ", 100000,"),
+        (hash, "0"),
+    ] {
+        let sql = format!("INSERT INTO restores VALUES (1, {})", row.replace(from, to));
+        found_at(&sql, &["restore"]);
+    }
+    for text in [
+        "{}".to_string(),
+        "{".to_string(),
+        format!(r#"{{"study":"other","seq":10,"hash":"{hash}"}}"#),
+        format!(r#"{{"study":"clinic","seq":11,"hash":"{hash}"}}"#),
+        r#"{"study":"clinic","seq":10,"hash":"0"}"#.to_string(),
+    ] {
+        found_at(
+            &format!("INSERT INTO checkpoints VALUES (1, 10, '{text}')"),
+            &["checkpoint"],
+        );
+    }
+    // The log lost its tail.
+    let text = format!(r#"{{"study":"clinic","seq":100000,"hash":"{hash}"}}"#);
+    found_at(
+        &format!("INSERT INTO checkpoints VALUES (1, 100000, '{text}')"),
+        &["checkpoint"],
+    );
+}
+
+#[test]
+fn finds_rows_of_no_study_and_foreign_objects() {
+    let cases = "
+        DELETE FROM studies WHERE key = 2 => study 2 in events; study 2 in cases; study 2 in answers; study 2 in lessons; study 2 in cells; study 2 in specs
+        UPDATE studies SET name = '' WHERE key = 2 => study 2
+        UPDATE studies SET name = 'a b' WHERE key = 2 => study 2
+        INSERT INTO specs VALUES (7, '{}') => study 7 in specs
+        INSERT INTO restores VALUES (7, '', '', '', '', 1, '') => study 7 in restores
+        INSERT INTO checkpoints VALUES (-7, 1, '') => study -7 in checkpoints
+        INSERT INTO events VALUES (3, 1, '{}', ''), (9, 1, '{}', '') => study 3 in events; study 9 in events
+        CREATE TABLE t (a) => table t
+        CREATE VIEW v AS SELECT * FROM studies => view v
+        CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM cells; END => trigger t
+        CREATE INDEX i ON cases (body) => index i
+        DROP INDEX cases_open => index cases_open
+        ALTER TABLE events ADD COLUMN extra TEXT => table events; table events
+        ALTER TABLE cells RENAME COLUMN sum TO total => table cells; table cells
+    ";
+    for line in cases.trim().lines() {
+        let (sql, places) = line.trim().split_once(" => ").unwrap();
+        let (_folder, path) = RECORDED.copy();
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let mut store = Sqlite::inspect(&path).unwrap();
+        store.begin_snapshot().unwrap();
+        let found = store.check_store().unwrap();
+        let there: Vec<&str> = found.iter().map(|it| &*it.place).collect();
+        assert_eq!(
+            there,
+            places.split("; ").collect::<Vec<_>>(),
+            "{sql}: {found:#?}"
+        );
+    }
+    let mut store = Sqlite::inspect(&RECORDED.path()).unwrap();
+    assert_eq!(store.check_store().unwrap(), []);
+}
+
+#[test]
 fn names_every_unreadable_row() {
     let clinic = changed(
         "UPDATE cases SET body = '' WHERE study = 1 AND id IN ('p7', 'p8');

@@ -1,0 +1,45 @@
+//! Checks of the whole database schema.
+
+use std::collections::BTreeSet;
+
+use super::super::sql::Sql;
+use super::super::{Finding, Result, check as shared};
+use super::connection::PgConnection;
+use super::schema::VERSION;
+
+/// The objects that the service creates. A line begins with the versions that have it.
+const OBJECTS: &str = include_str!("objects.txt");
+
+/// The objects in the schema of the table `meta`, one line each: everything that can change what a statement reads or writes.
+const FIND_OBJECTS: &str = include_str!("objects.sql");
+
+const META: &str = "SELECT application || ' ' || version FROM meta ORDER BY 1";
+
+/// Checks the tables and the rows that belong to no study.
+pub(super) fn store(store: &mut PgConnection) -> Result<Vec<Finding>> {
+    let meta = store.check_rows::<String>(META)?;
+    let version = match &meta[..] {
+        [only] if only == "emab 1" => 1,
+        _ => VERSION,
+    };
+    let mut found = Vec::new();
+    if meta != [format!("emab {version}")] {
+        let what = format!("it has the rows {meta:?}; the service writes one");
+        found.push(Finding::new("table meta", what));
+    }
+    let there = store.check_rows::<String>(FIND_OBJECTS)?;
+    found.extend(shared::objects(
+        &there.into_iter().collect(),
+        &created(version),
+    ));
+    shared::rows(store, version, &mut found)?;
+    Ok(found)
+}
+
+/// The objects of a version.
+fn created(version: i64) -> BTreeSet<String> {
+    let version = version.to_string();
+    let lines = OBJECTS.lines().filter_map(|line| line.split_once(' '));
+    let lines = lines.filter(|(versions, _)| versions.contains(&version));
+    lines.map(|(_, line)| line.to_owned()).collect()
+}

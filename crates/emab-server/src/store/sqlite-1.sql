@@ -1,0 +1,69 @@
+-- The tables of a SQLite store, version 1. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises user_version in the same transaction.
+
+-- Marks the file as a store: "emab" in ASCII.
+PRAGMA application_id = 0x656d6162;
+PRAGMA user_version = 1;
+
+-- The specification is the last column: it may be long, and the columns before it are read without it.
+CREATE TABLE studies (
+    key       INTEGER PRIMARY KEY,
+    name      TEXT    NOT NULL UNIQUE,
+    spec_hash TEXT    NOT NULL,
+    seq       INTEGER NOT NULL,
+    hash      TEXT    NOT NULL,
+    closed    INTEGER NOT NULL,
+    episodes  INTEGER NOT NULL,
+    open      INTEGER NOT NULL,
+    learned   INTEGER NOT NULL,
+    missing   INTEGER NOT NULL,
+    relearned INTEGER NOT NULL,
+    spec      TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE events (
+    study INTEGER NOT NULL,
+    seq   INTEGER NOT NULL,
+    text  TEXT    NOT NULL,
+    hash  TEXT    NOT NULL,
+    PRIMARY KEY (study, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Episodes. The body is the episode as JSON; step and open repeat a part of it for queries.
+CREATE TABLE cases (
+    study INTEGER NOT NULL,
+    id    TEXT    NOT NULL,
+    step  INTEGER NOT NULL,
+    open  INTEGER NOT NULL,
+    body  TEXT    NOT NULL,
+    PRIMARY KEY (study, id)
+) STRICT;
+
+-- Only a few episodes are open.
+CREATE INDEX cases_open ON cases (study, id) WHERE open = 1;
+
+CREATE TABLE answers (
+    study   INTEGER NOT NULL,
+    episode TEXT    NOT NULL,
+    step    INTEGER NOT NULL,
+    text    TEXT    NOT NULL,
+    PRIMARY KEY (study, episode, step)
+) STRICT;
+
+CREATE TABLE lessons (
+    study INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    bytes BLOB    NOT NULL,
+    PRIMARY KEY (study, place)
+) STRICT, WITHOUT ROWID;
+
+-- Gain sums. The sum is the bits of a double as an integer: REAL has no NaN and loses the sign of -0.
+CREATE TABLE cells (
+    study INTEGER NOT NULL,
+    t     INTEGER NOT NULL,
+    x     INTEGER NOT NULL,
+    a     INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    sum   INTEGER NOT NULL,
+    PRIMARY KEY (study, t, x, a)
+) STRICT, WITHOUT ROWID;
