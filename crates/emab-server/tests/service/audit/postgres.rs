@@ -28,7 +28,11 @@ fn finds_changed_rows_in_postgres() {
     writer.ask("clinic", restore).unwrap();
     let mut file = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = file.head("clinic").unwrap().unwrap();
-    assert_eq!(audit(&address), audit_study(&mut *file, head).unwrap());
+    let restored = audit(&address);
+    let restore = restored.restore.clone();
+    assert_eq!(restore.as_ref().unwrap().begun_by, "00000001");
+    let report = audit_study(&mut *file, head).unwrap();
+    assert_eq!(restored, Report { restore, ..report });
 
     // A change, its reverse, and the place that the audit names.
     let table = r#"
