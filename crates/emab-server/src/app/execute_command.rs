@@ -12,9 +12,9 @@ use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
 use crate::domain::{
     Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
     GiveOutcome, HASH_FIELD, LearnedEpisode, MAX_LINE, Open, Opened, Outcome, OutcomeGiven,
-    PastEpisode, Record, Rejection, Repeated, Reply, ReplyBody, Shadow, StepRecorded, Stop,
-    Stopped, StoredDecision, Study, StudyState, Tell, TripletKey, json::LenientU64, json::short,
-    pack, validate,
+    PastEpisode, Record, Rejection, Repeated, Reply, ReplyBody, RestoreEvents, Shadow,
+    StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell, TripletKey,
+    json::LenientU64, json::short, pack, validate,
 };
 use crate::store::{Changes, Restore, Store, StoreError};
 
@@ -60,7 +60,7 @@ impl<'a> CommandExecutor<'a> {
 
     /// Executes a command of the token with this id.
     pub fn execute(&mut self, command: &Command, by: &str) -> Result<Reply, CommandError> {
-        let restores = matches!(command, Command::Restore(..) | Command::FinishRestore(_));
+        let restores = matches!(command, Command::Restore(_) | Command::FinishRestore(_));
         if self.state.head.restoring && !restores {
             let study = &self.state.head.name;
             return Err(Rejection::conflict(format!(
@@ -78,7 +78,7 @@ impl<'a> CommandExecutor<'a> {
             Command::GiveOutcome(id, given) => self.give_outcome(id, given, by),
             Command::Amend(id, amend) => self.amend(id, amend, by),
             Command::Import(past) => self.import(past, by),
-            Command::Restore(_, records) => self.restore(records, by),
+            Command::Restore(events) => self.restore(events, by),
             Command::FinishRestore(end) => self.finish_restore(end.as_ref(), by),
         }
     }
@@ -344,9 +344,12 @@ impl<'a> CommandExecutor<'a> {
 
     /// Appends events of an exported study unchanged: same numbers, same hashes. A study that is not being restored accepts only
     /// events that it has.
-    fn restore(&mut self, records: &[Record], by: &str) -> Result<Reply, CommandError> {
+    fn restore(&mut self, events: &RestoreEvents, by: &str) -> Result<Reply, CommandError> {
+        if self.state.head.restoring {
+            self.same_export(events.end.as_ref())?;
+        }
         let (mut new, mut repeated) = (0, 0);
-        for record in records {
+        for record in &events.records {
             let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", record.seq));
             if !record.is_intact() {
                 return Err(wrong(CHANGED).into());
@@ -409,16 +412,39 @@ impl<'a> CommandExecutor<'a> {
         Ok(imported_reply(new, repeated))
     }
 
+    /// The record of the restoration; fails if it was begun with an export that has another end.
+    fn same_export(&mut self, end: Option<&(u64, String)>) -> Result<Restore, CommandError> {
+        let begun = self.store.restore(self.state.head.key)?;
+        let missing = || StoreError::Damaged("the record of the restoration is missing".into());
+        let begun = begun.ok_or_else(missing)?;
+        // 0 for an export without a header.
+        if begun.seq > 0 && end.is_some_and(|(seq, hash)| (*seq, hash) != (begun.seq, &begun.hash))
+        {
+            return Err(Rejection::conflict(format!(
+                "study `{}` is being restored from an export that ends with event {} and hash {}, and this one ends otherwise; \
+                 import the same file",
+                self.state.head.name, begun.seq, begun.hash
+            ))
+            .into());
+        }
+        Ok(begun)
+    }
+
     /// Ends the restoration of a study: it is live from here on.
     fn finish_restore(
         &mut self,
         end: Option<&(u64, String)>,
         by: &str,
     ) -> Result<Reply, CommandError> {
+        if !self.state.head.restoring {
+            return Ok(imported_reply(0, 0));
+        }
+        let begun = self.same_export(end)?;
         let head = &self.state.head;
+        let named = Some((begun.seq, &begun.hash)).filter(|(seq, _)| *seq > 0);
+        let end = named.or(end.map(|(seq, hash)| (*seq, hash)));
         if let Some((seq, hash)) = end
-            && (*seq, hash) != (head.seq, &head.hash)
-            && head.restoring
+            && (seq, hash) != (head.seq, &head.hash)
         {
             return Err(Rejection::conflict(format!(
                 "the export ends at event {}, and its first line names event {seq} with hash {hash}: a part of it is missing; the \
@@ -427,19 +453,15 @@ impl<'a> CommandExecutor<'a> {
             ))
             .into());
         }
-        if head.restoring {
-            let begun = self.store.restore(head.key)?;
-            let missing = || StoreError::Damaged("the record of the restoration is missing".into());
-            let restore = Restore {
-                finished: Some(self.at.into()),
-                finished_by: Some(by.into()),
-                seq: head.seq,
-                hash: head.hash.clone(),
-                ..begun.ok_or_else(missing)?
-            };
-            self.store.put_restore(head.key, &restore)?;
-            self.state.head.restoring = false;
-        }
+        let restore = Restore {
+            finished: Some(self.at.into()),
+            finished_by: Some(by.into()),
+            seq: head.seq,
+            hash: head.hash.clone(),
+            ..begun
+        };
+        self.store.put_restore(head.key, &restore)?;
+        self.state.head.restoring = false;
         Ok(imported_reply(0, 0))
     }
 

@@ -16,7 +16,8 @@ use self::saved_learner::check_header;
 use crate::app::export::ExportHeader;
 use crate::app::{CHANGED, CommandError, Service, ServiceError};
 use crate::domain::{
-    Command, Event, EventKind, PastEpisode, Record, Rejection, ReplyBody, Study, StudyState,
+    Command, Event, EventKind, PastEpisode, Record, Rejection, ReplyBody, RestoreEvents, Study,
+    StudyState,
 };
 use crate::store::Store;
 
@@ -161,7 +162,14 @@ impl Import {
         self.has_events = true;
         if self.dry_run.is_none() {
             let (study, records) = self.restored_study(records).await?;
-            return self.submit(Command::Restore(study, records)).await;
+            let end = self.export.as_ref();
+            let end = end.map(|header| (header.seq, header.hash.clone()));
+            let events = RestoreEvents {
+                study,
+                end,
+                records,
+            };
+            return self.submit(Command::Restore(events)).await;
         }
         self.try_out(move |dry_run, store, study, report| {
             dry_run.events(store, study, &records, report)

@@ -16,7 +16,9 @@ use tokio::sync::oneshot;
 
 use crate::app::execute_command::CommandExecutor;
 use crate::app::{CHANGED, CommandError, Metrics, ServiceError, load_state, no_study};
-use crate::domain::{Command, EventKind, RULES, Rejection, Reply, Study, StudyState};
+use crate::domain::{
+    Command, EventKind, RULES, Rejection, Reply, RestoreEvents, Study, StudyState,
+};
 use crate::store::{Restore, Store, StoreError};
 
 /// The largest number of commands in a batch.
@@ -232,11 +234,14 @@ impl GroupCommitWriter {
         let key = self.store.create(&state.head, &study.canonical)?;
         let taken = || StoreError::Retry("another copy created the study".into());
         state.head.key = key.ok_or_else(taken)?;
-        if matches!(job.command, Command::Restore(..)) {
+        if let Command::Restore(events) = &job.command {
+            let end = events.end.clone();
+            let (seq, hash) = end.unwrap_or((0, state.head.hash.clone()));
             let restore = Restore {
                 begun: now.into(),
                 begun_by: job.by.clone(),
-                hash: state.head.hash.clone(),
+                seq,
+                hash,
                 ..Restore::default()
             };
             self.store.put_restore(state.head.key, &restore)?;
@@ -269,7 +274,11 @@ fn by_study(batch: Vec<Job>) -> Vec<Vec<Job>> {
 fn creation(name: &str, command: &Command) -> Result<(Arc<Study>, u32), Rejection> {
     match command {
         Command::Create(study) => Ok((study.clone(), RULES)),
-        Command::Restore(Some(study), records) => {
+        Command::Restore(RestoreEvents {
+            study: Some(study),
+            records,
+            ..
+        }) => {
             // The import has checked more; a study without events must not be left behind.
             let first = records.first().filter(|first| first.is_intact());
             match first.and_then(|first| first.read().ok()).map(|it| it.kind) {
@@ -277,7 +286,7 @@ fn creation(name: &str, command: &Command) -> Result<(Arc<Study>, u32), Rejectio
                 _ => Err(Rejection::conflict(format!("event 1: {CHANGED}"))),
             }
         }
-        Command::Restore(None, _) => Err(Rejection::not_possible(format!(
+        Command::Restore(_) => Err(Rejection::not_possible(format!(
             "there is no study `{name}`, and the first event does not create it"
         ))),
         _ => Err(no_study(name)),

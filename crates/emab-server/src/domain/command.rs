@@ -189,10 +189,19 @@ pub enum Command {
     Amend(String, Amend),
     /// Import past episodes, each with the number of its line.
     Import(Vec<(u64, PastEpisode)>),
-    /// Restore events of an exported study: the study, if the first event is among them, and the events.
-    Restore(Option<Arc<Study>>, Vec<Record>),
+    Restore(RestoreEvents),
     /// End the restoration of a study, whose last event must have this number and hash, if they are known.
     FinishRestore(Option<(u64, String)>),
+}
+
+/// Events of an exported study.
+#[derive(Clone, Debug, Default)]
+pub struct RestoreEvents {
+    /// The study, if the first event is among them.
+    pub study: Option<Arc<Study>>,
+    /// The number and hash of the last event of the export, if its header names them.
+    pub end: Option<(u64, String)>,
+    pub records: Vec<Record>,
 }
 
 impl Command {
@@ -202,7 +211,7 @@ impl Command {
         let mut names: Vec<&str> = match self {
             Command::Create(_)
             | Command::Close
-            | Command::Restore(..)
+            | Command::Restore(_)
             | Command::FinishRestore(_) => vec![],
             Command::Open(open) => open.id.as_deref().into_iter().collect(),
             Command::Tell(id, _)

@@ -356,15 +356,13 @@ pub fn repetition(repeated: &Repeated) -> Result<(), Rejection> {
     Err(Rejection::conflict(what))
 }
 
-/// The request was not acknowledged before: no other one has its id, or its content if it has no id.
+/// The token has not sent the request before: no other one of its requests has the id, or the content if there is no id. A blinded
+/// token may repeat what another one sent, since it does not learn of it.
 pub fn is_new_request(episode: &EpisodeRecord, request: &OutcomeRequest) -> Result<(), Rejection> {
-    let fingerprint = &request.fingerprint;
-    let mut known = episode.requests.iter();
+    let mut own = episode.requests.iter().filter(|it| it.by == request.by);
     let repeated = match &request.id {
-        Some(_) => known.any(|it| it.id == request.id),
-        None => {
-            known.any(|it| it.fingerprint == *fingerprint) || episode.given.contains(fingerprint)
-        }
+        Some(_) => own.any(|it| it.id == request.id),
+        None => own.any(|it| it.fingerprint == request.fingerprint),
     };
     match repeated {
         true => Err(Rejection::conflict("the request was recorded before")),

@@ -5,7 +5,7 @@ use emab_server::domain::command::Command;
 use emab_server::domain::event::{Closed, Event, EventKind, Record};
 use emab_server::http::error::ApiError;
 
-use super::recorded::{Writer, study};
+use super::recorded::{Writer, restore_command, study};
 use super::sqlite_rows::RECORDED;
 
 /// The replay's error for a changed event after all events before it.
@@ -128,9 +128,7 @@ fn a_failed_restore_leaves_no_study() {
     let writer = Writer::open(&folder.path().join("a.db"));
     let mut records = RECORDED.events.clone();
     records[0].text = records[0].text.replacen("\"00000001\"", "\"00000002\"", 1);
-    let refusal = writer
-        .ask("clinic", Command::Restore(Some(study("clinic")), records))
-        .unwrap_err();
+    let refusal = writer.ask("clinic", restore_command(records)).unwrap_err();
     let refusal = format!("{refusal:?}");
     assert!(refusal.contains("event 1: its hash"), "{refusal}");
     let mut store = writer.reader();
@@ -140,7 +138,7 @@ fn a_failed_restore_leaves_no_study() {
     writer.ask("clinic", create).unwrap();
     let text = &RECORDED.events[1].text;
     let zero = Record::new(0, text.replacen("\"seq\":2", "\"seq\":0", 1));
-    let refusal = writer.ask("clinic", Command::Restore(None, vec![zero]));
+    let refusal = writer.ask("clinic", restore_command(vec![zero]));
     let refusal = ApiError::from(refusal.unwrap_err());
     assert_eq!(refusal.status, 409, "{refusal:?}");
 }

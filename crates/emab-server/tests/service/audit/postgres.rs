@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use emab_server::audit::{Report, audit_study};
-use emab_server::domain::command::Command;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, postgres::Postgres};
 use emab_testkit::postgres::Server;
 
-use super::recorded::{Writer, study};
+use super::recorded::{Writer, restore_command};
 use super::sqlite_rows::{RECORDED, findings};
 
 fn audit(address: &Address) -> Report {
@@ -24,7 +23,7 @@ fn finds_changed_rows_in_postgres() {
     let address: Address = server.url().parse().unwrap();
     assert!(address.inspect().is_err(), "there is nothing to inspect");
     let writer = Writer::over(Arc::new(Postgres::open(&server.url()).unwrap()));
-    let restore = Command::Restore(Some(study("clinic")), RECORDED.events.clone());
+    let restore = restore_command(RECORDED.events.clone());
     writer.ask("clinic", restore).unwrap();
     let mut file = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = file.head("clinic").unwrap().unwrap();

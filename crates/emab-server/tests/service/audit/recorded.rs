@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use emab_server::app::error::ServiceError;
 use emab_server::app::metrics::Metrics;
 use emab_server::app::writer::{GroupCommitWriter, Job};
-use emab_server::domain::command::{Command, Reply, ReplyBody};
+use emab_server::domain::command::{Command, Reply, ReplyBody, RestoreEvents};
 use emab_server::domain::event::Record;
 use emab_server::domain::study::Study;
 use emab_server::store::sqlite::Sqlite;
@@ -149,6 +149,15 @@ impl RecordedStore {
 
 pub fn study(name: &str) -> Arc<Study> {
     Arc::new(Study::read(name, STUDY.as_bytes()).unwrap())
+}
+
+/// The command that restores events of `clinic`.
+pub fn restore_command(records: Vec<Record>) -> Command {
+    Command::Restore(RestoreEvents {
+        study: Some(study("clinic")),
+        end: None,
+        records,
+    })
 }
 
 /// The body of a command.

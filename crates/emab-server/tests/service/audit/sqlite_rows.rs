@@ -9,7 +9,7 @@ use emab_server::domain::event::Record;
 use emab_server::store::sqlite::Sqlite;
 use rusqlite::Connection;
 
-use super::recorded::{RecordedStore, Writer, study};
+use super::recorded::{RecordedStore, Writer, restore_command, study};
 
 pub static RECORDED: LazyLock<RecordedStore> = LazyLock::new(|| RecordedStore::new(45));
 
@@ -105,7 +105,7 @@ fn the_state_hash_is_the_same_in_store_replay_and_restore() {
     let writer = Writer::open(&folder.path().join("restored.db"));
     let create = Command::Create(study("other"));
     writer.ask("other", create).unwrap();
-    let restore = Command::Restore(Some(study("clinic")), RECORDED.events.clone());
+    let restore = restore_command(RECORDED.events.clone());
     writer.ask("clinic", restore).unwrap();
     let mut store = writer.reader();
     let there = store.head("clinic").unwrap().unwrap();

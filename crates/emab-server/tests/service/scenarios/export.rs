@@ -75,11 +75,18 @@ async fn an_interrupted_restoration_is_continued_by_the_same_file_only() {
     put.expect_error(409).says("is being restored");
     client.assert_consistent().await;
     let (_, other) = exported().await;
-    client
-        .import(&other)
-        .await
-        .expect_error(409)
-        .says("another event");
+    let other = client.import(&other).await.expect_error(409);
+    other.says("another event");
+    // Nor an earlier export of the study.
+    let last = Record::from_line(all[12]).unwrap();
+    let header = format!(
+        r#"{{"emab_export":2,"study":"clinic","seq":12,"hash":"{}"}}"#,
+        last.hash
+    );
+    let earlier = [&[&*header], &all[1..=12]].concat().join("\n");
+    let earlier = client.import(&earlier).await.expect_error(409);
+    earlier.says("import the same file");
+    assert_eq!(client.seq().await, 10);
     // Also after a restart.
     let client = client.server.restarted().study("clinic");
     let answer = client.import(&file).await.is(200);

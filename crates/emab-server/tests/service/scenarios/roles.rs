@@ -252,6 +252,14 @@ async fn a_blinded_token_cannot_test_guesses() {
     ] {
         assert_eq!(put(guess).await.text, right.text, "{guess}");
     }
+    // Without a value of another token, the same content is accepted.
+    client
+        .outcome("p1", r#"{"rewards": [null, null]}"#)
+        .await
+        .is(200);
+    for _ in 0..2 {
+        put(r#"{"rewards": [null, null]}"#).await.is(200);
+    }
     // Its own values, also after a correction by another token.
     let own = r#"{"costs": [0.25]}"#;
     put(own).await.is(200);
