@@ -1,5 +1,6 @@
 //! Fault injection: stores with a deliberate fault, to test that the checks find it. The product contains none of this.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,7 @@ impl Backend for FaultyBackend {
             fault: self.fault,
             rng: Rng::new(u64::from(std::process::id())),
             uncommitted_since: None,
-            study: String::new(),
+            names: HashMap::new(),
             repeated: Vec::new(),
         }))
     }
@@ -56,8 +57,8 @@ struct FaultyStore {
     rng: Rng,
     /// When the first write of an acknowledged but uncommitted transaction came.
     uncommitted_since: Option<Instant>,
-    /// The study that was locked last.
-    study: String,
+    /// The names of studies, by key.
+    names: HashMap<i64, String>,
     /// Repeated tells of this transaction: the study, and the recorded answer.
     repeated: Vec<(String, StoredDecision)>,
 }
@@ -138,17 +139,22 @@ impl Store for FaultyStore {
         self.inner.rollback();
     }
 
-    fn lock(&mut self, name: &str) -> Result<Option<Head>, StoreError> {
-        self.study = name.into();
-        self.inner.lock(name)
+    fn lock_all(&mut self, names: &[&str]) -> Result<Vec<Head>, StoreError> {
+        let heads = self.inner.lock_all(names)?;
+        let names = heads.iter().map(|head| (head.key, head.name.clone()));
+        self.names.extend(names);
+        Ok(heads)
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<(), StoreError> {
-        if self.fault == Fault::ForgetProjection {
-            let changes = self.omit_rows(changes);
-            return self.inner.write(head, &changes);
+    fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<(), StoreError> {
+        if self.fault != Fault::ForgetProjection {
+            return self.inner.write_all(studies);
         }
-        self.inner.write(head, changes)
+        for (head, changes) in studies {
+            let changes = self.omit_rows(changes);
+            self.inner.write(head, &changes)?;
+        }
+        Ok(())
     }
 
     fn decision(
@@ -160,7 +166,8 @@ impl Store for FaultyStore {
         let decision = self.inner.decision(study, episode, step)?;
         // The writer reads an answer only for a repeated request; from step 2 on that is a tell.
         if let (Fault::TellTwice, Some(decision), Some(2..)) = (self.fault, &decision, step) {
-            self.repeated.push((self.study.clone(), decision.clone()));
+            let name = self.names.get(&study).cloned().unwrap_or_default();
+            self.repeated.push((name, decision.clone()));
         }
         Ok(decision)
     }
@@ -176,7 +183,7 @@ impl Store for FaultyStore {
         fn checkpoint(&mut self, study: i64) -> Option<Checkpoint>;
         fn head(&mut self, name: &str) -> Option<Head>;
         fn heads(&mut self, after: &str, limit: usize) -> Vec<Head>;
-        fn episodes(&mut self, study: i64, episodes: &[&str]) -> Vec<EpisodeRecord>;
+        fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Vec<(i64, EpisodeRecord)>;
         fn episodes_after(&mut self, study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
         fn decisions(&mut self, study: i64, episode: &str) -> Vec<StoredDecision>;
         fn decisions_after(&mut self, study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<StoredDecision>;

@@ -43,7 +43,8 @@ fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
     ] {
         work.execute(&ask, "00000001").unwrap();
     }
-    work.write().unwrap();
+    let changes = work.finish().unwrap().unwrap();
+    store.write(&board.head, &changes).unwrap();
     store.commit().unwrap();
     store.events(board.head.key, 0, 10).unwrap()
 }

@@ -13,6 +13,9 @@ pub enum CommandError {
     /// The store failed; the transaction is rolled back.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// It corrects a learned episode, for which the loader prepares learners; nothing was changed.
+    #[error("the learners have to be rebuilt")]
+    Deferred,
 }
 
 /// Why the service does not answer a request.

@@ -8,10 +8,11 @@ use std::collections::{BTreeSet, HashMap};
 use emab::Action;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::app::{CHANGED, CommandError, Pending, mismatch, rebuild};
+use crate::app::loader::PreparedLearners;
+use crate::app::{CHANGED, CommandError, Pending, learn_new, mismatch, rebuild};
 use crate::domain::{
     Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
-    GiveOutcome, HASH_FIELD, LearnedEpisode, MAX_LINE, Open, Opened, Outcome, OutcomeGiven,
+    GiveOutcome, HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, Outcome, OutcomeGiven,
     PastEpisode, Record, Rejection, Repeated, Reply, ReplyBody, RestoreEvents, Shadow,
     StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell, TripletKey,
     json::LenientU64, json::short, pack, validate,
@@ -36,6 +37,8 @@ pub struct CommandExecutor<'a> {
     changes: Changes,
     learned: Pending,
     changed_gains: BTreeSet<TripletKey>,
+    /// Whether learned episodes may be corrected: otherwise such a command is [`CommandError::Deferred`].
+    pub may_correct: bool,
 }
 
 impl<'a> CommandExecutor<'a> {
@@ -55,6 +58,7 @@ impl<'a> CommandExecutor<'a> {
             changes: Changes::default(),
             learned: Pending::new(),
             changed_gains: BTreeSet::new(),
+            may_correct: false,
         }
     }
 
@@ -83,24 +87,45 @@ impl<'a> CommandExecutor<'a> {
         }
     }
 
-    pub fn write(mut self) -> Result<(), CommandError> {
+    /// The episodes that were learned or corrected, by position.
+    pub fn into_learned(self) -> Pending {
+        self.learned
+    }
+
+    /// Replaces the learners after corrections by prepared ones; false if these do not fit. Takes the head before the corrections.
+    pub fn install(
+        &mut self,
+        prepared: PreparedLearners,
+        before: &Head,
+    ) -> Result<bool, CommandError> {
+        if !prepared.fit(before, &self.learned, self.store)? {
+            return Ok(false);
+        }
+        self.state.learners = prepared.learners;
+        learn_new(self.state, self.store, &self.learned)?;
+        self.state.stale = false;
+        self.may_correct = false;
+        Ok(true)
+    }
+
+    /// The changes, to be written with the head of the study; none if there are none.
+    pub fn finish(mut self) -> Result<Option<Changes>, CommandError> {
         if self.changes.events.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         self.refresh()?;
         let learners = &self.state.learners;
         let gain_sums = self.changed_gains.iter().map(|&key| learners.gain_sum(key));
         let touched = self.touched.iter();
         let learned = self.learned.into_iter();
-        let changes = Changes {
+        Ok(Some(Changes {
             gain_sums: gain_sums.filter(|gains| gains.count > 0).collect(),
             episodes: touched.filter_map(|id| self.episodes.remove(id)).collect(),
             learned_episodes: learned
                 .map(|(position, bytes)| LearnedEpisode { position, bytes })
                 .collect(),
             ..self.changes
-        };
-        Ok(self.store.write(&self.state.head, &changes)?)
+        }))
     }
 
     fn create(&mut self, study: &Study, by: &str) -> Result<Reply, CommandError> {
@@ -508,6 +533,11 @@ impl<'a> CommandExecutor<'a> {
     }
 
     fn record(&mut self, kind: EventKind, by: &str) -> Result<(), CommandError> {
+        let episode = kind.episode().and_then(|id| self.episodes.get(id));
+        let corrects = kind.changes_outcome() && episode.is_some_and(|it| it.position.is_some());
+        if corrects && !self.may_correct {
+            return Err(CommandError::Deferred);
+        }
         let event = Event {
             seq: self.state.head.seq + 1,
             at: self.at.into(),

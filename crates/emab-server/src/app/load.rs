@@ -1,9 +1,8 @@
 //! Loads the state of a study from the store: its head, and learners rebuilt from the learned episodes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::app::CommandError;
+use crate::app::{CommandError, Specs};
 use crate::domain::{Head, Rejection, Study, StudyLearners, StudyState, unpack};
 use crate::store::{Store, StoreError};
 
@@ -44,29 +43,39 @@ pub fn load_state(
     cached: Option<StudyState>,
     head: Head,
     store: &mut dyn Store,
+    specs: &Specs,
 ) -> Result<StudyState, CommandError> {
     let mut state = match cached {
         Some(state) => state,
-        None => StudyState::new(Arc::new(study(store, &head)?), head.rules)?,
+        None => StudyState::new(specs.study(store, &head)?, head.rules)?,
     };
-    if state.head.hash == head.hash && !state.stale {
+    if !catch_up(&mut state, &head, store)? {
         state.head = head;
-        return Ok(state);
-    }
-    // A restored database may not contain the events that the cached state was learned from.
-    let log = store.events(head.key, state.head.seq.saturating_sub(1), 1)?;
-    let same = log
-        .first()
-        .is_some_and(|event| event.hash == state.head.hash);
-    let changed = head.relearned > state.head.seq || !same || state.stale;
-    state.head = head;
-    let none = Pending::new();
-    if changed {
-        rebuild(&mut state, store, &none)?;
-    } else {
-        apply_new(&mut state, store, &none)?;
+        rebuild(&mut state, store, &Pending::new())?;
     }
     Ok(state)
+}
+
+/// Brings a state to a later head; false if the learners must be rebuilt.
+pub fn catch_up(
+    state: &mut StudyState,
+    head: &Head,
+    store: &mut dyn Store,
+) -> Result<bool, CommandError> {
+    if state.stale || head.relearned > state.head.seq {
+        return Ok(false);
+    }
+    if state.head.hash != head.hash {
+        // A restored database may not contain the events that the state was learned from.
+        let log = store.events(head.key, state.head.seq.saturating_sub(1), 1)?;
+        let known = log.first().map(|event| &event.hash);
+        if known != Some(&state.head.hash) {
+            return Ok(false);
+        }
+    }
+    state.head = head.clone();
+    learn_new(state, store, &Pending::new())?;
+    Ok(true)
 }
 
 /// Rebuilds the learners from all learned episodes, in order.
@@ -76,13 +85,13 @@ pub fn rebuild(
     pending: &Pending,
 ) -> Result<(), CommandError> {
     state.learners = StudyLearners::new(&state.study)?;
-    apply_new(state, store, pending)?;
+    learn_new(state, store, pending)?;
     state.stale = false;
     Ok(())
 }
 
 /// Learns the episodes that the learners have not seen yet.
-fn apply_new(
+pub fn learn_new(
     state: &mut StudyState,
     store: &mut dyn Store,
     pending: &Pending,

@@ -1,9 +1,10 @@
 //! The application layer: the writer thread, the reader pool, and what is recomputed from the log.
 //!
 //! - [`service`]: entry point of the layer; queues commands for the writer and runs reads on a pool of connections.
-//! - [`writer`]: the writer thread, with group commit. A full disk or a lost store is handled there.
+//! - [`writer`]: the writer thread, with group commit. A full disk or a lost store is handled there. Its queue is
+//!   [fair](fair_queue) between studies and tokens, and [`loader`] threads replay studies for it.
 //! - [`execute_command`]: turns commands into events, inside a transaction.
-//! - [`load`]: loads the state of a study from the store.
+//! - [`load`]: loads the state of a study from the store. [`specs`] is the cache of parsed specifications.
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
@@ -11,12 +12,16 @@ pub mod audit;
 pub mod error;
 pub mod execute_command;
 pub mod export;
+pub mod fair_queue;
 pub mod import;
 pub mod load;
+pub mod loader;
 pub mod metrics;
+pub mod permits;
 pub mod replay;
 pub mod service;
+pub mod specs;
 pub mod state_hash;
 pub mod writer;
 
-pub use self::{error::*, load::*, metrics::*, replay::*, service::*};
+pub use self::{error::*, load::*, metrics::*, replay::*, service::*, specs::*};

@@ -1,39 +1,70 @@
 //! The service without HTTP: commands go to the writer thread, reads to a pool of reader connections.
+//!
+//! Limits apply to each token, so that one cannot take what all share: the queue of the writer, reader connections, reads of
+//! whole studies, and the memory for creating studies.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
 
-use crate::app::writer::{GroupCommitWriter, Job};
-use crate::app::{CommandError, Metrics, Replay, ServiceError, head, load_state, study};
+use crate::app::fair_queue::{FairQueue, QueueError, QueueLimits};
+use crate::app::permits::{NoPermit, Permit, TokenPermits};
+use crate::app::writer::{GroupCommitWriter, Job, Work};
+use crate::app::{CommandError, Metrics, Replay, ServiceError, Specs, head, load_state};
 use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
-/// The largest number of queued commands.
-const QUEUE: usize = 1_024;
-const READERS: usize = 4;
-/// The largest number of reads of a whole study at a time; the other readers serve short requests.
-const LONG_READS: usize = 2;
+/// The largest numbers of queued commands.
+const QUEUE: QueueLimits = QueueLimits {
+    key: 256,
+    token: 512,
+    all: 1_024,
+};
+/// Reader connections: of a token, all, and how many reads of a token may wait for one.
+const READS: [usize; 3] = [3, 4, 1_024];
+/// Reads of a whole study at a time: of a token, all, and how many of a token may wait. The other readers serve short requests.
+const LONG_READS: [usize; 3] = [1, 2, 4];
+/// Studies that are checked at a time before they are created, which needs a multiple of their length in memory.
+const CREATIONS: [usize; 3] = [1, 2, 4];
 /// The largest number of study states that are cached for reading.
 const STATES: usize = 16;
-/// The largest number of cached specifications.
-const STUDIES: usize = 1_024;
 /// The number of events in one read.
 pub const PAGE: usize = 1_000;
 
+tokio::task_local! {
+    static CALLER: RefCell<Arc<str>>;
+}
+
+/// Runs a request; [`set_caller`] inside it sets the token that its reads count for.
+pub async fn with_caller<T>(token: &str, request: impl Future<Output = T>) -> T {
+    CALLER.scope(RefCell::new(token.into()), request).await
+}
+
+/// Sets the token of the request; without effect outside [`with_caller`].
+pub fn set_caller(token: &str) {
+    let _ = CALLER.try_with(|caller| caller.replace(token.into()));
+}
+
+fn caller() -> Arc<str> {
+    let caller = CALLER.try_with(|caller| caller.borrow().clone());
+    caller.unwrap_or_else(|_| "".into())
+}
+
 pub struct Service {
-    jobs: Mutex<Option<SyncSender<Job>>>,
+    jobs: Arc<FairQueue<Work>>,
     metrics: Metrics,
     writer: Mutex<Option<JoinHandle<()>>>,
     backend: Arc<dyn Backend>,
     readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
-    reads: Arc<Semaphore>,
-    long_reads: Arc<Semaphore>,
+    reads: TokenPermits,
+    long_reads: TokenPermits,
+    creations: TokenPermits,
     states: Mutex<HashMap<String, StudyState>>,
-    studies: Mutex<HashMap<String, Arc<Study>>>,
+    /// The parsed specifications.
+    pub specs: Arc<Specs>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -41,30 +72,37 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn permits([each, all, waiting]: [usize; 3]) -> TokenPermits {
+    TokenPermits::new(each, all, waiting)
+}
+
 impl Service {
     pub fn start(backend: Arc<dyn Backend>, metrics: Metrics) -> Result<Arc<Service>, StoreError> {
-        let (sender, jobs) = sync_channel(QUEUE);
-        let writer = GroupCommitWriter::new(backend.writer()?, metrics.clone());
+        let jobs = Arc::new(FairQueue::new(QUEUE));
+        let specs = Arc::<Specs>::default();
+        let writer =
+            GroupCommitWriter::new(&backend, jobs.clone(), specs.clone(), metrics.clone())?;
         let thread = std::thread::Builder::new()
             .name("writer".into())
-            .spawn(move || writer.run(&jobs))
+            .spawn(move || writer.run())
             .map_err(|error| StoreError::Unavailable(format!("no thread for writing: {error}")))?;
         Ok(Arc::new(Service {
-            jobs: Mutex::new(Some(sender)),
+            jobs,
             metrics,
             writer: Mutex::new(Some(thread)),
             readers: Arc::default(),
             backend,
-            reads: Arc::new(Semaphore::new(READERS)),
-            long_reads: Arc::new(Semaphore::new(LONG_READS)),
+            reads: permits(READS),
+            long_reads: permits(LONG_READS),
+            creations: permits(CREATIONS),
             states: Mutex::default(),
-            studies: Mutex::default(),
+            specs,
         }))
     }
 
     /// Accepts no more commands, and waits until the queued ones are answered.
     pub fn finish(&self) {
-        locked(&self.jobs).take();
+        self.jobs.close();
         if let Some(thread) = locked(&self.writer).take()
             && thread.join().is_err()
         {
@@ -87,16 +125,18 @@ impl Service {
             by: by.into(),
             reply,
         };
-        match locked(&self.jobs).as_ref() {
-            None => return Err(ServiceError::stopping()),
-            Some(jobs) => jobs.try_send(job).map_err(|error| match error {
-                TrySendError::Full(_) => {
-                    ServiceError::unavailable(format!("{QUEUE} requests are queued for writing"), 1)
-                }
-                TrySendError::Disconnected(_) => ServiceError::stopping(),
-            })?,
-        }
+        // Before the push: the writer may take the job at once.
         self.metrics.queue.inc();
+        if let Err(error) = self.jobs.push(study, by, Work::Job(job)) {
+            self.metrics.queue.dec();
+            return Err(match error {
+                QueueError::Full(most) => {
+                    let what = format!("{most} requests are queued for writing");
+                    ServiceError::unavailable(what, 1)
+                }
+                QueueError::Closed => ServiceError::stopping(),
+            });
+        }
         let stopping = |_| Err(ServiceError::stopping());
         answer.await.unwrap_or_else(stopping)
     }
@@ -106,8 +146,7 @@ impl Service {
         &self,
         read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let permit = self.reads.clone().acquire_owned().await;
-        let permit = permit.map_err(|_| ServiceError::stopping())?;
+        let permit = acquire(&self.reads, "requests that read").await?;
         let (pool, backend) = (self.readers.clone(), self.backend.clone());
         let running = tokio::task::spawn_blocking(move || {
             // Held to the end of the read, even if the request is dropped before.
@@ -128,7 +167,9 @@ impl Service {
                 tracing::warn!(%error, "a read failed");
                 Err(ServiceError::read_failed(&error))
             }
-            Err(_) => Err(Rejection::internal("the read failed").into()),
+            Ok(Err(CommandError::Deferred)) | Err(_) => {
+                Err(Rejection::internal("the read failed").into())
+            }
         }
     }
 
@@ -152,19 +193,9 @@ impl Service {
         self.read(move |store| head(store, &name)).await
     }
 
-    /// The parsed specification of a study, from a cache.
+    /// The parsed specification of a study, from a cache. Inside a read.
     pub fn study(&self, store: &mut dyn Store, head: &Head) -> Result<Arc<Study>, CommandError> {
-        let known = locked(&self.studies).get(&head.name).cloned();
-        if let Some(study) = known.filter(|study| study.hash == head.spec_hash) {
-            return Ok(study);
-        }
-        let study = Arc::new(study(store, head)?);
-        let mut studies = locked(&self.studies);
-        if studies.len() >= STUDIES {
-            studies.clear();
-        }
-        studies.insert(head.name.clone(), study.clone());
-        Ok(study)
+        self.specs.study(store, head)
     }
 
     /// The same, outside a read.
@@ -173,19 +204,32 @@ impl Service {
         self.read(move |store| service.study(store, &head)).await
     }
 
+    /// Parses and checks a new study.
+    pub async fn read_study(&self, name: &str, body: bytes::Bytes) -> Result<Study, ServiceError> {
+        let permit = acquire(&self.creations, "studies that are created").await?;
+        let name = name.to_owned();
+        // Checking every pair of a large study is slow.
+        let read = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            Study::read(&name, &body)
+        });
+        let failed = |_| Rejection::internal("the study could not be read");
+        Ok(read.await.map_err(failed)??)
+    }
+
     /// Reads the current state of a study.
     pub async fn current_state<T: Send + 'static>(
         self: &Arc<Self>,
         study: &str,
         read: impl FnOnce(&mut StudyState) -> T + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let permit = self.long_read()?;
+        let permit = self.long_read().await?;
         let (name, service) = (study.to_owned(), self.clone());
         self.read_snapshot(move |store| {
             let _permit = permit;
             let head = head(store, &name)?;
             let cached = locked(&service.states).remove(&name);
-            let mut state = load_state(cached, head, store)?;
+            let mut state = load_state(cached, head, store, &service.specs)?;
             let answer = read(&mut state);
             let mut states = locked(&service.states);
             if states.len() >= STATES
@@ -199,10 +243,9 @@ impl Service {
         .await
     }
 
-    /// A permit to read a whole study; fails if all are taken.
-    fn long_read(&self) -> Result<OwnedSemaphorePermit, ServiceError> {
-        let permit = self.long_reads.clone().try_acquire_owned();
-        permit.map_err(|_| ServiceError::Busy("too many studies are being read in full".into(), 2))
+    /// A permit to read a whole study.
+    async fn long_read(&self) -> Result<Permit, ServiceError> {
+        acquire(&self.long_reads, "requests that read a whole study").await
     }
 
     /// Replays the log of a study up to an event, and reads the state at it.
@@ -211,7 +254,7 @@ impl Service {
         T: Send + 'static,
         F: FnOnce(&mut Replay, &mut dyn Store, &Head) -> Result<T, CommandError> + Send + 'static,
     {
-        let permit = self.long_read()?;
+        let permit = self.long_read().await?;
         let name = study.to_owned();
         // The log is append-only: no snapshot is needed.
         self.read(move |store| {
@@ -259,4 +302,19 @@ impl Service {
         });
         Ok(Some((recorded, recomputed.await?)))
     }
+}
+
+/// A permit of the caller.
+async fn acquire(permits: &TokenPermits, what: &str) -> Result<Permit, ServiceError> {
+    permits
+        .acquire(&caller())
+        .await
+        .map_err(|error| match error {
+            NoPermit::Closed => ServiceError::stopping(),
+            NoPermit::Token(most) => ServiceError::Busy(
+                format!("this token has too many {what}: {most} run at a time, and others wait"),
+                2,
+            ),
+            NoPermit::All(most) => ServiceError::Busy(format!("{most} {what} run"), 2),
+        })
 }

@@ -1,30 +1,37 @@
 //! The writer thread: commits queued commands in batches (group commit).
 //!
-//! While one batch is committed the next one queues, so that many requests share one fsync. The fsync is in
-//! [`Store::commit`]; a reply is sent only after the commit has returned.
+//! While one batch is committed the next one queues, so that many requests share one fsync. The queue is [fair](FairQueue)
+//! between studies and tokens. The fsync is in [`Store::commit`]; a reply is sent only after the commit has returned.
+//!
+//! The writer never replays a study. Commands on a study whose state is not in memory, and corrections of learned episodes,
+//! wait for the [loader](Loader); the other commands go on.
 //!
 //! If the store fails (disk full, connection lost), the batch is rolled back, cached states are dropped, and every request of the
 //! batch gets a 503 with `Retry-After` ([`ServiceError::write_failed`]). Reads use other connections and continue.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use crate::app::execute_command::CommandExecutor;
-use crate::app::{CHANGED, CommandError, Metrics, ServiceError, load_state, no_study};
+use crate::app::fair_queue::FairQueue;
+use crate::app::loader::{Loaded, Loader, PreparedLearners, Product, Task, catches_up};
+use crate::app::{CHANGED, CommandError, Metrics, ServiceError, Specs, no_study};
 use crate::domain::{
-    Command, EventKind, RULES, Rejection, Reply, RestoreEvents, Study, StudyState,
+    Command, EpisodeRecord, EventKind, Head, RULES, Rejection, Reply, RestoreEvents, Study,
+    StudyState,
 };
-use crate::store::{Restore, Store, StoreError};
+use crate::store::{Backend, Changes, Restore, Store, StoreError};
 
-/// The largest number of commands in a batch.
+/// The largest number of commands in a batch; a line of an import counts as one.
 const MAX_BATCH: usize = 256;
 /// The largest number of cached study states.
 const MAX_STATES: usize = 256;
+/// The largest number of commands of a study that wait for the loader.
+const MAX_PARKED: usize = 256;
 /// How often a batch is retried while another copy of the service holds a lock.
 const MAX_TRIES: u32 = 30;
 
@@ -36,58 +43,223 @@ pub struct Job {
     pub reply: oneshot::Sender<Result<Reply, ServiceError>>,
 }
 
+/// What the writer takes from its queue.
+pub enum Work {
+    Job(Job),
+    Loaded(Loaded),
+}
+
+impl Work {
+    fn weight(&self) -> usize {
+        match self {
+            Work::Job(job) => job.command.lines(),
+            Work::Loaded(_) => 0,
+        }
+    }
+}
+
+/// A job of a batch.
+struct Queued {
+    job: Job,
+    /// Whether learners were prepared for it.
+    corrects: bool,
+}
+
+/// The jobs of a study that wait for the loader. It has a task for this study as long as there are any.
+#[derive(Default)]
+struct Parked {
+    /// They wait for the state of the study.
+    loading: Vec<Job>,
+    /// Learners are prepared for these corrections.
+    preparing: Vec<Job>,
+    /// These corrections came later.
+    corrections: Vec<Job>,
+}
+
+impl Parked {
+    fn len(&self) -> usize {
+        self.loading.len() + self.preparing.len() + self.corrections.len()
+    }
+}
+
 /// The writer and its cached states.
 pub struct GroupCommitWriter {
     store: Box<dyn Store>,
+    queue: Arc<FairQueue<Work>>,
+    loader: Loader,
+    specs: Arc<Specs>,
     /// The state of each recently used study, with the batch that used it last.
     states: HashMap<String, (StudyState, u64)>,
+    parked: HashMap<String, Parked>,
+    /// Learners for the corrections of the next batch.
+    prepared: HashMap<String, Box<PreparedLearners>>,
     batches: u64,
     metrics: Metrics,
 }
 
-type Results = Vec<Result<Reply, Rejection>>;
+/// What became of a job in a transaction.
+enum Outcome {
+    Done(Result<Reply, Rejection>),
+    /// The state of the study has to be loaded.
+    Load,
+    /// Learners have to be prepared.
+    Correct,
+}
+
+/// What a transaction did, once it is committed.
+struct Committed {
+    outcomes: Vec<Outcome>,
+    /// The heads of the studies that have new events.
+    heads: Vec<Head>,
+}
+
+/// A study in a transaction: its state, and what is to be written.
+struct Changed {
+    state: StudyState,
+    changes: Option<Changes>,
+}
 
 impl GroupCommitWriter {
     /// A writer on its own connection.
-    pub fn new(store: Box<dyn Store>, metrics: Metrics) -> GroupCommitWriter {
-        GroupCommitWriter {
-            store,
+    pub fn new(
+        backend: &Arc<dyn Backend>,
+        queue: Arc<FairQueue<Work>>,
+        specs: Arc<Specs>,
+        metrics: Metrics,
+    ) -> Result<GroupCommitWriter, StoreError> {
+        let loaded = queue.clone();
+        let done = move |it| loaded.push_urgent(Work::Loaded(it));
+        let no_thread = |error| StoreError::Unavailable(format!("no thread for loading: {error}"));
+        Ok(GroupCommitWriter {
+            store: backend.writer()?,
+            loader: Loader::start(backend, &specs, done).map_err(no_thread)?,
+            queue,
+            specs,
             states: HashMap::new(),
+            parked: HashMap::new(),
+            prepared: HashMap::new(),
             batches: 0,
             metrics,
-        }
+        })
     }
 
-    /// Executes jobs until every sender is dropped.
-    pub fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(first) = jobs.recv() {
-            let mut batch = vec![first];
-            // A correction rebuilds the learners, which can be slow: at most one in a batch.
-            while batch.len() < MAX_BATCH
-                && !matches!(
-                    batch.last().map(|job| &job.command),
-                    Some(Command::Amend(..))
-                )
-                && let Ok(job) = jobs.try_recv()
-            {
-                batch.push(job);
+    /// Executes jobs until the queue is closed and every job is answered.
+    pub fn run(mut self) {
+        while let Some(work) = self
+            .queue
+            .take(MAX_BATCH, Work::weight, !self.parked.is_empty())
+        {
+            let mut batch = Vec::new();
+            for work in work {
+                match work {
+                    Work::Job(job) => {
+                        self.metrics.queue.dec();
+                        batch.push(Queued {
+                            job,
+                            corrects: false,
+                        });
+                    }
+                    Work::Loaded(loaded) => self.accept(loaded, &mut batch),
+                }
             }
-            self.metrics.queue.dec_by(batch.len() as i64);
-            self.execute(batch);
+            if !batch.is_empty() {
+                self.execute(batch);
+            }
         }
     }
 
-    fn execute(&mut self, mut batch: Vec<Job>) {
+    /// Adds the jobs that waited for the loader to the batch.
+    fn accept(&mut self, Loaded { study, result }: Loaded, batch: &mut Vec<Queued>) {
+        let Some(mut parked) = self.parked.remove(&study) else {
+            return;
+        };
+        let queued = |job, corrects| Queued { job, corrects };
+        let mut failed = Vec::new();
+        let (loading, preparing) = (&mut parked.loading, &mut parked.preparing);
+        match result {
+            Ok(Product::State(state)) => {
+                self.states.insert(study.clone(), (*state, self.batches));
+                batch.extend(loading.drain(..).map(|job| queued(job, false)));
+            }
+            Ok(Product::Learners(learners)) => {
+                self.prepared.insert(study.clone(), learners);
+                batch.extend(preparing.drain(..).map(|job| queued(job, true)));
+            }
+            Err(error) => {
+                let jobs = loading.drain(..).chain(preparing.drain(..));
+                failed.extend(jobs.map(|job| (job, error.clone())));
+            }
+        }
+        for (job, error) in failed {
+            let _ = job.reply.send(Err(error));
+        }
+        if parked.len() > 0 {
+            self.parked.insert(study.clone(), parked);
+            self.request(&study);
+        }
+    }
+
+    /// Keeps a job until the loader has what it needs.
+    fn park(&mut self, job: Job, corrects: bool) {
+        // The client has left.
+        if job.reply.is_closed() {
+            return;
+        }
+        let study = job.study.clone();
+        let parked = self.parked.entry(study.clone()).or_default();
+        let first = parked.len() == 0;
+        if parked.len() >= MAX_PARKED {
+            let what = format!("{MAX_PARKED} requests wait for study `{study}` to be loaded");
+            let _ = job.reply.send(Err(ServiceError::unavailable(what, 1)));
+            return;
+        }
+        match corrects {
+            true => parked.corrections.push(job),
+            false => parked.loading.push(job),
+        }
+        if first {
+            self.request(&study);
+        }
+    }
+
+    /// Gives the loader the next task of a study.
+    fn request(&mut self, study: &str) {
+        let Some(parked) = self.parked.get_mut(study) else {
+            return;
+        };
+        if let Some(job) = parked.loading.first() {
+            let cached = self.states.remove(study);
+            let cached = cached.map(|(state, _)| Box::new(state));
+            self.loader
+                .request(Task::Load(study.into(), cached), &job.by);
+        } else if let Some(job) = parked.corrections.first() {
+            let commands = parked.corrections.iter();
+            let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
+            let task = Task::Prepare(study.into(), commands.collect());
+            self.loader.request(task, &job.by);
+            parked.preparing = std::mem::take(&mut parked.corrections);
+        }
+    }
+
+    fn execute(&mut self, mut batch: Vec<Queued>) {
         let mut tries = 0;
         loop {
             self.batches += 1;
             let attempt = catch_unwind(AssertUnwindSafe(|| self.transact(&batch)));
             let error = match attempt {
-                Ok(Ok(results)) => {
-                    for (job, result) in batch.into_iter().zip(results) {
-                        // The receiver may be gone.
-                        let _ = job.reply.send(result.map_err(ServiceError::Rejected));
+                Ok(Ok(committed)) => {
+                    for (Queued { job, .. }, outcome) in batch.into_iter().zip(committed.outcomes) {
+                        match outcome {
+                            Outcome::Done(result) => {
+                                // The receiver may be gone.
+                                let _ = job.reply.send(result.map_err(ServiceError::Rejected));
+                            }
+                            Outcome::Load => self.park(job, false),
+                            Outcome::Correct => self.park(job, true),
+                        }
                     }
+                    // Only committed heads may leave the writer.
+                    self.committed(&committed.heads);
                     return self.evict_states();
                 }
                 Ok(Err(error)) => Some(error),
@@ -95,14 +267,16 @@ impl GroupCommitWriter {
             };
             self.store.rollback();
             // The states in memory are ahead of the store now.
-            for job in &batch {
-                self.states.remove(&job.study);
+            for queued in &batch {
+                self.states.remove(&queued.job.study);
+                self.prepared.remove(&queued.job.study);
             }
             tries += 1;
             match &error {
                 Some(StoreError::Retry(_)) if tries < MAX_TRIES => {
                     std::thread::sleep(Duration::from_millis(u64::from(tries.min(20))));
-                    if batch.iter().any(|job| job.study != batch[0].study) {
+                    let first = &batch[0].job.study;
+                    if batch.iter().any(|it| it.job.study != *first) {
                         // Another copy holds one of the studies; the others must not wait for it.
                         for jobs in by_study(batch) {
                             self.execute(jobs);
@@ -130,96 +304,183 @@ impl GroupCommitWriter {
                     Rejection::internal("the request failed; nothing of it was recorded").into()
                 }
             };
-            for job in batch {
-                let _ = job.reply.send(Err(failure.clone()));
+            for queued in batch {
+                let _ = queued.job.reply.send(Err(failure.clone()));
             }
             return;
         }
     }
 
-    fn transact(&mut self, batch: &[Job]) -> Result<Results, StoreError> {
+    /// Is told of every study with new events, after their commit.
+    #[expect(clippy::unused_self, reason = "checkpoints will be requested here")]
+    fn committed(&self, _heads: &[Head]) {}
+
+    /// Executes a batch: one statement locks its studies, one reads its episodes, and one for each table writes its changes.
+    fn transact(&mut self, batch: &[Queued]) -> Result<Committed, StoreError> {
         let now = humantime::format_rfc3339_micros(crate::clock::now()).to_string();
-        // In the order of names: two copies that lock several studies do not deadlock.
         let mut by_study: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (i, job) in batch.iter().enumerate() {
-            by_study.entry(&job.study).or_default().push(i);
+        for (i, queued) in batch.iter().enumerate() {
+            by_study.entry(&queued.job.study).or_default().push(i);
         }
-        let failed = || Err(Rejection::internal("the request was not executed"));
-        let mut results: Results = batch.iter().map(|_| failed()).collect();
+        let failed = || Outcome::Done(Err(Rejection::internal("the request was not executed")));
+        let mut outcomes: Vec<Outcome> = batch.iter().map(|_| failed()).collect();
         self.store.begin()?;
-        let mut events = 0;
+        let names: Vec<&str> = by_study.keys().copied().collect();
+        let heads = self.store.lock_all(&names)?;
+        let mut heads: HashMap<String, Head> =
+            heads.into_iter().map(|it| (it.name.clone(), it)).collect();
+        let mut states = Vec::new();
         for (name, jobs) in by_study {
-            events += self.execute_study(name, &jobs, batch, &now, &mut results)?;
+            let head = heads.remove(name);
+            if let Some((state, jobs)) = self.state(name, head, jobs, batch, &now, &mut outcomes)? {
+                states.push((state, jobs));
+            }
+        }
+        let mut episodes = self.episodes(&states, batch)?;
+        let mut changed = Vec::new();
+        for (state, jobs) in states {
+            let episodes = episodes.remove(&state.head.key).unwrap_or_default();
+            changed.push(self.execute_study(state, &jobs, batch, &now, episodes, &mut outcomes)?);
+        }
+        let written = changed.iter().filter_map(|it| {
+            let changes = it.changes.as_ref()?;
+            Some((&it.state.head, changes))
+        });
+        let written: Vec<_> = written.collect();
+        if !written.is_empty() {
+            self.store.write_all(&written)?;
         }
         let begun = Instant::now();
         self.store.commit()?;
+        let events: usize = written
+            .iter()
+            .map(|(_, changes)| changes.events.len())
+            .sum();
+        let heads = written.into_iter().map(|(head, _)| head.clone()).collect();
         let is_write =
-            |result: &&Result<Reply, Rejection>| matches!(result, Ok(reply) if reply.new);
-        let writes = results.iter().filter(is_write).count();
-        self.metrics.commit(writes as u64, events, begun.elapsed());
-        Ok(results)
+            |outcome: &&Outcome| matches!(outcome, Outcome::Done(Ok(reply)) if reply.new);
+        let writes = outcomes.iter().filter(is_write).count();
+        self.metrics
+            .commit(writes as u64, events as u64, begun.elapsed());
+        for Changed { state, .. } in changed {
+            self.states
+                .insert(state.head.name.clone(), (state, self.batches));
+        }
+        Ok(Committed { outcomes, heads })
     }
 
-    /// Executes the jobs of one study; returns the number of new events.
-    fn execute_study(
+    /// The state of a locked study, and the jobs to execute on it; none if there are none.
+    fn state(
         &mut self,
         name: &str,
-        jobs: &[usize],
-        batch: &[Job],
+        head: Option<Head>,
+        jobs: Vec<usize>,
+        batch: &[Queued],
         now: &str,
-        results: &mut Results,
-    ) -> Result<u64, StoreError> {
-        let mut jobs = jobs.iter().copied().peekable();
-        let mut state = match self.store.lock(name)? {
-            Some(head) => {
-                let cached = self.states.remove(name).map(|(state, _)| state);
-                match load_state(cached, head, &mut *self.store) {
-                    Ok(state) => state,
-                    Err(CommandError::Store(error)) => return Err(error),
-                    Err(CommandError::Rejected(rejection)) => {
-                        for i in jobs {
-                            results[i] = Err(rejection.clone());
-                        }
-                        return Ok(0);
+        outcomes: &mut [Outcome],
+    ) -> Result<Option<(StudyState, Vec<usize>)>, StoreError> {
+        let Some(head) = head else {
+            // Until a job creates the study, jobs are rejected.
+            let mut jobs = jobs.into_iter();
+            while let Some(i) = jobs.next() {
+                match creation(name, &batch[i].job.command) {
+                    Ok((study, rules)) => {
+                        let state = self.create(study, rules, &batch[i].job, now)?;
+                        return Ok(Some((state, std::iter::once(i).chain(jobs).collect())));
                     }
+                    Err(rejection) => outcomes[i] = Outcome::Done(Err(rejection)),
                 }
             }
-            // Until a job creates the study, jobs are rejected.
-            None => loop {
-                let Some(&i) = jobs.peek() else { return Ok(0) };
-                match creation(name, &batch[i].command) {
-                    Ok((study, rules)) => break self.create(study, rules, &batch[i], now)?,
-                    Err(rejection) => {
-                        results[i] = Err(rejection);
-                        jobs.next();
-                    }
-                }
-            },
+            return Ok(None);
         };
-        let jobs: Vec<usize> = jobs.collect();
-        let ids = jobs.iter().flat_map(|&i| batch[i].command.episodes());
-        let ids: Vec<&str> = ids.collect();
-        let episodes = match &ids[..] {
-            [] => Vec::new(),
-            ids => self.store.episodes(state.head.key, ids)?,
+        let Some((mut state, used)) = self.states.remove(name) else {
+            jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
+            return Ok(None);
         };
-        let before = state.head.seq;
-        let mut executor = CommandExecutor::new(&mut state, &mut *self.store, now, episodes);
-        for i in jobs {
-            let job = &batch[i];
-            results[i] = match executor.execute(&job.command, &job.by) {
-                Ok(reply) => Ok(reply),
-                Err(CommandError::Rejected(rejection)) => Err(rejection),
-                Err(CommandError::Store(error)) => return Err(error),
-            };
+        match catches_up(&mut state, &head, &mut *self.store) {
+            Ok(true) => Ok(Some((state, jobs))),
+            Ok(false) => {
+                jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
+                self.states.insert(name.into(), (state, used));
+                Ok(None)
+            }
+            Err(error) => Err(store_error(error)),
         }
-        executor.write().map_err(|error| match error {
-            CommandError::Store(error) => error,
-            CommandError::Rejected(rejection) => StoreError::Damaged(rejection.detail),
-        })?;
-        let events = state.head.seq - before;
-        self.states.insert(name.into(), (state, self.batches));
-        Ok(events)
+    }
+
+    /// The episodes that the jobs need, by the key of their study.
+    fn episodes(
+        &mut self,
+        states: &[(StudyState, Vec<usize>)],
+        batch: &[Queued],
+    ) -> Result<HashMap<i64, Vec<EpisodeRecord>>, StoreError> {
+        let mut keys = BTreeSet::new();
+        for (state, jobs) in states {
+            let ids = jobs.iter().flat_map(|&i| batch[i].job.command.episodes());
+            keys.extend(ids.map(|id| (state.head.key, id)));
+        }
+        let keys: Vec<(i64, &str)> = keys.into_iter().collect();
+        let mut found: HashMap<i64, Vec<EpisodeRecord>> = HashMap::new();
+        if keys.is_empty() {
+            return Ok(found);
+        }
+        for (study, episode) in self.store.episodes_of(&keys)? {
+            found.entry(study).or_default().push(episode);
+        }
+        Ok(found)
+    }
+
+    /// Executes the jobs of one study.
+    fn execute_study(
+        &mut self,
+        mut state: StudyState,
+        jobs: &[usize],
+        batch: &[Queued],
+        now: &str,
+        episodes: Vec<EpisodeRecord>,
+        outcomes: &mut [Outcome],
+    ) -> Result<Changed, StoreError> {
+        let (corrections, jobs): (Vec<usize>, Vec<usize>) =
+            jobs.iter().partition(|&&i| batch[i].corrects);
+        let prepared = self.prepared.remove(&state.head.name);
+        let store = &mut *self.store;
+        let run = |executor: &mut CommandExecutor<'_>, i: usize| {
+            let job = &batch[i].job;
+            Ok(match executor.execute(&job.command, &job.by) {
+                Ok(reply) => Outcome::Done(Ok(reply)),
+                Err(CommandError::Rejected(rejection)) => Outcome::Done(Err(rejection)),
+                Err(CommandError::Deferred) => Outcome::Correct,
+                Err(CommandError::Store(error)) => return Err(error),
+            })
+        };
+        // The corrections come first: until learners are installed they change only the head, which can be undone.
+        let before = state.head.clone();
+        let unchanged = match corrections.is_empty() {
+            true => Vec::new(),
+            false => episodes.clone(),
+        };
+        let mut executor = CommandExecutor::new(&mut state, store, now, episodes);
+        let mut installed = false;
+        if let Some(prepared) = prepared {
+            executor.may_correct = true;
+            for &i in &corrections {
+                outcomes[i] = run(&mut executor, i)?;
+            }
+            installed = executor.install(*prepared, &before).map_err(store_error)?;
+        }
+        if !installed && !corrections.is_empty() {
+            drop(executor);
+            (state.head, state.stale) = (before, false);
+            executor = CommandExecutor::new(&mut state, store, now, unchanged);
+            corrections
+                .iter()
+                .for_each(|&i| outcomes[i] = Outcome::Correct);
+        }
+        for i in jobs {
+            outcomes[i] = run(&mut executor, i)?;
+        }
+        let changes = executor.finish().map_err(store_error)?;
+        Ok(Changed { state, changes })
     }
 
     fn create(
@@ -229,6 +490,7 @@ impl GroupCommitWriter {
         job: &Job,
         now: &str,
     ) -> Result<StudyState, StoreError> {
+        self.specs.add(&study);
         let state = StudyState::new(study.clone(), rules);
         let mut state = state.map_err(|rejection| StoreError::Damaged(rejection.detail))?;
         let key = self.store.create(&state.head, &study.canonical)?;
@@ -262,10 +524,20 @@ impl GroupCommitWriter {
     }
 }
 
-fn by_study(batch: Vec<Job>) -> Vec<Vec<Job>> {
-    let mut studies: BTreeMap<String, Vec<Job>> = BTreeMap::new();
-    for job in batch {
-        studies.entry(job.study.clone()).or_default().push(job);
+/// A command that fails after it was accepted: the store does not hold what the service wrote.
+fn store_error(error: CommandError) -> StoreError {
+    match error {
+        CommandError::Store(error) => error,
+        CommandError::Rejected(rejection) => StoreError::Damaged(rejection.detail),
+        CommandError::Deferred => StoreError::Damaged("a correction was not prepared".into()),
+    }
+}
+
+fn by_study(batch: Vec<Queued>) -> Vec<Vec<Queued>> {
+    let mut studies: BTreeMap<String, Vec<Queued>> = BTreeMap::new();
+    for queued in batch {
+        let study = queued.job.study.clone();
+        studies.entry(study).or_default().push(queued);
     }
     studies.into_values().collect()
 }

@@ -225,6 +225,15 @@ impl Command {
         names
     }
 
+    /// The number of lines of an import; 1 for other commands.
+    pub fn lines(&self) -> usize {
+        match self {
+            Command::Import(list) => list.len().max(1),
+            Command::Restore(events) => events.records.len().max(1),
+            _ => 1,
+        }
+    }
+
     /// Rejects what no study accepts, before the command is queued: lists and reasons that are too long, invalid ids.
     pub fn check_length(&self) -> Result<(), Rejection> {
         let none = &None;

@@ -83,10 +83,19 @@ pub trait Store: Send {
 
     /// Adds a study with its specification and returns its key; none if the name is taken. Inside a transaction.
     fn create(&mut self, head: &Head, spec: &str) -> Result<Option<i64>>;
+    /// The heads of the studies with these names, in the order of names, locked against other writers until the transaction ends;
+    /// unknown names are left out. They are locked in that order: two copies that lock several studies do not deadlock.
+    fn lock_all(&mut self, names: &[&str]) -> Result<Vec<Head>>;
     /// The head of a study, locked against other writers until the transaction ends.
-    fn lock(&mut self, name: &str) -> Result<Option<Head>>;
+    fn lock(&mut self, name: &str) -> Result<Option<Head>> {
+        Ok(self.lock_all(&[name])?.pop())
+    }
+    /// Writes the changes of studies, each once, and their heads. Inside a transaction, any number of times.
+    fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()>;
     /// Writes the changes of a study and its head. Inside a transaction, any number of times.
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()>;
+    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
+        self.write_all(&[(head, changes)])
+    }
     /// Writes or replaces the restore of a study. Inside a transaction.
     fn put_restore(&mut self, study: i64, restore: &Restore) -> Result<()>;
     /// Writes or replaces the checkpoint of a study. Inside a transaction.
@@ -108,8 +117,16 @@ pub trait Store: Send {
     fn restore(&mut self, study: i64) -> Result<Option<Restore>>;
     /// The latest checkpoint of a study.
     fn checkpoint(&mut self, study: i64) -> Result<Option<Checkpoint>>;
+    /// The episodes with these studies and names, each with its study, in any order; unknown ones are left out.
+    fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>>;
     /// The episodes with these names, in any order; unknown names are left out.
-    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>>;
+    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>> {
+        let mut keys: Vec<_> = names.iter().map(|name| (study, *name)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let found = self.episodes_of(&keys)?;
+        Ok(found.into_iter().map(|(_, episode)| episode).collect())
+    }
     /// Episodes after a name, in the order of names; all, or only open ones.
     fn episodes_after(
         &mut self,

@@ -30,9 +30,6 @@ pub(super) const CREATE: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (name) DO NOTHING RETURNING key";
 pub(super) const CREATE_SPEC: &str =
     "INSERT INTO specs (study, text) VALUES ($1, $2) RETURNING study";
-pub(super) const WRITE_HEAD: &str = "
-    UPDATE studies SET seq = $1, hash = $2, closed = $3, episodes = $4, open = $5, learned = $6, missing = $7,
-    relearned = $8, salted = $9 WHERE key = $10";
 pub(super) const SPEC: &str = "SELECT text FROM specs WHERE study = $1";
 pub(super) const PUT_RESTORE: &str = "
     INSERT INTO restores (study, begun, begun_by, finished, finished_by, seq, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -65,10 +62,8 @@ pub(super) const GAIN_SUMS: &str = "
 
 /// A connection that executes SQL. It implements [`Store`] by this.
 pub(super) trait Sql: Send {
-    /// Reads a head and locks its row.
+    /// Reads the heads with given [`Names`] and locks their rows, in the order of names.
     const LOCK: &'static str;
-    /// Reads the episodes of a study with given [`Names`].
-    const EPISODES: &'static str;
     /// As [`EPISODES_AFTER`], without those that have ended.
     const OPEN_EPISODES_AFTER: &'static str;
     /// Reads the decision for the current step of an episode.
@@ -82,7 +77,9 @@ pub(super) trait Sql: Send {
     fn in_transaction(&self) -> Result<()>;
     /// Whether every byte of an episode is checked.
     fn is_inspection(&self) -> bool;
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()>;
+    fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()>;
+    /// Reads the episodes with these studies and names, in the order of studies.
+    fn rows_of<T: Stored>(&mut self, keys: &[(i64, &str)]) -> Result<Vec<OfStudy<T>>>;
 
     /// The rows of a query.
     fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>>;
@@ -101,7 +98,7 @@ pub(super) trait Sql: Send {
             return self.rows(sql, params);
         }
         let episodes = self.rows(sql, params)?;
-        Ok(episodes.into_iter().map(|Exact(episode)| episode).collect())
+        Ok(episodes.into_iter().map(exact).collect())
     }
 
     /// The rows of a query that is not prepared.
@@ -151,14 +148,14 @@ impl<C: Sql> Store for C {
         }
     }
 
-    fn lock(&mut self, name: &str) -> Result<Option<Head>> {
+    fn lock_all(&mut self, names: &[&str]) -> Result<Vec<Head>> {
         self.in_transaction()?;
-        self.row(C::LOCK, &[&name])
+        self.rows(C::LOCK, &[&Names(names)])
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
+    fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
         self.in_transaction()?;
-        Sql::write(self, head, changes)
+        Sql::write_all(self, studies)
     }
 
     fn put_restore(&mut self, study: i64, restore: &Restore) -> Result<()> {
@@ -211,11 +208,16 @@ impl<C: Sql> Store for C {
         self.row(CHECKPOINT, &[&study])
     }
 
-    fn episodes(&mut self, study: i64, names: &[&str]) -> Result<Vec<EpisodeRecord>> {
-        if names.is_empty() {
+    fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>> {
+        if keys.is_empty() {
             return Ok(Vec::new());
         }
-        self.query_episodes(C::EPISODES, &[&study, &Names(names)])
+        if !self.is_inspection() {
+            let found = self.rows_of(keys)?;
+            return Ok(found.into_iter().map(|it| (it.study, it.row)).collect());
+        }
+        let found = self.rows_of(keys)?.into_iter();
+        Ok(found.map(|it| (it.study, exact(it.row))).collect())
     }
 
     fn episodes_after(
@@ -308,12 +310,15 @@ pub(super) fn counters(head: &Head) -> Result<[i64; 6]> {
     ])
 }
 
-/// Fails if not one head was updated.
-pub(super) fn has_updated(heads: u64, head: &Head) -> Result<()> {
-    if heads == 1 {
+/// Fails if not every head was updated.
+pub(super) fn have_updated(heads: u64, studies: &[(&Head, &Changes)]) -> Result<()> {
+    if heads == studies.len() as u64 {
         return Ok(());
     }
-    let what = format!("study `{}` has no row with key {}", head.name, head.key);
+    let studies = studies.iter();
+    let names = studies.map(|(head, _)| format!("study `{}` with key {}", head.name, head.key));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let what = format!("one of these has no row: {names}");
     Err(StoreError::Damaged(what))
 }
 
@@ -334,7 +339,7 @@ pub(super) type Params<'a> = &'a [&'a dyn Param];
 
 /// A list of names: a JSON array in SQLite, an array in PostgreSQL.
 #[derive(Debug)]
-struct Names<'a>(&'a [&'a str]);
+pub(super) struct Names<'a>(pub(super) &'a [&'a str]);
 
 impl rusqlite::ToSql for Names<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -447,8 +452,26 @@ impl Stored for EpisodeRecord {
     }
 }
 
+/// A row of an episode with its study in the column after it.
+pub(super) struct OfStudy<T> {
+    study: i64,
+    row: T,
+}
+
+impl<T: Stored> Stored for OfStudy<T> {
+    fn read(row: &impl Row) -> Result<OfStudy<T>> {
+        let study = row.get(4)?;
+        let row = T::read(row)?;
+        Ok(OfStudy { study, row })
+    }
+}
+
 /// An episode whose every byte is as the service writes it.
 struct Exact(EpisodeRecord);
+
+fn exact(Exact(episode): Exact) -> EpisodeRecord {
+    episode
+}
 
 impl Stored for Exact {
     fn read(row: &impl Row) -> Result<Exact> {

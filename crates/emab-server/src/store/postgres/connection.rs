@@ -8,11 +8,11 @@ use tokio::time::timeout;
 use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
-use super::super::sql::{self, Params, Sql, Stored, has_updated};
+use super::super::sql::{self, OfStudy, Params, Sql, Stored, have_updated};
 use super::super::{Changes, Finding, Head, Result, StoreError};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
-use super::rows::{Columns, LAST_SEQ};
+use super::rows::{Columns, EPISODES, LAST_SEQ};
 use super::session::{Session, Tables, Tools, begin_snapshot};
 use super::{Role, Timeouts, check};
 
@@ -170,6 +170,18 @@ impl PgConnection {
         Ok(())
     }
 
+    fn query<T: Stored>(
+        &mut self,
+        sql: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<T>> {
+        let work = async |tools: &Tools| {
+            let statement = &tools.statements[sql];
+            tools.client.query(statement, params).await
+        };
+        self.call_repeatable(&work)?.iter().map(T::read).collect()
+    }
+
     fn batch(&mut self, sql: &str) -> Result<()> {
         self.call(&async |tools: &Tools| tools.client.batch_execute(sql).await)
     }
@@ -185,9 +197,7 @@ impl Drop for PgConnection {
 }
 
 impl Sql for PgConnection {
-    const LOCK: &'static str = sql::heads!("WHERE name = $1 FOR UPDATE");
-    const EPISODES: &'static str =
-        "SELECT id, body, step, open FROM cases WHERE study = $1 AND id = ANY($2)";
+    const LOCK: &'static str = sql::heads!("WHERE name = ANY($1) ORDER BY name FOR UPDATE");
     const OPEN_EPISODES_AFTER: &'static str = "
         SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
     const CURRENT_DECISION: &'static str = "
@@ -249,23 +259,24 @@ impl Sql for PgConnection {
 
     fn rows<T: Stored>(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<T>> {
         let params: Vec<_> = params.iter().map(|it| *it as &(dyn ToSql + Sync)).collect();
-        let work = async |tools: &Tools| {
-            let statement = &tools.statements[sql];
-            tools.client.query(statement, &params).await
-        };
-        self.call_repeatable(&work)?.iter().map(T::read).collect()
+        self.query(sql, &params)
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
-        let columns = Columns::of(head, changes);
+    fn rows_of<T: Stored>(&mut self, keys: &[(i64, &str)]) -> Result<Vec<OfStudy<T>>> {
+        let (studies, names): (Vec<i64>, Vec<&str>) = keys.iter().copied().unzip();
+        self.query(EPISODES, &[&studies, &names])
+    }
+
+    fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
+        let columns = Columns::of(studies);
         let written = columns.and_then(|columns| {
             let work = async |tools: &Tools| match columns.send(tools).await {
                 Err(error) if is_duplicate(&error, "events") => {
-                    overtaken(tools, head.key, changes, &error).await.map(Err)
+                    overtaken(tools, studies, &error).await.map(Err)
                 }
                 sent => sent.map(Ok),
             };
-            has_updated(self.call(&work)??, head)
+            have_updated(self.call(&work)??, studies)
         });
         if written.is_err() {
             self.phase = Phase::Failed;
@@ -295,21 +306,25 @@ impl Sql for PgConnection {
 /// lost the lock, another copy was faster and its head is stored too: the transaction can be retried.
 async fn overtaken(
     tools: &Tools,
-    study: i64,
-    changes: &Changes,
+    studies: &[(&Head, &Changes)],
     error: &Error,
 ) -> Result<StoreError, Error> {
     // A failed transaction cannot be read.
     tools.client.batch_execute("ROLLBACK").await?;
-    let rows = tools
-        .client
-        .query(&tools.statements[LAST_SEQ], &[&study])
-        .await?;
-    let last: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
-    let first = changes.events.iter().map(|event| event.seq).min();
-    let last = last.and_then(|last| u64::try_from(last).ok());
-    Ok(match fault(error) {
-        StoreError::Damaged(text) if last >= first => StoreError::Retry(text),
-        other => other,
-    })
+    for (head, changes) in studies {
+        let rows = tools
+            .client
+            .query(&tools.statements[LAST_SEQ], &[&head.key])
+            .await?;
+        let last: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
+        let last = last.and_then(|last| u64::try_from(last).ok());
+        let first = changes.events.iter().map(|event| event.seq).min();
+        if first.is_some()
+            && last >= first
+            && let StoreError::Damaged(text) = fault(error)
+        {
+            return Ok(StoreError::Retry(text));
+        }
+    }
+    Ok(fault(error))
 }

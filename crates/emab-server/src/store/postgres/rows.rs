@@ -13,23 +13,34 @@ use super::schema::VERSION;
 use super::session::Tools;
 use crate::domain::{EpisodeRecord, Record};
 
+/// Without the limit, a plan that was made for a small table reads all episodes of a study.
+pub(super) const EPISODES: &str = "
+    SELECT it.id, it.body, it.step, it.open, named.study FROM UNNEST($1::BIGINT[], $2::TEXT[]) AS named (study, id)
+    CROSS JOIN LATERAL (SELECT id, body, step, open FROM cases
+    WHERE cases.study = named.study AND cases.id = named.id LIMIT 1) AS it";
+const WRITE_HEADS: &str = "
+    UPDATE studies SET seq = new.seq, hash = new.hash, closed = new.closed, episodes = new.episodes, open = new.open,
+    learned = new.learned, missing = new.missing, relearned = new.relearned, salted = new.salted
+    FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::TEXT[], $4::BOOLEAN[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[], $8::BIGINT[],
+    $9::BIGINT[], $10::BOOLEAN[])
+    AS new (key, seq, hash, closed, episodes, open, learned, missing, relearned, salted) WHERE studies.key = new.key";
 const WRITE_EVENTS: &str = "
     INSERT INTO events (study, seq, text, hash)
-    SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::TEXT[], $4::TEXT[])";
+    SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[])";
 const WRITE_EPISODES: &str = "
     INSERT INTO cases (study, id, step, open, body)
-    SELECT $1::BIGINT, * FROM UNNEST($2::TEXT[], $3::BIGINT[], $4::BOOLEAN[], $5::TEXT[])
+    SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::BOOLEAN[], $5::TEXT[])
     ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
 const WRITE_DECISIONS: &str = "
     INSERT INTO answers (study, episode, step, text)
-    SELECT $1::BIGINT, * FROM UNNEST($2::TEXT[], $3::BIGINT[], $4::TEXT[])";
+    SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[])";
 const WRITE_LEARNED: &str = "
     INSERT INTO lessons (study, place, bytes)
-    SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BYTEA[])
+    SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BYTEA[])
     ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
 const WRITE_GAIN_SUMS: &str = "
     INSERT INTO cells (study, t, x, a, count, sum)
-    SELECT $1::BIGINT, * FROM UNNEST($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[])
+    SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[])
     ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
 pub(super) const LAST_SEQ: &str = "SELECT seq FROM studies WHERE key = $1";
 
@@ -71,7 +82,7 @@ prepare! {
     create = sql::CREATE;
     create_spec = sql::CREATE_SPEC;
     lock = PgConnection::LOCK;
-    write_head = sql::WRITE_HEAD;
+    write_heads = WRITE_HEADS;
     put_restore = sql::PUT_RESTORE;
     put_checkpoint = sql::PUT_CHECKPOINT;
     write_events = WRITE_EVENTS;
@@ -91,7 +102,7 @@ prepare! {
     spec = sql::SPEC;
     restore = sql::RESTORE;
     checkpoint = sql::CHECKPOINT;
-    episodes = PgConnection::EPISODES;
+    episodes = EPISODES;
     episodes_after = sql::EPISODES_AFTER;
     open_episodes = PgConnection::OPEN_EPISODES_AFTER;
     decision = sql::DECISION;
@@ -106,107 +117,130 @@ prepare! {
 /// The prepared statements of a connection, by their SQL.
 pub(super) type Statements = HashMap<&'static str, Statement>;
 
-/// The arrays of a write, in the order of the columns.
+/// The arrays of a write, in the order of the columns; the study comes first.
 pub(super) struct Columns<'a> {
-    head: &'a Head,
-    counts: [i64; 6],
-    events: (Vec<i64>, Vec<&'a str>, Vec<&'a str>),
-    episodes: (Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>),
-    decisions: (Vec<&'a str>, Vec<i64>, Vec<&'a str>),
-    learned_episodes: (Vec<i64>, Vec<&'a [u8]>),
-    gain_sums: GainSumColumns,
+    heads: HeadColumns<'a>,
+    events: (Vec<i64>, Vec<i64>, Vec<&'a str>, Vec<&'a str>),
+    episodes: EpisodeColumns<'a>,
+    decisions: (Vec<i64>, Vec<&'a str>, Vec<i64>, Vec<&'a str>),
+    learned_episodes: (Vec<i64>, Vec<i64>, Vec<&'a [u8]>),
+    gain_sums: [Vec<i64>; 6],
 }
 
-type GainSumColumns = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>);
+type EpisodeColumns<'a> = (Vec<i64>, Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>);
 
-/// Converts every row, and collects the values by column.
-fn try_unzip<'a, R, V, C: FromIterator<V>>(
-    rows: &'a [R],
-    values: impl Fn(&'a R) -> Result<V>,
+struct HeadColumns<'a> {
+    keys: Vec<i64>,
+    /// Sequence number, episodes, open, learned, missing, relearned.
+    counts: [Vec<i64>; 6],
+    hashes: Vec<&'a str>,
+    closed: Vec<bool>,
+    salted: Vec<bool>,
+}
+
+/// Converts every row of every study, and collects the values by column.
+fn try_unzip<'a, R: 'a, V, C: FromIterator<V>>(
+    studies: &[(&'a Head, &'a Changes)],
+    rows: impl Fn(&'a Changes) -> &'a [R],
+    values: impl Fn(i64, &'a R) -> Result<V>,
 ) -> Result<C> {
-    rows.iter().map(values).collect()
+    let all = studies.iter();
+    let all = all.flat_map(|(head, changes)| rows(changes).iter().map(|row| (head.key, row)));
+    all.map(|(study, row)| values(study, row)).collect()
+}
+
+/// Collects rows of integers by column.
+fn by_column<const N: usize>(rows: Vec<[i64; N]>) -> [Vec<i64>; N] {
+    std::array::from_fn(|column| rows.iter().map(|row| row[column]).collect())
 }
 
 impl<'a> Columns<'a> {
     /// Converts the changes; fails if a number is out of range.
-    pub(super) fn of(head: &'a Head, changes: &'a Changes) -> Result<Columns<'a>> {
-        let event = |event: &'a Record| {
+    pub(super) fn of(studies: &[(&'a Head, &'a Changes)]) -> Result<Columns<'a>> {
+        let event = |study: i64, event: &'a Record| {
             let seq = integer(event.seq, "the sequence number")?;
-            Ok((seq, event.text.as_str(), event.hash.as_str()))
+            Ok((study, seq, event.text.as_str(), event.hash.as_str()))
         };
-        let episode = |episode: &'a EpisodeRecord| {
+        let episode = |study: i64, episode: &'a EpisodeRecord| {
             let (step, open, body) = episode_columns(episode)?;
-            Ok((episode.id.as_str(), step, open, body))
+            Ok((study, episode.id.as_str(), step, open, body))
         };
-        let decision = |decision: &'a StoredDecision| {
+        let decision = |study: i64, decision: &'a StoredDecision| {
             let step = i64::from(decision.step);
-            (decision.episode.as_str(), step, decision.text.as_str())
+            Ok((study, &*decision.episode, step, &*decision.text))
         };
-        let learned = |learned: &'a LearnedEpisode| {
+        let learned = |study: i64, learned: &'a LearnedEpisode| {
             let position = integer(learned.position, "the position")?;
-            Ok((position, learned.bytes.as_slice()))
+            Ok((study, position, learned.bytes.as_slice()))
         };
-        let gains = |gains: &GainSum| {
+        let gains = |study: i64, gains: &'a GainSum| {
             let count = integer(gains.count, "the count")?;
             let sum = gains.sum.to_bits().cast_signed();
             let [t, x, a] = [gains.t, gains.x, gains.a].map(i64::from);
-            Ok((t, x, a, count, sum))
+            Ok([study, t, x, a, count, sum])
         };
+        let heads = || studies.iter().map(|(head, _)| *head);
+        let counts: Result<Vec<[i64; 6]>> = heads().map(counters).collect();
+        let gains: Vec<_> = try_unzip(studies, |it| &it.gain_sums, gains)?;
         Ok(Columns {
-            head,
-            counts: counters(head)?,
-            events: try_unzip(&changes.events, event)?,
-            episodes: try_unzip(&changes.episodes, episode)?,
-            decisions: changes.decisions.iter().map(decision).collect(),
-            learned_episodes: try_unzip(&changes.learned_episodes, learned)?,
-            gain_sums: try_unzip(&changes.gain_sums, gains)?,
+            heads: HeadColumns {
+                keys: heads().map(|head| head.key).collect(),
+                counts: by_column(counts?),
+                hashes: heads().map(|head| &*head.hash).collect(),
+                closed: heads().map(|head| head.closed).collect(),
+                salted: heads().map(|head| head.salted).collect(),
+            },
+            events: try_unzip(studies, |it| &it.events, event)?,
+            episodes: try_unzip(studies, |it| &it.episodes, episode)?,
+            decisions: try_unzip(studies, |it| &it.decisions, decision)?,
+            learned_episodes: try_unzip(studies, |it| &it.learned_episodes, learned)?,
+            gain_sums: by_column(gains),
         })
     }
 
-    /// Sends all statements in one round trip; returns the number of updated studies.
+    /// Sends all statements in one round trip, one for each table; returns the number of updated studies.
     ///
     /// Events go first: if the lock was lost, they collide with those of the other writer.
     pub(super) async fn send(&self, tools: &Tools) -> Result<u64, Error> {
-        let Head {
-            key,
-            hash,
-            closed,
-            salted,
-            ..
-        } = self.head;
         let put = async |rows: usize, sql: &str, params: &[&(dyn ToSql + Sync)]| match rows {
             0 => Ok(0),
             _ => tools.client.execute(&tools.statements[sql], params).await,
         };
         let events = async {
-            let (seq, text, hash) = &self.events;
-            put(seq.len(), WRITE_EVENTS, &[key, seq, text, hash]).await
+            let (study, seq, text, hash) = &self.events;
+            put(seq.len(), WRITE_EVENTS, &[study, seq, text, hash]).await
         };
         let episodes = async {
-            let (id, step, open, body) = &self.episodes;
-            put(id.len(), WRITE_EPISODES, &[key, id, step, open, body]).await
+            let (study, id, step, open, body) = &self.episodes;
+            put(id.len(), WRITE_EPISODES, &[study, id, step, open, body]).await
         };
         let decisions = async {
-            let (episode, step, text) = &self.decisions;
-            put(step.len(), WRITE_DECISIONS, &[key, episode, step, text]).await
+            let (study, episode, step, text) = &self.decisions;
+            put(step.len(), WRITE_DECISIONS, &[study, episode, step, text]).await
         };
         let learned_episodes = async {
-            let (position, bytes) = &self.learned_episodes;
-            put(position.len(), WRITE_LEARNED, &[key, position, bytes]).await
+            let (study, position, bytes) = &self.learned_episodes;
+            put(position.len(), WRITE_LEARNED, &[study, position, bytes]).await
         };
         let gain_sums = async {
-            let (t, x, a, count, sum) = &self.gain_sums;
-            put(t.len(), WRITE_GAIN_SUMS, &[key, t, x, a, count, sum]).await
+            let [study, t, x, a, count, sum] = &self.gain_sums;
+            put(t.len(), WRITE_GAIN_SUMS, &[study, t, x, a, count, sum]).await
         };
-        let head = async {
-            let [seq, episodes, open, learned, missing, relearned] = &self.counts;
+        let heads = async {
+            let HeadColumns {
+                keys,
+                counts: [seq, episodes, open, learned, missing, relearned],
+                hashes,
+                closed,
+                salted,
+            } = &self.heads;
             let values: &[&(dyn ToSql + Sync)] = &[
-                seq, hash, closed, episodes, open, learned, missing, relearned, salted, key,
+                keys, seq, hashes, closed, episodes, open, learned, missing, relearned, salted,
             ];
-            put(1, sql::WRITE_HEAD, values).await
+            put(keys.len(), WRITE_HEADS, values).await
         };
         // They are sent in this order, and the error is that of the first one to fail.
-        let sent = tokio::try_join!(biased; events, episodes, decisions, learned_episodes, gain_sums, head)?;
+        let sent = tokio::try_join!(biased; events, episodes, decisions, learned_episodes, gain_sums, heads)?;
         Ok(sent.5)
     }
 }

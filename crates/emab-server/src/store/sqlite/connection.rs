@@ -5,13 +5,21 @@ use std::sync::Arc;
 use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 
 use super::super::sql::{
-    self, Params, Row, Sql, Stored, Value, counters, episode_columns, has_updated, integer,
+    self, Names, OfStudy, Params, Row, Sql, Stored, Value, counters, episode_columns, have_updated,
+    integer,
 };
 use super::super::{Changes, Finding, Head, Result, StoreError};
 use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
 use super::{Role, check, connect};
 
+/// The names come as a JSON array; one statement sees one state of the store.
+pub(super) const EPISODES: &str = "
+    SELECT cases.id, body, step, open, cases.study FROM json_each(?2) AS named
+    CROSS JOIN cases ON cases.study = ?1 AND cases.id = named.value";
+pub(super) const WRITE_HEAD: &str = "
+    UPDATE studies SET seq = $1, hash = $2, closed = $3, episodes = $4, open = $5, learned = $6, missing = $7,
+    relearned = $8, salted = $9 WHERE key = $10";
 const WRITE_EVENT: &str = "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)";
 const WRITE_EPISODE: &str = "
     INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -104,12 +112,8 @@ impl Row for rusqlite::Row<'_> {
 
 impl Sql for SqliteConnection {
     // The open transaction is the only one.
-    const LOCK: &'static str = sql::HEAD;
-
-    // The names come as a JSON array; one statement sees one state of the store.
-    const EPISODES: &'static str = "
-        SELECT cases.id, body, step, open FROM json_each(?2) AS named
-        CROSS JOIN cases ON cases.study = ?1 AND cases.id = named.value";
+    const LOCK: &'static str =
+        sql::heads!("WHERE name IN (SELECT value FROM json_each($1)) ORDER BY name");
 
     // Without statistics the planner might prefer the other index.
     const OPEN_EPISODES_AFTER: &'static str = "
@@ -196,7 +200,25 @@ impl Sql for SqliteConnection {
         Ok(all)
     }
 
-    fn write(&mut self, head: &Head, changes: &Changes) -> Result<()> {
+    fn rows_of<T: Stored>(&mut self, keys: &[(i64, &str)]) -> Result<Vec<OfStudy<T>>> {
+        let mut all = Vec::new();
+        for keys in keys.chunk_by(|(one, _), (other, _)| one == other) {
+            let names: Vec<&str> = keys.iter().map(|(_, name)| *name).collect();
+            all.extend(self.rows(EPISODES, &[&keys[0].0, &Names(&names)])?);
+        }
+        Ok(all)
+    }
+
+    fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
+        for (head, changes) in studies {
+            self.write_study(head, changes)?;
+        }
+        Ok(())
+    }
+}
+
+impl SqliteConnection {
+    fn write_study(&mut self, head: &Head, changes: &Changes) -> Result<()> {
         let [seq, episodes, open, learned, missing, relearned] = counters(head)?;
         let Head {
             key,
@@ -208,8 +230,8 @@ impl Sql for SqliteConnection {
         let values = params![
             seq, hash, closed, episodes, open, learned, missing, relearned, salted, key
         ];
-        let updated = self.run(sql::WRITE_HEAD, values).map_err(fault)?;
-        has_updated(updated as u64, head)?;
+        let updated = self.run(WRITE_HEAD, values).map_err(fault)?;
+        have_updated(updated as u64, &[(head, changes)])?;
         for event in &changes.events {
             let seq = integer(event.seq, "the sequence number")?;
             let what = || format!("event {seq} in study `{}`", head.name);

@@ -637,7 +637,7 @@ fn every_statement_uses_an_index() {
     let connection = connect(&owner.file, Role::Read).unwrap();
     // All but plain inserts, and those of the next test.
     for sql in [
-        sql::WRITE_HEAD,
+        connection::WRITE_HEAD,
         sql::HEAD,
         sql::KEY,
         sql::HEADS,
@@ -695,7 +695,7 @@ fn no_statement_is_prepared_twice() {
     }
     for sql in [
         <SqliteConnection as sql::Sql>::CURRENT_DECISION,
-        <SqliteConnection as sql::Sql>::EPISODES,
+        connection::EPISODES,
         <SqliteConnection as sql::Sql>::OPEN_EPISODES_AFTER,
     ] {
         let statement = store.connection.prepare_cached(sql).unwrap();

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use emab_server::app::error::ServiceError;
+use emab_server::app::fair_queue::{FairQueue, QueueLimits};
 use emab_server::app::metrics::Metrics;
-use emab_server::app::writer::{GroupCommitWriter, Job};
+use emab_server::app::writer::{GroupCommitWriter, Job, Work};
 use emab_server::domain::command::{Command, Reply, ReplyBody, RestoreEvents};
 use emab_server::domain::event::Record;
 use emab_server::domain::study::Study;
@@ -24,7 +24,7 @@ const STUDY: &str = r#"{"horizon": 4, "states": 5, "actions": ["test", "treat"],
 
 /// A writer thread and its queue.
 pub struct Writer {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Arc<FairQueue<Work>>,
     thread: Option<JoinHandle<()>>,
     store: Arc<dyn Backend>,
 }
@@ -35,12 +35,17 @@ impl Writer {
     }
 
     pub fn over(store: Arc<dyn Backend>) -> Writer {
-        let thread = GroupCommitWriter::new(store.writer().unwrap(), Metrics::default());
-        let (jobs, asked) = sync_channel(16);
-        let thread = std::thread::spawn(move || thread.run(&asked));
+        let jobs = Arc::new(FairQueue::new(QueueLimits {
+            key: 16,
+            token: 16,
+            all: 16,
+        }));
+        let specs = Arc::default();
+        let writer = GroupCommitWriter::new(&store, jobs.clone(), specs, Metrics::default());
+        let writer = writer.unwrap();
         Writer {
-            jobs: Some(jobs),
-            thread: Some(thread),
+            jobs,
+            thread: Some(std::thread::spawn(move || writer.run())),
             store,
         }
     }
@@ -53,7 +58,8 @@ impl Writer {
             by: "00000001".into(),
             reply,
         };
-        self.jobs.as_ref().unwrap().send(job).unwrap();
+        let pushed = self.jobs.push(study, "00000001", Work::Job(job));
+        pushed.unwrap();
         answer.blocking_recv().unwrap()
     }
 
@@ -80,7 +86,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.jobs.take();
+        self.jobs.close();
         self.thread.take().unwrap().join().unwrap();
     }
 }

@@ -1,0 +1,244 @@
+//! A bounded queue that is fair between keys: items are taken in turns, one of each key.
+//!
+//! A key is a study and the token that sent the item. Items of one key keep their order. A key with many items delays only
+//! itself: an item of another key is taken in the next round. Each key, each token and the whole queue have a limit, and the
+//! limits of a key and of a token are below that of the queue, so that one token cannot fill it.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The largest numbers of queued items.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueLimits {
+    /// Of a token in a study.
+    pub key: usize,
+    /// Of a token.
+    pub token: usize,
+    pub all: usize,
+}
+
+/// Why an item was not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueError {
+    /// The limit that was reached.
+    Full(usize),
+    /// The queue is closed.
+    Closed,
+}
+
+/// The queue. Clients push from any thread, one thread takes.
+pub struct FairQueue<T> {
+    limits: QueueLimits,
+    inner: Mutex<Inner<T>>,
+    ready: Condvar,
+}
+
+struct Key {
+    study: String,
+    token: String,
+}
+
+struct Inner<T> {
+    /// The keys with items; the first one is next.
+    turns: VecDeque<(Key, VecDeque<T>)>,
+    /// The number of items of each token.
+    tokens: HashMap<String, usize>,
+    length: usize,
+    /// Taken before all others, without a limit.
+    urgent: VecDeque<T>,
+    closed: bool,
+}
+
+impl<T> FairQueue<T> {
+    pub fn new(limits: QueueLimits) -> FairQueue<T> {
+        FairQueue {
+            limits,
+            inner: Mutex::new(Inner {
+                turns: VecDeque::new(),
+                tokens: HashMap::new(),
+                length: 0,
+                urgent: VecDeque::new(),
+                closed: false,
+            }),
+            ready: Condvar::new(),
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Inner<T>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues an item of a token in a study.
+    pub fn push(&self, study: &str, token: &str, item: T) -> Result<(), QueueError> {
+        let mut inner = self.locked();
+        if inner.closed {
+            return Err(QueueError::Closed);
+        }
+        let of_token = inner.tokens.get(token).copied().unwrap_or(0);
+        let mut turns = inner.turns.iter();
+        let place = turns.position(|(key, _)| key.token == token && key.study == study);
+        let of_key = place.map_or(0, |place| inner.turns[place].1.len());
+        let QueueLimits {
+            key,
+            token: each,
+            all,
+        } = self.limits;
+        for (length, most) in [(of_key, key), (of_token, each), (inner.length, all)] {
+            if length >= most {
+                return Err(QueueError::Full(most));
+            }
+        }
+        match place {
+            Some(place) => inner.turns[place].1.push_back(item),
+            None => {
+                let (study, token) = (study.into(), token.into());
+                let items = VecDeque::from([item]);
+                inner.turns.push_back((Key { study, token }, items));
+            }
+        }
+        *inner.tokens.entry(token.into()).or_default() += 1;
+        inner.length += 1;
+        drop(inner);
+        self.ready.notify_one();
+        Ok(())
+    }
+
+    /// Queues an item before all others, also after [`FairQueue::close`].
+    pub fn push_urgent(&self, item: T) {
+        self.locked().urgent.push_back(item);
+        self.ready.notify_one();
+    }
+
+    /// Waits for items and takes some, in turns: at least one, and no further one once their weights reach `most`. `None` if the
+    /// queue is closed and empty and no urgent item is `expected`.
+    pub fn take(
+        &self,
+        most: usize,
+        weight: impl Fn(&T) -> usize,
+        expected: bool,
+    ) -> Option<Vec<T>> {
+        let mut inner = self.locked();
+        while inner.length == 0 && inner.urgent.is_empty() {
+            if inner.closed && !expected {
+                return None;
+            }
+            let woken = self.ready.wait(inner);
+            inner = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut taken: Vec<T> = inner.urgent.drain(..).collect();
+        let mut total: usize = taken.iter().map(&weight).sum();
+        while total < most
+            && let Some(item) = inner.next()
+        {
+            total += weight(&item);
+            taken.push(item);
+        }
+        Some(taken)
+    }
+
+    /// Accepts no more items.
+    pub fn close(&self) {
+        self.locked().closed = true;
+        self.ready.notify_all();
+    }
+}
+
+impl<T> Inner<T> {
+    /// The next item; its key goes to the end.
+    fn next(&mut self) -> Option<T> {
+        let (key, mut items) = self.turns.pop_front()?;
+        let item = items.pop_front()?;
+        self.length -= 1;
+        if let Entry::Occupied(mut count) = self.tokens.entry(key.token.clone()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+        if !items.is_empty() {
+            self.turns.push_back((key, items));
+        }
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue() -> FairQueue<String> {
+        FairQueue::new(QueueLimits {
+            key: 3,
+            token: 5,
+            all: 8,
+        })
+    }
+
+    /// Takes everything, in items of weight 1.
+    fn taken(queue: &FairQueue<String>, most: usize) -> String {
+        queue.take(most, |_| 1, false).unwrap_or_default().join(" ")
+    }
+
+    #[test]
+    fn takes_one_of_each_key_in_turns() {
+        let queue = queue();
+        for (study, token, item) in [
+            ("loud", "a", "a1"),
+            ("loud", "a", "a2"),
+            ("loud", "a", "a3"),
+            ("quiet", "a", "q1"),
+            ("loud", "b", "b1"),
+            ("loud", "b", "b2"),
+        ] {
+            queue.push(study, token, item.into()).unwrap();
+        }
+        assert_eq!(taken(&queue, 4), "a1 q1 b1 a2");
+        queue.push("quiet", "c", "c1".into()).unwrap();
+        queue.push_urgent("first".into());
+        assert_eq!(taken(&queue, 100), "first b2 a3 c1");
+    }
+
+    #[test]
+    fn a_full_key_or_token_does_not_keep_others_out() {
+        let queue = queue();
+        let push = |study: &str, token: &str| queue.push(study, token, study.into());
+        for _ in 0..3 {
+            push("loud", "a").unwrap();
+        }
+        assert_eq!(push("loud", "a"), Err(QueueError::Full(3)));
+        push("one", "a").unwrap();
+        push("two", "a").unwrap();
+        assert_eq!(push("three", "a"), Err(QueueError::Full(5)));
+        for study in ["loud", "quiet", "loud"] {
+            push(study, "b").unwrap();
+        }
+        assert_eq!(push("quiet", "c"), Err(QueueError::Full(8)));
+        // Taken items make room.
+        assert_eq!(taken(&queue, 1), "loud");
+        push("three", "a").unwrap();
+    }
+
+    #[test]
+    fn a_heavy_item_ends_a_batch() {
+        let queue = queue();
+        for (study, item) in [("a", "1"), ("b", "500"), ("c", "1")] {
+            queue.push(study, "t", item.into()).unwrap();
+        }
+        let weight = |item: &String| item.parse().unwrap();
+        assert_eq!(queue.take(256, weight, false).unwrap(), ["1", "500"]);
+        assert_eq!(queue.take(256, weight, false).unwrap(), ["1"]);
+    }
+
+    #[test]
+    fn a_closed_queue_is_emptied_and_waits_for_what_is_expected() {
+        let queue = queue();
+        queue.push("a", "t", "last".into()).unwrap();
+        queue.close();
+        assert_eq!(queue.push("a", "t", "x".into()), Err(QueueError::Closed));
+        assert_eq!(taken(&queue, 9), "last");
+        queue.push_urgent("loaded".into());
+        assert_eq!(queue.take(9, |_| 1, true).unwrap(), ["loaded"]);
+        assert_eq!(queue.take(9, |_| 1, false), None);
+    }
+}
