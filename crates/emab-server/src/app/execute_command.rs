@@ -343,6 +343,7 @@ impl<'a> CommandExecutor<'a> {
             episode: id.into(),
             of: kind.name().into(),
             fingerprint: kind.fingerprint().map_err(internal)?,
+            values: given.positions(),
             request: kind.request().map(str::to_owned),
         };
         self.record(EventKind::Repeated(repeated), by)?;

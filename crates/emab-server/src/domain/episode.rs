@@ -53,10 +53,22 @@ pub struct Outcome {
     pub last: bool,
 }
 
+/// The positions of the known values, costs before rewards.
+pub fn known_positions(costs: &[Option<f64>], rewards: &[Option<f64>]) -> Vec<usize> {
+    let values = costs.iter().chain(rewards).enumerate();
+    let known = values.filter_map(|(i, value)| value.map(|_| i));
+    known.collect()
+}
+
 impl Outcome {
     /// Whether every value is known.
     pub fn is_complete(&self) -> bool {
         self.costs.iter().chain(&self.rewards).all(Option::is_some)
+    }
+
+    /// The positions of the known values, costs before rewards.
+    pub fn positions(&self) -> Vec<usize> {
+        known_positions(&self.costs, &self.rewards)
     }
 
     /// Replaces values by those that are given.
@@ -96,8 +108,8 @@ pub struct EpisodeRecord {
     /// The acknowledged outcomes and corrections, to recognise a repeated one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<OutcomeRequest>,
-    /// The token that gave each known value: for a token, the indices of its values, costs before rewards. A value in an event
-    /// without a salt is not listed.
+    /// The token that gave each known value last: for a token, the positions of its values, costs before rewards. A value in an
+    /// event without a salt is not listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub givers: BTreeMap<String, Vec<usize>>,
 }
@@ -156,15 +168,13 @@ impl EpisodeRecord {
             && !self.outcome.rewards.is_empty()
     }
 
-    /// Records that a token gave the known ones of these values, costs before rewards.
-    pub fn set_givers<'a>(&mut self, given: impl Iterator<Item = &'a Option<f64>>, by: &str) {
-        let known = given.enumerate().filter_map(|(i, value)| value.map(|_| i));
-        let indices: Vec<usize> = known.collect();
-        for others in self.givers.values_mut() {
-            others.retain(|i| !indices.contains(i));
+    /// Records that a token gave the values at these positions.
+    pub fn set_giver(&mut self, positions: &[usize], by: &str) {
+        for values in self.givers.values_mut() {
+            values.retain(|i| !positions.contains(i));
         }
         let own = self.givers.entry(by.into()).or_default();
-        own.extend(indices);
+        own.extend(positions);
         own.sort_unstable();
         self.givers.retain(|_, values| !values.is_empty());
     }

@@ -243,6 +243,8 @@ kinds! {
         of: String,
         /// The fingerprint of that event.
         fingerprint: String,
+        /// Which values the request gave: their positions, costs before rewards.
+        values: Vec<usize>,
         /// The id that the client gave the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<String>,

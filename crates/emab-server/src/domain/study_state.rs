@@ -8,8 +8,9 @@ use std::sync::Arc;
 use emab::{Action, Episode};
 
 use crate::domain::{
-    Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Outcome, OutcomeRequest,
-    Rejection, Shadow, Step, Study, StudyLearners, json::Name, validate,
+    Amended, Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Imported, Outcome,
+    OutcomeGiven, OutcomeRequest, Rejection, Shadow, Step, Study, StudyLearners, json::Name,
+    known_positions, validate,
 };
 
 /// A study after some event of its log.
@@ -282,7 +283,7 @@ impl StudyState {
             EventKind::Repeated(repeated) => {
                 let episode = there()?;
                 validate::has_ended(&episode)?;
-                validate::repetition(repeated)?;
+                validate::repetition(&episode, repeated)?;
                 episode
             }
             EventKind::Imported(past) => {
@@ -351,13 +352,14 @@ fn acknowledge(episode: &mut EpisodeRecord, event: &Event) -> Result<(), Rejecti
     };
     validate::is_new_request(episode, &request)?;
     episode.requests.push(request);
-    let (costs, rewards) = match &event.kind {
-        EventKind::OutcomeGiven(given) => (&given.costs, &given.rewards),
-        EventKind::Amended(given) => (&given.costs, &given.rewards),
-        EventKind::Imported(past) => (&past.costs, &past.rewards),
+    let positions = match &event.kind {
+        EventKind::OutcomeGiven(OutcomeGiven { costs, rewards, .. })
+        | EventKind::Amended(Amended { costs, rewards, .. })
+        | EventKind::Imported(Imported { costs, rewards, .. }) => known_positions(costs, rewards),
+        EventKind::Repeated(repeated) => repeated.values.clone(),
         _ => return Ok(()),
     };
-    episode.set_givers(costs.iter().chain(rewards), &event.by);
+    episode.set_giver(&positions, &event.by);
     Ok(())
 }
 

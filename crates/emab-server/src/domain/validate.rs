@@ -347,12 +347,16 @@ pub fn changes(known: &Outcome, given: &Outcome, last: bool) -> bool {
 }
 
 /// The data of a repetition are as the service writes them.
-pub fn repetition(repeated: &Repeated) -> Result<(), Rejection> {
+pub fn repetition(episode: &EpisodeRecord, repeated: &Repeated) -> Result<(), Rejection> {
     let known = ["outcome", "amended"].contains(&&*repeated.of);
-    if known && is_hex(&repeated.fingerprint, 32) {
+    let values = &repeated.values;
+    // Only known values are repeated.
+    let positions = episode.outcome.positions();
+    let fitting = values.is_sorted_by(|a, b| a < b) && values.iter().all(|i| positions.contains(i));
+    if known && fitting && is_hex(&repeated.fingerprint, 32) {
         return Ok(());
     }
-    let what = "its `of` or `fingerprint` is not as the service writes it";
+    let what = "its `of`, `fingerprint` or `values` is not as the service writes it";
     Err(Rejection::conflict(what))
 }
 

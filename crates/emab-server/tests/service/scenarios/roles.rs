@@ -275,6 +275,12 @@ async fn a_blinded_token_cannot_test_guesses() {
         .expect_error(409);
     let wrong = put(r#"{"costs": [0.75], "rewards": [1, null]}"#).await;
     assert_eq!(wrong.text, right.text);
+    // A correction to the same value counts as one to another value.
+    put(r#"{"rewards": [0.5, null]}"#).await.is(200);
+    let same = r#"{"rewards": [0.5, null], "reason": "as it was"}"#;
+    client.amend("p1", same).await.is(200);
+    let final_value = r#"{"rewards": [0.5, null], "final": true}"#;
+    put(final_value).await.expect_error(409);
     for path in ["", "/episodes/p1"] {
         let seen = call(&client, &server.blinded, ("GET", path, ""))
             .await
