@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::HeaderMap;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper_util::rt::TokioIo;
@@ -19,6 +20,7 @@ pub(crate) struct Response {
     pub status: u16,
     /// The seconds of `Retry-After`.
     pub retry_after: Option<u64>,
+    pub headers: HeaderMap,
     pub body: Bytes,
 }
 
@@ -108,6 +110,7 @@ impl Connection {
         Ok(Response {
             status: response.status().as_u16(),
             retry_after: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
+            headers: response.headers().clone(),
             body: response.into_body().collect().await?.to_bytes(),
         })
     }
@@ -132,15 +135,25 @@ impl BlockingClient {
         })
     }
 
-    /// Sends a request; fails unless its status is 2xx and the response comes within a minute.
-    pub(crate) fn send(&mut self, request: Request) -> Result<Response> {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.connection.is_closed()
+    }
+
+    /// Sends a request and returns its response, whatever its status; fails if none comes within a minute.
+    pub(crate) fn exchange(&mut self, request: Request) -> Result<Response> {
         let description = format!("{} {}", request.method, request.target);
         let timeout = Duration::from_secs(60);
         let send = async { tokio::time::timeout(timeout, self.connection.send(request)).await };
-        let sent = match self.runtime.block_on(send) {
-            Ok(sent) => sent.map_err(|error| format!("{description}: {error}"))?,
-            Err(_) => Err(format!("{description}: no response within {timeout:?}"))?,
-        };
+        match self.runtime.block_on(send) {
+            Ok(sent) => sent.map_err(|error| format!("{description}: {error}").into()),
+            Err(_) => Err(format!("{description}: no response within {timeout:?}").into()),
+        }
+    }
+
+    /// Like [`BlockingClient::exchange`]; fails unless the status is 2xx.
+    pub(crate) fn send(&mut self, request: Request) -> Result<Response> {
+        let description = format!("{} {}", request.method, request.target);
+        let sent = self.exchange(request)?;
         match sent.status {
             200..300 => Ok(sent),
             status => Err(format!("{description}: {status} {}", sent.text()).into()),

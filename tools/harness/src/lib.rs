@@ -2,8 +2,10 @@
 //!
 //! A [`scenarios`] module runs the service in an `environment` as a child process, sends it requests (`load`), makes
 //! something fail, and compares the log with what was acknowledged ([`checks`]). [`faults`] are injected to test the checks.
+//! [`attacks`] try what a hostile client, operator or machine may do.
 #![forbid(unsafe_code)]
 
+pub mod attacks;
 pub mod checks;
 mod environment;
 pub mod faults;

@@ -1,9 +1,13 @@
 //! `emab-harness`: the decision service under kills, outages, full disks, moved clocks and load.
 #![forbid(unsafe_code)]
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use emab_harness::attacks::{
+    Disturb, FailClosed, Forge, LogPipe, Protocol, Tamper, WalTail, Worlds,
+};
 use emab_harness::scenarios::{Bench, Clock, Crash, DiskFull, Large, Outage, Soak};
 use emab_harness::serve::Serve;
 
@@ -24,10 +28,29 @@ enum Command {
     Bench(Bench),
     Large(Large),
     Soak(Soak),
+    Protocol(Protocol),
+    Tamper(Tamper),
+    Worlds(Worlds),
+    Forge(Forge),
+    WalTail(WalTail),
+    Disturb(Disturb),
+    LogPipe(LogPipe),
+    FailClosed(FailClosed),
+    /// The command `emab` of this build; the attacks run it.
+    #[command(disable_help_flag = true)]
+    Emab {
+        /// Its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    let command = match Arguments::parse().command {
+        Command::Emab { arguments } => return ExitCode::from(emab_harness::serve::emab(arguments)),
+        command => command,
+    };
+    match run(command) {
         Ok(violations) => ExitCode::from(u8::from(violations > 0)),
         Err(error) => {
             eprintln!("emab-harness: {error}");
@@ -58,6 +81,15 @@ fn run(command: Command) -> Result<u64, emab_harness::Error> {
         Command::Bench(bench) => ("bench", bench.run()?),
         Command::Large(large) => ("large", large.run()?),
         Command::Soak(soak) => ("soak", soak.run()?),
+        Command::Protocol(protocol) => ("protocol", protocol.run()?),
+        Command::Tamper(tamper) => ("tamper", tamper.run()?),
+        Command::Worlds(worlds) => ("worlds", worlds.run()?),
+        Command::Disturb(disturb) => ("disturb", disturb.run()?),
+        Command::WalTail(wal_tail) => ("wal-tail", wal_tail.run()?),
+        Command::Forge(forge) => ("forge", forge.run()?),
+        Command::LogPipe(log_pipe) => ("log-pipe", log_pipe.run()?),
+        Command::FailClosed(fail_closed) => ("fail-closed", fail_closed.run()?),
+        Command::Emab { .. } => return Ok(0),
     };
     print!("{report}");
     let violations = report.findings.total();

@@ -62,3 +62,11 @@ fn exit_with_parent() {
         std::process::exit(1);
     });
 }
+
+/// Runs the command `emab`; its service ends with the parent process. Returns the exit code.
+pub fn emab(arguments: Vec<std::ffi::OsString>) -> u8 {
+    if arguments.first().is_some_and(|first| first == "serve") {
+        exit_with_parent();
+    }
+    emab_cli::main(std::iter::once("emab".into()).chain(arguments))
+}

@@ -21,6 +21,12 @@ pub enum Check {
     Response,
     Service,
     Reads,
+    Model,
+    Audit,
+    Blinding,
+    Isolation,
+    Forgery,
+    Closed,
 }
 
 impl Check {
@@ -35,6 +41,12 @@ impl Check {
             Check::Response => "every response as expected",
             Check::Service => "the service starts and stops",
             Check::Reads => "reads succeed",
+            Check::Model => "responses and values as the model says",
+            Check::Audit => "the audit reports effective changes",
+            Check::Blinding => "a blinded token sees the same bytes",
+            Check::Isolation => "others are served meanwhile",
+            Check::Forgery => "forged records are rejected",
+            Check::Closed => "access fails closed",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a scenario runs in: a temporary folder with a store, tokens and a command that starts the service.
 
 pub(crate) mod limited_disk;
+pub(crate) mod program;
 pub(crate) mod service_process;
 
 use std::path::Path;

@@ -34,8 +34,12 @@ pub(crate) struct ServiceCommand {
 }
 
 impl ServiceCommand {
-    fn spawn(&self) -> Result<Child> {
-        let log = File::options().create(true).append(true).open(&self.log)?;
+    fn log_file(&self) -> Result<Stdio> {
+        let mut options = File::options();
+        Ok(options.create(true).append(true).open(&self.log)?.into())
+    }
+
+    fn spawn(&self, log: Stdio) -> Result<Child> {
         Command::new(&self.program)
             .args(&self.before)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate", "0"])
@@ -53,8 +57,13 @@ impl ServiceCommand {
 
     /// Starts the service and waits until it listens.
     pub(crate) fn start(&self) -> Result<ServiceProcess> {
+        self.start_with_log(self.log_file()?)
+    }
+
+    /// Like [`ServiceCommand::start`], with this standard error.
+    pub(crate) fn start_with_log(&self, log: Stdio) -> Result<ServiceProcess> {
         let started = Instant::now();
-        let mut child = self.spawn()?;
+        let mut child = self.spawn(log)?;
         let address = listen_address(&mut child);
         let startup = started.elapsed();
         if let Some(address) = address {
@@ -71,7 +80,7 @@ impl ServiceCommand {
 
     /// Starts the service and kills it after a delay.
     pub(crate) fn start_and_kill(&self, after: Duration) -> Result<()> {
-        let mut child = self.spawn()?;
+        let mut child = self.spawn(self.log_file()?)?;
         std::thread::sleep(after);
         child.kill()?;
         child.wait()?;
@@ -139,9 +148,17 @@ impl ServiceProcess {
 
     /// Resident memory in KiB; `None` without Linux's /proc.
     pub(crate) fn memory_kib(&self) -> Option<u64> {
+        self.status_kib("VmRSS:")
+    }
+
+    /// The largest resident memory so far, in KiB; `None` without Linux's /proc.
+    pub(crate) fn peak_memory_kib(&self) -> Option<u64> {
+        self.status_kib("VmHWM:")
+    }
+
+    fn status_kib(&self, field: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
-        let mut lines = status.lines();
-        let line = lines.find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
         line.split_whitespace().next()?.parse().ok()
     }
 }

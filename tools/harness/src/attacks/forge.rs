@@ -1,0 +1,438 @@
+//! Forged exports: events are appended and altered, every hash is computed again, and the file is imported.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use emab_server::domain::event::{Record, sha256};
+use serde_json::{Value, json};
+
+use super::{Api, Installation, Target, fixture};
+use crate::Result;
+use crate::checks::{Check, Findings};
+use crate::environment::StoreKind;
+use crate::rng::Rng;
+use crate::scenarios::Report;
+
+/// A batch of an import has 500 lines; an interruption after it leaves a part.
+const PAST_EPISODES: usize = 1_200;
+
+/// Import forged exports into live, absent and half-restored studies, and interrupt restores.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Forge {
+    /// Number of restores that are interrupted.
+    #[arg(long, default_value_t = 20)]
+    pub interruptions: u32,
+    /// The store.
+    #[arg(long, default_value = "sqlite")]
+    pub store: StoreKind,
+    /// What is attacked.
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// A change of the JSON texts of an export's events.
+type Forgery = (String, Box<dyn Fn(&mut Vec<String>)>);
+
+impl Forge {
+    /// Runs the attack.
+    pub fn run(&self) -> Result<Report> {
+        let installation = Installation::new(&self.target, self.store)?;
+        let admin = installation.token("anna", "admin")?;
+        let service = installation.start()?;
+        let mut api = Api::new(service.address, &admin);
+        let mut findings = Findings::default();
+        fixture::populate(&mut api, "clinic", 14, &fixture::plain_value)?;
+        let export = api.succeed("GET", "/v1/studies/clinic:export", "")?;
+        let good = Export::read(&export.text())?;
+        let mut forged = 0;
+
+        for number in 0..appended(&good).len() {
+            let name = format!("live{number}");
+            fixture::populate(&mut api, &name, 7, &fixture::plain_value)?;
+            let path = format!("/v1/studies/{name}:export");
+            let before = api.succeed("GET", &path, "")?.body;
+            let live = Export::read(&String::from_utf8_lossy(&before))?;
+            let (what, forge) = appended(&live).swap_remove(number);
+            let mut lines = live.texts.clone();
+            forge(&mut lines);
+            let response = api.import(&name, &live.write(&lines, &name))?;
+            let unchanged = api.succeed("GET", &path, "")?.body == before;
+            findings.check(Check::Forgery, response.status >= 400 && unchanged, || {
+                format!(
+                    "live study, {what}: {} {}",
+                    response.status,
+                    response.text()
+                )
+            });
+            forged += 1;
+        }
+
+        for (number, (what, forge)) in altered(&good).into_iter().enumerate() {
+            let name = format!("absent{number}");
+            let mut lines = good.texts.clone();
+            forge(&mut lines);
+            let response = api.import(&name, &good.write(&lines, &name))?;
+            findings.check(Check::Forgery, response.status >= 400, || {
+                format!(
+                    "absent study, {what}: {} {}",
+                    response.status,
+                    response.text()
+                )
+            });
+            forged += 1;
+        }
+        self.interrupt(&mut api, service.address, &admin, &mut findings)?;
+        findings.check_result(Check::Service, service.stop());
+        let summary = format!(
+            "{forged} forged exports into live and absent studies on {:?}, {} interrupted restores",
+            self.store, self.interruptions
+        );
+        Ok(Report {
+            summary,
+            disruptions: forged + self.interruptions,
+            findings,
+            ..Report::default()
+        })
+    }
+
+    /// Interrupts restores at random lines. Meanwhile nothing else is accepted; the same file continues to the same bytes.
+    fn interrupt(
+        &self,
+        api: &mut Api,
+        address: SocketAddr,
+        token: &str,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        api.succeed("PUT", "/v1/studies/large", fixture::study(&[]))?;
+        let past: String = (0..PAST_EPISODES)
+            .map(|number| {
+                let line = json!({"id": format!("past{number}"), "actions": ["scan"],
+                    "feedbacks": ["positive"], "costs": [0.5], "rewards": [0.25, number % 2]});
+                format!("{line}\n")
+            })
+            .collect();
+        api.import("large", &past)?;
+        let export = api.succeed("GET", "/v1/studies/large:export", "")?;
+        let good = Export::read(&export.text())?;
+        let mut rng = Rng::new(self.target.seed);
+        for number in 0..self.interruptions {
+            let name = format!("restored{number}");
+            let whole = good.write(&good.texts, &name);
+            let cut = 600 + rng.below(good.texts.len() as u64 - 600) as usize;
+            let end = whole
+                .match_indices('\n')
+                .nth(cut)
+                .map_or(0, |(at, _)| at + 1);
+            send_part(address, token, &name, whole.as_bytes(), end)?;
+            let path = format!("/v1/studies/{name}");
+            if !begun(api, &path)? {
+                Err("an interrupted restore leaves no study")?;
+            }
+            let mut rejects = |what: &str, status: u16| {
+                findings.check(Check::Forgery, status == 409, || {
+                    format!(
+                        "restore interrupted after line {cut}: {what} is answered with {status}"
+                    )
+                });
+            };
+            let open = api.call("POST", &format!("{path}/episodes"), json!({"id": "x"}))?;
+            rejects("open", open.status);
+            rejects(
+                "close",
+                api.call("POST", &format!("{path}:close"), "")?.status,
+            );
+            let mut other = good.texts.clone();
+            other.pop();
+            let other = api.import(&name, &good.write(&other, &name))?;
+            rejects("the export of an earlier time", other.status);
+            let mut other = good.texts.clone();
+            edit(&mut other, 1000, |event| {
+                event["data"]["rewards"][0] = json!(0.75)
+            });
+            let other = api.import(&name, &good.write(&other, &name))?;
+            rejects("another file", other.status);
+            let same = api.import(&name, &whole)?;
+            findings.check(Check::Forgery, same.status == 200, || {
+                format!(
+                    "restore continued after line {cut}: {} {}",
+                    same.status,
+                    same.text()
+                )
+            });
+            let restored = api.get(&format!("{path}:export"))?;
+            findings.check(Check::Forgery, restored.body == whole.as_bytes(), || {
+                format!("restore continued after line {cut}: the export differs")
+            });
+            let again = api.import(&name, &whole)?.status;
+            findings.check(Check::Forgery, matches!(again, 200 | 409), || {
+                format!("the same file after the restore: {again}")
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Sends the beginning of an import and closes the connection.
+fn send_part(address: SocketAddr, token: &str, study: &str, body: &[u8], end: usize) -> Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    let length = body.len();
+    write!(
+        stream,
+        "POST /v1/studies/{study}:import HTTP/1.1\r\nHost: emab\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/x-ndjson\r\nContent-Length: {length}\r\n\r\n"
+    )?;
+    stream.write_all(&body[..end])?;
+    stream.flush()?;
+    // What was written is delivered before the end of the connection.
+    stream.shutdown(std::net::Shutdown::Write)?;
+    Ok(())
+}
+
+/// Waits until a study exists.
+fn begun(api: &mut Api, path: &str) -> Result<bool> {
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        if api.get(path)?.status == 200 {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(false)
+}
+
+/// The events of an export.
+struct Export {
+    /// The version in the first line, if that is a header.
+    version: Option<u64>,
+    texts: Vec<String>,
+    hashes: Vec<String>,
+    study: String,
+}
+
+impl Export {
+    fn read(text: &str) -> Result<Export> {
+        let mut lines = text.lines().peekable();
+        let header = lines.next_if(|line| line.starts_with("{\"emab_export\""));
+        let records = lines.map(|line| Ok(Record::from_line(line)?));
+        let records: Vec<Record> = records.collect::<Result<_>>()?;
+        let first: Value = serde_json::from_str(&records.first().ok_or("an empty export")?.text)?;
+        let header: Option<Value> = header.map(serde_json::from_str).transpose()?;
+        Ok(Export {
+            version: header.and_then(|header| header["emab_export"].as_u64()),
+            study: first["data"]["study"].as_str().unwrap_or_default().into(),
+            hashes: records.iter().map(|record| record.hash.clone()).collect(),
+            texts: records.into_iter().map(|record| record.text).collect(),
+        })
+    }
+
+    /// The export of these events under another name, with every hash computed again, also inside decisions.
+    fn write(&self, texts: &[String], study: &str) -> String {
+        let named = |text: &str| {
+            text.replace(
+                &format!("\"study\":\"{}\"", self.study),
+                &format!("\"study\":\"{study}\""),
+            )
+        };
+        let (mut lines, mut last, mut spec) = (String::new(), String::new(), None);
+        let mut previous: Option<(String, String)> = None;
+        for (i, text) in texts.iter().enumerate() {
+            let mut text = named(text);
+            if i == 0 {
+                spec = new_spec_hash(&text);
+            }
+            if let Some((old, new)) = &spec {
+                text = text.replace(old, new);
+            }
+            // `previous` of the event, and of the decision in it.
+            if let Some((old, new)) = &previous {
+                text = text.replace(old, new);
+            }
+            let record = Record::new(i as u64 + 1, text);
+            let old = self.hashes.get(i).unwrap_or(&last).clone();
+            previous = Some((old, record.hash.clone()));
+            last.clone_from(&record.hash);
+            lines += &record.line();
+            lines.push('\n');
+        }
+        match self.version {
+            None => lines,
+            Some(version) => format!(
+                "{{\"emab_export\":{version},\"study\":\"{study}\",\"seq\":{},\"hash\":\"{last}\"}}\n{lines}",
+                texts.len()
+            ),
+        }
+    }
+
+    /// A new event after the last one.
+    fn next(&self, by: &str, at: &str, kind: &str, data: Value) -> String {
+        let last: Value = self.texts.last().map_or(Value::Null, |text| {
+            serde_json::from_str(text).unwrap_or_default()
+        });
+        let seq = self.texts.len() + 1;
+        let salt = match last.get("salt") {
+            Some(_) => ",\"salt\":\"00112233445566778899aabbccddeeff\"",
+            None => "",
+        };
+        let previous = self.hashes.last().map_or("", String::as_str);
+        let [by, at] = [by, at].map(Value::from);
+        format!(
+            "{{\"seq\":{seq},\"at\":{at},\"by\":{by},\"previous\":\"{previous}\"{salt},\"kind\":\"{kind}\",\"data\":{data}}}"
+        )
+    }
+}
+
+/// The hash of the specification in a `created` event, and the one that fits.
+fn new_spec_hash(text: &str) -> Option<(String, String)> {
+    let (_, spec) = text.split_once("\"spec\":")?;
+    let (spec, rest) = spec.split_once(",\"spec_hash\":\"")?;
+    Some((rest.get(..64)?.into(), sha256(spec.as_bytes())))
+}
+
+/// Changes an event in its text: the order of fields stays.
+fn edit(texts: &mut [String], index: usize, change: impl FnOnce(&mut Value)) {
+    let Some(text) = texts.get_mut(index) else {
+        return;
+    };
+    let Ok(before) = serde_json::from_str::<Value>(text) else {
+        return;
+    };
+    let mut after = before.clone();
+    change(&mut after);
+    replace_values(text, &before, &after);
+}
+
+/// Replaces, in the text of an object, each value that differs.
+fn replace_values(text: &mut String, before: &Value, after: &Value) {
+    if let (Value::Object(before), Value::Object(after)) = (before, after) {
+        for (key, value) in before {
+            if let Some(new) = after.get(key).filter(|new| *new != value) {
+                match value {
+                    Value::Object(_) => replace_values(text, value, new),
+                    _ => {
+                        let (old, new) = (format!("\"{key}\":{value}"), format!("\"{key}\":{new}"));
+                        *text = text.replacen(&old, &new, 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The position of the first event of a kind.
+fn first(export: &Export, kind: &str) -> usize {
+    let kind = format!("\"kind\":\"{kind}\"");
+    let found = export.texts.iter().position(|text| text.contains(&kind));
+    found.unwrap_or_default()
+}
+
+/// The redundant copy of an outcome.
+fn redundant(export: &Export) -> Value {
+    let text = &export.texts[first(export, "outcome")];
+    serde_json::from_str::<Value>(text).unwrap_or_default()["data"].clone()
+}
+
+const WRONG: [&str; 3] = ["", "yesterday\r\n<script>", "\u{200b}"];
+
+/// Events after the last one, most of them well-formed.
+fn appended(export: &Export) -> Vec<Forgery> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    let closed = |by: &str, at: &str| export.next(by, at, "closed", json!({}));
+    list.push((
+        "an event of 2019".into(),
+        closed("0123abcd", "2019-01-01T00:00:00.000000Z"),
+    ));
+    for wrong in WRONG {
+        list.push((format!("`at` {wrong:?}"), closed("0123abcd", wrong)));
+        list.push((
+            format!("`by` {wrong:?}"),
+            closed(wrong, "2026-11-16T00:00:00.000000Z"),
+        ));
+    }
+    let outcome = export.next(
+        "0123abcd",
+        "2026-11-16T00:00:00.000000Z",
+        "outcome",
+        redundant(export),
+    );
+    list.push(("a redundant outcome".into(), outcome));
+    let add = |(what, event): (String, String)| -> Forgery {
+        (what, Box::new(move |texts| texts.push(event.clone())))
+    };
+    let mut list: Vec<Forgery> = list.into_iter().map(add).collect();
+    // The same file again and past values: also nothing for a live study.
+    let last = export.texts.len() - 1;
+    list.push((
+        "another last event".into(),
+        Box::new(move |texts| {
+            edit(texts, last, |event| {
+                event["at"] = json!("2019-01-01T00:00:00.000000Z")
+            });
+        }),
+    ));
+    list
+}
+
+/// Events that the service would not have written.
+fn altered(export: &Export) -> Vec<Forgery> {
+    let mut list: Vec<Forgery> = Vec::new();
+    let mut add = |what: String, index: usize, change: fn(&mut Value, &str), value: &str| {
+        let value = value.to_owned();
+        list.push((
+            what,
+            Box::new(move |texts| edit(texts, index, |event| change(event, &value))),
+        ));
+    };
+    let opened = first(export, "opened");
+    let times = [
+        "2019-02-30T00:00:00.000000Z",
+        "2019-01-01",
+        "2019-01-01T00:00:00+25:00",
+    ];
+    for wrong in WRONG.iter().chain(&times) {
+        add(
+            format!("`at` {wrong:?}"),
+            opened,
+            |event, value| event["at"] = value.into(),
+            wrong,
+        );
+    }
+    let long = "x".repeat(300);
+    for wrong in WRONG.into_iter().chain([&*long]) {
+        add(
+            format!("`by` {wrong:?}"),
+            opened,
+            |event, value| event["by"] = value.into(),
+            wrong,
+        );
+    }
+    for wrong in ["", " ", "\u{200b}"] {
+        let change = |event: &mut Value, value: &str| event["data"]["reason"] = value.into();
+        add(
+            format!("reason {wrong:?}"),
+            first(export, "abandoned"),
+            change,
+            wrong,
+        );
+    }
+    let transition = |event: &mut Value, value: &str| {
+        event["data"]["spec"]["problem"]["transition"] = value.into();
+    };
+    add(
+        "a transition out of range".into(),
+        0,
+        transition,
+        "x + f + 7",
+    );
+    let outcome = export.next(
+        "0123abcd",
+        "2026-11-16T00:00:00.000000Z",
+        "outcome",
+        redundant(export),
+    );
+    list.push((
+        "a redundant outcome".into(),
+        Box::new(move |texts| texts.push(outcome.clone())),
+    ));
+    list
+}

@@ -1,0 +1,68 @@
+//! Short forms of the attacks: none of them succeeds.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use emab_harness::attacks::{Forge, LogPipe, Protocol, Target};
+use emab_harness::scenarios::Report;
+use emab_harness::{Error, StoreKind};
+
+fn target() -> Target {
+    Target {
+        program: Some(env!("CARGO_BIN_EXE_emab-harness").into()),
+        seed: 7,
+    }
+}
+
+fn check(report: Result<Report, Error>) {
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    println!("{report}");
+    assert_eq!(report.findings.total(), 0, "{report}");
+}
+
+fn protocol(store: StoreKind, sequences: u64) {
+    let protocol = Protocol {
+        sequences,
+        store,
+        clients: 4,
+        plain: false,
+        target: target(),
+    };
+    check(protocol.run());
+}
+
+#[test]
+fn random_sequences_of_requests_agree_with_the_model_on_sqlite() {
+    protocol(StoreKind::Sqlite, 200);
+}
+
+#[test]
+fn random_sequences_of_requests_agree_with_the_model_on_postgresql() {
+    protocol(StoreKind::Postgres, 60);
+}
+
+fn forge(store: StoreKind, interruptions: u32) {
+    let forge = Forge {
+        interruptions,
+        store,
+        target: target(),
+    };
+    check(forge.run());
+}
+
+#[test]
+fn forged_exports_are_rejected_on_sqlite() {
+    forge(StoreKind::Sqlite, 3);
+}
+
+#[test]
+fn forged_exports_are_rejected_on_postgresql() {
+    forge(StoreKind::Postgres, 1);
+}
+
+#[test]
+fn an_unread_log_stops_nothing() {
+    let log_pipe = LogPipe {
+        requests: 1_000,
+        target: target(),
+    };
+    check(log_pipe.run());
+}
