@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::lists::filled;
 
 /// Arrays that were returned to Python and are reused once Python no longer references them. Most of their entries are
 /// NaN, and filling a new array takes a fifth of a step. The pool has two: a loop holds the last array during a step.
@@ -52,7 +53,9 @@ impl ArrayPool {
             None => {
                 // Both are in use, or of another shape: drop the older one.
                 self.arrays.truncate(1);
-                let array = Array2::from_elem(shape, f64::NAN).into_pyarray(py);
+                let values = filled(f64::NAN, shape.0.saturating_mul(shape.1))?;
+                let array = Array2::from_shape_vec(shape, values).map_err(errors::invalid)?;
+                let array = array.into_pyarray(py);
                 let array = array.unbind();
                 let unused = reference_count(array.bind(py))?;
                 let written = Vec::new();

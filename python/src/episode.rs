@@ -3,6 +3,10 @@
 use pyo3::prelude::*;
 
 use crate::integers::indices;
+use crate::lists::List;
+
+/// The most entries of a list of an episode: one for each step.
+const MOST: usize = emab::Spec::MAX_HORIZON;
 
 /// The pickled form: states, actions, feedbacks; costs, rewards.
 type Lists = ([Vec<usize>; 3], [Vec<f64>; 2]);
@@ -27,18 +31,18 @@ impl Episode {
     fn new(
         actions: &Bound<'_, PyAny>,
         feedbacks: &Bound<'_, PyAny>,
-        costs: Vec<f64>,
-        rewards: Vec<f64>,
+        costs: List<f64, MOST>,
+        rewards: List<f64, MOST>,
         states: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Episode> {
-        let states = states.map(|states| indices("states", states)).transpose()?;
+        let states = states.map(|states| indices("states", states, MOST));
         Ok(Episode {
             inner: emab::Episode {
-                states: states.unwrap_or_default(),
-                actions: indices("actions", actions)?,
-                feedbacks: indices("feedbacks", feedbacks)?,
-                costs,
-                rewards,
+                states: states.transpose()?.unwrap_or_default(),
+                actions: indices("actions", actions, MOST)?,
+                feedbacks: indices("feedbacks", feedbacks, MOST)?,
+                costs: costs.0,
+                rewards: rewards.0,
             },
         })
     }
@@ -100,8 +104,9 @@ impl Episode {
     }
 
     #[staticmethod]
-    fn _from_lists(indices: [Vec<usize>; 3], values: [Vec<f64>; 2]) -> Episode {
-        let ([states, actions, feedbacks], [costs, rewards]) = (indices, values);
+    fn _from_lists(indices: [List<usize, MOST>; 3], values: [List<f64, MOST>; 2]) -> Episode {
+        let [states, actions, feedbacks] = indices.map(|list| list.0);
+        let [costs, rewards] = values.map(|list| list.0);
         Episode {
             inner: emab::Episode {
                 states,

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::integers::{index, unsigned};
+use crate::lists::{List, MOST, collect};
 use crate::problem::Problem;
 use crate::progress::{Interrupt, Progress};
 use crate::user_learner;
@@ -43,21 +44,22 @@ impl Experiment {
     fn new(
         py: Python<'_>,
         problem: &Problem,
-        learners: Vec<LearnerArgument>,
+        learners: List<LearnerArgument>,
         episodes: &Bound<'_, PyAny>,
         runs: &Bound<'_, PyAny>,
         seed: &Bound<'_, PyAny>,
-        checkpoints: Option<Vec<Bound<'_, PyAny>>>,
+        checkpoints: Option<&Bound<'_, PyAny>>,
         shard: Option<&str>,
     ) -> PyResult<Experiment> {
         let (episodes, runs) = (unsigned("episodes", episodes)?, unsigned("runs", runs)?);
         let seed = unsigned("seed", seed)?;
-        let checkpoints: Option<Vec<u64>> = checkpoints
-            .map(|all| all.iter().map(|n| unsigned("checkpoints", n)).collect())
+        let checkpoint = |n: Bound<'_, PyAny>| unsigned("checkpoints", &n);
+        let checkpoints = checkpoints
+            .map(|all| collect(Some("checkpoints"), all, MOST, checkpoint))
             .transpose()?;
         let file = problem.file.clone();
         let interrupt = Arc::new(Interrupt::default());
-        let learners = learners.into_iter().map(|argument| match argument {
+        let learners = learners.0.into_iter().map(|argument| match argument {
             LearnerArgument::Line(text) => LearnerSource::Text(text),
             LearnerArgument::UserDefined((label, factory)) => {
                 user_learner::config(&label, factory, file.clone(), interrupt.clone()).into()

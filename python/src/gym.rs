@@ -18,6 +18,7 @@ use crate::array_pool::ArrayPool;
 use crate::episode::Episode;
 use crate::errors;
 use crate::integers::index;
+use crate::lists::{empty, filled};
 use crate::problem::Problem;
 
 /// The largest number of environments: each keeps some kilobytes of random draws.
@@ -50,6 +51,8 @@ impl Environments {
         }
         let model = Arc::new(problem.problem()?.with_dropout(conditions.dropout));
         let stop = model.spec().actions().len();
+        // `VecEnvironment` allocates without a check.
+        empty::<u8>(VecEnvironment::size_of(count))?;
         let inner = VecEnvironment::new(model, count).map_err(errors::of(&file))?;
         Ok(Environments {
             file,
@@ -235,14 +238,14 @@ pub struct VectorCore {
 impl VectorCore {
     fn observe<'py>(&self, py: Python<'py>) -> PyResult<Observed<'py, PyArray2<i64>>> {
         let (environments, count) = (&self.environments, self.environments.inner.len());
-        let mut at = Vec::with_capacity(2 * count);
-        let mut mask = vec![1; (environments.stop + 1) * count];
+        let mut at = empty(2 * count)?;
+        let mut mask = filled(1, (environments.stop + 1) * count)?;
         for (i, mask) in mask.chunks_exact_mut(environments.stop + 1).enumerate() {
             at.extend_from_slice(&environments.at(i));
             environments.mask(i, mask);
         }
         let info = PyDict::new(py);
-        let everywhere = vec![true; count].into_pyarray(py);
+        let everywhere = filled(true, count)?.into_pyarray(py);
         info.set_item(intern!(py, "action_mask"), table(py, count, mask)?)?;
         info.set_item(intern!(py, "_action_mask"), everywhere)?;
         Ok((table(py, count, at)?, info))
@@ -279,23 +282,27 @@ impl VectorCore {
         let shown_rewards = |i| inner.rewards(i).take(shown(i));
         let rewards = rewards.table(py, (count, longest), &self.ended, shown_rewards)?;
         info.set_item(intern!(py, "costs"), costs)?;
-        info.set_item(intern!(py, "_costs"), self.which(py, |_| true))?;
+        info.set_item(intern!(py, "_costs"), self.which(py, |_| true)?)?;
         info.set_item(intern!(py, "rewards"), rewards)?;
-        info.set_item(intern!(py, "_rewards"), self.which(py, |_| true))?;
+        info.set_item(intern!(py, "_rewards"), self.which(py, |_| true)?)?;
         if self.ended.iter().any(|&i| left(i)) {
-            info.set_item(intern!(py, "left"), self.which(py, left))?;
-            info.set_item(intern!(py, "_left"), self.which(py, left))?;
+            info.set_item(intern!(py, "left"), self.which(py, left)?)?;
+            info.set_item(intern!(py, "_left"), self.which(py, left)?)?;
         }
         Ok(())
     }
 
     /// A flag for each environment: whether it ended and the condition holds.
-    fn which<'py>(&self, py: Python<'py>, holds: impl Fn(usize) -> bool) -> Array<'py, bool> {
-        let mut which = vec![false; self.environments.inner.len()];
+    fn which<'py>(
+        &self,
+        py: Python<'py>,
+        holds: impl Fn(usize) -> bool,
+    ) -> PyResult<Array<'py, bool>> {
+        let mut which = filled(false, self.environments.inner.len())?;
         for &i in &self.ended {
             which[i] = holds(i);
         }
-        which.into_pyarray(py)
+        Ok(which.into_pyarray(py))
     }
 }
 
@@ -386,7 +393,7 @@ impl VectorCore {
             return Err(self.environments.error(PlayError::NoEpisode));
         }
         self.check(py, actions)?;
-        let (mut earned, mut over) = (vec![0.0; count], vec![false; count]);
+        let (mut earned, mut over) = (filled(0.0, count)?, filled(false, count)?);
         let (mut ended, mut not_allowed) = (Vec::new(), Vec::new());
         for (i, &action) in actions.iter().enumerate() {
             if self.environments.inner.is_over(i) {
@@ -405,7 +412,7 @@ impl VectorCore {
             self.reveal(py, &info)?;
         }
         if !not_allowed.is_empty() {
-            let flags = self.which(py, |i| not_allowed.binary_search(&i).is_ok());
+            let flags = self.which(py, |i| not_allowed.binary_search(&i).is_ok())?;
             info.set_item(intern!(py, "_not_allowed"), flags.call_method0("copy")?)?;
             info.set_item(intern!(py, "not_allowed"), flags)?;
         }
@@ -413,7 +420,7 @@ impl VectorCore {
             observed,
             earned.into_pyarray(py),
             over.into_pyarray(py),
-            vec![false; count].into_pyarray(py),
+            filled(false, count)?.into_pyarray(py),
             info,
         ))
     }

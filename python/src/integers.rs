@@ -3,6 +3,8 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::lists::collect;
+
 /// The value of a parameter as an unsigned integer; `ValueError` if it is out of range, `TypeError` if it is no integer.
 pub fn unsigned(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     value.extract::<u64>().map_err(|_| {
@@ -27,9 +29,6 @@ pub fn index(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
 }
 
 /// The entries of a list as indices.
-pub fn indices(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    values
-        .try_iter()?
-        .map(|value| index(name, &value?))
-        .collect()
+pub fn indices(name: &str, values: &Bound<'_, PyAny>, most: usize) -> PyResult<Vec<usize>> {
+    collect(Some(name), values, most, |value| index(name, &value))
 }

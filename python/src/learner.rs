@@ -19,6 +19,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use crate::episode::Episode;
 use crate::errors;
 use crate::integers::unsigned;
+use crate::lists;
 use crate::problem::Problem;
 use crate::spec::{Spec, check_step_and_state, step_and_state};
 use crate::user_learner;
@@ -236,7 +237,7 @@ impl Learner {
             usize::try_from(value).map_err(negative)
         };
         let mut inner = instance.lock();
-        let mut actions = Vec::with_capacity(steps.len());
+        let mut actions = lists::empty(steps.len())?;
         for (&step, &state) in steps.iter().zip(states.iter()) {
             let (step, state) = (index("step", step)?, index("state", state)?);
             check_step_and_state(instance.file.spec(), step, state)?;

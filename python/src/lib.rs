@@ -12,6 +12,7 @@ mod experiment;
 mod gym;
 mod integers;
 mod learner;
+mod lists;
 mod problem;
 mod progress;
 mod solve;
@@ -23,6 +24,8 @@ mod user_learner;
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
+
+use lists::List;
 
 #[pymodule]
 mod _emab {
@@ -53,8 +56,8 @@ mod _emab {
 
     /// Run the command `emab` with these arguments, the program name first, and return its exit code.
     #[pyfunction]
-    fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-        py.detach(|| emab_cli::main(arguments))
+    fn command(py: Python<'_>, arguments: List<OsString>) -> u8 {
+        py.detach(|| emab_cli::main(arguments.0))
     }
 
     #[pymodule_init]

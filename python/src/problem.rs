@@ -8,6 +8,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::lists::List;
 use crate::spec::{Spec, continuation, describe, hash, step_and_state};
 
 /// A problem: its specification (``spec``), which learners may see, and its model, unless it is for live studies only.
@@ -127,8 +128,8 @@ impl Problem {
     }
 
     /// Return the same problem under these conditions, such as ``["delay=20", "dropout=0.1"]``.
-    fn with_conditions(&self, conditions: Vec<String>) -> PyResult<Problem> {
-        let texts = conditions.iter().map(String::as_str);
+    fn with_conditions(&self, conditions: List<String>) -> PyResult<Problem> {
+        let texts = conditions.0.iter().map(String::as_str);
         let conditions = self
             .file
             .conditions()

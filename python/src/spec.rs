@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::integers::index;
+use crate::lists;
 
 /// The part of a problem that learners may see: horizon, states, actions, feedbacks, transition and allowed actions.
 ///
@@ -141,6 +142,8 @@ impl Spec {
                 states.len()
             )));
         }
+        // Texts in Rust and in Python; both allocate without a check.
+        lists::empty::<u8>(states.len() * 160)?;
         Ok(names(states))
     }
 

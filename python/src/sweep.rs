@@ -11,6 +11,7 @@ use emab_sim::{Control, Finish, Shard};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::lists::List;
 use crate::problem::Problem;
 use crate::progress::{Interrupt, Progress};
 
@@ -113,21 +114,21 @@ impl Sweep {
     }
 
     /// Return the document of ``emab sweep --json`` from all cells, in any order.
-    fn document(&self, cells: Vec<String>) -> PyResult<String> {
-        let cells = self.parse(&cells)?;
+    fn document(&self, cells: List<String>) -> PyResult<String> {
+        let cells = self.parse(&cells.0)?;
         let document = self.inner.document(&cells);
         let text = serde_json::to_string_pretty(&document).map_err(errors::invalid)?;
         Ok(text + "\n")
     }
 
     /// Return ``sweep.csv`` of ``emab sweep --out``.
-    fn csv(&self, cells: Vec<String>) -> PyResult<String> {
-        Ok(table_csv(&self.columns(&cells)?))
+    fn csv(&self, cells: List<String>) -> PyResult<String> {
+        Ok(table_csv(&self.columns(&cells.0)?))
     }
 
     /// Return ``sweep.parquet`` of ``emab sweep --out``.
-    fn parquet(&self, cells: Vec<String>) -> PyResult<Vec<u8>> {
-        table_parquet(&self.columns(&cells)?).map_err(errors::invalid)
+    fn parquet(&self, cells: List<String>) -> PyResult<Vec<u8>> {
+        table_parquet(&self.columns(&cells.0)?).map_err(errors::invalid)
     }
 }
 

@@ -6,6 +6,7 @@ use emab_sim::results::RunResult;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::lists::List;
 
 /// The header and the rows of a table.
 pub type Cells = (Vec<String>, Vec<Vec<String>>);
@@ -24,8 +25,9 @@ pub fn format_interval(mean: f64, stderr: f64) -> String {
 
 /// A table without wrapped cells.
 #[pyfunction]
-pub fn text_table(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+pub fn text_table(header: List<String>, rows: List<List<String>>) -> String {
+    let header: Vec<&str> = header.0.iter().map(String::as_str).collect();
+    let rows: Vec<Vec<String>> = rows.0.into_iter().map(|row| row.0).collect();
     emab_report::table(&header, &rows, usize::MAX)
 }
 

@@ -154,6 +154,15 @@ impl VecEnvironment {
         })
     }
 
+    /// About how many bytes this many slots take.
+    pub fn size_of(count: usize) -> usize {
+        let each = size_of::<Slot>()
+            + size_of::<DrawSource>()
+            + Block::STEPS * size_of::<StepDraw>()
+            + size_of::<RunStreams>();
+        count.saturating_mul(each)
+    }
+
     /// Switches slot `i` to the streams of this seed and run.
     pub fn restart(&mut self, i: usize, seed: u64, run: u64) {
         self.sources[i].streams.restart(seed, run);
