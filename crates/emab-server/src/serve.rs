@@ -12,8 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use crate::app::Metrics;
 use crate::app::Service;
 use crate::http::{App, Rates, app};
-use crate::store::{Backend, StoreError};
-use crate::tokens::{Secret, TokenError, TokenFile, Tokens};
+use crate::store::{Backend, StoreError, TokenRows};
+use crate::tokens::{Secret, TokenError, TokenFile, TokenStore, TokenTable, Tokens};
 use crate::transport::{Limits, ListenError, Tls, check_address, serve as listen};
 
 /// Options of the service.
@@ -70,9 +70,10 @@ pub fn serve(
     metrics: Metrics,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
+    let table = backend.tokens()?;
     check_address(
         options.listen,
-        options.tokens_named,
+        options.tokens_named || table.is_some(),
         options.tls.is_some(),
         options.behind_proxy,
     )?;
@@ -93,8 +94,7 @@ pub fn serve(
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
         // After everything that can fail, so that the secret is shown.
-        let first = TokenFile::at(&options.tokens).create_first_admin()?;
-        let tokens = Tokens::watch(&options.tokens)?;
+        let (tokens, first) = open_tokens(table, options).await?;
         let rates = Rates::new(options.rate);
         let parts = App::new(service.clone(), tokens, rates, metrics.clone());
         let app = app(parts.clone());
@@ -118,6 +118,39 @@ pub fn serve(
     service.finish();
     runtime.shutdown_timeout(Duration::from_secs(5));
     served
+}
+
+/// Opens the tokens: those of the database, or of the file. Creates the first admin if there is no token.
+async fn open_tokens(
+    table: Option<Box<dyn TokenRows>>,
+    options: &Options,
+) -> Result<(Tokens, Option<Secret>), ServeError> {
+    let file = TokenFile::at(&options.tokens);
+    let Some(rows) = table else {
+        let first = file.create_first_admin()?;
+        return Ok((Tokens::watch(file.path())?, first));
+    };
+    let named = options.tokens_named;
+    // The connection blocks.
+    let opened = tokio::task::spawn_blocking(move || {
+        let (table, path) = (TokenTable::new(rows), file.path().display().to_string());
+        match table.import(&file)? {
+            0 if named => tracing::warn!(
+                path,
+                "tokens are in the database; the token file is not used"
+            ),
+            0 => {}
+            tokens => tracing::info!(
+                path,
+                tokens,
+                "the tokens of the file were copied to the database; the file is not used any more"
+            ),
+        }
+        let first = table.create_first_admin()?;
+        Ok((Tokens::look_up(table.into_rows())?, first))
+    });
+    let failed = |error| ServeError::Start(std::io::Error::other(error));
+    opened.await.map_err(failed)?
 }
 
 /// No data directory is configured.

@@ -1,24 +1,181 @@
 //! Bearer tokens: role and studies of each caller.
 //!
-//! A secret has 256 random bits and is shown once. The token file contains its SHA-256 only. Requests are authenticated in
-//! `http::auth`.
+//! A secret has 256 random bits and is shown once. Its SHA-256 is in the token file, or with PostgreSQL in the database. Requests
+//! are authenticated in `http::auth`. Tokens that cannot be read are not valid.
 
 mod file;
 mod role;
 mod secret;
+mod table;
 mod token;
 mod watch;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use file::TokenFile;
 pub use role::{Permission, Role};
 pub use secret::Secret;
+pub use table::TokenTable;
 pub use token::Token;
-pub use watch::Tokens;
 
-/// An error of a token file.
+use secret::Hash;
+use table::Lookup;
+use watch::WatchedFile;
+
+use crate::store::{StoreError, TokenRows};
+
+/// The tokens of the running service; clones share them.
+#[derive(Clone, Debug)]
+pub struct Tokens(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    File(Arc<WatchedFile>),
+    Table(Lookup),
+}
+
+/// What is known of the secret of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Check {
+    /// The token.
+    Valid(Arc<Token>),
+    /// Malformed, unknown or revoked.
+    Invalid,
+    /// The token file cannot be used: no token is valid.
+    NoFile,
+    /// The database cannot be read now, and why.
+    Unavailable(String),
+}
+
+impl Tokens {
+    /// The tokens of a file; fails if it is missing or invalid. A change is seen after at most about a second.
+    pub fn watch(path: &Path) -> Result<Tokens, TokenError> {
+        let file = WatchedFile::new(path)?;
+        Ok(Tokens(Source::File(Arc::new(file))))
+    }
+
+    /// The tokens of a database. It is read for every request.
+    pub fn look_up(rows: Box<dyn TokenRows>) -> Result<Tokens, TokenError> {
+        Ok(Tokens(Source::Table(Lookup::start(rows)?)))
+    }
+
+    /// Checks the secret of a request.
+    ///
+    /// Timing reveals nothing useful: hashes are compared, and an attacker cannot choose a guess by its hash.
+    pub async fn check(&self, bearer: &str) -> Check {
+        match Hash::of(bearer) {
+            Some(hash) => self.check_hash(hash).await,
+            None => Check::Invalid,
+        }
+    }
+
+    async fn check_hash(&self, hash: Hash) -> Check {
+        match &self.0 {
+            Source::File(file) => file.check(&hash),
+            Source::Table(lookup) => lookup.check(Some(hash)).await,
+        }
+    }
+
+    /// Whether a token is still valid and unchanged, for responses that stream.
+    pub async fn is_still_good(&self, token: &Token) -> bool {
+        let now = self.check_hash(token.hash.clone()).await;
+        matches!(now, Check::Valid(now) if *now == *token)
+    }
+
+    /// Whether tokens can be read.
+    pub async fn are_readable(&self) -> bool {
+        match &self.0 {
+            Source::File(file) => file.is_readable(),
+            Source::Table(lookup) => lookup.check(None).await == Check::Invalid,
+        }
+    }
+}
+
+/// A place of tokens: a file, or a table of a database.
+pub trait TokenStore {
+    /// All tokens in the order of creation, including revoked ones.
+    fn list(&self) -> Result<Vec<Token>, TokenError>;
+
+    /// Replaces the tokens by what `change` makes of them, if it returns any, while no other process changes them. It gets none
+    /// if the place does not exist or is empty.
+    fn change(
+        &self,
+        change: &mut dyn FnMut(Option<Vec<Token>>) -> Result<Option<Vec<Token>>, TokenError>,
+    ) -> Result<(), TokenError>;
+
+    /// The place, in words.
+    fn place(&self) -> String;
+
+    /// Creates one admin token if there is no token; returns the secret, to be shown once.
+    fn create_first_admin(&self) -> Result<Option<Secret>, TokenError> {
+        let mut first = None;
+        self.change(&mut |there| match there {
+            Some(_) => Ok(None),
+            None => {
+                let (token, secret) = Token::make(&[], "admin", Role::Admin, None)?;
+                first = Some(secret);
+                Ok(Some(vec![token]))
+            }
+        })?;
+        Ok(first)
+    }
+
+    /// Adds a token. `studies` is `None` for all.
+    fn new_token(
+        &self,
+        name: &str,
+        role: Role,
+        studies: Option<Vec<String>>,
+    ) -> Result<(Token, Secret), TokenError> {
+        let mut new = None;
+        self.change(&mut |there| {
+            let mut tokens = there.unwrap_or_default();
+            let (token, secret) = Token::make(&tokens, name, role, studies.clone())?;
+            tokens.push(token.clone());
+            new = Some((token, secret));
+            Ok(Some(tokens))
+        })?;
+        new.ok_or_else(|| TokenError::Random("no token was made".into()))
+    }
+
+    /// Revokes a token by id or name; a token that was revoked before keeps its time.
+    fn revoke(&self, id_or_name: &str) -> Result<Token, TokenError> {
+        // Before the lock, which would leave a lock file without a token file.
+        self.list()?;
+        let mut revoked = None;
+        self.change(&mut |there| {
+            let mut tokens = there.unwrap_or_default();
+            let at = Token::find(&tokens, id_or_name, &self.place())?;
+            tokens[at].revoke();
+            revoked = Some(tokens[at].clone());
+            Ok(Some(tokens))
+        })?;
+        revoked.ok_or_else(|| TokenError::Unknown(id_or_name.into(), self.place()))
+    }
+
+    /// Copies the tokens of a file, if there are none yet and the file exists; returns their number.
+    fn import(&self, file: &TokenFile) -> Result<usize, TokenError> {
+        let mut taken = 0;
+        self.change(&mut |there| {
+            if there.is_some() {
+                return Ok(None);
+            }
+            match file.list() {
+                Err(TokenError::Missing(_)) => Ok(None),
+                read => {
+                    let tokens = read?;
+                    taken = tokens.len();
+                    Ok(Some(tokens))
+                }
+            }
+        })?;
+        Ok(taken)
+    }
+}
+
+/// An error of tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file does not exist.
@@ -36,6 +193,12 @@ pub enum TokenError {
     /// The file has this mode: other users may write it, and so create tokens.
     #[error("the token file {path} can be written by other users (mode {1:o}); run `chmod 600` on it", path = .0.display())]
     Writable(PathBuf, u32),
+    /// The database failed.
+    #[error("the tokens in the database: {0}")]
+    Store(#[from] StoreError),
+    /// A token of the database is invalid: the fault.
+    #[error("a token in the database is invalid: {0}; `DELETE` its row of the table `tokens`")]
+    Row(String),
     /// Another process holds this lock for too long.
     #[error("another process holds {path}; retry when it has ended", path = .0.display())]
     Busy(PathBuf),
@@ -48,9 +211,9 @@ pub enum TokenError {
     /// An active token has this name, and this id.
     #[error("a token named `{0}` exists (id {1}); choose another name, or revoke it first")]
     Taken(String, String),
-    /// Not an id or name of a token of the file.
-    #[error("`{0}` is neither the id nor the name of a token in {path}; `emab token list` shows them", path = .1.display())]
-    Unknown(String, PathBuf),
+    /// Not an id or name of a token in this place.
+    #[error("`{0}` is neither the id nor the name of a token in {1}; `emab token list` shows them")]
+    Unknown(String, String),
     /// Several tokens have the name; their ids.
     #[error("several tokens are named `{0}`; use an id: {1}")]
     Ambiguous(String, String),

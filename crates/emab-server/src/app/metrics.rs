@@ -75,6 +75,8 @@ series! {
     commits: Histogram = Histogram::new(SECONDS), "commit_duration" [Seconds] "Duration of a commit";
     refused_tokens: Counter = Counter::default(), "refused_tokens"
         "Requests rejected because the token is missing, malformed, unknown or revoked";
+    tokens_unreadable: Counter = Counter::default(), "tokens_unreadable"
+        "Requests rejected because the token file or the table of tokens cannot be read";
     rate_limited: Counter = Counter::default(), "rate_limited" "Requests rejected by the rate limit";
     writes: Counter = Counter::default(), "writes_acknowledged" "Writes acknowledged after their commit";
     events: Counter = Counter::default(), "events_appended" "Events appended to the log";

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use super::App;
 use super::error::ApiError;
 use crate::domain::json::short;
-use crate::tokens::{Permission, Token};
+use crate::tokens::{Check, Permission, Token};
 
 /// The address of the client, set by the transport as a request extension. Behind a proxy it is the address of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +77,18 @@ impl FromRequestParts<App> for Caller {
         let Some(secret) = bearer(&parts.headers) else {
             return denied("send `Authorization: Bearer TOKEN`; `emab token new` creates a token");
         };
-        let Some(token) = app.tokens.check(secret) else {
-            return denied("this token is unknown or was revoked");
+        let token = match app.tokens.check(secret).await {
+            Check::Valid(token) => token,
+            Check::Invalid => return denied("this token is unknown or was revoked"),
+            Check::NoFile => {
+                app.metrics.tokens_unreadable.inc();
+                let what = "the token file of the service cannot be used, and no token is valid; its log says why";
+                return Err(ApiError::unauthorized(what));
+            }
+            Check::Unavailable(_) => {
+                app.metrics.tokens_unreadable.inc();
+                return Err(ApiError::unavailable("the tokens cannot be read").retry(1));
+            }
         };
         let checked = app.rates.calls.check(token.id.clone());
         checked.map_err(limited)?;

@@ -92,7 +92,7 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
                 return;
             }
             let over = sender.is_closed() || app.streams.is_closed();
-            if over || !app.tokens.is_still_good(&token) {
+            if over || !app.tokens.is_still_good(&token).await {
                 return;
             }
             if page.len() < PART {

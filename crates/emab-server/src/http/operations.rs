@@ -21,15 +21,19 @@ pub async fn livez() -> ApiResult {
     json(StatusCode::OK, &object!({"status": "alive"}))
 }
 
-/// Check that the store can be read
+/// Check that the store and the tokens can be read
 #[utoipa::path(get, operation_id = "ready", path = "/readyz", tag = "operate", security(()),
-    responses((status = 200, description = "The store can be read", body = serde_json::Value)))]
+    responses((status = 200, description = "The store and the tokens can be read", body = serde_json::Value)))]
 pub async fn readyz(State(app): State<App>) -> ApiResult {
     let read = app.service.read(|store| Ok(store.head("")?));
     let limit = std::time::Duration::from_secs(5);
     let answered = tokio::time::timeout(limit, read).await;
     let late = |_| ApiError::unavailable("the store does not answer").retry(1);
     answered.map_err(late)??;
+    if !app.tokens.are_readable().await {
+        let what = "the tokens cannot be read, and every request is rejected; the log says why";
+        return Err(ApiError::unavailable(what).retry(1));
+    }
     json(StatusCode::OK, &object!({"status": "ready"}))
 }
 

@@ -169,12 +169,29 @@ pub trait Store: Send {
     ) -> Result<Vec<GainSum>>;
 }
 
+/// The tokens in a database, each as a JSON text.
+pub trait TokenRows: Send {
+    /// Those with these ids.
+    fn find(&mut self, ids: &[&str]) -> Result<Vec<String>>;
+    /// All of them.
+    fn all(&mut self) -> Result<Vec<String>>;
+    /// Writes the ids and texts that `change` makes of all texts, in one transaction, while no other one changes tokens.
+    fn change(
+        &mut self,
+        change: &mut dyn FnMut(Vec<String>) -> Vec<(String, String)>,
+    ) -> Result<()>;
+}
+
 /// Opens connections to a store.
 pub trait Backend: Send + Sync {
     /// A connection for the writer thread.
     fn writer(&self) -> Result<Box<dyn Store>>;
     /// A connection for reading.
     fn reader(&self) -> Result<Box<dyn Store>>;
+    /// A connection to the tokens; none if they are in a file.
+    fn tokens(&self) -> Result<Option<Box<dyn TokenRows>>> {
+        Ok(None)
+    }
 }
 
 /// The address of a store, as on the command line.

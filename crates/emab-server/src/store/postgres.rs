@@ -21,13 +21,14 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod tokens;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::address::Target;
 use self::connection::PgConnection;
-use super::{Backend, Result, Store, StoreError};
+use super::{Backend, Result, Store, StoreError, TokenRows};
 
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
@@ -52,6 +53,9 @@ const TIMEOUTS: Timeouts = Timeouts {
     lock: Duration::from_secs(5),
     idle: Duration::from_secs(30),
 };
+
+/// For reading tokens.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a connection may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,5 +127,17 @@ impl Backend for Postgres {
     /// Readers and writers do not block each other.
     fn reader(&self) -> Result<Box<dyn Store>> {
         Ok(Box::new(self.connection(Role::Read)?))
+    }
+
+    fn tokens(&self) -> Result<Option<Box<dyn TokenRows>>> {
+        // Every request waits for it.
+        let timeouts = Timeouts {
+            connect: self.timeouts.connect.min(TOKEN_TIMEOUT),
+            response: self.timeouts.response.min(TOKEN_TIMEOUT),
+            ..self.timeouts
+        };
+        let target = self.target.clone();
+        let connection = PgConnection::new(target, timeouts, Role::Write)?;
+        Ok(Some(Box::new(connection)))
     }
 }

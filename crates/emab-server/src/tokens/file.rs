@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::secret::{Hash, Secret};
 use super::token::Token;
-use super::{Role, TokenError};
+use super::{TokenError, TokenStore};
 
 /// How long to wait for the lock; its holder writes some kilobytes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,53 +28,6 @@ impl TokenFile {
     /// The path.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Creates the file with one admin token if there is no file; returns the secret, to be shown once.
-    pub fn create_first_admin(&self) -> Result<Option<Secret>, TokenError> {
-        let _lock = self.lock()?;
-        match self.read() {
-            Err(TokenError::Missing(_)) => {}
-            read => return read.map(|_| None),
-        }
-        let (token, secret) = make(&[], "admin", Role::Admin, None)?;
-        self.write(&[token])?;
-        Ok(Some(secret))
-    }
-
-    /// Adds a token, and creates the file if there is none. `studies` is `None` for all.
-    pub fn new_token(
-        &self,
-        name: &str,
-        role: Role,
-        studies: Option<Vec<String>>,
-    ) -> Result<(Token, Secret), TokenError> {
-        let _lock = self.lock()?;
-        let mut tokens = match self.read() {
-            Err(TokenError::Missing { .. }) => Vec::new(),
-            read => read?.0,
-        };
-        let (token, secret) = make(&tokens, name, role, studies)?;
-        tokens.push(token.clone());
-        self.write(&tokens)?;
-        Ok((token, secret))
-    }
-
-    /// All tokens in the order of creation, including revoked ones.
-    pub fn list(&self) -> Result<Vec<Token>, TokenError> {
-        self.read().map(|(tokens, _)| tokens)
-    }
-
-    /// Revokes a token by id or name; a token that was revoked before keeps its time.
-    pub fn revoke(&self, id_or_name: &str) -> Result<Token, TokenError> {
-        // Before the lock, which would leave a lock file without a token file.
-        self.read()?;
-        let _lock = self.lock()?;
-        let (mut tokens, _) = self.read()?;
-        let at = find(&tokens, id_or_name, &self.path)?;
-        tokens[at].revoke();
-        self.write(&tokens)?;
-        Ok(tokens.swap_remove(at))
     }
 
     /// The tokens, and the metadata of the file they were read from.
@@ -171,6 +123,32 @@ impl TokenFile {
     }
 }
 
+impl TokenStore for TokenFile {
+    fn list(&self) -> Result<Vec<Token>, TokenError> {
+        self.read().map(|(tokens, _)| tokens)
+    }
+
+    /// Creates the file if there is none.
+    fn change(
+        &self,
+        change: &mut dyn FnMut(Option<Vec<Token>>) -> Result<Option<Vec<Token>>, TokenError>,
+    ) -> Result<(), TokenError> {
+        let _lock = self.lock()?;
+        let there = match self.read() {
+            Err(TokenError::Missing(_)) => None,
+            read => Some(read?.0),
+        };
+        match change(there)? {
+            Some(tokens) => self.write(&tokens),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
 fn parse(text: &str) -> Result<Vec<Token>, String> {
     let tokens: Vec<Token> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     for (i, token) in tokens.iter().enumerate() {
@@ -181,53 +159,6 @@ fn parse(text: &str) -> Result<Vec<Token>, String> {
         }
     }
     Ok(tokens)
-}
-
-fn make(
-    tokens: &[Token],
-    name: &str,
-    role: Role,
-    studies: Option<Vec<String>>,
-) -> Result<(Token, Secret), TokenError> {
-    let of_name = |token: &&Token| token.name == name && token.revoked.is_none();
-    if let Some(token) = tokens.iter().find(of_name) {
-        return Err(TokenError::Taken(name.into(), token.id.clone()));
-    }
-    loop {
-        let secret = Secret::new()?;
-        let Some(hash) = Hash::of(secret.reveal()) else {
-            return Err(TokenError::Random("a secret came out malformed".into()));
-        };
-        let token = Token::new(name, role, studies.clone(), hash)?;
-        // Ids must be unique; a collision has probability 2^-32.
-        if tokens.iter().all(|other| other.id != token.id) {
-            return Ok((token, secret));
-        }
-    }
-}
-
-/// The index of a token: by id, by name among the active ones, or by name among the revoked ones.
-fn find(tokens: &[Token], id_or_name: &str, path: &Path) -> Result<usize, TokenError> {
-    let at = |is: &dyn Fn(&Token) -> bool| -> Vec<usize> {
-        let all = tokens.iter().enumerate();
-        all.filter(|(_, token)| is(token)).map(|(i, _)| i).collect()
-    };
-    let mut found = at(&|token| token.id == id_or_name);
-    if found.is_empty() {
-        found = at(&|token| token.name == id_or_name && token.revoked.is_none());
-    }
-    if found.is_empty() {
-        found = at(&|token| token.name == id_or_name);
-        found.drain(..found.len().saturating_sub(1));
-    }
-    match found[..] {
-        [one] => Ok(one),
-        [] => Err(TokenError::Unknown(id_or_name.into(), path.into())),
-        _ => {
-            let ids: Vec<&str> = found.iter().map(|i| &*tokens[*i].id).collect();
-            Err(TokenError::Ambiguous(id_or_name.into(), ids.join(", ")))
-        }
-    }
 }
 
 /// Gives a file the owner of another.
@@ -251,6 +182,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::thread;
 
+    use super::super::Role;
     use super::*;
 
     fn fresh() -> (tempfile::TempDir, TokenFile) {

@@ -3,7 +3,7 @@
 use emab_problem::{NAME_RULE, is_name};
 use serde::{Deserialize, Serialize};
 
-use super::secret::Hash;
+use super::secret::{Hash, Secret};
 use super::{Permission, Role, TokenError};
 
 const MAX_NAME: usize = 64;
@@ -86,6 +86,58 @@ impl Token {
             }
         }
         Ok(())
+    }
+
+    /// A new token beside these, and its secret.
+    pub(super) fn make(
+        tokens: &[Token],
+        name: &str,
+        role: Role,
+        studies: Option<Vec<String>>,
+    ) -> Result<(Token, Secret), TokenError> {
+        let of_name = |token: &&Token| token.name == name && token.revoked.is_none();
+        if let Some(token) = tokens.iter().find(of_name) {
+            return Err(TokenError::Taken(name.into(), token.id.clone()));
+        }
+        loop {
+            let secret = Secret::new()?;
+            let Some(hash) = Hash::of(secret.reveal()) else {
+                return Err(TokenError::Random("a secret came out malformed".into()));
+            };
+            let token = Token::new(name, role, studies.clone(), hash)?;
+            // Ids must be unique; a collision has probability 2^-32.
+            if tokens.iter().all(|other| other.id != token.id) {
+                return Ok((token, secret));
+            }
+        }
+    }
+
+    /// The index of a token: by id, by name among the active ones, or by name among the revoked ones.
+    pub(super) fn find(
+        tokens: &[Token],
+        id_or_name: &str,
+        place: &str,
+    ) -> Result<usize, TokenError> {
+        let at = |is: &dyn Fn(&Token) -> bool| -> Vec<usize> {
+            let all = tokens.iter().enumerate();
+            all.filter(|(_, token)| is(token)).map(|(i, _)| i).collect()
+        };
+        let mut found = at(&|token| token.id == id_or_name);
+        if found.is_empty() {
+            found = at(&|token| token.name == id_or_name && token.revoked.is_none());
+        }
+        if found.is_empty() {
+            found = at(&|token| token.name == id_or_name);
+            found.drain(..found.len().saturating_sub(1));
+        }
+        match found[..] {
+            [one] => Ok(one),
+            [] => Err(TokenError::Unknown(id_or_name.into(), place.into())),
+            _ => {
+                let ids: Vec<&str> = found.iter().map(|i| &*tokens[*i].id).collect();
+                Err(TokenError::Ambiguous(id_or_name.into(), ids.join(", ")))
+            }
+        }
     }
 
     pub(super) fn revoke(&mut self) {

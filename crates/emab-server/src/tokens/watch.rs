@@ -8,28 +8,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::TokenError;
 use super::file::TokenFile;
 use super::secret::Hash;
 use super::token::Token;
+use super::{Check, TokenError};
 
 /// The time between two looks at the file.
 const EVERY: Duration = Duration::from_secs(1);
 
 type Known = HashMap<Hash, Arc<Token>>;
 
-/// The tokens by secret; clones share them.
-#[derive(Clone, Debug)]
-pub struct Tokens(Arc<Inner>);
-
+/// The tokens of a file by secret.
 #[derive(Debug)]
-struct Inner {
+pub(super) struct WatchedFile {
     file: TokenFile,
     start: Instant,
     every: Duration,
     /// The time of the next look at the file, in milliseconds after the start.
     due: AtomicU64,
-    known: RwLock<Arc<Known>>,
+    /// None if the file cannot be used.
+    known: RwLock<Option<Arc<Known>>>,
     /// The file at the last look, or the error, so that it is logged once and not every second.
     seen: Mutex<Result<Stamp, String>>,
 }
@@ -47,51 +45,55 @@ fn stamp(meta: &Metadata) -> Stamp {
     (meta.dev(), meta.ino(), meta.len(), times)
 }
 
-impl Tokens {
+impl WatchedFile {
     /// Reads the file; fails if it is missing or invalid.
-    pub fn watch(path: &Path) -> Result<Tokens, TokenError> {
-        Tokens::watch_every(path, EVERY)
+    pub(super) fn new(path: &Path) -> Result<WatchedFile, TokenError> {
+        WatchedFile::look_every(path, EVERY)
     }
 
-    fn watch_every(path: &Path, every: Duration) -> Result<Tokens, TokenError> {
+    fn look_every(path: &Path, every: Duration) -> Result<WatchedFile, TokenError> {
         let file = TokenFile::at(path);
         let (tokens, meta) = file.read()?;
-        Ok(Tokens(Arc::new(Inner {
+        Ok(WatchedFile {
             file,
             start: Instant::now(),
             every,
             due: AtomicU64::new(millis(every)),
-            known: RwLock::new(Arc::new(index(tokens))),
+            known: RwLock::new(Some(Arc::new(index(tokens)))),
             seen: Mutex::new(Ok(stamp(&meta))),
-        })))
+        })
     }
 
-    /// The token of a secret; none if it is malformed, unknown or revoked.
-    ///
-    /// Timing reveals nothing useful: hashes are compared, and an attacker cannot choose a guess by its hash.
-    pub fn check(&self, bearer: &str) -> Option<Arc<Token>> {
-        self.0.refresh();
-        let hash = Hash::of(bearer)?;
-        let known = self.0.find(&hash).or_else(|| {
-            // It may have been created a moment ago.
-            self.0.look();
-            self.0.find(&hash)
-        });
-        known.filter(|token| token.revoked.is_none())
+    /// Checks the hash of a secret.
+    pub(super) fn check(&self, hash: &Hash) -> Check {
+        self.refresh();
+        match self.find(hash) {
+            Check::Invalid => {
+                // It may have been created a moment ago.
+                self.look();
+                self.find(hash)
+            }
+            found => found,
+        }
     }
 
-    /// Whether a token is still valid and unchanged, for responses that stream.
-    pub fn is_still_good(&self, token: &Token) -> bool {
-        self.0.refresh();
-        let now = self.0.find(&token.hash);
-        now.is_some_and(|now| now.revoked.is_none() && *now == *token)
+    /// Whether the file can be used.
+    pub(super) fn is_readable(&self) -> bool {
+        self.refresh();
+        self.known().is_some()
     }
-}
 
-impl Inner {
-    fn find(&self, hash: &Hash) -> Option<Arc<Token>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(hash).cloned()
+    fn known(&self) -> Option<Arc<Known>> {
+        let known = self.known.read();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn find(&self, hash: &Hash) -> Check {
+        let Some(known) = self.known() else {
+            return Check::NoFile;
+        };
+        let token = known.get(hash).filter(|token| token.revoked.is_none());
+        token.map_or(Check::Invalid, |token| Check::Valid(token.clone()))
     }
 
     /// Looks at the file if it is due; one request per second does, and the others do not wait.
@@ -121,17 +123,22 @@ impl Inner {
             Ok((tokens, meta)) => {
                 let known = index(tokens);
                 tracing::info!(%path, tokens = known.len(), "token file reloaded");
-                *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+                self.know(Some(Arc::new(known)));
                 Ok(stamp(&meta))
             }
             Err(error) => {
                 let error = Err(error.to_string());
                 if *seen != error {
-                    tracing::error!(%path, error = error.as_ref().err(), "the previous tokens stay valid");
+                    tracing::error!(%path, error = error.as_ref().err(), "the token file cannot be used, and no token is valid");
                 }
+                self.know(None);
                 error
             }
         };
+    }
+
+    fn know(&self, known: Option<Arc<Known>>) {
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
     }
 }
 
@@ -146,7 +153,9 @@ fn millis(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Role, Secret};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::{Role, Secret, TokenStore};
     use super::*;
 
     struct Fixture {
@@ -166,41 +175,65 @@ mod tests {
         }
     }
 
+    fn check(tokens: &WatchedFile, secret: &Secret) -> Check {
+        tokens.check(&Hash::of(secret.reveal()).unwrap())
+    }
+
+    fn name(check: Check) -> String {
+        match check {
+            Check::Valid(token) => token.name.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn accepts_only_known_secrets() {
         let place = place();
-        let tokens = Tokens::watch(place.file.path()).unwrap();
-        let token = tokens.check(place.secret.reveal()).unwrap();
-        assert_eq!((&*token.name, token.role), ("a", Role::Operator));
-        assert_eq!(tokens.check(""), None);
+        let tokens = WatchedFile::new(place.file.path()).unwrap();
+        assert_eq!(name(check(&tokens, &place.secret)), "a");
         let other = Secret::new().unwrap();
-        assert_eq!(tokens.check(other.reveal()), None);
+        assert_eq!(check(&tokens, &other), Check::Invalid);
         assert!(!format!("{tokens:?}").contains(&place.secret.reveal()[5..13]));
         let none = place.file.path().with_extension("none");
         assert!(matches!(
-            Tokens::watch(&none),
+            WatchedFile::new(&none),
             Err(TokenError::Missing { .. })
         ));
     }
 
     #[test]
-    fn follows_changes_and_ignores_an_invalid_file() {
+    fn follows_changes_and_fails_closed() {
         let place = place();
-        let tokens = Tokens::watch_every(place.file.path(), Duration::ZERO).unwrap();
+        let path = place.file.path();
+        let tokens = WatchedFile::look_every(path, Duration::ZERO).unwrap();
         let (_, second) = place.file.new_token("b", Role::Viewer, None).unwrap();
-        assert_eq!(tokens.check(second.reveal()).unwrap().name, "b");
-        let good = fs::read(place.file.path()).unwrap();
-
-        fs::write(place.file.path(), "[").unwrap();
-        tokens.check(second.reveal()).unwrap();
-        fs::remove_file(place.file.path()).unwrap();
-        tokens.check(second.reveal()).unwrap();
-        tokens.check(place.secret.reveal()).unwrap();
-
-        // A valid file is used again.
-        fs::write(place.file.path(), good).unwrap();
+        assert_eq!(name(check(&tokens, &second)), "b");
+        let good = fs::read(path).unwrap();
+        let mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let breaks: [(&str, &dyn Fn()); 4] = [
+            ("malformed", &|| fs::write(path, "[").unwrap()),
+            ("deleted", &|| fs::remove_file(path).unwrap()),
+            ("writable by others", &|| mode(0o666)),
+            ("unreadable", &|| {
+                fs::remove_file(path).unwrap();
+                fs::create_dir(path).unwrap();
+            }),
+        ];
+        for (what, damage) in breaks {
+            damage();
+            for secret in [&place.secret, &second] {
+                assert_eq!(check(&tokens, secret), Check::NoFile, "{what}");
+            }
+            assert!(!tokens.is_readable(), "{what}");
+            // A valid file is used again.
+            let _ = fs::remove_dir(path);
+            fs::write(path, &good).unwrap();
+            mode(0o600);
+            assert_eq!(name(check(&tokens, &second)), "b", "{what}");
+            assert!(tokens.is_readable());
+        }
         place.file.revoke("b").unwrap();
-        assert_eq!(tokens.check(second.reveal()), None);
-        tokens.check(place.secret.reveal()).unwrap();
+        assert_eq!(check(&tokens, &second), Check::Invalid);
+        assert_eq!(name(check(&tokens, &place.secret)), "a");
     }
 }

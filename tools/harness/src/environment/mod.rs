@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use emab_server::store::{Address, Store};
-use emab_server::tokens::{Role, TokenFile};
+use emab_server::tokens::{Role, TokenFile, TokenStore};
 use emab_testkit::postgres::Server;
 use tempfile::TempDir;
 

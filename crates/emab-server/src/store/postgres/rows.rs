@@ -11,6 +11,7 @@ use super::connection::PgConnection;
 use super::error::describe;
 use super::schema::VERSION;
 use super::session::Tools;
+use super::tokens;
 use crate::domain::{EpisodeRecord, Record};
 
 /// Without the limit, a plan that was made for a small table reads all episodes of a study.
@@ -91,6 +92,10 @@ prepare! {
     write_learned = WRITE_LEARNED;
     write_gain_sums = WRITE_GAIN_SUMS;
     last_seq = LAST_SEQ;
+    find_tokens = tokens::FIND;
+    all_tokens = tokens::ALL;
+    write_token = tokens::WRITE;
+    lock_tokens = tokens::LOCK;
 }
 
 prepare! {

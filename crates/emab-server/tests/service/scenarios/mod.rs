@@ -16,3 +16,4 @@ mod roles;
 mod saved_learner;
 mod shadows;
 mod streams;
+mod token_sources;

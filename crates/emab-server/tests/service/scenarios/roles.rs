@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use emab_server::tokens::TokenStore;
+
 use crate::support::every_command::COMMANDS;
 use crate::support::study::{StudyClient, clinic};
 use crate::support::{Answer, Call, STUDY, request, requests};

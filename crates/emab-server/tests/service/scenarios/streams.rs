@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
+use emab_server::tokens::TokenStore;
 use emab_server::transport::Limits;
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;

@@ -20,7 +20,7 @@ use emab_server::app::service::Service;
 use emab_server::http::{App, Rates, app};
 use emab_server::store::Backend;
 use emab_server::store::sqlite::Sqlite;
-use emab_server::tokens::{Role, TokenFile, Tokens};
+use emab_server::tokens::{Role, TokenFile, TokenStore, TokenTable, Tokens};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -202,9 +202,16 @@ impl TestServer {
         std::fs::set_permissions(tokens.path(), Permissions::from_mode(0o600)).unwrap();
         let [admin, operator, viewer, blinded, elsewhere] = secrets.clone();
         let metrics = Metrics::default();
+        let watched = match backend.tokens().unwrap() {
+            Some(rows) => {
+                let table = TokenTable::new(rows);
+                table.import(&tokens).unwrap();
+                Tokens::look_up(table.into_rows())
+            }
+            None => Tokens::watch(tokens.path()),
+        };
         let service = Service::start(backend, metrics.clone()).unwrap();
-        let watched = Tokens::watch(tokens.path()).unwrap();
-        let parts = App::new(service.clone(), watched, Rates::new(0), metrics);
+        let parts = App::new(service.clone(), watched.unwrap(), Rates::new(0), metrics);
         let router = app(parts.clone());
         Arc::new(TestServer {
             folder,

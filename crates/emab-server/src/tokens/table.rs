@@ -1,0 +1,189 @@
+//! Tokens in a database. All copies of the service read them for every request, so that a revocation reaches all at once.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::secret::Hash;
+use super::token::Token;
+use super::{Check, TokenError, TokenStore};
+use crate::store::{StoreError, TokenRows};
+
+/// The largest number of requests whose tokens are read by one query.
+const MAX_BATCH: usize = 256;
+/// The largest number of requests that wait.
+const QUEUE: usize = 4_096;
+
+/// The tokens of a database.
+pub struct TokenTable(Mutex<Box<dyn TokenRows>>);
+
+impl TokenTable {
+    /// The tokens of this connection.
+    pub fn new(rows: Box<dyn TokenRows>) -> TokenTable {
+        TokenTable(Mutex::new(rows))
+    }
+
+    /// The connection.
+    pub fn into_rows(self) -> Box<dyn TokenRows> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn parse(bodies: &[String]) -> Result<Vec<Token>, TokenError> {
+    let mut tokens = bodies
+        .iter()
+        .map(|body| parse_one(body))
+        .collect::<Result<Vec<_>, _>>()?;
+    tokens.sort_by(|one, other| (&one.created, &one.id).cmp(&(&other.created, &other.id)));
+    Ok(tokens)
+}
+
+fn parse_one(body: &str) -> Result<Token, TokenError> {
+    let wrong = |what: String| TokenError::Row(what);
+    let token: Token = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
+    token.check().map_err(|error| wrong(error.to_string()))?;
+    Ok(token)
+}
+
+impl TokenStore for TokenTable {
+    fn list(&self) -> Result<Vec<Token>, TokenError> {
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parse(&rows.all()?)
+    }
+
+    fn change(
+        &self,
+        change: &mut dyn FnMut(Option<Vec<Token>>) -> Result<Option<Vec<Token>>, TokenError>,
+    ) -> Result<(), TokenError> {
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut result = Ok(());
+        rows.change(&mut |bodies| {
+            let changed = parse(&bodies)
+                .and_then(|there| change(Some(there).filter(|there| !there.is_empty())));
+            let texts = changed.and_then(|tokens| {
+                let text = |token: Token| {
+                    let body = serde_json::to_string(&token);
+                    let body = body.map_err(|error| TokenError::Row(error.to_string()))?;
+                    Ok((token.id, body))
+                };
+                tokens
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(text)
+                    .collect::<Result<Vec<_>, _>>()
+            });
+            texts.unwrap_or_else(|error| {
+                result = Err(error);
+                Vec::new()
+            })
+        })?;
+        result
+    }
+
+    fn place(&self) -> String {
+        "the database".into()
+    }
+}
+
+/// Reads the tokens of requests on a thread of its own, those that wait together by one query.
+#[derive(Clone, Debug)]
+pub(super) struct Lookup(SyncSender<Question>);
+
+#[derive(Debug)]
+struct Question {
+    /// None asks whether tokens can be read.
+    hash: Option<Hash>,
+    reply: oneshot::Sender<Check>,
+}
+
+impl Lookup {
+    pub(super) fn start(rows: Box<dyn TokenRows>) -> Result<Lookup, TokenError> {
+        let (sender, questions) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new().name("tokens".into());
+        let started = thread.spawn(move || answer(rows, &questions));
+        started.map_err(|error| TokenError::Row(format!("no thread for reading them: {error}")))?;
+        Ok(Lookup(sender))
+    }
+
+    /// Reads a token from the database. The read begins after this call.
+    pub(super) async fn check(&self, hash: Option<Hash>) -> Check {
+        let (reply, answer) = oneshot::channel();
+        if self.0.try_send(Question { hash, reply }).is_err() {
+            return Check::Unavailable("too many requests wait for their token".into());
+        }
+        let gone = |_| Check::Unavailable("the service is stopping".into());
+        answer.await.unwrap_or_else(gone)
+    }
+}
+
+fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
+    // Parsed rows; a changed one has another text.
+    let mut parsed: HashMap<String, Arc<Token>> = HashMap::new();
+    let mut failed = false;
+    while let Ok(first) = questions.recv() {
+        let mut batch = vec![first];
+        while batch.len() < MAX_BATCH
+            && let Ok(question) = questions.try_recv()
+        {
+            batch.push(question);
+        }
+        let ids: Vec<String> = batch.iter().flat_map(|it| &it.hash).map(Hash::id).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let found = rows.find(&ids);
+        match &found {
+            Err(error) if !failed => {
+                tracing::error!(%error, "tokens cannot be read, and every request is rejected");
+            }
+            Ok(_) if failed => tracing::info!("tokens can be read again"),
+            _ => {}
+        }
+        failed = found.is_err();
+        let tokens = found.map(|bodies| by_hash(&bodies, &mut parsed));
+        for Question { hash, reply } in batch {
+            // The receiver may be gone.
+            let _ = reply.send(verdict(&tokens, hash));
+        }
+    }
+}
+
+fn by_hash(
+    bodies: &[String],
+    parsed: &mut HashMap<String, Arc<Token>>,
+) -> HashMap<Hash, Arc<Token>> {
+    let mut tokens = HashMap::new();
+    for body in bodies {
+        let token = match parsed.get(body) {
+            Some(token) => token.clone(),
+            None => match parse_one(body) {
+                Ok(token) => {
+                    if parsed.len() >= QUEUE {
+                        parsed.clear();
+                    }
+                    let token = Arc::new(token);
+                    parsed.insert(body.clone(), token.clone());
+                    token
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a token of the database is rejected");
+                    continue;
+                }
+            },
+        };
+        tokens.insert(token.hash.clone(), token);
+    }
+    tokens
+}
+
+fn verdict(tokens: &Result<HashMap<Hash, Arc<Token>>, StoreError>, hash: Option<Hash>) -> Check {
+    let tokens = match tokens {
+        Ok(tokens) => tokens,
+        Err(error) => return Check::Unavailable(error.to_string()),
+    };
+    let known = hash.and_then(|hash| tokens.get(&hash));
+    match known.filter(|token| token.revoked.is_none()) {
+        Some(token) => Check::Valid(token.clone()),
+        None => Check::Invalid,
+    }
+}
