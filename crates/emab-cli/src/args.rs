@@ -11,6 +11,8 @@ use emab_server::tokens::Role;
 use emab_sim::Shard;
 use tracing::Level;
 
+use crate::error::CommandError;
+
 /// Episodic multi-armed bandits: FeedBAL, the benchmark and comparison algorithms, on any problem.
 #[derive(Parser)]
 #[command(
@@ -81,13 +83,16 @@ pub enum Command {
 
 #[derive(clap::Args)]
 pub struct Serve {
-    /// The store: `sqlite:FILE` or `postgres://USER@HOST/DATABASE` [default: studies.db in the user's data folder].
+    /// The store: `sqlite:FILE` or `postgres://USER@HOST/DATABASE` [default: $EMAB_STORE, or studies.db in the user's data
+    /// folder]. An address with a password belongs in EMAB_STORE, or the password in PGPASSWORD: other users can read
+    /// arguments.
     #[arg(long, value_name = "STORE")]
     pub store: Option<Address>,
     /// The address to listen on; port 0 takes a free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420")]
     pub listen: SocketAddr,
-    /// The token file of `emab token` [default: tokens.json in the user's data folder].
+    /// The token file of `emab token` [default: tokens.json in the user's data folder]. With PostgreSQL tokens are in the
+    /// database, which takes those of this file at the first start.
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
     /// The TLS certificate chain (PEM).
@@ -110,9 +115,9 @@ pub struct Serve {
 #[derive(clap::Args)]
 pub struct Audit {
     /// A store (`sqlite:FILE`, its file, or `postgres://USER@HOST/DATABASE`), or the file of an export; `-` reads an
-    /// export from standard input. The audit changes nothing, and the service may run meanwhile.
+    /// export from standard input [default: $EMAB_STORE]. The audit changes nothing, and the service may run meanwhile.
     #[arg(value_name = "FILE|URL")]
-    pub place: String,
+    pub place: Option<String>,
     /// The study [default: all].
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
@@ -138,6 +143,24 @@ pub struct Token {
     /// The token file [default: tokens.json in $EMAB_DATA, $XDG_DATA_HOME/emab or ~/.local/share/emab].
     #[arg(long, value_name = "FILE", global = true)]
     pub tokens: Option<PathBuf>,
+    /// A PostgreSQL store, whose tokens are in the database [default: $EMAB_STORE].
+    #[arg(long, value_name = "STORE", global = true, conflicts_with = "tokens")]
+    pub store: Option<Address>,
+}
+
+/// The address of the store: given, or in `EMAB_STORE`, where other users cannot read its password.
+pub fn store(given: Option<&Address>) -> Result<Option<Address>, CommandError> {
+    if let Some(given) = given {
+        return Ok(Some(given.clone()));
+    }
+    match std::env::var("EMAB_STORE") {
+        Ok(text) if !text.is_empty() => {
+            let read = text.parse();
+            read.map(Some)
+                .map_err(|error: String| CommandError::Input(format!("EMAB_STORE: {error}")))
+        }
+        _ => Ok(None),
+    }
 }
 
 #[derive(Subcommand)]
@@ -146,7 +169,7 @@ pub enum TokenAction {
     New(NewToken),
     /// List the tokens, including revoked ones.
     List,
-    /// Revoke a token; a running service applies it within about a second.
+    /// Revoke a token; a running service applies it within about a second, with PostgreSQL at once.
     Revoke {
         /// The token.
         #[arg(value_name = "ID|NAME")]

@@ -124,7 +124,8 @@ from_text! {
     SweepError: SweepError::Cell(_, BuildError::Simulation(_)),
     FileError: _,
     ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
-    TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_),
+    TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_)
+        | TokenError::Store(_) | TokenError::Row(_),
 }
 
 impl From<ReadError> for CommandError {

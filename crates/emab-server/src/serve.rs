@@ -61,6 +61,8 @@ pub struct Ready {
     pub tls: bool,
     /// The secret of the first admin, at the first start only.
     pub first: Option<Secret>,
+    /// Where the tokens are, in words.
+    pub tokens: String,
 }
 
 /// Runs the service on a store until SIGINT or SIGTERM; calls `ready` once it listens.
@@ -94,7 +96,7 @@ pub fn serve(
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
         // After everything that can fail, so that the secret is shown.
-        let (tokens, first) = open_tokens(table, options).await?;
+        let (tokens, first, place) = open_tokens(table, options).await?;
         let rates = Rates::new(options.rate);
         let parts = App::new(service.clone(), tokens, rates, metrics.clone());
         let app = app(parts.clone());
@@ -110,6 +112,7 @@ pub fn serve(
             address,
             tls: tls.is_some(),
             first,
+            tokens: place,
         });
         listen(listener, tls, app, Limits::default(), metrics, stop).await;
         Ok(())
@@ -124,11 +127,11 @@ pub fn serve(
 async fn open_tokens(
     table: Option<Box<dyn TokenRows>>,
     options: &Options,
-) -> Result<(Tokens, Option<Secret>), ServeError> {
+) -> Result<(Tokens, Option<Secret>, String), ServeError> {
     let file = TokenFile::at(&options.tokens);
     let Some(rows) = table else {
         let first = file.create_first_admin()?;
-        return Ok((Tokens::watch(file.path())?, first));
+        return Ok((Tokens::watch(file.path())?, first, file.place()));
     };
     let named = options.tokens_named;
     // The connection blocks.
@@ -146,8 +149,8 @@ async fn open_tokens(
                 "the tokens of the file were copied to the database; the file is not used any more"
             ),
         }
-        let first = table.create_first_admin()?;
-        Ok((Tokens::look_up(table.into_rows())?, first))
+        let (first, place) = (table.create_first_admin()?, table.place());
+        Ok((Tokens::look_up(table.into_rows())?, first, place))
     });
     let failed = |error| ServeError::Start(std::io::Error::other(error));
     opened.await.map_err(failed)?

@@ -57,7 +57,12 @@ struct Audited {
 
 /// Audits the input, which is recognised by its address or the first bytes of the file.
 fn audited(args: &Audit) -> Result<Audited, CommandError> {
-    let place = args.place.as_str();
+    let Some(place) = args.place.as_deref() else {
+        let store = crate::args::store(None)?;
+        let none =
+            || CommandError::input("name a store or an export, or set EMAB_STORE to a store");
+        return of_store(&store.ok_or_else(none)?, args);
+    };
     match place.split_once(':') {
         Some(("postgres" | "postgresql" | "sqlite", _)) => {
             return of_store(&place.parse().map_err(CommandError::Input)?, args);

@@ -46,8 +46,8 @@ fn start_log(level: Level, metrics: &Metrics) -> Result<LogWriter, ServeError> {
 }
 
 fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), CommandError> {
-    let store = match &args.store {
-        Some(store) => store.clone(),
+    let store = match crate::args::store(args.store.as_ref())? {
+        Some(store) => store,
         None => Address::Sqlite(data_folder()?.join("studies.db")),
     };
     let options = Options {
@@ -62,14 +62,12 @@ fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), Comm
         rate: args.rate,
     };
     let backend = store.open().map_err(ServeError::from)?;
-    run(backend, &options, metrics, |ready| {
-        greet(ready, &options, as_json)
-    })?;
+    run(backend, &options, metrics, |ready| greet(ready, as_json))?;
     Ok(())
 }
 
 /// Prints the address on standard output once the service listens, so that a script can wait for it.
-fn greet(ready: &Ready, options: &Options, as_json: bool) {
+fn greet(ready: &Ready, as_json: bool) {
     let scheme = if ready.tls { "https" } else { "http" };
     let address = format!("{scheme}://{}", ready.address);
     let first = ready.first.as_ref().map(|secret| secret.reveal());
@@ -79,9 +77,9 @@ fn greet(ready: &Ready, options: &Options, as_json: bool) {
     } else {
         let mut text = format!("listening on {address}  (docs: {address}/docs)\n");
         if let Some(first) = first {
-            let file = options.tokens.display();
+            let place = &ready.tokens;
             text += &format!(
-                "\nThe first start created an admin token. It is not shown again; {file} stores only its hash.\n\n    {first}\n\n"
+                "\nThe first start created an admin token. It is not shown again; {place} stores only its hash.\n\n    {first}\n\n"
             );
         }
         terminal::print(&text)

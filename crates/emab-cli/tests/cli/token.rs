@@ -3,6 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use emab_server::store::postgres::Postgres;
+use emab_testkit::postgres::Server;
+use serde_json::Value;
+
 use crate::common::{command, said};
 use crate::test_dir::TestDir;
 
@@ -89,6 +93,45 @@ fn rejects_invalid_calls() {
     assert_eq!(dir.text("tokens.json"), "[{\"id\": 7}]");
     let call = "token new x --role viewer --tokens @/tokens.json/tokens.json";
     dir.rejects(call, 1, "cannot be written");
+}
+
+#[test]
+fn tokens_of_a_postgres_store_are_in_the_database() {
+    let server = Server::shared().unwrap();
+    let url = server.database("cli_tokens").unwrap();
+    let call = |store: &str, call: &str| {
+        let mut call = command(&format!("token {call} --json"));
+        let output = call.env("EMAB_STORE", store).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        (
+            output.status.code(),
+            serde_json::from_slice::<Value>(&output.stdout),
+            error,
+        )
+    };
+    let (code, _, error) = call(&url, "list");
+    assert_eq!(code, Some(1));
+    assert!(error.contains("`emab serve` creates them"), "{error}");
+    drop(Postgres::open(&url).unwrap());
+    let (_, new, said) = call(&url, "new a --role viewer");
+    assert!(said.contains("is in the database"), "{said}");
+    let new = new.unwrap();
+    let secret = new["secret"].as_str().unwrap();
+    call(&url, "revoke a").1.unwrap();
+    let listed = call(&url, "list").1.unwrap();
+    assert_eq!(listed[0]["id"], new["id"]);
+    assert!(listed[0]["revoked"].is_string());
+    assert!(!listed.to_string().contains(&secret[5..]));
+    // A wrong address is not shown: it may contain a password.
+    let (code, _, error) = call("postgress://a:secret@b/c", "list");
+    assert_eq!(code, Some(2));
+    assert!(
+        error.contains("EMAB_STORE: a store is") && !error.contains("secret"),
+        "{error}"
+    );
+    let (code, _, error) = call("", "list --store sqlite:a.db");
+    assert_eq!(code, Some(2));
+    assert!(error.contains("--tokens FILE"), "{error}");
 }
 
 #[test]

@@ -222,6 +222,14 @@ impl Address {
         }
     }
 
+    /// The tokens of a PostgreSQL store that a service has created; none for SQLite, whose tokens are in a file.
+    pub fn tokens(&self) -> Result<Option<Box<dyn TokenRows>>> {
+        match self {
+            Address::Sqlite(_) => Ok(None),
+            Address::Postgres(url) => postgres::Postgres::existing(url)?.tokens(),
+        }
+    }
+
     /// Opens the store read-only, also while a service uses it. Nothing is created or changed.
     pub fn inspect(&self) -> Result<Box<dyn Store>> {
         match self {

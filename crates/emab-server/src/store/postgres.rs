@@ -96,6 +96,11 @@ impl Postgres {
         Ok(store)
     }
 
+    /// A store whose tables exist. It connects when first used.
+    pub fn existing(url: &str) -> Result<Postgres> {
+        Postgres::at(url, TIMEOUTS)
+    }
+
     /// Connects to an existing store for reading. Nothing is created or changed.
     pub fn inspect(url: &str) -> Result<Box<dyn Store>> {
         let mut connection = Postgres::at(url, TIMEOUTS)?.connection(Role::Inspect)?;

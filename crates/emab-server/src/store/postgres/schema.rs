@@ -52,7 +52,7 @@ pub(super) async fn current(client: &Client) -> Result<i64> {
 }
 
 pub(super) fn missing() -> StoreError {
-    StoreError::Damaged("its tables are missing".into())
+    StoreError::Damaged("its tables are missing; `emab serve` creates them when it starts".into())
 }
 
 fn foreign() -> StoreError {
