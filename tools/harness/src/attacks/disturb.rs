@@ -15,8 +15,6 @@ use crate::checks::{Check, Findings};
 use crate::environment::StoreKind;
 use crate::scenarios::Report;
 
-/// Requests of the quiet token during each disturbance.
-const QUIET: usize = 60;
 /// More than the streams that the service allows in all.
 const STREAMS: usize = 80;
 
@@ -32,6 +30,9 @@ pub struct Disturb {
     /// Episodes of the study that is corrected and replayed.
     #[arg(long, default_value_t = 20_000)]
     pub episodes: usize,
+    /// Episodes that a quiet token runs during each disturbance.
+    #[arg(long, default_value_t = 60)]
+    pub quiet: usize,
     /// Resident memory that the service may reach, in bytes for each byte of a specification, besides 200 MiB.
     #[arg(long, default_value_t = 8)]
     pub memory: u64,
@@ -86,7 +87,7 @@ impl Disturb {
         ];
         for (what, token, requests) in noise {
             rejected += disturb(address, token, &requests, || {
-                quiet(address, &tokens.quiet, what, &mut findings)
+                quiet(address, &tokens.quiet, (what, self.quiet), &mut findings)
             })?;
         }
         let streams = self.streams(address, &tokens, &mut findings)?;
@@ -203,7 +204,7 @@ fn disturb(
 fn quiet(
     address: SocketAddr,
     [operator, viewer]: &[String; 2],
-    during: &str,
+    (during, episodes): (&str, usize),
     findings: &mut Findings,
 ) -> Result<()> {
     let mut operator = Api::new(address, operator);
@@ -214,7 +215,7 @@ fn quiet(
             format!("{what} during {during}: {status}")
         });
     };
-    for number in 0..QUIET {
+    for number in 0..episodes {
         let id = format!("{}-{number}", during.replace(' ', "-"));
         let path = "/v1/studies/quiet/episodes";
         check("open", operator.call("POST", path, json!({"id": id})));

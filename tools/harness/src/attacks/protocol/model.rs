@@ -237,6 +237,20 @@ impl Model {
         self.episodes.get(id)?.recommended()
     }
 
+    /// The known costs and rewards.
+    pub(super) fn values(&self, id: &str) -> (Values, Values) {
+        let values = |list: &[Given]| {
+            list.iter()
+                .map(|given| given.map(|(value, _)| value))
+                .collect()
+        };
+        self.episodes
+            .get(id)
+            .map_or_else(Default::default, |episode| {
+                (values(&episode.costs), values(&episode.rewards))
+            })
+    }
+
     pub(super) fn has_ended(&self, id: &str) -> Option<bool> {
         Some(self.episodes.get(id)?.end.is_some())
     }
@@ -374,12 +388,8 @@ impl Model {
                 {
                     known.resize(given.len(), None);
                     for (known, given) in known.iter_mut().zip(given) {
-                        match (&known, given) {
-                            // The first token that gave a value keeps it until another value is given.
-                            (Some((old, _)), Some(new)) if old == new => {}
-                            (_, Some(new)) => *known = Some((*new, sent.token)),
-                            (_, None) => {}
-                        }
+                        // The token that gave a value last, equal or not, is its giver.
+                        *known = given.map(|value| (value, sent.token)).or(*known);
                     }
                 }
                 if let Call::Outcome { last, .. } = sent.call {
