@@ -1,7 +1,7 @@
 //! Short forms of the attacks: none of them succeeds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::attacks::{Forge, LogPipe, Protocol, Target};
+use emab_harness::attacks::{FailClosed, Forge, LogPipe, Protocol, Target, Worlds};
 use emab_harness::scenarios::Report;
 use emab_harness::{Error, StoreKind};
 
@@ -65,4 +65,25 @@ fn an_unread_log_stops_nothing() {
         target: target(),
     };
     check(log_pipe.run());
+}
+
+fn worlds(store: StoreKind) {
+    let target = target();
+    check(Worlds { store, target }.run());
+}
+
+#[test]
+fn a_blinded_token_cannot_tell_two_worlds_apart_on_sqlite() {
+    worlds(StoreKind::Sqlite);
+}
+
+#[test]
+fn a_blinded_token_cannot_tell_two_worlds_apart_on_postgresql() {
+    worlds(StoreKind::Postgres);
+}
+
+#[test]
+fn linked_stores_and_damaged_token_files_end_access() {
+    let target = target();
+    check(FailClosed { target }.run());
 }

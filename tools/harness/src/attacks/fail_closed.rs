@@ -16,7 +16,7 @@ const NOTICE: Duration = Duration::from_secs(10);
 /// Damages the token file.
 type Damage = fn(&Installation) -> Result<()>;
 
-/// Link the store file, and remove, damage and open the token file to others.
+/// Link the store file; remove, damage and open the token file to others; revoke a token under two instances.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FailClosed {
     /// What is attacked.
@@ -41,8 +41,9 @@ impl FailClosed {
         for (what, damage) in damages {
             self.tokens(what, damage, &mut findings)?;
         }
+        self.revocation(&mut findings)?;
         let summary = format!(
-            "hard links of a store, {} damaged token files",
+            "hard links of a store, {} damaged token files, a token revoked under two instances",
             damages.len()
         );
         Ok(Report {
@@ -124,6 +125,35 @@ impl FailClosed {
             format!("token file {what}, then repaired: the token is not accepted")
         });
         findings.check_result(Check::Service, service.stop());
+        Ok(())
+    }
+
+    /// A revocation in PostgreSQL reaches every instance at once.
+    fn revocation(&self, findings: &mut Findings) -> Result<()> {
+        let installation = Installation::new(&self.target, StoreKind::Postgres)?;
+        let tokens = [
+            installation.token("anna", "admin")?,
+            installation.token("otto", "operator")?,
+        ];
+        let services = [installation.start()?, installation.start()?];
+        let mut apis = services
+            .each_ref()
+            .map(|it| Api::new(it.address, &tokens[1]));
+        for api in &mut apis {
+            api.succeed("GET", "/v1/studies", "")?;
+        }
+        let arguments = ["token", "revoke", "otto", "--store", &installation.store];
+        let revoked = installation.program.run(arguments)?.status.success();
+        findings.check(Check::Closed, revoked, || {
+            "a token of the database is not revoked".into()
+        });
+        for api in &mut apis {
+            let status = api.get("/v1/studies")?.status;
+            findings.check(Check::Closed, status == 401, || {
+                format!("a revoked token gets {status} from an instance")
+            });
+        }
+        stop(services.map(Some));
         Ok(())
     }
 }
