@@ -59,6 +59,8 @@ pub enum Command {
     Serve(Serve),
     /// Audit a store or an export of the decision service: hashes, chain, and every decision and sum recomputed.
     Audit(Audit),
+    /// Back up a SQLite store of the decision service into a new file, also while the service runs.
+    Backup(Backup),
     /// List the built-in problems, or print the file of one.
     Problems {
         /// Print the file of this problem.
@@ -125,6 +127,19 @@ pub struct Audit {
     /// been rewritten and the audit fails.
     #[arg(long, value_name = "HASH", value_parser = hash)]
     pub expect: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub struct Backup {
+    /// The store: its file, or `sqlite:FILE`.
+    #[arg(value_name = "STORE")]
+    pub store: String,
+    /// The file to create.
+    #[arg(value_name = "FILE")]
+    pub to: PathBuf,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A SHA-256 in lower case.

@@ -2,6 +2,7 @@
 
 mod arena;
 mod audit;
+mod backup;
 mod bounds;
 mod check;
 mod learners;
@@ -48,6 +49,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Policy(args) => policy::policy(&args, json),
         Command::Serve(args) => serve::serve(&args, json),
         Command::Audit(args) => audit::audit(&args, json),
+        Command::Backup(args) => backup::backup(&args, json),
         Command::Problems { name } => problems::problems(name.as_deref(), json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),

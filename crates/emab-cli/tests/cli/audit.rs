@@ -148,6 +148,29 @@ fn an_expected_hash_must_be_found() {
 }
 
 #[test]
+fn a_backup_is_audited_like_its_store() {
+    let (dir, _) = written();
+    said(&dir.call("backup @/studies.db @/backup.db"));
+    let (of_store, _) = said(&dir.call("audit @/studies.db"));
+    assert_eq!(said(&dir.call("audit @/backup.db")).0, of_store);
+    dir.rejects_each(
+        1,
+        "
+        backup @/studies.db @/backup.db        => exists | --force
+        backup sqlite:@/studies.db @/none/x.db => cannot be created
+        ",
+    );
+    dir.rejects_each(
+        2,
+        "
+        backup @/none @/new.db                 => cannot read
+        backup postgres://emab@db/emab new.db  => pg_dump
+        ",
+    );
+    said(&dir.call("backup --force sqlite:@/studies.db @/backup.db"));
+}
+
+#[test]
 fn an_empty_store_is_not_clean() {
     let dir = TestDir::new();
     drop(Sqlite::open(dir.at("studies.db").as_ref()).unwrap());

@@ -15,12 +15,15 @@ use self::error::fault;
 use self::file::DatabaseFile;
 use super::{Backend, Result, Store, StoreError};
 
+mod backup;
 mod check;
 mod connection;
 mod error;
 mod file;
 #[cfg(test)]
 mod tests;
+
+pub use backup::backup;
 
 // Before 3.51.3, the write-ahead log of SQLite could corrupt the file.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);

@@ -108,7 +108,7 @@ impl DatabaseFile {
     }
 }
 
-fn unavailable(path: &Path, what: &str, error: io::Error) -> StoreError {
+pub(super) fn unavailable(path: &Path, what: &str, error: io::Error) -> StoreError {
     let text = format!("`{}` {what}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(text),

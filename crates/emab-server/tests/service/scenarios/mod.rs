@@ -1,6 +1,7 @@
 //! Whole requests against a service with a SQLite store, from creating a study to its estimates.
 
 mod as_of;
+mod backup;
 mod certificates;
 mod concurrency;
 mod corrections;
