@@ -202,16 +202,16 @@ fn begun(api: &mut Api, path: &str) -> Result<bool> {
 }
 
 /// The events of an export.
-struct Export {
+pub(super) struct Export {
     /// The version in the first line, if that is a header.
     version: Option<u64>,
-    texts: Vec<String>,
+    pub texts: Vec<String>,
     hashes: Vec<String>,
     study: String,
 }
 
 impl Export {
-    fn read(text: &str) -> Result<Export> {
+    pub(super) fn read(text: &str) -> Result<Export> {
         let mut lines = text.lines().peekable();
         let header = lines.next_if(|line| line.starts_with("{\"emab_export\""));
         let records = lines.map(|line| Ok(Record::from_line(line)?));
@@ -227,7 +227,7 @@ impl Export {
     }
 
     /// The export of these events under another name, with every hash computed again, also inside decisions.
-    fn write(&self, texts: &[String], study: &str) -> String {
+    pub(super) fn write(&self, texts: &[String], study: &str) -> String {
         let named = |text: &str| {
             text.replace(
                 &format!("\"study\":\"{}\"", self.study),

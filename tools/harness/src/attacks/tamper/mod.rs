@@ -9,6 +9,7 @@ use std::path::Path;
 
 use self::edits::{Database, Edit, edits};
 use super::answers::{Answer, read_all};
+use super::forge::Export;
 use super::{Api, Installation, Target, fixture};
 use crate::Result;
 use crate::checks::{Check, Findings};
@@ -62,9 +63,11 @@ impl Tamper {
         fixture::populate(&mut api, "clinic", 14, &fixture::plain_value)?;
         fixture::populate(&mut api, "school", 5, &fixture::plain_value)?;
         let export = api.succeed("GET", "/v1/studies/school:export", "")?;
-        let lines = export.text().replace("\"school\"", "\"other\"");
-        // A restored study, where the build can rename one; otherwise there is no such row.
-        api.import("other", &lines)?;
+        let export = Export::read(&export.text())?;
+        let restored = api.import("restored", &export.write(&export.texts, "restored"))?;
+        if restored.status != 200 {
+            Err(format!("restore: {} {}", restored.status, restored.text()))?;
+        }
         service.stop()?;
         let audit = installation.audit(&installation.store, &[])?;
         if !audit.is_clean {
