@@ -5,7 +5,7 @@ mod model;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use self::model::{Call, HORIZON, Model, Role, Sent, Values};
+use self::model::{Call, HORIZON, Model, OUTLIER, Role, Sent, Values};
 use super::{Api, Installation, Target};
 use crate::Result;
 use crate::checks::{Check, Findings};
@@ -14,7 +14,8 @@ use crate::rng::Rng;
 use crate::scenarios::Report;
 
 const STUDY: &str = r#"{"horizon": 3, "states": 3, "actions": ["blood", "scan"], "feedbacks": ["negative", "positive"],
-    "transition": "min(x + f, 2)", "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]}, "learner": "feedbal"}"#;
+    "transition": "min(x + f, 2)", "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]}, "learner": "feedbal",
+    "outcome_range": {"reward": [0, 1], "cost": [0, 1]}}"#;
 /// Sequences in one study: a correction takes time in proportion to its episodes.
 const PER_STUDY: u64 = 50;
 /// Requests after those that end the first episode.
@@ -36,7 +37,7 @@ pub struct Protocol {
     /// Clients that send sequences at the same time.
     #[arg(long, default_value_t = 8)]
     pub clients: u64,
-    /// Neither `request` ids nor a blinded token: builds of 87d6868 and before have other rules for them.
+    /// Neither `request` ids nor a blinded token nor `outcome_range`: builds of 87d6868 and before have other rules for them.
     #[arg(long)]
     pub plain: bool,
     /// What is attacked.
@@ -114,7 +115,13 @@ impl Protocol {
             if in_study >= PER_STUDY {
                 study = format!("/v1/studies/s{number}");
                 in_study = 0;
-                client.apis[0].succeed("PUT", &study, STUDY)?;
+                let mut body: serde_json::Value = serde_json::from_str(STUDY)?;
+                if self.plain
+                    && let Some(fields) = body.as_object_mut()
+                {
+                    fields.remove("outcome_range");
+                }
+                client.apis[0].succeed("PUT", &study, body)?;
             }
             in_study += 1;
             client.rng = Rng::stream(self.target.seed, number);
@@ -248,8 +255,8 @@ impl Client {
                 }
             }
         };
-        let is_outcome = matches!(call, Call::Outcome { .. } | Call::Amend { .. });
-        let id = match !self.plain && is_outcome && self.rng.percent(30) {
+        // The id of any other request is recorded and has no effect.
+        let id = match !self.plain && self.rng.percent(30) {
             true => Some(format!("r{}", self.rng.below(4))),
             false => None,
         };
@@ -269,7 +276,10 @@ impl Client {
     fn values(&mut self, count: usize) -> Values {
         let mut value = || {
             let known = self.rng.percent(70);
-            self.rng.choose(&VALUES).copied().filter(|_| known)
+            match !self.plain && self.rng.percent(3) {
+                true => Some(OUTLIER),
+                false => self.rng.choose(&VALUES).copied().filter(|_| known),
+            }
         };
         (0..count).map(|_| value()).collect()
     }

@@ -12,6 +12,9 @@ use crate::http::Response;
 /// The step at which only `stop` is possible.
 pub(super) const HORIZON: usize = 3;
 
+/// A value outside the `outcome_range` of the study.
+pub(super) const OUTLIER: f64 = 7.0;
+
 pub(super) type Values = Vec<Option<f64>>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -344,8 +347,16 @@ impl Model {
         } else if earlier.any(|(.., call)| *call == sent.call) {
             return Repeated(None);
         }
+        let is_outlier = costs
+            .iter()
+            .chain(rewards)
+            .any(|value| *value == Some(OUTLIER));
+        let accepted = match is_outlier {
+            true => Rejected(&[422]),
+            false => New,
+        };
         if matches!(sent.call, Call::Amend { .. }) {
-            return New;
+            return accepted;
         }
         let known = episode.costs.iter().chain(&episode.rewards);
         for (known, given) in known.zip(costs.iter().chain(rewards)) {
@@ -359,7 +370,7 @@ impl Model {
                 _ => {}
             }
         }
-        New
+        accepted
     }
 
     /// Follows an accepted request; returns the step whose decision is answered.
