@@ -1,4 +1,4 @@
-//! The guide, typed word for word in an empty folder: its `bash` blocks in one shell, and what follows each is what came out.
+//! The guides, typed word for word in a folder: their `bash` blocks in one shell, and what follows each is what came out.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,17 +13,23 @@ const MARK: &str = "=== end of block ===";
 fn blocks(text: &str) -> Vec<(String, Option<String>)> {
     let mut blocks: Vec<(String, Option<String>)> = Vec::new();
     let mut open: Option<(&str, String)> = None;
+    let (mut before, mut follows) = ("", false);
     for line in text.lines() {
         match (&mut open, line.strip_prefix("```")) {
-            (None, Some(language)) => open = Some((language, String::new())),
+            (None, Some(language)) => {
+                follows = before == "```";
+                open = Some((language, String::new()));
+            }
             (Some(_), Some(_)) => match open.take() {
                 Some(("bash", typed)) => blocks.push((typed, None)),
-                Some(("text", seen)) => blocks.last_mut().unwrap().1 = Some(seen),
+                // Output directly after a block; other text is not typed.
+                Some(("text", seen)) if follows => blocks.last_mut().unwrap().1 = Some(seen),
                 _ => {}
             },
             (Some((_, body)), None) => *body += &format!("{line}\n"),
             (None, None) => {}
         }
+        before = line;
     }
     blocks
 }
@@ -54,33 +60,48 @@ fn free_port() -> u16 {
 
 #[test]
 fn the_clinic() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clinic.md");
-    let mut guide = fs::read_to_string(guide).unwrap();
+    let postgres = Server::start().unwrap();
+    let url = postgres.database("guide").unwrap();
+    let blocks = type_page("clinic.md", tempfile::tempdir().unwrap().path(), &url);
+    assert!(blocks > 10);
+}
+
+#[test]
+fn the_upgrade() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("data/studies.db");
+    fs::create_dir(store.parent().unwrap()).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::copy(root.join("tests/fixtures/studies.db"), store).unwrap();
+    assert_eq!(type_page("upgrading.md", folder.path(), ""), 4);
+}
+
+/// Types the blocks of a page in a folder, and compares what is seen; returns their number.
+fn type_page(page: &str, folder: &Path, database: &str) -> usize {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut guide = fs::read_to_string(guide.join(page)).unwrap();
     for port in ["8420", "8421", "8422"] {
         guide = guide.replace(port, &free_port().to_string());
     }
     let blocks = blocks(&guide);
-    assert!(blocks.len() > 10);
     let script: String = blocks
         .iter()
         .map(|(typed, _)| format!("{typed}\necho '{MARK}'\n"))
         .collect();
 
-    let postgres = Server::start().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("typed"), script).unwrap();
+    fs::write(folder.join("typed"), script).unwrap();
     let emab = Path::new(env!("CARGO_BIN_EXE_emab")).parent().unwrap();
     let path = format!("{}:{}", emab.display(), std::env::var("PATH").unwrap());
     let output = Command::new("timeout")
         .args(["300", "bash", "-e", "typed"])
-        .current_dir(folder.path())
+        .current_dir(folder)
         .env("PATH", path)
-        .env("DATABASE_URL", postgres.database("guide").unwrap())
+        .env("DATABASE_URL", database)
         .output()
         .unwrap();
     let seen = String::from_utf8_lossy(&output.stdout);
     let said = String::from_utf8_lossy(&output.stderr);
-    let log = fs::read_to_string(folder.path().join("serve.log")).unwrap_or_default();
+    let log = fs::read_to_string(folder.join("serve.log")).unwrap_or_default();
     assert!(output.status.success(), "{seen}\n{said}\n{log}");
     let mark = format!("{MARK}\n");
     let mut seen = seen.split(&mark);
@@ -97,4 +118,5 @@ fn the_clinic() {
             "typed:\n{typed}\nthe guide shows:\n{shown}\nseen:\n{seen}"
         );
     }
+    blocks.len()
 }
