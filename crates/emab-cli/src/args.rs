@@ -103,6 +103,13 @@ pub struct Serve {
     /// The private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// The key that signs checkpoints (Ed25519, PKCS#8); it is created if there is no file [default: checkpoint.key beside
+    /// the SQLite file, or in the user's data folder].
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint_key: Option<PathBuf>,
+    /// A file in another place than the store, to which every checkpoint is appended.
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint_file: Option<PathBuf>,
     /// Allow non-local addresses without TLS, because a proxy in front terminates TLS.
     #[arg(long)]
     pub behind_proxy: bool,
@@ -127,6 +134,13 @@ pub struct Audit {
     /// been rewritten and the audit fails.
     #[arg(long, value_name = "HASH", value_parser = hash)]
     pub expect: Option<String>,
+    /// A file of `emab serve --checkpoint-file`, or of answers of GET …/checkpoint, one a line: the log must have every
+    /// signed event, with the same hash.
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// The public key that signs checkpoints, as the service logs it at its start; may be repeated, also with former keys.
+    #[arg(long, value_name = "HEX", value_parser = hash, requires = "checkpoint")]
+    pub checkpoint_key_public: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -142,7 +156,7 @@ pub struct Backup {
     pub force: bool,
 }
 
-/// A SHA-256 in lower case.
+/// A SHA-256 or a public key, in lower case.
 fn hash(text: &str) -> Result<String, String> {
     if text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())

@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub use crate::app::Metrics;
 use crate::app::Service;
+use crate::app::checkpoint::{CheckpointFile, CheckpointKey, Checkpoints, KeyError};
 use crate::http::{App, Rates, app};
 use crate::store::{Backend, StoreError, TokenRows};
 use crate::tokens::{Secret, TokenError, TokenFile, TokenStore, TokenTable, Tokens};
@@ -29,6 +30,10 @@ pub struct Options {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Whether a proxy provides TLS.
     pub behind_proxy: bool,
+    /// The key that signs checkpoints; it is created if there is no file.
+    pub checkpoint_key: PathBuf,
+    /// The file of checkpoints, in another place than the store.
+    pub checkpoint_file: Option<PathBuf>,
     /// Requests per second for each token; 0 is no limit.
     pub rate: u32,
 }
@@ -45,6 +50,9 @@ pub enum ServeError {
     /// The address is not allowed, or the certificate is invalid.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The key of checkpoints cannot be used.
+    #[error(transparent)]
+    CheckpointKey(#[from] KeyError),
     /// The address cannot be bound.
     #[error("cannot listen on {0}: {1}")]
     Bind(SocketAddr, std::io::Error),
@@ -83,7 +91,15 @@ pub fn serve(
     let tls = tls
         .map(|(cert, key)| Tls::from_files(cert, key))
         .transpose()?;
-    let service = Service::start(backend, metrics.clone())?;
+    let key = CheckpointKey::open(&options.checkpoint_key)?;
+    let (public, file) = (key.public(), options.checkpoint_key.display());
+    tracing::info!(key = public, %file, "checkpoints are signed with this key");
+    let file = options.checkpoint_file.clone();
+    let errors = metrics.checkpoint_file_errors.clone();
+    let file = file.map(|file| CheckpointFile::start(file, errors));
+    let file = file.transpose().map_err(ServeError::Start)?;
+    let checkpoints = Checkpoints::new(key, file);
+    let service = Service::start(backend, metrics.clone(), Some(checkpoints))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

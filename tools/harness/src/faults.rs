@@ -183,6 +183,7 @@ impl Store for FaultyStore {
         fn checkpoint(&mut self, study: i64) -> Option<Checkpoint>;
         fn head(&mut self, name: &str) -> Option<Head>;
         fn heads(&mut self, after: &str, limit: usize) -> Vec<Head>;
+        fn uncovered(&mut self, after: &str, limit: usize) -> Vec<Head>;
         fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Vec<(i64, EpisodeRecord)>;
         fn episodes_after(&mut self, study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
         fn decisions(&mut self, study: i64, episode: &str) -> Vec<StoredDecision>;

@@ -42,8 +42,10 @@ impl Serve {
         };
         let options = Options {
             listen: self.listen,
-            tokens: self.tokens,
+            tokens: self.tokens.clone(),
             tokens_named: true,
+            checkpoint_key: self.tokens.with_file_name("checkpoint.key"),
+            checkpoint_file: None,
             tls: None,
             behind_proxy: false,
             rate: self.rate,

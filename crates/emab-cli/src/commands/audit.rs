@@ -10,6 +10,7 @@ use emab_sim::quoted;
 use serde_json::json;
 
 use crate::args::Audit;
+use crate::commands::checkpoints::Checkpoints;
 use crate::error::CommandError;
 use crate::terminal;
 
@@ -19,12 +20,20 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 const PAGE: usize = 1_000;
 
 pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
-    let Audited { store, studies } = audited(args)?;
+    let keys = &args.checkpoint_key_public;
+    let checkpoints = args.checkpoint.as_deref();
+    let checkpoints = checkpoints.map(|file| Checkpoints::read(file, keys));
+    let mut checkpoints = checkpoints.transpose()?;
+    let Audited { store, studies } = audited(args, &mut checkpoints)?;
     let in_store = store.as_ref().map_or(0, |found| found.len() as u64);
-    let findings = in_store + studies.iter().map(findings).sum::<u64>();
+    let in_file = checkpoints
+        .as_ref()
+        .map_or(0, |it| it.findings.len() as u64);
+    let findings = in_store + in_file + studies.iter().map(findings).sum::<u64>();
     let document = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "clean": findings == 0 && !studies.is_empty(),
+        "checkpoints": checkpoints.as_ref().map(Checkpoints::json),
         "store": store.as_ref().map(|findings| json!({ "findings": findings })),
         "studies": studies,
     });
@@ -34,7 +43,12 @@ pub fn audit(args: &Audit, as_json: bool) -> Result<(), CommandError> {
             0 => None,
             more => Some(format!("store: {}\n{of_store}", verdict(more))),
         };
-        let texts = of_store.into_iter().chain(studies.iter().map(text));
+        let of_file = checkpoints.as_ref().map(|it| {
+            let found = it.findings.iter().map(finding);
+            it.text() + &found.collect::<String>()
+        });
+        let texts = of_store.into_iter().chain(of_file);
+        let texts = texts.chain(studies.iter().map(text));
         texts.collect::<Vec<_>>().join("\n")
     })?;
     match findings {
@@ -56,16 +70,17 @@ struct Audited {
 }
 
 /// Audits the input, which is recognised by its address or the first bytes of the file.
-fn audited(args: &Audit) -> Result<Audited, CommandError> {
+fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audited, CommandError> {
     let Some(place) = args.place.as_deref() else {
         let store = crate::args::store(None)?;
         let none =
             || CommandError::input("name a store or an export, or set EMAB_STORE to a store");
-        return of_store(&store.ok_or_else(none)?, args);
+        return of_store(&store.ok_or_else(none)?, args, checkpoints);
     };
     match place.split_once(':') {
         Some(("postgres" | "postgresql" | "sqlite", _)) => {
-            return of_store(&place.parse().map_err(CommandError::Input)?, args);
+            let address = place.parse().map_err(CommandError::Input)?;
+            return of_store(&address, args, checkpoints);
         }
         Some(("http" | "https", rest)) if rest.starts_with("//") => {
             return Err(CommandError::input(
@@ -73,7 +88,7 @@ fn audited(args: &Audit) -> Result<Audited, CommandError> {
                  `emab audit -`",
             ));
         }
-        _ if place == "-" => return of_export(io::stdin().lock(), args),
+        _ if place == "-" => return of_export(io::stdin().lock(), args, checkpoints),
         _ => {}
     }
     let path = Path::new(place);
@@ -83,7 +98,7 @@ fn audited(args: &Audit) -> Result<Audited, CommandError> {
     let read = start.read_to_end(&mut first);
     read.map_err(|error| unreadable(path, &error))?;
     if first == SQLITE {
-        return of_store(&Address::Sqlite(path.into()), args);
+        return of_store(&Address::Sqlite(path.into()), args, checkpoints);
     }
     if first.first() != Some(&b'{') {
         return Err(CommandError::Input(format!(
@@ -94,7 +109,7 @@ fn audited(args: &Audit) -> Result<Audited, CommandError> {
     let bar = terminal::progress(file.metadata().map_or(0, |found| found.len()));
     bar.set_message("auditing");
     let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
-    let report = of_export(BufReader::new(whole), args);
+    let report = of_export(BufReader::new(whole), args, checkpoints);
     bar.finish_and_clear();
     report
 }
@@ -107,8 +122,14 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     CommandError::Input(format!("cannot read {}: {error}", quoted(path)))
 }
 
-fn of_export(export: impl BufRead, args: &Audit) -> Result<Audited, CommandError> {
+fn of_export(
+    export: impl BufRead,
+    args: &Audit,
+    checkpoints: &mut Option<Checkpoints>,
+) -> Result<Audited, CommandError> {
+    let all = checkpoints.as_mut().map(Checkpoints::all);
     let options = Options {
+        checkpoints: all.unwrap_or_default(),
         expect: args.expect.as_deref(),
         progress: None,
     };
@@ -124,7 +145,11 @@ fn of_export(export: impl BufRead, args: &Audit) -> Result<Audited, CommandError
     }
 }
 
-fn of_store(address: &Address, args: &Audit) -> Result<Audited, CommandError> {
+fn of_store(
+    address: &Address,
+    args: &Audit,
+    checkpoints: &mut Option<Checkpoints>,
+) -> Result<Audited, CommandError> {
     if let Address::Sqlite(file) = address {
         open(file)?;
     }
@@ -153,7 +178,9 @@ fn of_store(address: &Address, args: &Audit) -> Result<Audited, CommandError> {
     let mut before = 0;
     for head in &heads {
         let mut watch = |events| bar.set_position(before + events);
+        let of_study = checkpoints.as_mut().map(|it| it.of(&head.name));
         let options = Options {
+            checkpoints: of_study.unwrap_or_default(),
             expect: args.expect.as_deref(),
             progress: Some(&mut watch),
         };
@@ -161,6 +188,9 @@ fn of_store(address: &Address, args: &Audit) -> Result<Audited, CommandError> {
         before += head.seq;
     }
     bar.finish_and_clear();
+    if let Some(checkpoints) = checkpoints.as_mut().filter(|_| args.study.is_none()) {
+        checkpoints.report_missing();
+    }
     Ok(Audited {
         store: Some(store_findings),
         studies,

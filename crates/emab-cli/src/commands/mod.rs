@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod bounds;
 mod check;
+mod checkpoints;
 mod learners;
 mod mdp;
 mod merge;

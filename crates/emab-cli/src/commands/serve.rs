@@ -50,7 +50,14 @@ fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), Comm
         Some(store) => store,
         None => Address::Sqlite(data_folder()?.join("studies.db")),
     };
+    let checkpoint_key = match (&args.checkpoint_key, &store) {
+        (Some(file), _) => file.clone(),
+        (None, Address::Sqlite(file)) => file.with_file_name("checkpoint.key"),
+        (None, Address::Postgres(_)) => data_folder()?.join("checkpoint.key"),
+    };
     let options = Options {
+        checkpoint_key,
+        checkpoint_file: args.checkpoint_file.clone(),
         listen: args.listen,
         tokens: match &args.tokens {
             Some(file) => file.clone(),

@@ -1,11 +1,12 @@
 //! `emab serve` as a process: its log, its signals and its end.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, ExitStatus};
 use std::time::{Duration, Instant};
 
-use crate::common::start;
+use crate::common::{emab, said, start};
 use crate::test_dir::TestDir;
 
 /// A timeout that no passing test reaches.
@@ -139,4 +140,72 @@ fn sighup_without_tls_is_ignored() {
     let answer = service.call("GET", "/livez", "");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(service.stop().success());
+}
+
+#[test]
+fn checkpoints_find_what_an_audit_of_the_store_cannot() {
+    let dir = TestDir::new();
+    let start = || Service::start(&dir, "--checkpoint-file @/elsewhere");
+    let mut service = start();
+    let mut log = BufReader::new(service.child.stderr.take().unwrap());
+    let line = until(&mut log, "checkpoints are signed");
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let key = line["fields"]["key"].as_str().unwrap().to_owned();
+    let token = service.token.clone();
+    let put = |service: &Service, study: &str| {
+        let answer = service.call("PUT", &format!("/v1/studies/{study}"), STUDY);
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    };
+    let open = |service: &Service| {
+        let answer = service.call("POST", "/v1/studies/clinic/episodes", "");
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    };
+    put(&service, "clinic");
+    open(&service);
+    assert!(service.stop().success());
+    fs::copy(dir.at("studies.db"), dir.at("earlier.db")).unwrap();
+    let mut service = start();
+    service.token = token;
+    open(&service);
+    put(&service, "other");
+    let export = service.call("GET", "/v1/studies/clinic:export", "");
+    assert!(service.stop().success());
+
+    let audit =
+        |store: &str, rest: &str| dir.call(&format!("audit @/{store} --checkpoint @/{rest}"));
+    let pinned = format!("elsewhere --checkpoint-key-public {key}");
+    assert!(said(&audit("studies.db", &pinned)).0.contains("expected"));
+    assert!(said(&audit("studies.db", "elsewhere")).0.contains(&key));
+    // The earlier store is clean by itself; its last events and a study are missing.
+    dir.emab("audit @/earlier.db");
+    let found = |store: &str, rest: &str, words: &str| {
+        let output = emab(&audit(store, rest));
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        for word in words.split(" | ") {
+            assert!(text.contains(word), "{word:?} is not in\n{text}");
+        }
+    };
+    found(
+        "earlier.db",
+        &pinned,
+        "ends with event 2 | no study `other`",
+    );
+    let only = "elsewhere --study clinic";
+    found("earlier.db", only, "had event 3");
+    // An export, whole and cut off.
+    let (_, lines) = export.split_once("\r\n\r\n").unwrap();
+    let lines: Vec<&str> = lines.lines().filter(|line| line.starts_with('{')).collect();
+    dir.write("whole", &(lines.join("\n") + "\n"));
+    dir.write("cut", &(lines[1..lines.len() - 1].join("\n") + "\n"));
+    dir.emab(&audit("whole", &pinned));
+    found("cut", &pinned, "had event 3");
+    // Changed, foreign and missing checkpoints.
+    let file = dir.text("elsewhere");
+    let other_key = format!("elsewhere --checkpoint-key-public {}", "0".repeat(64));
+    found("studies.db", &other_key, "another key");
+    dir.write("changed", &file.replace("\"seq\":3", "\"seq\":4"));
+    found("studies.db", "changed", "signature does not match");
+    dir.write("empty", "");
+    found("studies.db", "empty", "no checkpoint");
 }

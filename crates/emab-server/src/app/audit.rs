@@ -7,7 +7,7 @@
 //!
 //! An audit cannot detect a log that was rewritten completely from some event on, with valid decisions and hashes. To detect
 //! that, keep a hash in another place: the hash of the last event, or any decision, which contains the hash of the event before
-//! it (`previous`). [`Options::expect`] looks for such a hash.
+//! it (`previous`). [`Options::expect`] looks for such a hash, and [`Options::checkpoints`] compares signed ones.
 
 mod beside;
 pub(crate) mod differences;
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::app::state_hash;
 pub use crate::domain::Finding;
+pub use crate::domain::Statement;
 use crate::domain::{Head, Restore};
 use crate::store::{Store, StoreError};
 
@@ -88,6 +89,9 @@ impl Report {
 pub struct Options<'a> {
     /// A hash that one of the events must have, in lower case.
     pub expect: Option<&'a str>,
+    /// Statements with their places; of an export those about other studies are skipped. Their signatures are
+    /// [checked](Statement::verify) before.
+    pub checkpoints: Vec<(Statement, String)>,
     /// Called with the number of events read so far.
     pub progress: Option<&'a mut dyn FnMut(u64)>,
 }
@@ -106,6 +110,7 @@ pub fn audit_study_with(
     mut options: Options<'_>,
 ) -> Result<Report, StoreError> {
     let mut walk = Walk::new(options.expect, true);
+    walk.checkpoints = by_event(&mut options);
     let (mut after, mut limit) = (0, PAGE);
     loop {
         let page = match store.events(head.key, after, limit) {
@@ -141,8 +146,19 @@ pub fn audit_study_with(
     Ok(report)
 }
 
+/// The checkpoints by the number of their event.
+fn by_event(options: &mut Options<'_>) -> walk::Checkpoints {
+    let mut checkpoints = walk::Checkpoints::new();
+    for (statement, place) in std::mem::take(&mut options.checkpoints) {
+        let event = checkpoints.entry(statement.seq).or_default();
+        event.push((statement, place));
+    }
+    checkpoints
+}
+
 fn report(mut walk: Walk<'_>) -> Report {
     walk.expected();
+    walk.end_of_checkpoints();
     if walk.is_whole() {
         walk.found.state_hash = state_hash::of_replay(&mut walk.replay).ok();
     }

@@ -7,6 +7,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// The largest numbers of queued items.
 #[derive(Clone, Copy, Debug)]
@@ -111,20 +112,30 @@ impl<T> FairQueue<T> {
     }
 
     /// Waits for items and takes some, in turns: at least one, and no further one once their weights reach `most`. `None` if the
-    /// queue is closed and empty and no urgent item is `expected`.
+    /// queue is closed and empty and no urgent item is `expected`. Nothing is taken if there are no items `until` some time.
     pub fn take(
         &self,
         most: usize,
         weight: impl Fn(&T) -> usize,
         expected: bool,
+        until: Option<Instant>,
     ) -> Option<Vec<T>> {
         let mut inner = self.locked();
         while inner.length == 0 && inner.urgent.is_empty() {
             if inner.closed && !expected {
                 return None;
             }
-            let woken = self.ready.wait(inner);
-            inner = woken.unwrap_or_else(PoisonError::into_inner);
+            let Some(until) = until else {
+                let woken = self.ready.wait(inner);
+                inner = woken.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(Vec::new());
+            }
+            let woken = self.ready.wait_timeout(inner, left);
+            inner = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
         let mut taken: Vec<T> = inner.urgent.drain(..).collect();
         let mut total: usize = taken.iter().map(&weight).sum();
@@ -177,7 +188,10 @@ mod tests {
 
     /// Takes everything, in items of weight 1.
     fn taken(queue: &FairQueue<String>, most: usize) -> String {
-        queue.take(most, |_| 1, false).unwrap_or_default().join(" ")
+        queue
+            .take(most, |_| 1, false, None)
+            .unwrap_or_default()
+            .join(" ")
     }
 
     #[test]
@@ -226,8 +240,8 @@ mod tests {
             queue.push(study, "t", item.into()).unwrap();
         }
         let weight = |item: &String| item.parse().unwrap();
-        assert_eq!(queue.take(256, weight, false).unwrap(), ["1", "500"]);
-        assert_eq!(queue.take(256, weight, false).unwrap(), ["1"]);
+        assert_eq!(queue.take(256, weight, false, None).unwrap(), ["1", "500"]);
+        assert_eq!(queue.take(256, weight, false, None).unwrap(), ["1"]);
     }
 
     #[test]
@@ -238,7 +252,16 @@ mod tests {
         assert_eq!(queue.push("a", "t", "x".into()), Err(QueueError::Closed));
         assert_eq!(taken(&queue, 9), "last");
         queue.push_urgent("loaded".into());
-        assert_eq!(queue.take(9, |_| 1, true).unwrap(), ["loaded"]);
-        assert_eq!(queue.take(9, |_| 1, false), None);
+        assert_eq!(queue.take(9, |_| 1, true, None).unwrap(), ["loaded"]);
+        assert_eq!(queue.take(9, |_| 1, false, None), None);
+    }
+
+    #[test]
+    fn an_empty_queue_is_waited_for_until_some_time() {
+        let now = Some(Instant::now());
+        assert_eq!(queue().take(9, |_| 1, false, now), Some(Vec::new()));
+        let queue = queue();
+        queue.push("a", "t", "first".into()).unwrap();
+        assert_eq!(queue.take(9, |_| 1, false, now).unwrap(), ["first"]);
     }
 }

@@ -113,7 +113,7 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, tasks: &FairQueue<Task>, done: &impl Fn(Loaded)) {
-        while let Some(tasks) = tasks.take(1, |_| 1, false) {
+        while let Some(tasks) = tasks.take(1, |_| 1, false, None) {
             for task in tasks {
                 done(self.execute(task));
             }

@@ -83,6 +83,8 @@ series! {
     store_errors: Counter = Counter::default(), "store_errors" "Failures of the store";
     connections: Gauge = Gauge::default(), "open_connections" "Open connections";
     queue: Gauge = Gauge::default(), "queue_length" "Writes queued";
+    checkpoint_file_errors: Counter = Counter::default(), "checkpoint_file_errors"
+        "Failed writes to the file of checkpoints";
     dropped_log_lines: Counter = Counter::default(), "log_lines_dropped"
         "Log lines that were not written because the reader of the log is too slow";
 }

@@ -6,9 +6,11 @@
 //! - [`execute_command`]: turns commands into events, inside a transaction.
 //! - [`load`]: loads the state of a study from the store. [`specs`] is the cache of parsed specifications.
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
+//! - [`checkpoint`]: signed statements about the ends of logs.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
+pub mod checkpoint;
 pub mod error;
 pub mod execute_command;
 pub mod export;

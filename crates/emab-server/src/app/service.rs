@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use crate::app::checkpoint::Checkpoints;
 use crate::app::fair_queue::{FairQueue, QueueError, QueueLimits};
 use crate::app::permits::{NoPermit, Permit, TokenPermits};
 use crate::app::writer::{GroupCommitWriter, Job, Work};
@@ -77,11 +78,21 @@ fn permits([each, all, waiting]: [usize; 3]) -> TokenPermits {
 }
 
 impl Service {
-    pub fn start(backend: Arc<dyn Backend>, metrics: Metrics) -> Result<Arc<Service>, StoreError> {
+    /// Starts the writer thread; it writes checkpoints if it can sign them.
+    pub fn start(
+        backend: Arc<dyn Backend>,
+        metrics: Metrics,
+        checkpoints: Option<Checkpoints>,
+    ) -> Result<Arc<Service>, StoreError> {
         let jobs = Arc::new(FairQueue::new(QUEUE));
         let specs = Arc::<Specs>::default();
-        let writer =
-            GroupCommitWriter::new(&backend, jobs.clone(), specs.clone(), metrics.clone())?;
+        let writer = GroupCommitWriter::new(
+            &backend,
+            jobs.clone(),
+            specs.clone(),
+            metrics.clone(),
+            checkpoints,
+        )?;
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || writer.run())

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use crate::app::checkpoint::{self, Checkpoints};
 use crate::app::execute_command::CommandExecutor;
 use crate::app::fair_queue::FairQueue;
 use crate::app::loader::{Loaded, Loader, PreparedLearners, Product, Task, catches_up};
@@ -95,6 +96,7 @@ pub struct GroupCommitWriter {
     prepared: HashMap<String, Box<PreparedLearners>>,
     batches: u64,
     metrics: Metrics,
+    checkpoints: Option<Checkpoints>,
 }
 
 /// What became of a job in a transaction.
@@ -126,12 +128,17 @@ impl GroupCommitWriter {
         queue: Arc<FairQueue<Work>>,
         specs: Arc<Specs>,
         metrics: Metrics,
+        mut checkpoints: Option<Checkpoints>,
     ) -> Result<GroupCommitWriter, StoreError> {
         let loaded = queue.clone();
         let done = move |it| loaded.push_urgent(Work::Loaded(it));
         let no_thread = |error| StoreError::Unavailable(format!("no thread for loading: {error}"));
+        let mut store = backend.writer()?;
+        if let Some(checkpoints) = &mut checkpoints {
+            checkpoints.resume(&mut *store)?;
+        }
         Ok(GroupCommitWriter {
-            store: backend.writer()?,
+            store,
             loader: Loader::start(backend, &specs, done).map_err(no_thread)?,
             queue,
             specs,
@@ -140,15 +147,18 @@ impl GroupCommitWriter {
             prepared: HashMap::new(),
             batches: 0,
             metrics,
+            checkpoints,
         })
     }
 
     /// Executes jobs until the queue is closed and every job is answered.
     pub fn run(mut self) {
-        while let Some(work) = self
-            .queue
-            .take(MAX_BATCH, Work::weight, !self.parked.is_empty())
-        {
+        loop {
+            let due = self.checkpoints.as_ref().and_then(Checkpoints::due);
+            let expected = !self.parked.is_empty();
+            let Some(work) = self.queue.take(MAX_BATCH, Work::weight, expected, due) else {
+                break;
+            };
             let mut batch = Vec::new();
             for work in work {
                 match work {
@@ -164,6 +174,31 @@ impl GroupCommitWriter {
             }
             if !batch.is_empty() {
                 self.execute(batch);
+            }
+            // The batch, if there was one, was followed by no other in time.
+            self.checkpoint(Instant::now());
+        }
+        self.checkpoint(Instant::now() + checkpoint::DELAY);
+    }
+
+    /// Writes the checkpoints that are due at some time, in a transaction of their own.
+    fn checkpoint(&mut self, at: Instant) {
+        let Some(checkpoints) = self.checkpoints.as_mut().filter(|it| it.is_due(at)) else {
+            return;
+        };
+        let mut write = || {
+            self.store.begin()?;
+            let signed = checkpoints.put(&mut *self.store, &now())?;
+            self.store.commit()?;
+            Ok::<_, StoreError>(signed)
+        };
+        match write() {
+            Ok(signed) => checkpoints.committed(signed),
+            Err(error) => {
+                tracing::warn!(%error, "checkpoints are written later");
+                self.metrics.store_errors.inc();
+                checkpoints.postpone();
+                self.store.rollback();
             }
         }
     }
@@ -312,12 +347,15 @@ impl GroupCommitWriter {
     }
 
     /// Is told of every study with new events, after their commit.
-    #[expect(clippy::unused_self, reason = "checkpoints will be requested here")]
-    fn committed(&self, _heads: &[Head]) {}
+    fn committed(&mut self, heads: &[Head]) {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.add(heads);
+        }
+    }
 
     /// Executes a batch: one statement locks its studies, one reads its episodes, and one for each table writes its changes.
     fn transact(&mut self, batch: &[Queued]) -> Result<Committed, StoreError> {
-        let now = humantime::format_rfc3339_micros(crate::clock::now()).to_string();
+        let now = now();
         let mut by_study: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (i, queued) in batch.iter().enumerate() {
             by_study.entry(&queued.job.study).or_default().push(i);
@@ -350,8 +388,16 @@ impl GroupCommitWriter {
         if !written.is_empty() {
             self.store.write_all(&written)?;
         }
+        let due = self.checkpoints.as_ref();
+        let signed = match due.filter(|it| it.is_due(Instant::now())) {
+            Some(checkpoints) => checkpoints.put(&mut *self.store, &now)?,
+            None => Vec::new(),
+        };
         let begun = Instant::now();
         self.store.commit()?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.committed(signed);
+        }
         let events: usize = written
             .iter()
             .map(|(_, changes)| changes.events.len())
@@ -522,6 +568,11 @@ impl GroupCommitWriter {
             self.states.remove(&name);
         }
     }
+}
+
+/// The time, as events state it.
+fn now() -> String {
+    humantime::format_rfc3339_micros(crate::clock::now()).to_string()
 }
 
 /// A command that fails after it was accepted: the store does not hold what the service wrote.

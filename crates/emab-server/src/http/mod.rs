@@ -7,6 +7,7 @@
 mod auth;
 mod body;
 mod call;
+mod checkpoint;
 mod docs_page;
 mod episodes;
 pub mod error;
@@ -139,6 +140,7 @@ fn api_routes() -> Routes {
         .with(routes!(episodes::replay))
         .with(routes!(events::events))
         .with(routes!(events::export))
+        .with(routes!(checkpoint::checkpoint))
         .with(routes!(import::import))
         .with(routes!(operations::livez))
         .with(routes!(operations::readyz))

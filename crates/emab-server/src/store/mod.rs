@@ -98,7 +98,7 @@ pub trait Store: Send {
     }
     /// Writes or replaces the restore of a study. Inside a transaction.
     fn put_restore(&mut self, study: i64, restore: &Restore) -> Result<()>;
-    /// Writes or replaces the checkpoint of a study. Inside a transaction.
+    /// Writes the checkpoint of a study, unless there is one of a later event. Inside a transaction.
     fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> Result<()>;
 
     /// The key of a study, which never changes.
@@ -109,6 +109,8 @@ pub trait Store: Send {
     fn head(&mut self, name: &str) -> Result<Option<Head>>;
     /// The heads of studies after a name, in the order of names.
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>>;
+    /// The heads of studies after a name that have events after their checkpoint, in the order of names.
+    fn uncovered(&mut self, after: &str, limit: usize) -> Result<Vec<Head>>;
     /// Checks what concerns the whole store: its file, its tables, and rows that belong to no study. For inspections.
     fn check_store(&mut self) -> Result<Vec<Finding>>;
     /// The specification of a study, as canonical JSON. It may have megabytes, and never changes.

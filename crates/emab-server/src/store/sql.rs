@@ -39,10 +39,15 @@ pub(super) const RESTORE: &str = "
     SELECT begun, begun_by, finished, finished_by, seq, hash FROM restores WHERE study = $1";
 pub(super) const PUT_CHECKPOINT: &str = "
     INSERT INTO checkpoints (study, seq, text) VALUES ($1, $2, $3)
-    ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, text = excluded.text RETURNING study";
+    ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, text = excluded.text WHERE excluded.seq >= checkpoints.seq
+    RETURNING study";
 pub(super) const CHECKPOINT: &str = "SELECT seq, text FROM checkpoints WHERE study = $1";
 pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = $1";
 pub(super) const HEAD: &str = heads!("WHERE name = $1");
+pub(super) const UNCOVERED: &str = heads!(
+    "WHERE name > $1 AND seq > COALESCE((SELECT checkpoints.seq FROM checkpoints WHERE checkpoints.study = studies.key), 0) \
+     ORDER BY name LIMIT $2"
+);
 pub(super) const HEADS: &str = heads!("WHERE name > $1 ORDER BY name LIMIT $2");
 pub(super) const EPISODES_AFTER: &str =
     "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
@@ -190,6 +195,10 @@ impl<C: Sql> Store for C {
 
     fn heads(&mut self, after: &str, limit: usize) -> Result<Vec<Head>> {
         self.rows(HEADS, &[&after, &limit_of(limit)])
+    }
+
+    fn uncovered(&mut self, after: &str, limit: usize) -> Result<Vec<Head>> {
+        self.rows(UNCOVERED, &[&after, &limit_of(limit)])
     }
 
     fn check_store(&mut self) -> Result<Vec<Finding>> {

@@ -34,6 +34,7 @@ async fn the_paths_are_pinned() {
         "GET /readyz",
         "GET /v1/studies",
         "GET /v1/studies/{study}",
+        "GET /v1/studies/{study}/checkpoint",
         "GET /v1/studies/{study}/episodes",
         "GET /v1/studies/{study}/episodes/{episode}",
         "GET /v1/studies/{study}/episodes/{episode}/decisions/{step}:replay",

@@ -1,9 +1,7 @@
 //! Checks what is stored beside the log of a study: its specification, its restore and its checkpoint.
 
-use serde_json::Value;
-
 use super::walk::Walk;
-use crate::domain::{Checkpoint, Head, Restore, sha256};
+use crate::domain::{Checkpoint, Head, Restore, Statement, sha256};
 use crate::store::{Result, Store, StoreError};
 
 pub(super) fn check(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -> Result<()> {
@@ -102,13 +100,14 @@ fn wrong_restore(restore: &Restore, hash: Option<&str>) -> Option<String> {
     }
 }
 
-/// Compares a checkpoint with the log; its signature is checked with a key only.
+/// Compares a checkpoint with the log, and its signature with the key that it names.
 fn wrong_checkpoint(checkpoint: &Checkpoint, head: &Head, hash: Option<&str>) -> Option<String> {
     let Checkpoint { seq, text } = checkpoint;
-    let Ok(stated) = serde_json::from_str::<Value>(text) else {
-        return Some("its text is no JSON".into());
+    let stated = match Statement::verify(text) {
+        Ok(stated) => stated,
+        Err(what) => return Some(what),
     };
-    if stated["study"] != *head.name || stated["seq"] != *seq {
+    if stated.study != head.name || stated.seq != *seq {
         return Some(format!("its text is not about event {seq} of this study"));
     }
     let Some(hash) = hash else {
@@ -117,5 +116,5 @@ fn wrong_checkpoint(checkpoint: &Checkpoint, head: &Head, hash: Option<&str>) ->
             "the log had event {seq} when it was signed, and ends with event {last}"
         ));
     };
-    (stated["hash"] != hash).then(|| format!("event {seq} had another hash when it was signed"))
+    (stated.hash != hash).then(|| format!("event {seq} had another hash when it was signed"))
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 
 use super::walk::Walk;
-use super::{Options, Report, report};
+use super::{Options, Report, by_event, report};
 use crate::app::CHANGED;
 use crate::app::export::ExportHeader;
 use crate::domain::{MAX_LINE, Record};
@@ -21,6 +21,7 @@ pub fn audit_export(reader: impl BufRead) -> Report {
 /// Audits an export, with options.
 pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> Report {
     let mut walk = Walk::new(options.expect, false);
+    walk.checkpoints = by_event(&mut options);
     let mut bytes = Vec::new();
     let mut line = 0_u64;
     let mut header = None;

@@ -7,10 +7,13 @@ use sha2::{Digest, Sha256};
 use super::Report;
 use super::differences::of_texts;
 use crate::app::{CHANGED, Replay};
-use crate::domain::{Event, EventKind, GENESIS, Head, Record, Study, sha256};
+use crate::domain::{Event, EventKind, GENESIS, Head, Record, Statement, Study, sha256};
 
 /// A recorded decision: the number of its event and the hash of its text.
 pub(super) type Mark = (u64, [u8; 32]);
+
+/// Statements with their places, by the number of their event.
+pub(super) type Checkpoints = BTreeMap<u64, Vec<(Statement, String)>>;
 
 /// The log up to some event.
 #[derive(Default)]
@@ -28,6 +31,8 @@ pub(super) struct Walk<'a> {
     before: Option<Before>,
     broken: bool,
     expect: Option<&'a str>,
+    /// The checkpoints of events that have not come yet.
+    pub checkpoints: Checkpoints,
 }
 
 /// The event before: its stored hash, and the hash of its line.
@@ -99,7 +104,36 @@ impl<'a> Walk<'a> {
         if self.expect == Some(&*real) {
             self.found.expected = Some(record.seq);
         }
+        for (statement, place) in self.checkpoints.remove(&record.seq).unwrap_or_default() {
+            if statement.hash != real && self.is_about(&statement) {
+                let what = format!("event {} had another hash when it was signed", record.seq);
+                self.found.add(place, what);
+            }
+        }
         self.found.head_hash = real;
+    }
+
+    /// Whether a statement is about this study, as far as its name is known.
+    fn is_about(&self, statement: &Statement) -> bool {
+        let state = self.replay.state.as_ref();
+        state.is_none_or(|state| state.head.name == statement.study)
+    }
+
+    /// Reports the checkpoints of events that did not come.
+    pub fn end_of_checkpoints(&mut self) {
+        let last = self.next - 1;
+        for (statement, place) in std::mem::take(&mut self.checkpoints)
+            .into_values()
+            .flatten()
+        {
+            if self.is_about(&statement) {
+                let seq = statement.seq;
+                let what = format!(
+                    "the log had event {seq} when it was signed, and ends with event {last}"
+                );
+                self.found.add(place, what);
+            }
+        }
     }
 
     /// Continues after an event that cannot be read.

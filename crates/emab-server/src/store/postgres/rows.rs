@@ -104,6 +104,7 @@ prepare! {
     key = sql::KEY;
     head = sql::HEAD;
     heads = sql::HEADS;
+    uncovered = sql::UNCOVERED;
     spec = sql::SPEC;
     restore = sql::RESTORE;
     checkpoint = sql::CHECKPOINT;

@@ -712,6 +712,7 @@ fn every_statement_uses_an_index() {
         sql::HEAD,
         sql::KEY,
         sql::HEADS,
+        sql::UNCOVERED,
         sql::SPEC,
         sql::RESTORE,
         sql::CHECKPOINT,

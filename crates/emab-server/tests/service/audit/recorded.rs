@@ -41,7 +41,7 @@ impl Writer {
             all: 16,
         }));
         let specs = Arc::default();
-        let writer = GroupCommitWriter::new(&store, jobs.clone(), specs, Metrics::default());
+        let writer = GroupCommitWriter::new(&store, jobs.clone(), specs, Metrics::default(), None);
         let writer = writer.unwrap();
         Writer {
             jobs,

@@ -3,10 +3,11 @@
 use std::sync::LazyLock;
 
 use emab_server::app::{replay::Replay, state_hash};
-use emab_server::audit::{Report, audit_study};
+use emab_server::audit::{Report, Statement, audit_study};
 use emab_server::domain::command::{Command, Open};
 use emab_server::domain::event::Record;
 use emab_server::store::sqlite::Sqlite;
+use ring::signature::Ed25519KeyPair;
 use rusqlite::Connection;
 
 use super::recorded::{RecordedStore, Writer, restore_command, study};
@@ -268,7 +269,7 @@ fn finds_changes_of_restores_and_checkpoints() {
     let hash = &RECORDED.events[9].hash;
     let row = format!("'2026-11-16T10:00:00Z', 't1', '2026-11-16T10:00:00Z', 't1', 10, '{hash}'");
     let [clinic, _] = after(|file| {
-        let checkpoint = format!(r#"{{"study":"clinic","seq":10,"hash":"{hash}"}}"#);
+        let checkpoint = signed("clinic", 10, hash);
         let rows = format!(
             "INSERT INTO restores VALUES (1, {row}); INSERT INTO checkpoints VALUES (1, 10, '{checkpoint}')"
         );
@@ -287,12 +288,15 @@ fn finds_changes_of_restores_and_checkpoints() {
         let sql = format!("INSERT INTO restores VALUES (1, {})", row.replace(from, to));
         found_at(&sql, &["restore"]);
     }
+    let text = signed("clinic", 10, hash);
     for text in [
         "{}".to_string(),
         "{".to_string(),
-        format!(r#"{{"study":"other","seq":10,"hash":"{hash}"}}"#),
-        format!(r#"{{"study":"clinic","seq":11,"hash":"{hash}"}}"#),
-        r#"{"study":"clinic","seq":10,"hash":"0"}"#.to_string(),
+        signed("other", 10, hash),
+        signed("clinic", 11, hash),
+        signed("clinic", 10, "0"),
+        text.replace("2026", "2027"),
+        text.replace("{", "{ "),
     ] {
         found_at(
             &format!("INSERT INTO checkpoints VALUES (1, 10, '{text}')"),
@@ -300,11 +304,17 @@ fn finds_changes_of_restores_and_checkpoints() {
         );
     }
     // The log lost its tail.
-    let text = format!(r#"{{"study":"clinic","seq":100000,"hash":"{hash}"}}"#);
+    let text = signed("clinic", 100_000, hash);
     found_at(
         &format!("INSERT INTO checkpoints VALUES (1, 100000, '{text}')"),
         &["checkpoint"],
     );
+}
+
+/// A checkpoint with a valid signature.
+fn signed(study: &str, seq: u64, hash: &str) -> String {
+    let key = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+    Statement::sign(&key, study, seq, hash, "2026-11-16T10:00:00Z").text()
 }
 
 #[test]

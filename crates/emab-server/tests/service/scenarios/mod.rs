@@ -3,6 +3,7 @@
 mod as_of;
 mod backup;
 mod certificates;
+mod checkpoints;
 mod concurrency;
 mod corrections;
 mod episodes;

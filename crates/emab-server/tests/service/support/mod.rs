@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use emab_server::app::checkpoint::Checkpoints;
 use emab_server::app::metrics::Metrics;
 use emab_server::app::service::Service;
 use emab_server::http::{App, Rates, app};
@@ -195,13 +196,22 @@ impl TestServer {
         TestServer::over(folder, Arc::new(store))
     }
 
+    /// Without checkpoints, which are written at any time.
     pub fn over(folder: TempDir, backend: Arc<dyn Backend>) -> Arc<TestServer> {
+        TestServer::with(folder, backend, Metrics::default(), None)
+    }
+
+    pub fn with(
+        folder: TempDir,
+        backend: Arc<dyn Backend>,
+        metrics: Metrics,
+        checkpoints: Option<Checkpoints>,
+    ) -> Arc<TestServer> {
         let tokens = TokenFile::at(folder.path().join("tokens.json"));
         let (bytes, secrets) = &*TOKENS;
         std::fs::write(tokens.path(), bytes).unwrap();
         std::fs::set_permissions(tokens.path(), Permissions::from_mode(0o600)).unwrap();
         let [admin, operator, viewer, blinded, elsewhere] = secrets.clone();
-        let metrics = Metrics::default();
         let watched = match backend.tokens().unwrap() {
             Some(rows) => {
                 let table = TokenTable::new(rows);
@@ -210,7 +220,7 @@ impl TestServer {
             }
             None => Tokens::watch(tokens.path()),
         };
-        let service = Service::start(backend, metrics.clone()).unwrap();
+        let service = Service::start(backend, metrics.clone(), checkpoints).unwrap();
         let parts = App::new(service.clone(), watched.unwrap(), Rates::new(0), metrics);
         let router = app(parts.clone());
         Arc::new(TestServer {

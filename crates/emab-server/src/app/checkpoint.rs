@@ -1,0 +1,123 @@
+//! Checkpoints: signed statements that the log of a study had a hash at an event, so that a lost or rewritten tail is detected.
+//!
+//! The writer thread signs the heads of studies with new events within [`DELAY`], in the transaction of the next batch, or in one of
+//! its own if there is no next batch. After the commit the statement is also appended to a file, by a thread of its own.
+
+mod file;
+mod key;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+pub use file::CheckpointFile;
+pub use key::{CheckpointKey, KeyError};
+
+use crate::domain::{Checkpoint, Head, Statement};
+use crate::store::{Result, Store};
+
+/// The time from an event to the transaction that covers it. With the write to the file, an event is covered within a second.
+pub(super) const DELAY: Duration = Duration::from_millis(800);
+/// The number of studies in one read.
+const PAGE: usize = 1_000;
+
+/// Signs checkpoints. It belongs to the writer thread.
+pub struct Checkpoints {
+    key: CheckpointKey,
+    file: Option<CheckpointFile>,
+    /// The committed heads that no checkpoint covers, by study.
+    uncovered: BTreeMap<String, Head>,
+    /// When they are to be covered.
+    due: Option<Instant>,
+}
+
+impl Checkpoints {
+    pub fn new(key: CheckpointKey, file: Option<CheckpointFile>) -> Checkpoints {
+        Checkpoints {
+            key,
+            file,
+            uncovered: BTreeMap::new(),
+            due: None,
+        }
+    }
+
+    /// Finds what an earlier process left uncovered, and repeats in the file what the store has.
+    pub fn resume(&mut self, store: &mut dyn Store) -> Result<()> {
+        let mut after = String::new();
+        loop {
+            let page = store.uncovered(&after, PAGE)?;
+            let Some(last) = page.last() else { break };
+            after.clone_from(&last.name);
+            self.add(&page);
+        }
+        if !self.uncovered.is_empty() {
+            self.due = Some(Instant::now());
+        }
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        let mut after = String::new();
+        loop {
+            let page = store.heads(&after, PAGE)?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            after.clone_from(&last.name);
+            for head in page {
+                if let Some(checkpoint) = store.checkpoint(head.key)? {
+                    file.append(head.name, checkpoint.text);
+                }
+            }
+        }
+    }
+
+    /// When the next checkpoints are due; none if all events are covered.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    pub fn is_due(&self, at: Instant) -> bool {
+        self.due.is_some_and(|due| due <= at)
+    }
+
+    /// Notes new committed heads.
+    pub fn add(&mut self, heads: &[Head]) {
+        for head in heads {
+            self.due.get_or_insert_with(|| Instant::now() + DELAY);
+            self.uncovered.insert(head.name.clone(), head.clone());
+        }
+    }
+
+    /// Writes the checkpoints of all uncovered heads. Inside a transaction.
+    pub fn put(&self, store: &mut dyn Store, now: &str) -> Result<Vec<Statement>> {
+        let mut signed = Vec::new();
+        for head in self.uncovered.values() {
+            let (study, seq, hash) = (&head.name, head.seq, &head.hash);
+            let statement = Statement::sign(self.key.pair(), study, seq, hash, now);
+            let text = statement.text();
+            store.put_checkpoint(head.key, &Checkpoint { seq, text })?;
+            signed.push(statement);
+        }
+        Ok(signed)
+    }
+
+    /// The statements are committed.
+    pub fn committed(&mut self, signed: Vec<Statement>) {
+        if signed.is_empty() {
+            return;
+        }
+        // New heads are added after the commit: these are the ones that were signed.
+        self.uncovered.clear();
+        self.due = None;
+        if let Some(file) = &self.file {
+            for statement in signed {
+                let text = statement.text();
+                file.append(statement.study, text);
+            }
+        }
+    }
+
+    /// The transaction failed: the checkpoints are tried again later.
+    pub fn postpone(&mut self) {
+        self.due = self.due.map(|_| Instant::now() + DELAY);
+    }
+}
