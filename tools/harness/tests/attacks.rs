@@ -42,6 +42,7 @@ fn random_sequences_of_requests_agree_with_the_model_on_postgresql() {
 fn forge(store: StoreKind, interruptions: u32) {
     let forge = Forge {
         interruptions,
+        bytes: 5_000_000,
         store,
         target: target(),
     };

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Api, Installation, Target, fixture};
 use crate::Result;
@@ -118,7 +118,7 @@ impl Disturb {
     }
 
     fn prepare(&self, api: &mut Api) -> Result<()> {
-        let body = large_study(self.bytes);
+        let body = fixture::large_study(self.bytes);
         for number in 0..self.studies {
             api.succeed("PUT", &format!("/v1/studies/large{number}"), &body)?;
         }
@@ -249,14 +249,4 @@ fn follow(address: SocketAddr, token: &str) -> Result<(TcpStream, u16)> {
         .nth(1)
         .and_then(|status| status.parse().ok());
     Ok((stream, status.unwrap_or_default()))
-}
-
-/// A study whose transition is a table of about this many bytes.
-fn large_study(bytes: usize) -> Value {
-    // `[[0,1]],` for each state.
-    let states = (bytes / 8).max(2);
-    let table: Vec<Value> = (0..states).map(|_| json!([[0, 1]])).collect();
-    json!({"horizon": 2, "states": states, "actions": ["scan"], "feedbacks": ["negative", "positive"],
-        "transition": [table], "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]},
-        "learner": "feedbal:width=sound"})
 }

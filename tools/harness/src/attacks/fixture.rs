@@ -94,3 +94,13 @@ fn run_episode(
 pub(super) fn plain_value(episode: usize, position: usize) -> f64 {
     ((episode * 7 + position * 3) % 16) as f64 / 16.0
 }
+
+/// A study whose transition is a table of about this many bytes.
+pub(super) fn large_study(bytes: usize) -> Value {
+    // `[[0,1]],` for each state.
+    let states = (bytes / 8).max(2);
+    let table: Vec<Value> = (0..states).map(|_| json!([[0, 1]])).collect();
+    json!({"horizon": 2, "states": states, "actions": ["scan"], "feedbacks": ["negative", "positive"],
+        "transition": [table], "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]},
+        "learner": "feedbal:width=sound"})
+}

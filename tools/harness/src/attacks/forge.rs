@@ -23,6 +23,9 @@ pub struct Forge {
     /// Number of restores that are interrupted.
     #[arg(long, default_value_t = 20)]
     pub interruptions: u32,
+    /// Bytes of the specification of a study that is exported and restored.
+    #[arg(long, default_value_t = 15_000_000)]
+    pub bytes: usize,
     /// The store.
     #[arg(long, default_value = "sqlite")]
     pub store: StoreKind,
@@ -83,10 +86,12 @@ impl Forge {
             forged += 1;
         }
         self.interrupt(&mut api, service.address, &admin, &mut findings)?;
+        let moved = self.move_large(&mut api);
+        findings.check_result(Check::Forgery, moved);
         findings.check_result(Check::Service, service.stop());
         let summary = format!(
-            "{forged} forged exports into live and absent studies on {:?}, {} interrupted restores",
-            self.store, self.interruptions
+            "{forged} forged exports into live and absent studies on {:?}, {} interrupted restores, a study of {} bytes restored",
+            self.store, self.interruptions, self.bytes
         );
         Ok(Report {
             summary,
@@ -94,6 +99,28 @@ impl Forge {
             findings,
             ..Report::default()
         })
+    }
+
+    /// Whatever can be created can be exported and restored, to the same bytes.
+    fn move_large(&self, api: &mut Api) -> Result<()> {
+        let body = fixture::large_study(self.bytes);
+        api.succeed("PUT", "/v1/studies/huge", body)?;
+        let export = api.succeed("GET", "/v1/studies/huge:export", "")?;
+        let good = Export::read(&export.text())?;
+        let moved = good.write(&good.texts, "moved");
+        let response = api.import("moved", &moved)?;
+        if response.status != 200 {
+            Err(format!(
+                "a large study is not restored: {} {}",
+                response.status,
+                response.text()
+            ))?;
+        }
+        let restored = api.succeed("GET", "/v1/studies/moved:export", "")?;
+        match restored.body == moved.as_bytes() {
+            true => Ok(()),
+            false => Err("a large study is restored to other bytes".into()),
+        }
     }
 
     /// Interrupts restores at random lines. Meanwhile nothing else is accepted; the same file continues to the same bytes.
