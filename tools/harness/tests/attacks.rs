@@ -1,7 +1,7 @@
 //! Short forms of the attacks: none of them succeeds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::attacks::{FailClosed, Forge, LogPipe, Protocol, Target, Worlds};
+use emab_harness::attacks::{FailClosed, Forge, LogPipe, Protocol, Target, WalTail, Worlds};
 use emab_harness::scenarios::Report;
 use emab_harness::{Error, StoreKind};
 
@@ -87,4 +87,24 @@ fn a_blinded_token_cannot_tell_two_worlds_apart_on_postgresql() {
 fn linked_stores_and_damaged_token_files_end_access() {
     let target = target();
     check(FailClosed { target }.run());
+}
+
+fn wal_tail(store: StoreKind) {
+    let wal_tail = WalTail {
+        cuts: 40,
+        store,
+        plain: false,
+        target: target(),
+    };
+    check(wal_tail.run());
+}
+
+#[test]
+fn the_audit_notices_a_lost_tail_on_sqlite() {
+    wal_tail(StoreKind::Sqlite);
+}
+
+#[test]
+fn the_audit_notices_an_older_copy_on_postgresql() {
+    wal_tail(StoreKind::Postgres);
 }

@@ -109,7 +109,8 @@ impl Installation {
             tokens: self.tokens(),
             log: self.path("service.log"),
             after: self.arguments.clone(),
-            variables: Vec::new(),
+            // Where keys are created for stores without a folder.
+            variables: vec![("EMAB_DATA", self.folder.path().display().to_string())],
         }
     }
 

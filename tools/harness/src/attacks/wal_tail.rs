@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Api, Installation, Target, fixture};
+use super::{Api, Audit, Installation, Target, fixture};
 use crate::Result;
 use crate::checks::{Check, Findings};
 use crate::environment::StoreKind;
@@ -25,6 +25,9 @@ pub struct WalTail {
     /// Number of cuts and changed bytes.
     #[arg(long, default_value_t = 300)]
     pub cuts: u32,
+    /// The store. In PostgreSQL an older copy of the database takes the place of a cut file.
+    #[arg(long, default_value = "sqlite")]
+    pub store: StoreKind,
     /// Without checkpoints: builds of 87d6868 and before have none.
     #[arg(long)]
     pub plain: bool,
@@ -39,12 +42,15 @@ type Lengths = BTreeMap<String, u64>;
 impl WalTail {
     /// Runs the attack.
     pub fn run(&self) -> Result<Report> {
-        let mut installation = Installation::new(&self.target, StoreKind::Sqlite)?;
+        let mut installation = Installation::new(&self.target, self.store)?;
         let token = installation.token("anna", "admin")?;
         let checkpoints = installation.path("checkpoints");
         if !self.plain {
             let file = checkpoints.display().to_string();
             installation.arguments = vec!["--checkpoint-file".into(), file];
+        }
+        if self.store == StoreKind::Postgres {
+            return self.older_copy(&installation, &token, &checkpoints);
         }
         let mut service = installation.start()?;
         let mut api = Api::new(service.address, &token);
@@ -81,12 +87,7 @@ impl WalTail {
                 .iter()
                 .any(|(study, seq)| left.get(study).unwrap_or(&0) < seq);
             let store = folder.join("studies.db").display().to_string();
-            let file = checkpoints.display().to_string();
-            let more: &[&str] = match self.plain {
-                true => &[],
-                false => &["--checkpoint", &file],
-            };
-            let audit = installation.audit(&store, more)?;
+            let audit = self.audit(&installation, &store, &checkpoints)?;
             lost += u32::from(is_lost);
             noticed += u32::from(is_lost && !audit.is_clean);
             findings.check(Check::Audit, !(is_lost && audit.is_clean), || {
@@ -108,6 +109,53 @@ impl WalTail {
         Ok(Report {
             summary,
             disruptions: lost,
+            findings,
+            ..Report::default()
+        })
+    }
+}
+
+impl WalTail {
+    fn audit(&self, installation: &Installation, store: &str, file: &Path) -> Result<Audit> {
+        let file = file.display().to_string();
+        match self.plain {
+            true => installation.audit(store, &[]),
+            false => installation.audit(store, &["--checkpoint", &file]),
+        }
+    }
+
+    /// A database that was replaced by an older copy of itself.
+    fn older_copy(&self, installation: &Installation, token: &str, file: &Path) -> Result<Report> {
+        let server = installation.server.as_ref().ok_or("no server")?;
+        let mut findings = Findings::default();
+        for (round, study) in ["clinic", "school"].into_iter().enumerate() {
+            let service = installation.start()?;
+            let mut api = Api::new(service.address, token);
+            fixture::populate(&mut api, study, 7, &fixture::plain_value)?;
+            if !self.plain {
+                let written = Lengths::from([(study.to_owned(), 30)]);
+                wait_for(file, &written)?;
+            }
+            service.stop()?;
+            if round == 0 {
+                server.execute("CREATE DATABASE older TEMPLATE studies")?;
+            }
+        }
+        for (store, is_older) in [
+            (installation.store.clone(), false),
+            (server.url_of("older"), true),
+        ] {
+            let audit = self.audit(installation, &store, file)?;
+            findings.check(Check::Audit, audit.is_clean != is_older, || {
+                format!(
+                    "audit of the older copy: {is_older}, clean: {}\n{}",
+                    audit.is_clean, audit.text
+                )
+            });
+        }
+        Ok(Report {
+            summary: "a database and an older copy of it, compared with checkpoints".into(),
+            disruptions: 1,
             findings,
             ..Report::default()
         })
