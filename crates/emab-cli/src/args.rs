@@ -114,7 +114,7 @@ pub struct Serve {
     #[arg(long)]
     pub behind_proxy: bool,
     /// Requests per second for each token; 0 means no limit.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub rate: u32,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info")]

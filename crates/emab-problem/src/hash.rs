@@ -8,7 +8,9 @@ use sha2::{Digest, Sha256};
 /// assert_eq!(emab_problem::hex(&[0, 10, 255]), "000aff");
 /// ```
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]));
+    digits.collect()
 }
 
 /// SHA-256 in hexadecimal.

@@ -14,7 +14,7 @@ use crate::app::checkpoint::Checkpoints;
 use crate::app::fair_queue::{FairQueue, QueueError, QueueLimits};
 use crate::app::permits::{NoPermit, Permit, TokenPermits};
 use crate::app::writer::{GroupCommitWriter, Job, Work};
-use crate::app::{CommandError, Metrics, Replay, ServiceError, Specs, head, load_state};
+use crate::app::{CommandError, Metrics, Replay, ServiceError, Specs, Summary, head, load_state};
 use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
@@ -25,7 +25,7 @@ const QUEUE: QueueLimits = QueueLimits {
     all: 1_024,
 };
 /// Reader connections: of a token, all, and how many reads of a token may wait for one.
-const READS: [usize; 3] = [3, 4, 1_024];
+const READS: [usize; 3] = [6, 8, 1_024];
 /// Reads of a whole study at a time: of a token, all, and how many of a token may wait. The other readers serve short requests.
 const LONG_READS: [usize; 3] = [1, 2, 4];
 /// Studies that are checked at a time before they are created, which needs a multiple of their length in memory.
@@ -213,6 +213,16 @@ impl Service {
     pub async fn load_study(self: &Arc<Self>, head: &Head) -> Result<Arc<Study>, ServiceError> {
         let (service, head) = (self.clone(), head.clone());
         self.read(move |store| service.study(store, &head)).await
+    }
+
+    /// What lists show of the specification of a study.
+    pub async fn summary(self: &Arc<Self>, head: &Head) -> Result<Arc<Summary>, ServiceError> {
+        if let Some(summary) = self.specs.known_summary(head) {
+            return Ok(summary);
+        }
+        let (service, head) = (self.clone(), head.clone());
+        self.read(move |store| service.specs.summary(store, &head))
+            .await
     }
 
     /// Parses and checks a new study.

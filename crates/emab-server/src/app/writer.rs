@@ -66,9 +66,11 @@ struct Queued {
     corrects: bool,
 }
 
-/// The jobs of a study that wait for the loader. It has a task for this study as long as there are any.
+/// The jobs of a study that wait for the loader.
 #[derive(Default)]
 struct Parked {
+    /// Whether the loader has a task for this study.
+    busy: bool,
     /// They wait for the state of the study.
     loading: Vec<Job>,
     /// Learners are prepared for these corrections.
@@ -175,6 +177,8 @@ impl GroupCommitWriter {
             if !batch.is_empty() {
                 self.execute(batch);
             }
+            // After the commit, which the loader has to see.
+            self.request_tasks();
             // The batch, if there was one, was followed by no other in time.
             self.checkpoint(Instant::now());
         }
@@ -229,8 +233,8 @@ impl GroupCommitWriter {
             let _ = job.reply.send(Err(error));
         }
         if parked.len() > 0 {
-            self.parked.insert(study.clone(), parked);
-            self.request(&study);
+            parked.busy = false;
+            self.parked.insert(study, parked);
         }
     }
 
@@ -242,7 +246,6 @@ impl GroupCommitWriter {
         }
         let study = job.study.clone();
         let parked = self.parked.entry(study.clone()).or_default();
-        let first = parked.len() == 0;
         if parked.len() >= MAX_PARKED {
             let what = format!("{MAX_PARKED} requests wait for study `{study}` to be loaded");
             let _ = job.reply.send(Err(ServiceError::unavailable(what, 1)));
@@ -252,27 +255,24 @@ impl GroupCommitWriter {
             true => parked.corrections.push(job),
             false => parked.loading.push(job),
         }
-        if first {
-            self.request(&study);
-        }
     }
 
-    /// Gives the loader the next task of a study.
-    fn request(&mut self, study: &str) {
-        let Some(parked) = self.parked.get_mut(study) else {
-            return;
-        };
-        if let Some(job) = parked.loading.first() {
-            let cached = self.states.remove(study);
-            let cached = cached.map(|(state, _)| Box::new(state));
-            self.loader
-                .request(Task::Load(study.into(), cached), &job.by);
-        } else if let Some(job) = parked.corrections.first() {
-            let commands = parked.corrections.iter();
-            let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
-            let task = Task::Prepare(study.into(), commands.collect());
-            self.loader.request(task, &job.by);
-            parked.preparing = std::mem::take(&mut parked.corrections);
+    /// Gives the loader the next task of each study with waiting jobs.
+    fn request_tasks(&mut self) {
+        for (study, parked) in self.parked.iter_mut().filter(|(_, it)| !it.busy) {
+            parked.busy = true;
+            if let Some(job) = parked.loading.first() {
+                let cached = self.states.remove(study);
+                let cached = cached.map(|(state, _)| Box::new(state));
+                let task = Task::Load(study.clone(), cached);
+                self.loader.request(task, &job.by);
+            } else if let Some(job) = parked.corrections.first() {
+                let commands = parked.corrections.iter();
+                let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
+                let task = Task::Prepare(study.clone(), commands.collect());
+                self.loader.request(task, &job.by);
+                parked.preparing = std::mem::take(&mut parked.corrections);
+            }
         }
     }
 
@@ -362,11 +362,15 @@ impl GroupCommitWriter {
         }
         let failed = || Outcome::Done(Err(Rejection::internal("the request was not executed")));
         let mut outcomes: Vec<Outcome> = batch.iter().map(|_| failed()).collect();
-        self.store.begin()?;
         let names: Vec<&str> = by_study.keys().copied().collect();
-        let heads = self.store.lock_all(&names)?;
-        let mut heads: HashMap<String, Head> =
-            heads.into_iter().map(|it| (it.name.clone(), it)).collect();
+        let keys = self.episode_keys(&by_study, batch);
+        let begun = self.store.begin_batch(&names, &keys)?;
+        let heads = begun.heads.into_iter();
+        let mut heads: HashMap<String, Head> = heads.map(|it| (it.name.clone(), it)).collect();
+        let mut episodes: HashMap<i64, Vec<EpisodeRecord>> = HashMap::new();
+        for (study, episode) in begun.episodes {
+            episodes.entry(study).or_default().push(episode);
+        }
         let mut states = Vec::new();
         for (name, jobs) in by_study {
             let head = heads.remove(name);
@@ -374,7 +378,6 @@ impl GroupCommitWriter {
                 states.push((state, jobs));
             }
         }
-        let mut episodes = self.episodes(&states, batch)?;
         let mut changed = Vec::new();
         for (state, jobs) in states {
             let episodes = episodes.remove(&state.head.key).unwrap_or_default();
@@ -385,16 +388,13 @@ impl GroupCommitWriter {
             Some((&it.state.head, changes))
         });
         let written: Vec<_> = written.collect();
-        if !written.is_empty() {
-            self.store.write_all(&written)?;
-        }
         let due = self.checkpoints.as_ref();
         let signed = match due.filter(|it| it.is_due(Instant::now())) {
             Some(checkpoints) => checkpoints.put(&mut *self.store, &now)?,
             None => Vec::new(),
         };
         let begun = Instant::now();
-        self.store.commit()?;
+        self.store.commit_batch(&written)?;
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.committed(signed);
         }
@@ -443,6 +443,11 @@ impl GroupCommitWriter {
             jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
             return Ok(None);
         };
+        // Another database may be in its place: its episodes were not read.
+        if state.head.key != head.key {
+            jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
+            return Ok(None);
+        }
         match catches_up(&mut state, &head, &mut *self.store) {
             Ok(true) => Ok(Some((state, jobs))),
             Ok(false) => {
@@ -454,26 +459,20 @@ impl GroupCommitWriter {
         }
     }
 
-    /// The episodes that the jobs need, by the key of their study.
-    fn episodes(
-        &mut self,
-        states: &[(StudyState, Vec<usize>)],
-        batch: &[Queued],
-    ) -> Result<HashMap<i64, Vec<EpisodeRecord>>, StoreError> {
+    /// The episodes that the jobs need, by the keys of the studies in memory: commands on others wait for the loader.
+    fn episode_keys<'a>(
+        &self,
+        by_study: &BTreeMap<&str, Vec<usize>>,
+        batch: &'a [Queued],
+    ) -> Vec<(i64, &'a str)> {
         let mut keys = BTreeSet::new();
-        for (state, jobs) in states {
-            let ids = jobs.iter().flat_map(|&i| batch[i].job.command.episodes());
-            keys.extend(ids.map(|id| (state.head.key, id)));
+        for (name, jobs) in by_study {
+            if let Some((state, _)) = self.states.get(*name) {
+                let ids = jobs.iter().flat_map(|&i| batch[i].job.command.episodes());
+                keys.extend(ids.map(|id| (state.head.key, id)));
+            }
         }
-        let keys: Vec<(i64, &str)> = keys.into_iter().collect();
-        let mut found: HashMap<i64, Vec<EpisodeRecord>> = HashMap::new();
-        if keys.is_empty() {
-            return Ok(found);
-        }
-        for (study, episode) in self.store.episodes_of(&keys)? {
-            found.entry(study).or_default().push(episode);
-        }
-        Ok(found)
+        keys.into_iter().collect()
     }
 
     /// Executes the jobs of one study.

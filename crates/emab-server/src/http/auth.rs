@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 
 use super::App;
 use super::error::ApiError;
+use crate::app::set_caller;
 use crate::domain::json::short;
 use crate::tokens::{Check, Permission, Token};
 
@@ -92,6 +93,7 @@ impl FromRequestParts<App> for Caller {
         };
         let checked = app.rates.calls.check(token.id.clone());
         checked.map_err(limited)?;
+        set_caller(&token.id);
         Ok(Caller(token))
     }
 }

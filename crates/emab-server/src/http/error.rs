@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::response::typed;
 use crate::app::ServiceError;
+use crate::app::permits::NoPermit;
 use crate::domain::{Rejection, RejectionKind};
 
 /// An error response.
@@ -111,6 +112,16 @@ impl From<ServiceError> for ApiError {
             ServiceError::Busy(detail, after) => ApiError::too_many(detail).retry(after),
         }
     }
+}
+
+/// The error for a request that gets no permit: 429, or 503 while the service stops.
+pub fn no_permit(error: NoPermit, what: &str, retry_after: u64) -> ApiError {
+    let detail = match error {
+        NoPermit::Closed => return ServiceError::stopping().into(),
+        NoPermit::Token(most) => format!("{most} {what}, and a token may have no more"),
+        NoPermit::All(most) => format!("{most} {what}, and the service allows no more"),
+    };
+    ApiError::too_many(detail).retry(retry_after)
 }
 
 impl IntoResponse for ApiError {

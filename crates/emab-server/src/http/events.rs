@@ -8,16 +8,16 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode};
 use bytes::Bytes;
 use serde::Deserialize;
-use tokio::sync::{TryAcquireError, mpsc};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
 use super::App;
 use super::call::{Call, Number, within};
-use super::error::ApiError;
+use super::error::no_permit;
 use super::response::{ApiResult, typed};
 use crate::app::export::{self, PART};
-use crate::app::{PAGE, ServiceError};
+use crate::app::{PAGE, with_caller};
 use crate::tokens::{Permission, Token};
 
 /// Newline-delimited JSON.
@@ -63,13 +63,11 @@ pub async fn events(call: Call<String, EventRange>) -> ApiResult {
 /// Streams events until the client disconnects, the token is revoked or the service stops.
 async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiResult {
     let key = app.service.head(&study).await?.key;
-    let busy = |error| match error {
-        TryAcquireError::NoPermits => ApiError::too_many("too many streams are open").retry(10),
-        TryAcquireError::Closed => ServiceError::stopping().into(),
-    };
-    let permit = app.streams.clone().try_acquire_owned().map_err(busy)?;
+    let permit = app.streams.acquire(&token.id).await;
+    let permit = permit.map_err(|error| no_permit(error, "event streams are open", 10))?;
     let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(4);
-    tokio::spawn(async move {
+    let caller = token.id.clone();
+    let stream = async move {
         let _permit = permit;
         let (mut at, mut quiet) = (after, 0_u32);
         loop {
@@ -99,7 +97,8 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
                 tokio::time::sleep(POLL).await;
             }
         }
-    });
+    };
+    tokio::spawn(async move { with_caller(&caller, stream).await });
     let body = Body::from_stream(ReceiverStream::new(receiver));
     Ok(typed(StatusCode::OK, "text/event-stream", body))
 }

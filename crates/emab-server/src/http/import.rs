@@ -6,7 +6,7 @@ use utoipa::IntoParams;
 
 use super::body::media_type;
 use super::call::Call;
-use super::error::ApiError;
+use super::error::{ApiError, no_permit};
 use super::events::LINES;
 use super::lines::Lines;
 use super::response::{ApiResult, json};
@@ -48,8 +48,8 @@ pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
         let what = format!("the content type is `{kind}`; this call takes `{LINES}`");
         return Err(ApiError::media_type(what));
     }
-    let busy = |_| ApiError::too_many("too many imports are running").retry(5);
-    let _permit = call.app.imports.try_acquire().map_err(busy)?;
+    let permit = call.app.imports.acquire(call.caller.id()).await;
+    let _permit = permit.map_err(|error| no_permit(error, "imports are running", 5))?;
     let mut lines = Lines::new(call.body.into_data_stream());
     let (service, by) = (call.app.service.clone(), call.caller.id());
     let mut import = Import::new(service, call.path, by, call.query.dry_run);

@@ -30,7 +30,6 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
 use tower::util::MapRequest;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::path::Paths;
@@ -38,7 +37,8 @@ use utoipa::openapi::schema::Schema;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::app::{Metrics, Service};
+use crate::app::permits::TokenPermits;
+use crate::app::{Metrics, Service, with_caller};
 use crate::tokens::Tokens;
 
 use error::ApiError;
@@ -51,6 +51,11 @@ pub use openapi::document;
 /// The time limit of a request; streamed bodies have their own.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The largest numbers of open event streams: of a token, and all.
+const STREAMS: (usize, usize) = (8, 64);
+/// The largest numbers of running imports: of a token, and all.
+const IMPORTS: (usize, usize) = (1, 4);
+
 /// The state that every handler shares.
 #[derive(Clone)]
 pub struct App {
@@ -59,9 +64,9 @@ pub struct App {
     pub rates: Arc<Rates>,
     pub metrics: Metrics,
     /// Permits for open event streams.
-    streams: Arc<Semaphore>,
+    streams: Arc<TokenPermits>,
     /// Permits for running imports.
-    imports: Arc<Semaphore>,
+    imports: Arc<TokenPermits>,
 }
 
 pub struct Rates {
@@ -88,8 +93,8 @@ impl App {
             tokens,
             rates: Arc::new(rates),
             metrics,
-            streams: Arc::new(Semaphore::new(64)),
-            imports: Arc::new(Semaphore::new(2)),
+            streams: Arc::new(TokenPermits::new(STREAMS.0, STREAMS.1, 0)),
+            imports: Arc::new(TokenPermits::new(IMPORTS.0, IMPORTS.1, 0)),
         }
     }
 
@@ -210,7 +215,8 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
         .retry(1)
         .into_response()
     };
-    let answer = tokio::time::timeout(limit, next.run(request));
+    // The caller is known once the request is authenticated.
+    let answer = tokio::time::timeout(limit, with_caller("", next.run(request)));
     let answer = answer.await.unwrap_or_else(|_| late());
     let (status, took) = (answer.status(), begun.elapsed());
     app.metrics

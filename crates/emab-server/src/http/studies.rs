@@ -11,9 +11,10 @@ use super::auth::Caller;
 use super::body::MAX_STUDY;
 use super::call::{Call, NoQuery, Number, within};
 use super::error::ApiError;
-use super::response::{ApiResult, json};
+use super::response::{ApiResult, json, typed};
 use super::view::{Estimates, StudyList, StudyView};
-use crate::domain::{Command, Head, NAME_RULE, Rejection, Reply, ReplyBody, Study, is_name};
+use crate::domain::{Command, Head, NAME_RULE, Rejection, Reply, ReplyBody, is_name};
+use crate::store::StoreError;
 use crate::tokens::Permission;
 
 /// The largest number of studies or episodes in one response.
@@ -51,7 +52,7 @@ impl Page {
 
 /// List the studies
 ///
-/// In the order of their names; only those that the token is valid for.
+/// In the order of their names, without their specifications; only those that the token is valid for.
 #[utoipa::path(get, operation_id = "listStudies", path = "/v1/studies", tag = "studies", params(Page),
     responses((status = 200, description = "The studies", body = StudyList)))]
 pub async fn list(call: Call<(), Page>) -> ApiResult {
@@ -80,8 +81,9 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
     let last = heads.last().filter(|_| heads.len() == limit);
     let next = last.map(|head| head.name.clone());
     let mut studies = Vec::new();
-    for head in &heads {
-        studies.push(view(&call.app, head, &call.caller).await?);
+    for head in heads {
+        let summary = call.app.service.summary(&head).await?;
+        studies.push(StudyView::brief(&summary, &head, call.caller.is_blinded()));
     }
     json(StatusCode::OK, &StudyList { studies, next })
 }
@@ -105,11 +107,8 @@ pub async fn create(mut call: Call<String, NoQuery, true>) -> ApiResult {
     if bytes.is_empty() {
         return Err(ApiError::malformed("the body is empty; a study is a JSON object").at(""));
     }
-    let name = call.path.clone();
-    // Checking every pair of a large study is slow.
-    let read = tokio::task::spawn_blocking(move || Study::read(&name, &bytes));
-    let failed = |_| ApiError::internal("the study could not be read");
-    let command = Command::Create(Arc::new(read.await.map_err(failed)??));
+    let study = call.app.service.read_study(&call.path, bytes).await?;
+    let command = Command::Create(Arc::new(study));
     let reply = call.submit(command).await?;
     study_reply(&call.app, reply, StatusCode::CREATED, &call.caller).await
 }
@@ -122,10 +121,17 @@ async fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) 
     json(status, &view(app, &head, caller).await?)
 }
 
+/// The study with its specification.
 async fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, ApiError> {
-    let shadows = caller.has(Permission::Log);
-    let study = app.service.load_study(head).await?;
-    Ok(StudyView::new(&study, head, shadows, caller.is_blinded())?)
+    let summary = app.service.summary(head).await?;
+    let brief = StudyView::brief(&summary, head, caller.is_blinded());
+    let (key, shadows) = (head.key, caller.has(Permission::Log));
+    let full = app.service.read(move |store| {
+        let missing = || StoreError::Damaged("a study has no specification".into());
+        let spec = store.spec(key)?.ok_or_else(missing)?;
+        Ok(brief.full(spec, shadows)?)
+    });
+    Ok(full.await?)
 }
 
 /// Read a study
@@ -179,16 +185,26 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
         return Err(ApiError::not_possible(what));
     }
     if seq == head.seq {
-        let estimates = service.current_state(study, Estimates::of).await?;
+        // The text is written there: it may be long.
+        let estimates = service.current_state(study, |state| {
+            let estimates = Estimates::of(state);
+            (estimates.as_of, serde_json::to_string(&estimates))
+        });
+        let (at, text) = estimates.await?;
         // Events may have been added since; a request for this event must not see them.
-        if as_of.is_none() || estimates.as_of == seq {
-            return json(StatusCode::OK, &estimates);
+        if as_of.is_none() || at == seq {
+            return estimates_response(text);
         }
     }
     let past = service.past_state(study, seq, |replay, _, _| {
         let state = replay.state.as_mut();
         let state = state.ok_or_else(|| Rejection::not_found("the log is empty"))?;
-        Ok(Estimates::of(state))
+        Ok(serde_json::to_string(&Estimates::of(state)))
     });
-    json(StatusCode::OK, &past.await?)
+    estimates_response(past.await?)
+}
+
+fn estimates_response(text: serde_json::Result<String>) -> ApiResult {
+    let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok(typed(StatusCode::OK, "application/json", text))
 }

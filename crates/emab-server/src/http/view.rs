@@ -1,11 +1,13 @@
 //! JSON representations of studies, episodes and estimates.
 
+use std::collections::BTreeMap;
+
 use emab::Action;
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use utoipa::ToSchema;
 
+use crate::app::Summary;
 use crate::app::audit::differences::pointers;
 use crate::domain::{
     Advice, Decision, EpisodeRecord, Head, Outcome, Rejection, Status, StoredDecision, Study,
@@ -19,8 +21,10 @@ pub struct StudyView {
     pub study: String,
     /// The learner.
     pub learner: String,
-    /// The specification.
-    pub spec: Value,
+    /// The specification; only if a single study is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub spec: Option<Box<RawValue>>,
     /// SHA-256 of the specification; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec_hash: Option<String>,
@@ -48,23 +52,13 @@ pub struct StudyView {
 }
 
 impl StudyView {
-    /// The study, with or without its shadow learners and the hashes, which would let a blinded caller test guesses.
-    pub fn new(
-        study: &Study,
-        head: &Head,
-        shadows: bool,
-        blinded: bool,
-    ) -> Result<StudyView, Rejection> {
+    /// The study without its specification, and without the hashes, which would let a blinded caller test guesses, for one.
+    pub fn brief(summary: &Summary, head: &Head, blinded: bool) -> StudyView {
         let unless_blinded = |hash: &String| Some(hash.clone()).filter(|_| !blinded);
-        let mut spec: Value = serde_json::from_str(&study.canonical)
-            .map_err(|error| Rejection::internal(error.to_string()))?;
-        if let (false, Value::Object(fields)) = (shadows, &mut spec) {
-            fields.remove("shadow");
-        }
-        Ok(StudyView {
+        StudyView {
             study: head.name.clone(),
-            learner: study.learner.label().into(),
-            spec,
+            learner: summary.learner.clone(),
+            spec: None,
             spec_hash: unless_blinded(&head.spec_hash),
             rules: head.rules,
             closed: head.closed,
@@ -73,9 +67,26 @@ impl StudyView {
             open: head.open,
             learned: head.learned,
             missing: head.missing,
-            withheld: study.unsound.clone(),
+            withheld: summary.withheld.clone(),
             seq: head.seq,
             hash: unless_blinded(&head.hash),
+        }
+    }
+
+    /// The study with the text of its specification, with or without its shadow learners.
+    pub fn full(self, spec: String, shadows: bool) -> Result<StudyView, Rejection> {
+        let broken = |error: serde_json::Error| Rejection::internal(error.to_string());
+        let mut spec = RawValue::from_string(spec).map_err(broken)?;
+        if !shadows {
+            // The values stay text: they may have megabytes.
+            let mut fields: BTreeMap<&str, &RawValue> =
+                serde_json::from_str(spec.get()).map_err(broken)?;
+            fields.remove("shadow");
+            spec = to_raw_value(&fields).map_err(broken)?;
+        }
+        Ok(StudyView {
+            spec: Some(spec),
+            ..self
         })
     }
 }

@@ -68,12 +68,37 @@ pub struct Changes {
     pub gain_sums: Vec<GainSum>,
 }
 
+/// What a transaction for a batch begins with.
+#[derive(Debug)]
+pub struct Begun {
+    /// The locked heads, in the order of names.
+    pub heads: Vec<Head>,
+    /// The episodes, each with its study.
+    pub episodes: Vec<(i64, EpisodeRecord)>,
+}
+
 /// A connection to a store.
 ///
 /// Reads outside a transaction see committed data. After an error inside a transaction the caller calls [`Store::rollback`].
 pub trait Store: Send {
     /// Begins a transaction for writing.
     fn begin(&mut self) -> Result<()>;
+    /// Begins a transaction for a batch: locks studies as [`Store::lock_all`] and reads episodes as [`Store::episodes_of`]. A store
+    /// on another machine does it in one round trip.
+    fn begin_batch(&mut self, studies: &[&str], episodes: &[(i64, &str)]) -> Result<Begun> {
+        self.begin()?;
+        Ok(Begun {
+            heads: self.lock_all(studies)?,
+            episodes: self.episodes_of(episodes)?,
+        })
+    }
+    /// Writes as [`Store::write_all`] and commits. A store on another machine does it in one round trip.
+    fn commit_batch(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
+        if !studies.is_empty() {
+            self.write_all(studies)?;
+        }
+        self.commit()
+    }
     /// Commits: when this returns, the changes are durable (fsync).
     fn commit(&mut self) -> Result<()>;
     /// Undoes everything since [`Store::begin`]; also after an error, and without effect outside a transaction.

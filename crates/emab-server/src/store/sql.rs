@@ -9,7 +9,7 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
 use super::{
-    Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Result, Store,
+    Begun, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Result, Store,
     StoreError, StoredDecision,
 };
 use crate::domain::{EpisodeRecord, Record};
@@ -83,6 +83,19 @@ pub(super) trait Sql: Send {
     /// Whether every byte of an episode is checked.
     fn is_inspection(&self) -> bool;
     fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()>;
+    fn begin_batch(&mut self, studies: &[&str], episodes: &[(i64, &str)]) -> Result<Begun> {
+        Sql::begin(self)?;
+        Ok(Begun {
+            heads: self.rows(Self::LOCK, &[&Names(studies)])?,
+            episodes: self.find_episodes(episodes)?,
+        })
+    }
+    fn commit_batch(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
+        if !studies.is_empty() {
+            Sql::write_all(self, studies)?;
+        }
+        Sql::commit(self)
+    }
     /// Reads the episodes with these studies and names, in the order of studies.
     fn rows_of<T: Stored>(&mut self, keys: &[(i64, &str)]) -> Result<Vec<OfStudy<T>>>;
 
@@ -110,6 +123,18 @@ pub(super) trait Sql: Send {
     fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>>;
     fn check_store(&mut self) -> Result<Vec<Finding>>;
 
+    fn find_episodes(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !self.is_inspection() {
+            let found = self.rows_of(keys)?;
+            return Ok(found.into_iter().map(OfStudy::pair).collect());
+        }
+        let found = self.rows_of(keys)?.into_iter();
+        Ok(found.map(|it| (it.study, exact(it.row))).collect())
+    }
+
     fn find_key(&mut self, name: &str) -> Result<Option<i64>> {
         self.row(KEY, &[&name])
     }
@@ -122,6 +147,15 @@ fn limit_of(limit: usize) -> i64 {
 impl<C: Sql> Store for C {
     fn begin(&mut self) -> Result<()> {
         Sql::begin(self)
+    }
+
+    fn begin_batch(&mut self, studies: &[&str], episodes: &[(i64, &str)]) -> Result<Begun> {
+        Sql::begin_batch(self, studies, episodes)
+    }
+
+    fn commit_batch(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
+        self.in_transaction()?;
+        Sql::commit_batch(self, studies)
     }
 
     fn commit(&mut self) -> Result<()> {
@@ -218,15 +252,7 @@ impl<C: Sql> Store for C {
     }
 
     fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        if !self.is_inspection() {
-            let found = self.rows_of(keys)?;
-            return Ok(found.into_iter().map(|it| (it.study, it.row)).collect());
-        }
-        let found = self.rows_of(keys)?.into_iter();
-        Ok(found.map(|it| (it.study, exact(it.row))).collect())
+        self.find_episodes(keys)
     }
 
     fn episodes_after(
@@ -465,6 +491,12 @@ impl Stored for EpisodeRecord {
 pub(super) struct OfStudy<T> {
     study: i64,
     row: T,
+}
+
+impl<T> OfStudy<T> {
+    pub(super) fn pair(self) -> (i64, T) {
+        (self.study, self.row)
+    }
 }
 
 impl<T: Stored> Stored for OfStudy<T> {

@@ -9,7 +9,7 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use super::super::sql::{self, OfStudy, Params, Sql, Stored, have_updated};
-use super::super::{Changes, Finding, Head, Result, StoreError};
+use super::super::{Begun, Changes, Finding, Head, Result, StoreError};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
 use super::rows::{Columns, EPISODES, LAST_SEQ};
@@ -160,14 +160,40 @@ impl PgConnection {
     }
 
     /// Begins a transaction.
-    fn open(&mut self, begin: impl AsyncFn(&Tools) -> Result<(), Error>) -> Result<()> {
+    fn open<T>(&mut self, begin: impl AsyncFn(&Tools) -> Result<T, Error>) -> Result<T> {
         if self.phase != Phase::Idle {
             let what = "a transaction is open already";
             return Err(StoreError::Unavailable(what.into()));
         }
-        self.call_repeatable(&begin)?;
+        let begun = self.call_repeatable(&begin)?;
         self.phase = Phase::Open;
-        Ok(())
+        Ok(begun)
+    }
+
+    fn is_writer(&self) -> Result<()> {
+        if self.role == Role::Write {
+            return Ok(());
+        }
+        let what = "this connection is read-only";
+        Err(StoreError::Unavailable(what.into()))
+    }
+
+    /// Writes the changes of studies, and commits if `commit` is set.
+    fn send(&mut self, studies: &[(&Head, &Changes)], commit: bool) -> Result<()> {
+        let columns = Columns::of(studies);
+        let written = columns.and_then(|columns| {
+            let work = async |tools: &Tools| match columns.send(tools, commit).await {
+                Err(error) if is_duplicate(&error, "events") => {
+                    overtaken(tools, studies, &error).await.map(Err)
+                }
+                sent => sent.map(Ok),
+            };
+            have_updated(self.call(&work)??, studies)
+        });
+        if written.is_err() {
+            self.phase = Phase::Failed;
+        }
+        written
     }
 
     fn query<T: Stored>(
@@ -206,10 +232,7 @@ impl Sql for PgConnection {
         WHERE cases.study = $1 AND cases.id = $2";
 
     fn begin(&mut self) -> Result<()> {
-        if self.role != Role::Write {
-            let what = "this connection is read-only";
-            return Err(StoreError::Unavailable(what.into()));
-        }
+        self.is_writer()?;
         self.open(async |tools: &Tools| tools.client.batch_execute(&tools.begin).await)
     }
 
@@ -268,20 +291,56 @@ impl Sql for PgConnection {
     }
 
     fn write_all(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
-        let columns = Columns::of(studies);
-        let written = columns.and_then(|columns| {
-            let work = async |tools: &Tools| match columns.send(tools).await {
-                Err(error) if is_duplicate(&error, "events") => {
-                    overtaken(tools, studies, &error).await.map(Err)
+        self.send(studies, false)
+    }
+
+    /// In one round trip: the statements are sent without waiting for the answer to the one before. If one fails, so do those after
+    /// it.
+    fn begin_batch(&mut self, studies: &[&str], episodes: &[(i64, &str)]) -> Result<Begun> {
+        self.is_writer()?;
+        let (keys, names): (Vec<i64>, Vec<&str>) = episodes.iter().copied().unzip();
+        let work = async |tools: &Tools| {
+            let Tools {
+                client, statements, ..
+            } = tools;
+            let episodes = async {
+                match keys.is_empty() {
+                    true => Ok(Vec::new()),
+                    false => client.query(&statements[EPISODES], &[&keys, &names]).await,
                 }
-                sent => sent.map(Ok),
             };
-            have_updated(self.call(&work)??, studies)
-        });
-        if written.is_err() {
+            let begin = client.batch_execute(&tools.begin);
+            let lock_params: &[&(dyn ToSql + Sync)] = &[&studies];
+            let lock = client.query(&statements[Self::LOCK], lock_params);
+            let begun = tokio::join!(biased; begin, lock, episodes);
+            begun.0?;
+            // The transaction has begun: a later error has to be rolled back.
+            Ok(begun.1.and_then(|heads| Ok((heads, begun.2?))))
+        };
+        let rows = self.open(work)?;
+        let read = rows
+            .map_err(|error| fault(&error))
+            .and_then(|(heads, episodes)| {
+                let heads = heads.iter().map(Head::read).collect::<Result<_>>()?;
+                let episodes = episodes.iter().map(OfStudy::read);
+                let episodes = episodes.map(|row| row.map(OfStudy::pair));
+                let episodes = episodes.collect::<Result<_>>()?;
+                Ok(Begun { heads, episodes })
+            });
+        if read.is_err() {
             self.phase = Phase::Failed;
         }
-        written
+        read
+    }
+
+    /// In one round trip. After a failed statement the server rolls back instead of committing.
+    fn commit_batch(&mut self, studies: &[(&Head, &Changes)]) -> Result<()> {
+        if studies.is_empty() {
+            return Sql::commit(self);
+        }
+        self.send(studies, true)?;
+        self.phase = Phase::Idle;
+        Ok(())
     }
 
     fn find_key(&mut self, name: &str) -> Result<Option<i64>> {

@@ -207,7 +207,8 @@ impl<'a> Columns<'a> {
     /// Sends all statements in one round trip, one for each table; returns the number of updated studies.
     ///
     /// Events go first: if the lock was lost, they collide with those of the other writer.
-    pub(super) async fn send(&self, tools: &Tools) -> Result<u64, Error> {
+    /// With `commit` the transaction is committed in the same round trip, or rolled back if one failed.
+    pub(super) async fn send(&self, tools: &Tools, commit: bool) -> Result<u64, Error> {
         let put = async |rows: usize, sql: &str, params: &[&(dyn ToSql + Sync)]| match rows {
             0 => Ok(0),
             _ => tools.client.execute(&tools.statements[sql], params).await,
@@ -245,9 +246,19 @@ impl<'a> Columns<'a> {
             ];
             put(keys.len(), WRITE_HEADS, values).await
         };
-        // They are sent in this order, and the error is that of the first one to fail.
-        let sent = tokio::try_join!(biased; events, episodes, decisions, learned_episodes, gain_sums, heads)?;
-        Ok(sent.5)
+        let commit = async {
+            match commit {
+                true => tools.client.batch_execute("COMMIT").await,
+                false => Ok(()),
+            }
+        };
+        // They are sent in this order, and the error is that of the first one to fail. All answers are awaited: a commit that was
+        // sent has been executed when this returns.
+        let sent = tokio::join!(biased; events, episodes, decisions, learned_episodes, gain_sums, heads, commit);
+        sent.0.and(sent.1).and(sent.2).and(sent.3).and(sent.4)?;
+        let updated = sent.5?;
+        sent.6?;
+        Ok(updated)
     }
 }
 

@@ -17,5 +17,6 @@ mod resent_requests;
 mod roles;
 mod saved_learner;
 mod shadows;
+mod shared_limits;
 mod streams;
 mod token_sources;

@@ -3,6 +3,7 @@
 
 pub mod documented;
 pub mod every_command;
+pub mod held_loader;
 pub mod script;
 pub mod socket;
 pub mod study;
