@@ -31,6 +31,27 @@ const TABLES: [(&str, &str); 8] = [
     ("checkpoints", orphans!("checkpoints")),
 ];
 
+/// The studies with rows before the first one that is read.
+macro_rules! unread {
+    ($table:literal, $condition:literal) => {
+        concat!(
+            "SELECT key FROM studies WHERE EXISTS (SELECT 1 FROM ",
+            $table,
+            " WHERE study = key AND ",
+            $condition,
+            ") LIMIT 100"
+        )
+    };
+}
+
+const UNREAD: [(&str, &str); 5] = [
+    ("events", unread!("events", "seq < 1")),
+    ("cases", unread!("cases", "id = ''")),
+    ("answers", unread!("answers", "episode = ''")),
+    ("lessons", unread!("lessons", "place < 0")),
+    ("cells", unread!("cells", "t < 0")),
+];
+
 const STUDIES: &str = "SELECT key, name FROM studies ORDER BY key";
 
 /// The key and the name of a study.
@@ -53,11 +74,17 @@ pub(super) fn rows(store: &mut impl Sql, version: i64, found: &mut Vec<Finding>)
         1 => &TABLES[..5],
         _ => &TABLES[..],
     };
-    for (table, orphans) in tables {
-        match store.check_rows::<i64>(orphans) {
+    let orphans = tables
+        .iter()
+        .zip(std::iter::repeat("there is no study with this key"));
+    let unread = UNREAD
+        .iter()
+        .zip(std::iter::repeat("a row comes before the first one"));
+    for ((table, sql), what) in orphans.chain(unread) {
+        match store.check_rows::<i64>(sql) {
             Ok(studies) => found.extend(studies.iter().map(|key| {
                 let place = format!("study {key} in {table}");
-                Finding::new(place, "there is no study with this key")
+                Finding::new(place, what)
             })),
             Err(StoreError::Damaged(what)) => found.push(Finding::new(*table, what)),
             Err(error) => return Err(error),

@@ -60,6 +60,7 @@ fn finds_changed_rows_in_postgres() {
         CREATE SCHEMA other CREATE TABLE c () INHERITS (cells) => DROP SCHEMA other CASCADE => child other.c
         INSERT INTO meta VALUES ('more', 1) => DELETE FROM meta WHERE application = 'more' => table meta
         INSERT INTO events VALUES (77, 1, '', '') => DELETE FROM events WHERE study = 77 => study 77 in events
+        INSERT INTO cases SELECT key, '', 1, FALSE, '' FROM studies => DELETE FROM cases WHERE id = '' => study 1 in cases
         UPDATE studies SET key = key + 70 => UPDATE studies SET key = key - 70 => study 1 in events
     ";
     let check = || {

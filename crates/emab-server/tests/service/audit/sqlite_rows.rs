@@ -327,6 +327,11 @@ fn finds_rows_of_no_study_and_foreign_objects() {
         INSERT INTO restores VALUES (7, '', '', '', '', 1, '') => study 7 in restores
         INSERT INTO checkpoints VALUES (-7, 1, '') => study -7 in checkpoints
         INSERT INTO events VALUES (3, 1, '{}', ''), (9, 1, '{}', '') => study 3 in events; study 9 in events
+        INSERT INTO events VALUES (1, 0, '{}', '') => study 1 in events
+        INSERT INTO cases VALUES (2, '', 1, 0, '{}') => study 2 in cases
+        INSERT INTO answers VALUES (2, '', -1, '{}') => study 2 in answers
+        INSERT INTO lessons VALUES (1, -1, x'') => study 1 in lessons
+        INSERT INTO cells VALUES (1, -1, 0, 0, 0, 0) => study 1 in cells
         CREATE TABLE t (a) => table t
         CREATE VIEW v AS SELECT * FROM studies => view v
         CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM cells; END => trigger t
