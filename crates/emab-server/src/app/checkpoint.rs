@@ -6,7 +6,7 @@
 mod file;
 mod key;
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 pub use file::CheckpointFile;
@@ -17,6 +17,8 @@ use crate::store::{Result, Store};
 
 /// The time from an event to the transaction that covers it. With the write to the file, an event is covered within a second.
 pub(super) const DELAY: Duration = Duration::from_millis(800);
+/// The largest number of checkpoints in one transaction, which delay the commands of a batch.
+const MAX_SIGNED: usize = 64;
 /// The number of studies in one read.
 const PAGE: usize = 1_000;
 
@@ -25,7 +27,9 @@ pub struct Checkpoints {
     key: CheckpointKey,
     file: Option<CheckpointFile>,
     /// The committed heads that no checkpoint covers, by study.
-    uncovered: BTreeMap<String, Head>,
+    uncovered: HashMap<String, Head>,
+    /// Their studies, the one that has waited longest first.
+    order: VecDeque<String>,
     /// When they are to be covered.
     due: Option<Instant>,
 }
@@ -35,7 +39,8 @@ impl Checkpoints {
         Checkpoints {
             key,
             file,
-            uncovered: BTreeMap::new(),
+            uncovered: HashMap::new(),
+            order: VecDeque::new(),
             due: None,
         }
     }
@@ -83,14 +88,21 @@ impl Checkpoints {
     pub fn add(&mut self, heads: &[Head]) {
         for head in heads {
             self.due.get_or_insert_with(|| Instant::now() + DELAY);
-            self.uncovered.insert(head.name.clone(), head.clone());
+            let name = head.name.clone();
+            if self.uncovered.insert(name.clone(), head.clone()).is_none() {
+                self.order.push_back(name);
+            }
         }
     }
 
-    /// Writes the checkpoints of all uncovered heads. Inside a transaction.
+    /// Writes the checkpoints of uncovered heads. Inside a transaction.
     pub fn put(&self, store: &mut dyn Store, now: &str) -> Result<Vec<Statement>> {
+        let studies = self.order.iter().take(MAX_SIGNED);
+        let mut heads: Vec<&Head> = studies.filter_map(|it| self.uncovered.get(it)).collect();
+        // In the order of names: two copies of the service do not deadlock.
+        heads.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         let mut signed = Vec::new();
-        for head in self.uncovered.values() {
+        for head in heads {
             let (study, seq, hash) = (&head.name, head.seq, &head.hash);
             let statement = Statement::sign(self.key.pair(), study, seq, hash, now);
             let text = statement.text();
@@ -100,16 +112,17 @@ impl Checkpoints {
         Ok(signed)
     }
 
-    /// The statements are committed.
+    /// The statements of [`Checkpoints::put`] are committed.
     pub fn committed(&mut self, signed: Vec<Statement>) {
         if signed.is_empty() {
             return;
         }
-        // New heads are added after the commit: these are the ones that were signed.
-        self.uncovered.clear();
-        self.due = None;
-        if let Some(file) = &self.file {
-            for statement in signed {
+        self.order.drain(..signed.len());
+        // The others have waited long enough, too.
+        self.due = (!self.order.is_empty()).then(Instant::now);
+        for statement in signed {
+            self.uncovered.remove(&statement.study);
+            if let Some(file) = &self.file {
                 let text = statement.text();
                 file.append(statement.study, text);
             }

@@ -182,13 +182,13 @@ impl GroupCommitWriter {
             // The batch, if there was one, was followed by no other in time.
             self.checkpoint(Instant::now());
         }
-        self.checkpoint(Instant::now() + checkpoint::DELAY);
+        while self.checkpoint(Instant::now() + checkpoint::DELAY) {}
     }
 
-    /// Writes the checkpoints that are due at some time, in a transaction of their own.
-    fn checkpoint(&mut self, at: Instant) {
+    /// Writes checkpoints that are due at some time, in a transaction of their own; false if there are none, or it failed.
+    fn checkpoint(&mut self, at: Instant) -> bool {
         let Some(checkpoints) = self.checkpoints.as_mut().filter(|it| it.is_due(at)) else {
-            return;
+            return false;
         };
         let mut write = || {
             self.store.begin()?;
@@ -197,12 +197,16 @@ impl GroupCommitWriter {
             Ok::<_, StoreError>(signed)
         };
         match write() {
-            Ok(signed) => checkpoints.committed(signed),
+            Ok(signed) => {
+                checkpoints.committed(signed);
+                true
+            }
             Err(error) => {
                 tracing::warn!(%error, "checkpoints are written later");
                 self.metrics.store_errors.inc();
                 checkpoints.postpone();
                 self.store.rollback();
+                false
             }
         }
     }

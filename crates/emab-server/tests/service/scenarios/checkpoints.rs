@@ -107,8 +107,11 @@ async fn a_restart_covers_what_is_left() {
     let (server, study) = (client.server, client.study);
     let server = sqlite(ended(server), None);
     assert_eq!(covered(&server.study(&study)).await.seq, 2);
-    // The end covers the rest at once.
+    // The end covers the rest at once, in more than one transaction.
     server.study(&study).run("open p2").await;
+    for i in 0..70 {
+        server.new_study(&format!("study{i}"), STUDY).await;
+    }
     let folder = ended(server);
     let mut store = Sqlite::inspect(&folder.path().join("studies.db")).unwrap();
     assert!(store.uncovered("", 9).unwrap().is_empty());
