@@ -1,5 +1,8 @@
 //! Files, locks, crashes, full disks and damage. The rules of every store are in `tests/service/store_conformance`.
 
+mod backup;
+mod versions;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -306,116 +309,6 @@ fn readers_do_not_write() {
 }
 
 #[test]
-fn rejects_files_of_other_programs_unchanged() {
-    let (_folder, file) = new_file();
-    let both = |part: &str| {
-        let bytes = fs::read(&file).unwrap();
-        for result in [
-            Sqlite::open(&file).map(drop),
-            Sqlite::inspect(&file).map(drop),
-        ] {
-            let text = refused(result).to_string();
-            assert!(text.contains(part) && text.contains("studies.db"), "{text}");
-        }
-        assert_eq!(fs::read(&file).unwrap(), bytes);
-    };
-    let text = "Not a database, but long enough to be one. ".repeat(100);
-    fs::write(&file, text).unwrap();
-    both("file is not a database");
-
-    fs::remove_file(&file).unwrap();
-    let other = Connection::open(&file).unwrap();
-    other.execute_batch("CREATE TABLE t (a)").unwrap();
-    both("of another program");
-    drop(other);
-
-    fs::remove_file(&file).unwrap();
-    drop(Sqlite::open(&file).unwrap());
-    let newer = Connection::open(&file).unwrap();
-    let updated = newer.pragma_update(None, "user_version", VERSION + 1);
-    updated.unwrap();
-    drop(newer);
-    both("written by a newer program");
-
-    // An empty file is accepted: a crash may have left it.
-    fs::write(&file, "").unwrap();
-    let error = refused(Sqlite::inspect(&file)).to_string();
-    assert!(error.contains("it is empty"), "{error}");
-    Sqlite::open(&file).unwrap();
-}
-
-#[test]
-fn a_backup_is_the_store_at_its_start_while_the_service_writes() {
-    let (folder, file, _owner, mut store) = new_store();
-    let mut head = study(&mut *store, 50);
-    let to = folder.path().join("backup.db");
-    let mut steps = 0;
-    // The service writes between any two steps.
-    let mut write = |_, _| {
-        steps += 1;
-        commit(&mut *store, &mut head, 5_000);
-    };
-    backup::backup_by(1, &file, &to, false, &mut write).unwrap();
-    assert!(steps > 10);
-    let mut copy = Sqlite::inspect(&to).unwrap();
-    assert_eq!(count(&mut *copy), (50, 50));
-    assert_eq!(copy.check_store().unwrap(), []);
-    drop(copy);
-    // One file, which a service opens and continues.
-    assert!(!beside(&to, "-wal").exists() || fs::metadata(beside(&to, "-wal")).unwrap().len() == 0);
-    let mut restored = Sqlite::open(&to).unwrap().writer().unwrap();
-    let mut head = restored.head("s").unwrap().unwrap();
-    commit(&mut *restored, &mut head, 10);
-    assert_eq!(count(&mut *restored), (51, 51));
-}
-
-#[test]
-fn an_interrupted_backup_leaves_no_file() {
-    let (folder, file, _owner, mut store) = new_store();
-    study(&mut *store, 50);
-    let to = folder.path().join("backup/studies.db");
-    let names = || -> Vec<_> {
-        let entries = fs::read_dir(to.parent().unwrap()).unwrap();
-        entries.map(|entry| entry.unwrap().file_name()).collect()
-    };
-    fs::create_dir(to.parent().unwrap()).unwrap();
-    let mut interrupt = |_, _| panic!("interrupted");
-    let run =
-        std::panic::AssertUnwindSafe(|| backup::backup_by(1, &file, &to, false, &mut interrupt));
-    std::panic::catch_unwind(run).unwrap_err();
-    assert_eq!(names(), [""; 0]);
-    // Nothing is replaced unasked.
-    fs::write(&to, "mine").unwrap();
-    let error = refused(backup(&file, &to, false, &mut |_, _| {})).to_string();
-    assert!(
-        error.contains("exists") && error.contains("--force"),
-        "{error}"
-    );
-    assert_eq!(fs::read(&to).unwrap(), b"mine");
-    backup(&file, &to, true, &mut |_, _| {}).unwrap();
-    assert_eq!(names(), ["studies.db"]);
-    assert_eq!(count(&mut *Sqlite::inspect(&to).unwrap()), (50, 50));
-    // An earlier version is copied as it is.
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/fixtures/studies.db"
-    );
-    let earlier = folder.path().join("earlier.db");
-    fs::copy(fixture, &earlier).unwrap();
-    backup(&earlier, &to, true, &mut |_, _| {}).unwrap();
-    assert_eq!(version(&Connection::open(&to).unwrap()).unwrap(), Some(1));
-    let text = folder.path().join("text");
-    fs::write(&text, "no store").unwrap();
-    refused(backup(
-        &text,
-        &folder.path().join("none"),
-        false,
-        &mut |_, _| {},
-    ));
-    assert!(!folder.path().join("none").exists());
-}
-
-#[test]
 fn rejects_a_file_with_several_names() {
     let (_folder, file, owner, mut store) = new_store();
     let mut head = study(&mut *store, 1);
@@ -436,72 +329,6 @@ fn rejects_a_file_with_several_names() {
     let text = refused(Sqlite::open(&link)).to_string();
     assert!(text.contains("served by another process"), "{text}");
     drop(owner);
-}
-
-#[test]
-fn an_interrupted_migration_leaves_the_earlier_version() {
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/fixtures/studies.db"
-    );
-    let (folder, file) = new_file();
-    fs::copy(fixture, &file).unwrap();
-    let version = |file: &Path| super::version(&Connection::open(file).unwrap()).unwrap();
-    // The disk is full.
-    let connection = Connection::open(&file).unwrap();
-    connection
-        .query_row("PRAGMA max_page_count = 1", [], |_| Ok(()))
-        .unwrap();
-    let error = prepare(&connection).unwrap_err();
-    assert!(matches!(error, StoreError::Full(_)), "{error}");
-    drop(connection);
-    assert_eq!(version(&file), Some(1));
-    // The process is killed before the commit, with the changed pages already in the log.
-    let connection = Connection::open(&file).unwrap();
-    connection
-        .execute_batch("PRAGMA cache_size = 0; BEGIN")
-        .unwrap();
-    connection
-        .execute_batch(include_str!("../sqlite-2.sql"))
-        .unwrap();
-    let killed = folder.path().join("killed.db");
-    fs::copy(&file, &killed).unwrap();
-    fs::copy(beside(&file, "-wal"), beside(&killed, "-wal")).unwrap();
-    drop(connection);
-    for file in [&file, &killed] {
-        assert_eq!(version(file), Some(1));
-        assert_eq!(
-            Sqlite::inspect(file).unwrap().heads("", 9).unwrap().len(),
-            2
-        );
-        drop(Sqlite::open(file).unwrap());
-        assert_eq!(version(file), Some(VERSION));
-    }
-}
-
-#[test]
-fn a_migrated_store_has_the_same_schema_as_a_new_one() {
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/fixtures/studies.db"
-    );
-    let (_folder, file) = new_file();
-    let schema = || {
-        drop(Sqlite::open(&file).unwrap());
-        let connection = Connection::open(&file).unwrap();
-        let sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name";
-        let mut statement = connection.prepare(sql).unwrap();
-        let row = |row: &rusqlite::Row<'_>| {
-            Ok((0..4)
-                .map(|column| row.get(column))
-                .collect::<Result<Vec<Option<String>>, _>>())
-        };
-        let rows = statement.query_map([], row).unwrap();
-        rows.map(|row| row.unwrap().unwrap()).collect::<Vec<_>>()
-    };
-    let new = schema();
-    fs::copy(fixture, &file).unwrap();
-    assert_eq!(schema(), new);
 }
 
 #[test]
@@ -774,11 +601,4 @@ fn no_statement_is_prepared_twice() {
         assert_eq!(statement.get_status(StatementStatus::Run), 3);
         assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");
     }
-}
-
-#[test]
-fn a_changed_table_needs_a_new_version() {
-    // A later version must read existing files.
-    let hash = sha256(include_bytes!("../sqlite.sql"));
-    assert_eq!((VERSION, &hash[..16]), (2, "19e132970df4c5a4"));
 }
