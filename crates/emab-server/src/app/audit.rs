@@ -110,6 +110,15 @@ pub fn audit_study_with(
     mut options: Options<'_>,
 ) -> Result<Report, StoreError> {
     let mut walk = Walk::new(options.expect, true);
+    if !options.checkpoints.is_empty() {
+        // One that cannot be read is reported below.
+        let restore = store.restore(head.key).unwrap_or_default();
+        for (statement, place) in &options.checkpoints {
+            if let Some(what) = beside::wrong_restored(statement, restore.as_ref()) {
+                walk.found.add(place.clone(), what);
+            }
+        }
+    }
     walk.checkpoints = by_event(&mut options);
     let (mut after, mut limit) = (0, PAGE);
     loop {

@@ -103,9 +103,9 @@ impl Checkpoints {
         heads.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         let mut signed = Vec::new();
         for head in heads {
-            let (study, seq, hash) = (&head.name, head.seq, &head.hash);
-            let statement = Statement::sign(self.key.pair(), study, seq, hash, now);
-            let text = statement.text();
+            let restored = store.restore(head.key)?.map(Into::into);
+            let statement = Statement::sign(self.key.pair(), head, restored, now);
+            let (seq, text) = (head.seq, statement.text());
             store.put_checkpoint(head.key, &Checkpoint { seq, text })?;
             signed.push(statement);
         }

@@ -5,6 +5,8 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::{Head, Restore};
+
 /// The latest checkpoint of a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Checkpoint {
@@ -16,6 +18,25 @@ pub struct Checkpoint {
 
 /// The version of statements.
 const VERSION: u32 = 1;
+
+/// The begin of a restoration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Restored {
+    /// The time (RFC 3339).
+    pub at: String,
+    /// The id of the token.
+    pub by: String,
+}
+
+impl From<Restore> for Restored {
+    fn from(restore: Restore) -> Restored {
+        Restored {
+            at: restore.begun,
+            by: restore.begun_by,
+        }
+    }
+}
 
 /// What a checkpoint states. The signature is of the bytes of the other fields, as JSON without spaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -31,6 +52,9 @@ pub struct Statement {
     pub hash: String,
     /// The time by the clock of the machine that signed it (RFC 3339).
     pub at: String,
+    /// When the restoration of the study began, and by which token, if it was restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
     /// The public key of the installation (Ed25519), in hexadecimal.
     pub key: String,
     /// The signature (Ed25519), in hexadecimal.
@@ -39,22 +63,29 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Signs that the event of this number has this hash.
+    /// Signs the number and hash of the last event of a study, and its restoration.
     ///
     /// ```
     /// use emab_server::domain::checkpoint::Statement;
     /// let key = ring::signature::Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
-    /// let signed = Statement::sign(&key, "clinic", 3, "00ff", "2026-11-16T12:00:00Z").text();
+    /// let head = emab_server::store::Head { name: "clinic".into(), seq: 3, ..Default::default() };
+    /// let signed = Statement::sign(&key, &head, None, "2026-11-16T12:00:00Z").text();
     /// assert_eq!(Statement::verify(&signed).unwrap().seq, 3);
     /// assert!(Statement::verify(&signed.replace("\"seq\":3", "\"seq\":4")).is_err());
     /// ```
-    pub fn sign(key: &Ed25519KeyPair, study: &str, seq: u64, hash: &str, at: &str) -> Statement {
+    pub fn sign(
+        key: &Ed25519KeyPair,
+        head: &Head,
+        restored: Option<Restored>,
+        at: &str,
+    ) -> Statement {
         let mut statement = Statement {
             emab_checkpoint: VERSION,
-            study: study.into(),
-            seq,
-            hash: hash.into(),
+            study: head.name.clone(),
+            seq: head.seq,
+            hash: head.hash.clone(),
             at: at.into(),
+            restored,
             key: hex(key.public_key().as_ref()),
             signature: String::new(),
         };

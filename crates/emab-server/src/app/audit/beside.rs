@@ -24,7 +24,8 @@ pub(super) fn check(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -> 
         Ok(None) => {}
         Ok(Some(checkpoint)) => {
             let hash = hash_of(store, head, checkpoint.seq)?;
-            if let Some(what) = wrong_checkpoint(&checkpoint, head, hash.as_deref()) {
+            let restore = walk.found.restore.as_ref();
+            if let Some(what) = wrong_checkpoint(&checkpoint, head, hash.as_deref(), restore) {
                 walk.found.add("checkpoint", what);
             }
             walk.found.checkpoint = Some(checkpoint.seq);
@@ -101,7 +102,12 @@ fn wrong_restore(restore: &Restore, hash: Option<&str>) -> Option<String> {
 }
 
 /// Compares a checkpoint with the log, and its signature with the key that it names.
-fn wrong_checkpoint(checkpoint: &Checkpoint, head: &Head, hash: Option<&str>) -> Option<String> {
+fn wrong_checkpoint(
+    checkpoint: &Checkpoint,
+    head: &Head,
+    hash: Option<&str>,
+    restore: Option<&Restore>,
+) -> Option<String> {
     let Checkpoint { seq, text } = checkpoint;
     let stated = match Statement::verify(text) {
         Ok(stated) => stated,
@@ -116,5 +122,22 @@ fn wrong_checkpoint(checkpoint: &Checkpoint, head: &Head, hash: Option<&str>) ->
             "the log had event {seq} when it was signed, and ends with event {last}"
         ));
     };
-    (stated.hash != hash).then(|| format!("event {seq} had another hash when it was signed"))
+    if stated.hash != hash {
+        return Some(format!("event {seq} had another hash when it was signed"));
+    }
+    wrong_restored(&stated, restore)
+}
+
+/// Compares the restoration that a checkpoint states with the one that is stored.
+pub(super) fn wrong_restored(stated: &Statement, restore: Option<&Restore>) -> Option<String> {
+    let stored = restore.map(|it| (&it.begun, &it.begun_by));
+    let said = stated.restored.as_ref().map(|it| (&it.at, &it.by));
+    let shown = |it: Option<(&String, &String)>| match it {
+        Some((at, by)) => format!("a restoration by {by} at {at}"),
+        None => "no restoration".into(),
+    };
+    (stored != said).then(|| {
+        let (said, stored) = (shown(said), shown(stored));
+        format!("it states {said}, and the store has {stored}")
+    })
 }

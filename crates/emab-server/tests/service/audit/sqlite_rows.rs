@@ -4,8 +4,10 @@ use std::sync::LazyLock;
 
 use emab_server::app::{replay::Replay, state_hash};
 use emab_server::audit::{Report, Statement, audit_study};
+use emab_server::domain::checkpoint::Restored;
 use emab_server::domain::command::{Command, Open};
 use emab_server::domain::event::Record;
+use emab_server::store::Head;
 use emab_server::store::sqlite::Sqlite;
 use ring::signature::Ed25519KeyPair;
 use rusqlite::Connection;
@@ -268,8 +270,12 @@ fn finds_changes_of_the_study_head() {
 fn finds_changes_of_restores_and_checkpoints() {
     let hash = &RECORDED.events[9].hash;
     let row = format!("'2026-11-16T10:00:00Z', 't1', '2026-11-16T10:00:00Z', 't1', 10, '{hash}'");
+    let restored = Restored {
+        at: "2026-11-16T10:00:00Z".into(),
+        by: "t1".into(),
+    };
     let [clinic, _] = after(|file| {
-        let checkpoint = signed("clinic", 10, hash);
+        let checkpoint = signed("clinic", 10, hash, Some(restored.clone()));
         let rows = format!(
             "INSERT INTO restores VALUES (1, {row}); INSERT INTO checkpoints VALUES (1, 10, '{checkpoint}')"
         );
@@ -288,13 +294,15 @@ fn finds_changes_of_restores_and_checkpoints() {
         let sql = format!("INSERT INTO restores VALUES (1, {})", row.replace(from, to));
         found_at(&sql, &["restore"]);
     }
-    let text = signed("clinic", 10, hash);
+    let text = signed("clinic", 10, hash, None);
     for text in [
         "{}".to_string(),
         "{".to_string(),
-        signed("other", 10, hash),
-        signed("clinic", 11, hash),
-        signed("clinic", 10, "0"),
+        signed("other", 10, hash, None),
+        signed("clinic", 11, hash, None),
+        signed("clinic", 10, "0", None),
+        // The record of the restoration was removed.
+        signed("clinic", 10, hash, Some(restored)),
         text.replace("2026", "2027"),
         text.replace("{", "{ "),
     ] {
@@ -304,7 +312,7 @@ fn finds_changes_of_restores_and_checkpoints() {
         );
     }
     // The log lost its tail.
-    let text = signed("clinic", 100_000, hash);
+    let text = signed("clinic", 100_000, hash, None);
     found_at(
         &format!("INSERT INTO checkpoints VALUES (1, 100000, '{text}')"),
         &["checkpoint"],
@@ -312,9 +320,15 @@ fn finds_changes_of_restores_and_checkpoints() {
 }
 
 /// A checkpoint with a valid signature.
-fn signed(study: &str, seq: u64, hash: &str) -> String {
+fn signed(study: &str, seq: u64, hash: &str, restored: Option<Restored>) -> String {
     let key = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
-    Statement::sign(&key, study, seq, hash, "2026-11-16T10:00:00Z").text()
+    let head = Head {
+        name: study.into(),
+        seq,
+        hash: hash.into(),
+        ..Head::default()
+    };
+    Statement::sign(&key, &head, restored, "2026-11-16T10:00:00Z").text()
 }
 
 #[test]
