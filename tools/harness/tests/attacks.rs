@@ -108,3 +108,16 @@ fn the_audit_notices_a_lost_tail_on_sqlite() {
 fn the_audit_notices_an_older_copy_on_postgresql() {
     wal_tail(StoreKind::Postgres);
 }
+
+#[test]
+fn one_token_does_not_keep_others_from_being_served() {
+    let disturb = Disturb {
+        studies: 10,
+        bytes: 100_000,
+        episodes: 500,
+        quiet: 15,
+        memory: 8,
+        target: target(),
+    };
+    check(disturb.run());
+}
