@@ -1,7 +1,9 @@
 //! Short forms of the attacks: none of them succeeds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::attacks::{FailClosed, Forge, LogPipe, Protocol, Target, WalTail, Worlds};
+use emab_harness::attacks::{
+    Disturb, FailClosed, Forge, LogPipe, Protocol, Tamper, Target, WalTail, Worlds,
+};
 use emab_harness::scenarios::Report;
 use emab_harness::{Error, StoreKind};
 
@@ -39,10 +41,10 @@ fn random_sequences_of_requests_agree_with_the_model_on_postgresql() {
     protocol(StoreKind::Postgres, 60);
 }
 
-fn forge(store: StoreKind, interruptions: u32) {
+fn forge(store: StoreKind, interruptions: u32, bytes: usize) {
     let forge = Forge {
         interruptions,
-        bytes: 5_000_000,
+        bytes,
         store,
         target: target(),
     };
@@ -51,12 +53,12 @@ fn forge(store: StoreKind, interruptions: u32) {
 
 #[test]
 fn forged_exports_are_rejected_on_sqlite() {
-    forge(StoreKind::Sqlite, 3);
+    forge(StoreKind::Sqlite, 3, 5_000_000);
 }
 
 #[test]
 fn forged_exports_are_rejected_on_postgresql() {
-    forge(StoreKind::Postgres, 1);
+    forge(StoreKind::Postgres, 1, 200_000);
 }
 
 #[test]
@@ -120,4 +122,25 @@ fn one_token_does_not_keep_others_from_being_served() {
         target: target(),
     };
     check(disturb.run());
+}
+
+fn tamper(store: StoreKind, every: usize) {
+    let tamper = Tamper {
+        flips: 20,
+        rows: 1,
+        every,
+        store,
+        target: target(),
+    };
+    check(tamper.run());
+}
+
+#[test]
+fn the_audit_reports_changed_bytes_and_rows_of_sqlite() {
+    tamper(StoreKind::Sqlite, 3);
+}
+
+#[test]
+fn the_audit_reports_changed_rows_of_postgresql() {
+    tamper(StoreKind::Postgres, 20);
 }
