@@ -136,8 +136,11 @@ impl GroupCommitWriter {
         let done = move |it| loaded.push_urgent(Work::Loaded(it));
         let no_thread = |error| StoreError::Unavailable(format!("no thread for loading: {error}"));
         let mut store = backend.writer()?;
-        if let Some(checkpoints) = &mut checkpoints {
-            checkpoints.resume(&mut *store)?;
+        // A damaged row does not keep the service from serving the other studies.
+        if let Some(checkpoints) = &mut checkpoints
+            && let Err(error) = checkpoints.resume(&mut *store)
+        {
+            tracing::error!(%error, "events of an earlier process may stay without a checkpoint");
         }
         Ok(GroupCommitWriter {
             store,

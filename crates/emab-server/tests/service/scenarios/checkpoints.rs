@@ -14,6 +14,7 @@ use emab_server::store::sqlite::Sqlite;
 use emab_testkit::postgres::Server;
 use tempfile::TempDir;
 
+use crate::support::socket::LONG;
 use crate::support::study::StudyClient;
 use crate::support::{STUDY, TestServer};
 
@@ -45,6 +46,11 @@ fn ended(server: Arc<TestServer>) -> TempDir {
 
 /// Waits until a checkpoint covers all events of a study.
 async fn covered(client: &StudyClient) -> Statement {
+    let covered = tokio::time::timeout(LONG, cover(client)).await;
+    covered.expect("events are not covered")
+}
+
+async fn cover(client: &StudyClient) -> Statement {
     let head = client.view().await;
     loop {
         let answer = client.get("/checkpoint").await;
