@@ -1,10 +1,11 @@
 //! TOML and JSON documents as one tree of values with their positions in the text.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use toml::de::{DeTable, DeValue};
 
@@ -56,6 +57,15 @@ impl SpannedValue {
         Diagnostic::at(&self.span, message.to_string(), "out of range")
     }
 
+    /// A field of a table.
+    pub(crate) fn field(&self, name: &str) -> Option<&SpannedValue> {
+        let ValueKind::Table(entries) = &self.kind else {
+            return None;
+        };
+        let (_, node) = entries.iter().find(|(key, _)| key.name == name)?;
+        Some(node)
+    }
+
     /// Where the content of a text begins, if it is written without escapes.
     pub(crate) fn text_start(&self, source: &str) -> Option<usize> {
         let ValueKind::Text(text) = &self.kind else {
@@ -68,26 +78,41 @@ impl SpannedValue {
             .then_some(self.span.start + quotes)
     }
 
-    /// Canonical JSON: the same for TOML and JSON files of the same content.
-    pub(crate) fn canonical(&self) -> serde_json::Value {
-        use serde_json::Value;
+    /// Canonical JSON of each field of a table: the same for TOML and JSON files of the same content. Texts, since a tree of values
+    /// needs many times the memory.
+    pub(crate) fn canonical_fields(&self) -> CanonicalFields {
+        let ValueKind::Table(entries) = &self.kind else {
+            return CanonicalFields::new();
+        };
+        let fields = entries.iter().filter_map(|(key, node)| {
+            let text = serde_json::value::to_raw_value(node).ok()?;
+            Some((key.name.clone(), text))
+        });
+        fields.collect()
+    }
+}
+
+/// Fields of a JSON object, in the order of their names.
+pub(crate) type CanonicalFields = BTreeMap<String, Box<RawValue>>;
+
+/// Canonical JSON.
+impl Serialize for SpannedValue {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match &self.kind {
-            ValueKind::Null => Value::Null,
-            ValueKind::Bool(b) => Value::Bool(*b),
+            ValueKind::Null => out.serialize_unit(),
+            ValueKind::Bool(b) => out.serialize_bool(*b),
             ValueKind::Number(n)
                 if n.fract() == 0.0 && n.abs() < 9e15 && !(*n == 0.0 && n.is_sign_negative()) =>
             {
-                Value::from(*n as i64)
+                out.serialize_i64(*n as i64)
             }
-            ValueKind::Number(n) => Value::from(*n),
-            ValueKind::Text(text) => Value::from(text.as_str()),
-            ValueKind::Array(nodes) => nodes.iter().map(SpannedValue::canonical).collect(),
-            ValueKind::Table(entries) => Value::Object(
-                entries
-                    .iter()
-                    .map(|(key, node)| (key.name.clone(), node.canonical()))
-                    .collect(),
-            ),
+            ValueKind::Number(n) => out.serialize_f64(*n),
+            ValueKind::Text(text) => out.serialize_str(text),
+            ValueKind::Array(nodes) => out.collect_seq(nodes),
+            ValueKind::Table(entries) => {
+                let entries = entries.iter().map(|(key, node)| (&key.name, node));
+                out.collect_map(entries.collect::<BTreeMap<_, _>>())
+            }
         }
     }
 }
@@ -217,9 +242,12 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, 
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(written).map_err(invalid)?;
-            let items = items.into_iter();
-            let items = items.map(|item| json_value(item, text, depth + 1));
-            ValueKind::Array(items.collect::<Result<_, _>>()?)
+            // With the exact capacity: most of the memory of a large document is here.
+            let mut values = Vec::with_capacity(items.len());
+            for item in items {
+                values.push(json_value(item, text, depth + 1)?);
+            }
+            ValueKind::Array(values)
         }
         Some(b'"') => ValueKind::Text(serde_json::from_str(written).map_err(invalid)?),
         Some(b't') => ValueKind::Bool(true),

@@ -11,7 +11,7 @@ use emab::environment::ModelPhase;
 use emab::learners::LearnerDefaults;
 use emab::spec::PointError;
 use emab::{Conditions, Model, Names, Problem, Scenario, Spec};
-use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 use crate::builtin::BUILTIN;
 use crate::error::{Diagnostic, ReadError};
@@ -116,13 +116,11 @@ impl ProblemFile {
 
     /// The canonical JSON without `model` and `conditions`: what learners may use.
     pub fn spec_json(&self) -> String {
-        let mut value = self.tree.canonical();
-        if let Value::Object(fields) = &mut value {
-            fields.insert("name".into(), Value::from(self.name.as_str()));
-            fields.remove("model");
-            fields.remove("conditions");
-        }
-        value.to_string()
+        let mut fields = self.tree.canonical_fields();
+        fields.extend(to_raw_value(&self.name).map(|name| ("name".into(), name)));
+        fields.remove("model");
+        fields.remove("conditions");
+        serde_json::to_string(&fields).unwrap_or_default()
     }
 
     /// The same problem without `model` and `conditions`.
@@ -207,7 +205,11 @@ impl ProblemFile {
     pub fn locate(&self, error: &PointError) -> ReadError {
         let span = error.span.clone().or_else(|| {
             let found = self.tables.iter().find(|(name, _)| *name == error.quantity);
-            found.map(|(_, table)| table.0.span(error.point))
+            found.and_then(|(name, table)| {
+                let node = self.tree.field(name);
+                let node = node.or_else(|| self.tree.field("model")?.field(name))?;
+                Some(table.0.span(node, error.point))
+            })
         });
         let point = error.point;
         let mut place = format!("t = {}", point.t);

@@ -1,12 +1,13 @@
 //! Reads the sections of a problem file: from the parsed document to a specification, a model, conditions and defaults
 //! for learners.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
 use emab::learners::LearnerDefaults;
 use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Sigma2, Spec};
-use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 use super::ProblemFile;
 use super::fields::{Fields, count, names, number, text};
@@ -153,21 +154,21 @@ pub(super) fn read(
     }
     let none = || Ok(LearnerDefaults::default());
     let learning = top.get("learning").map_or_else(none, learning)?;
-    let mut canonical = tree.canonical();
-    let mut hash = String::new();
-    if let Value::Object(all) = &mut canonical {
-        // Conditions from elsewhere give the same canonical form as those of the file.
-        all.remove("conditions");
-        let conditions = crate::conditions::canonical(&conditions);
-        all.extend(conditions.map(|value| ("conditions".into(), value)));
-        // The name is kept and does not count for the hash.
-        let mut hashed = all.clone();
-        all.insert("name".into(), Value::from(name.as_str()));
-        hashed.remove("name");
-        hashed.remove("description");
-        hash = sha256_hex(Value::Object(hashed).to_string().as_bytes());
+    let broken = |error: serde_json::Error| Diagnostic::without_span(error.to_string());
+    let mut fields = tree.canonical_fields();
+    // Conditions from elsewhere give the same canonical form as those of the file.
+    fields.remove("conditions");
+    if let Some(conditions) = crate::conditions::canonical(&conditions) {
+        let conditions = to_raw_value(&conditions).map_err(broken)?;
+        fields.insert("conditions".into(), conditions);
     }
-    let canonical = canonical.to_string();
+    // The name is kept and does not count for the hash.
+    let description_field = fields.remove("description");
+    fields.remove("name");
+    let hash = sha256_hex(serde_json::to_string(&fields).map_err(broken)?.as_bytes());
+    fields.extend(description_field.map(|text| ("description".into(), text)));
+    fields.insert("name".into(), to_raw_value(&name).map_err(broken)?);
+    let canonical = serde_json::to_string(&fields).map_err(broken)?;
     Ok(ProblemFile {
         file: file.into(),
         text: source.clone(),
@@ -208,6 +209,7 @@ fn context_for<'a>(
         quantity,
         variables,
         booleans: quantity == "allowed",
+        expressions: RefCell::default(),
     }
 }
 

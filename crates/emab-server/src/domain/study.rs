@@ -1,6 +1,6 @@
 //! A study: a problem file without `model`, and the learner that recommends. It is immutable.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use emab::Spec;
@@ -8,7 +8,8 @@ use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
 pub use emab_problem::{NAME_RULE, is_name};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::domain::json::{Name, Strict, pointer_at, short};
 use crate::domain::{Outcome, Rejection, sha256, validate};
@@ -56,6 +57,24 @@ impl OutcomeRange {
     }
 }
 
+/// The fields of a specification, each as JSON: a tree of values needs many times the memory.
+type Fields = BTreeMap<String, Box<RawValue>>;
+
+fn internal(error: serde_json::Error) -> Rejection {
+    Rejection::internal(error.to_string())
+}
+
+/// The canonical specification: the fields are in the order of their names.
+#[derive(Serialize)]
+struct Canonical<'a> {
+    learner: &'a str,
+    missing_at_random: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_range: Option<&'a OutcomeRange>,
+    problem: &'a RawValue,
+    shadow: Vec<&'a str>,
+}
+
 #[derive(Debug)]
 pub struct Study {
     pub name: String,
@@ -94,7 +113,12 @@ impl Study {
             let what = "a study is a JSON object: a problem without `model`, and `learner`";
             return Err(Rejection::malformed(what).at(""));
         };
-        let (study, file, source) = Study::from_fields(name, fields)?;
+        let texts = fields.into_iter().map(|(field, value)| {
+            let text = RawValue::from_string(value.to_string()).map_err(internal)?;
+            Ok((field, text))
+        });
+        let texts = texts.collect::<Result<Fields, Rejection>>()?;
+        let (study, file, source) = Study::from_fields(name, texts)?;
         study.check(&file, &source)?;
         Ok(study)
     }
@@ -117,7 +141,7 @@ impl Study {
 
     fn from_fields(
         name: &str,
-        mut fields: Map<String, Value>,
+        mut fields: Fields,
     ) -> Result<(Study, ProblemFile, String), Rejection> {
         if !is_name(name) {
             let name = short(name);
@@ -139,12 +163,16 @@ impl Study {
                 short(&other.to_string())
             ))),
         };
-        let learner = fields.remove("learner").ok_or_else(|| {
+        let mut remove = |field: &str| {
+            let text = fields.remove(field);
+            text.and_then(|text| serde_json::from_str::<Value>(text.get()).ok())
+        };
+        let learner = remove("learner").ok_or_else(|| {
             let what = "`learner` is missing: name a learner, such as \"feedbal:width=sound\"";
             Rejection::malformed(what).at("")
         })?;
         let learner = text("learner", learner).map_err(|rejection| rejection.at("/learner"))?;
-        let shadows = match fields.remove("shadow") {
+        let shadows = match remove("shadow") {
             None => Vec::new(),
             Some(Value::Array(list)) if list.len() <= MAX_SHADOWS => list,
             Some(_) => {
@@ -152,7 +180,7 @@ impl Study {
                 return Err(Rejection::malformed(what).at("/shadow"));
             }
         };
-        let missing_at_random = match fields.remove("missing_at_random") {
+        let missing_at_random = match remove("missing_at_random") {
             None => false,
             Some(Value::Bool(value)) => value,
             Some(_) => {
@@ -160,10 +188,13 @@ impl Study {
                 return Err(Rejection::malformed(what).at("/missing_at_random"));
             }
         };
-        let outcome_range = fields.remove("outcome_range");
+        let outcome_range = remove("outcome_range");
         let outcome_range = outcome_range.map(OutcomeRange::read).transpose()?;
-        fields.entry("name").or_insert_with(|| name.into());
-        let source = Value::Object(fields).to_string();
+        if !fields.contains_key("name") {
+            fields.insert("name".into(), to_raw_value(name).map_err(internal)?);
+        }
+        let source = serde_json::to_string(&fields).map_err(internal)?;
+        drop(fields);
         let file = ProblemFile::parse_as(Format::Json, name, &source)
             .map_err(|error| problem_error(&error, &source))?;
         let spec = file.spec().clone();
@@ -195,19 +226,19 @@ impl Study {
             })
             .collect::<Result<_, _>>()?;
 
-        let problem: Value = serde_json::from_str(file.canonical())
-            .map_err(|error| Rejection::internal(error.to_string()))?;
         let labels: Vec<&str> = shadows.iter().map(LearnerConfig::label).collect();
-        let mut canonical = json!({
-            "learner": learner.label(),
-            "shadow": labels,
-            "missing_at_random": missing_at_random,
-            "problem": problem,
+        // The problem stays text: a tree of values needs many times the memory.
+        let problem = serde_json::from_str::<&RawValue>(file.canonical());
+        let canonical = problem.and_then(|problem| {
+            serde_json::to_string(&Canonical {
+                learner: learner.label(),
+                missing_at_random,
+                outcome_range: outcome_range.as_ref(),
+                problem,
+                shadow: labels,
+            })
         });
-        if let Some(range) = &outcome_range {
-            canonical["outcome_range"] = json!(range);
-        }
-        let canonical = canonical.to_string();
+        let canonical = canonical.map_err(internal)?;
         let unsound = learner.certified(&spec).err().map(|why| why.to_string());
         let index = |names: &emab::Names| {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
@@ -248,11 +279,14 @@ impl Study {
         canonical: &str,
     ) -> Result<(Study, ProblemFile, String), Rejection> {
         let broken = |what: String| Rejection::internal(format!("study `{name}`: {what}"));
-        let mut fields: Map<String, Value> =
-            serde_json::from_str(canonical).map_err(|error| broken(error.to_string()))?;
-        let Some(Value::Object(mut problem)) = fields.remove("problem") else {
+        let read = |text: &str| -> Result<Fields, Rejection> {
+            serde_json::from_str(text).map_err(|error| broken(error.to_string()))
+        };
+        let mut fields = read(canonical)?;
+        let Some(problem) = fields.remove("problem") else {
             return Err(broken("its specification has no `problem`".into()));
         };
+        let mut problem = read(problem.get())?;
         problem.extend(fields);
         let parsed = Study::from_fields(name, problem)?;
         if parsed.0.canonical == canonical {
