@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::sql::Sql;
+use super::super::sql::{Row, Sql, Stored};
 use super::super::{Finding, Result, check as shared};
 use super::connection::PgConnection;
 use super::schema::VERSION;
@@ -33,7 +33,36 @@ pub(super) fn store(store: &mut PgConnection) -> Result<Vec<Finding>> {
         &created(version),
     ));
     shared::rows(store, version, &mut found)?;
+    if version > 1 {
+        let tokens = store.check_rows::<Token>(TOKENS)?;
+        found.extend(tokens.iter().filter_map(Token::wrong));
+    }
     Ok(found)
+}
+
+const TOKENS: &str = "SELECT id, body FROM tokens ORDER BY id";
+
+/// The id and the text of a token.
+struct Token(String, String);
+
+impl Stored for Token {
+    fn read(row: &impl Row) -> Result<Token> {
+        Ok(Token(row.get(0)?, row.get(1)?))
+    }
+}
+
+impl Token {
+    /// A token that no request can use.
+    fn wrong(&self) -> Option<Finding> {
+        let Token(id, body) = self;
+        let read: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        let hash = read["hash"]
+            .as_str()
+            .and_then(|hash| hash.strip_prefix("sha256:"));
+        let proper = read["id"] == **id && hash.is_some_and(|hash| hash.starts_with(id));
+        let what = "its text is not that of a token with this id, and it is not valid";
+        (!proper).then(|| Finding::new(format!("token {id}"), what))
+    }
 }
 
 /// The objects of a version.

@@ -44,44 +44,58 @@ fn finds_changed_rows_in_postgres() {
         UPDATE lessons SET place = 1000 WHERE place = 30 => UPDATE lessons SET place = 30 WHERE place = 1000 => learned episode 30
         UPDATE studies SET missing = missing - 1 => UPDATE studies SET missing = missing + 1 => head
     "#;
+    // All at once, and taken back in the reverse order.
     let objects = "
         CREATE TABLE t (a INT) => DROP TABLE t => table t
         CREATE VIEW v AS SELECT 1 AS a => DROP VIEW v => view v
-        CREATE FUNCTION f() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END' => SELECT 1 => function f
-        CREATE TRIGGER t BEFORE UPDATE ON studies FOR EACH ROW EXECUTE FUNCTION f() => DROP TRIGGER t ON studies => trigger t
-        SELECT 1 => DROP FUNCTION f =>
+        CREATE FUNCTION f() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END' => DROP FUNCTION f => function f
+        INSERT INTO meta VALUES ('more', 1) => DELETE FROM meta WHERE application = 'more' => table meta
+        INSERT INTO events VALUES (77, 1, '', '') => DELETE FROM events WHERE study = 77 => study 77 in events
+        INSERT INTO lessons SELECT key, -1, '' FROM studies => DELETE FROM lessons WHERE place < 0 => study 1 in lessons
+        INSERT INTO tokens VALUES ('00000000', '{}') => DELETE FROM tokens => token 00000000
+        UPDATE studies SET name = 'a b' => UPDATE studies SET name = 'clinic' => study 1
+        CREATE TRIGGER t BEFORE UPDATE ON cases FOR EACH ROW EXECUTE FUNCTION f() => DROP TRIGGER t ON cases => trigger t
         CREATE RULE r AS ON INSERT TO events DO INSTEAD NOTHING => DROP RULE r ON events => rule r
         CREATE POLICY p ON cells => DROP POLICY p ON cells => policy p
         ALTER TABLE cells ENABLE ROW LEVEL SECURITY => ALTER TABLE cells DISABLE ROW LEVEL SECURITY => table cells
-        ALTER TABLE cells SET UNLOGGED => ALTER TABLE cells SET LOGGED => table cells
+        ALTER TABLE lessons SET UNLOGGED => ALTER TABLE lessons SET LOGGED => table lessons
         DROP INDEX cases_open => CREATE INDEX cases_open ON cases (study, id) WHERE open => index cases_open
         ALTER TABLE cells ADD COLUMN more TEXT => ALTER TABLE cells DROP COLUMN more => column cells.more
         ALTER TABLE cells ALTER COLUMN a SET DEFAULT 1 => ALTER TABLE cells ALTER COLUMN a DROP DEFAULT => column cells.a
         CREATE SCHEMA other CREATE TABLE c () INHERITS (cells) => DROP SCHEMA other CASCADE => child other.c
-        INSERT INTO meta VALUES ('more', 1) => DELETE FROM meta WHERE application = 'more' => table meta
-        INSERT INTO events VALUES (77, 1, '', '') => DELETE FROM events WHERE study = 77 => study 77 in events
-        INSERT INTO cases SELECT key, '', 1, FALSE, '' FROM studies => DELETE FROM cases WHERE id = '' => study 1 in cases
-        UPDATE studies SET key = key + 70 => UPDATE studies SET key = key - 70 => study 1 in events
     ";
+    let lines: Vec<Vec<&str>> = objects
+        .trim()
+        .lines()
+        .map(|line| line.trim().split(" => ").collect())
+        .collect();
     let check = || {
         let mut store = address.inspect().unwrap();
         store.begin_snapshot().unwrap();
         store.check_store().unwrap()
     };
-    for line in objects.trim().lines() {
-        let [there, back, place] = *line.trim().split(" =>").collect::<Vec<_>>() else {
-            panic!("{line}")
-        };
-        server.execute(there).unwrap();
-        let found = check();
-        let known = place.trim();
+    lines
+        .iter()
+        .for_each(|line| server.execute(line[0]).unwrap());
+    let found = check();
+    for line in &lines {
         assert!(
-            known.is_empty() || found.iter().any(|it| it.place == known),
-            "{there}: {found:#?}"
+            found.iter().any(|it| it.place == line[2]),
+            "{line:?}: {found:#?}"
         );
-        server.execute(back).unwrap();
     }
+    lines
+        .iter()
+        .rev()
+        .for_each(|line| server.execute(line[1]).unwrap());
     assert_eq!(check(), []);
+    server.execute("UPDATE studies SET key = key + 70").unwrap();
+    let tables = [
+        "events", "cases", "answers", "lessons", "cells", "specs", "restores",
+    ];
+    let places: Vec<String> = check().into_iter().map(|it| it.place).collect();
+    assert_eq!(places, tables.map(|table| format!("study 1 in {table}")));
+    server.execute("UPDATE studies SET key = key - 70").unwrap();
     for line in table.trim().lines() {
         let [there, back, place] = *line.trim().split(" => ").collect::<Vec<_>>() else {
             panic!("{line}")
