@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -15,6 +16,9 @@ use crate::store::{StoreError, TokenRows};
 const MAX_BATCH: usize = 256;
 /// The largest number of requests that wait.
 const QUEUE: usize = 4_096;
+
+/// The shortest time between two queries: under load a query serves all requests of a millisecond, instead of a few.
+const GAP: Duration = Duration::from_millis(1);
 
 /// The tokens of a database.
 pub struct TokenTable(Mutex<Box<dyn TokenRows>>);
@@ -121,8 +125,12 @@ impl Lookup {
 fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
     // Parsed rows; a changed one has another text.
     let mut parsed: HashMap<String, Arc<Token>> = HashMap::new();
-    let mut failed = false;
+    let (mut failed, mut last) = (false, None::<Instant>);
     while let Ok(first) = questions.recv() {
+        if let Some(wait) = last.and_then(|last| GAP.checked_sub(last.elapsed())) {
+            std::thread::sleep(wait);
+        }
+        last = Some(Instant::now());
         let mut batch = vec![first];
         while batch.len() < MAX_BATCH
             && let Ok(question) = questions.try_recv()
