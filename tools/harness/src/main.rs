@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use emab_harness::attacks::{
-    Disturb, FailClosed, Forge, LogPipe, Protocol, Tamper, WalTail, Worlds,
+    Disturb, FailClosed, Forge, LogPipe, Noisy, Protocol, Tamper, WalTail, Worlds,
 };
 use emab_harness::scenarios::{Bench, Clock, Crash, DiskFull, Large, Outage, Soak};
 use emab_harness::serve::Serve;
@@ -34,6 +34,7 @@ enum Command {
     Forge(Forge),
     WalTail(WalTail),
     Disturb(Disturb),
+    Noisy(Noisy),
     LogPipe(LogPipe),
     FailClosed(FailClosed),
     /// The command `emab` of this build; the attacks run it.
@@ -85,6 +86,7 @@ fn run(command: Command) -> Result<u64, emab_harness::Error> {
         Command::Tamper(tamper) => ("tamper", tamper.run()?),
         Command::Worlds(worlds) => ("worlds", worlds.run()?),
         Command::Disturb(disturb) => ("disturb", disturb.run()?),
+        Command::Noisy(noisy) => ("noisy", noisy.run()?),
         Command::WalTail(wal_tail) => ("wal-tail", wal_tail.run()?),
         Command::Forge(forge) => ("forge", forge.run()?),
         Command::LogPipe(log_pipe) => ("log-pipe", log_pipe.run()?),

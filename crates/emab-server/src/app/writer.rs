@@ -29,8 +29,8 @@ use crate::store::{Backend, Changes, Restore, Store, StoreError};
 
 /// The largest number of commands in a batch; a line of an import counts as one.
 const MAX_BATCH: usize = 256;
-/// The largest number of cached study states.
-const MAX_STATES: usize = 256;
+/// The largest number of cached study states, and of bytes of their specifications; one state is always cached.
+const MAX_STATES: (usize, usize) = (256, 32 << 20);
 /// The largest number of commands of a study that wait for the loader.
 const MAX_PARKED: usize = 256;
 /// How often a batch is retried while another copy of the service holds a lock.
@@ -566,12 +566,15 @@ impl GroupCommitWriter {
 
     /// Drops the least recently used states.
     fn evict_states(&mut self) {
-        while self.states.len() > MAX_STATES {
+        let bytes = |(state, _): &(StudyState, u64)| state.study.canonical.len();
+        let mut total: usize = self.states.values().map(bytes).sum();
+        let (count, most) = MAX_STATES;
+        while self.states.len() > count || (total > most && self.states.len() > 1) {
             let oldest = self.states.iter().min_by_key(|(_, (_, used))| *used);
             let Some(name) = oldest.map(|(name, _)| name.clone()) else {
                 return;
             };
-            self.states.remove(&name);
+            total -= self.states.remove(&name).as_ref().map_or(0, bytes);
         }
     }
 }

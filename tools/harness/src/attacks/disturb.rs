@@ -234,7 +234,7 @@ fn quiet(
 }
 
 /// Follows a log; returns the connection and the status.
-fn follow(address: SocketAddr, token: &str) -> Result<(TcpStream, u16)> {
+pub(super) fn follow(address: SocketAddr, token: &str) -> Result<(TcpStream, u16)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     write!(
