@@ -86,6 +86,8 @@ impl Forge {
             forged += 1;
         }
         self.interrupt(&mut api, service.address, &admin, &mut findings)?;
+        let raced = self.race(service.address, &admin, &good);
+        findings.check_result(Check::Forgery, raced);
         let moved = self.move_large(&mut api);
         findings.check_result(Check::Forgery, moved);
         findings.check_result(Check::Service, service.stop());
@@ -99,6 +101,33 @@ impl Forge {
             findings,
             ..Report::default()
         })
+    }
+
+    /// Four clients restore the same export at the same time: the study is that of the export, whoever wins.
+    fn race(&self, address: SocketAddr, token: &str, good: &Export) -> Result<()> {
+        let whole = good.write(&good.texts, "raced");
+        let restore = || {
+            Api::new(address, token)
+                .import("raced", &whole)
+                .map(|it| it.status)
+        };
+        let statuses = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(restore));
+            threads.map(|thread| thread.join())
+        });
+        for status in statuses {
+            match status.map_err(|_| "a client panicked")?? {
+                200 | 409 | 429 => {}
+                status => Err(format!("four restores at the same time: {status}"))?,
+            }
+        }
+        let mut api = Api::new(address, token);
+        api.import("raced", &whole)?;
+        let restored = api.succeed("GET", "/v1/studies/raced:export", "")?;
+        match restored.body == whole.as_bytes() {
+            true => Ok(()),
+            false => Err("four restores at the same time: the export differs".into()),
+        }
     }
 
     /// Whatever can be created can be exported and restored, to the same bytes.

@@ -39,8 +39,8 @@ struct Table {
 /// Tokens are not a part of the record: whoever changes them changes who has access, and nothing that is audited.
 const NOT_AUDITED: [&str; 1] = ["tokens"];
 
-/// No log says that such a row was there; docs/threat-model.md names them.
-const BESIDE: [&str; 2] = ["restores", "checkpoints"];
+/// Nothing else says that such a row was there; docs/threat-model.md names it.
+const BESIDE: [&str; 1] = ["checkpoints"];
 
 impl Database {
     pub(super) fn of(installation: &Installation, address: &str) -> Result<Database> {
