@@ -180,11 +180,12 @@ impl Forge {
                 .match_indices('\n')
                 .nth(cut)
                 .map_or(0, |(at, _)| at + 1);
-            send_part(address, token, &name, whole.as_bytes(), end)?;
+            let connection = send_part(address, token, &name, whole.as_bytes(), end)?;
             let path = format!("/v1/studies/{name}");
             if !begun(api, &path)? {
-                Err("an interrupted restore leaves no study")?;
+                Err("a restore leaves no study after its first batch")?;
             }
+            drop(connection);
             let mut rejects = |what: &str, status: u16| {
                 findings.check(Check::Forgery, status == 409, || {
                     format!(
@@ -229,8 +230,14 @@ impl Forge {
     }
 }
 
-/// Sends the beginning of an import and closes the connection.
-fn send_part(address: SocketAddr, token: &str, study: &str, body: &[u8], end: usize) -> Result<()> {
+/// Sends the beginning of an import; dropping the connection interrupts it.
+fn send_part(
+    address: SocketAddr,
+    token: &str,
+    study: &str,
+    body: &[u8],
+    end: usize,
+) -> Result<TcpStream> {
     let mut stream = TcpStream::connect(address)?;
     let length = body.len();
     write!(
@@ -240,9 +247,7 @@ fn send_part(address: SocketAddr, token: &str, study: &str, body: &[u8], end: us
     )?;
     stream.write_all(&body[..end])?;
     stream.flush()?;
-    // What was written is delivered before the end of the connection.
-    stream.shutdown(std::net::Shutdown::Write)?;
-    Ok(())
+    Ok(stream)
 }
 
 /// Waits until a study exists.
