@@ -16,6 +16,7 @@ mod worlds;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -204,9 +205,17 @@ impl Api {
         }
     }
 
+    /// Imports lines; waits while another import of the token is running.
     pub(crate) fn import(&mut self, study: &str, lines: &str) -> Result<Response> {
         let target = format!("/v1/studies/{study}:import");
-        self.exchange_again(Request::ndjson(target, lines.into()))
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            let response = self.exchange_again(Request::ndjson(target.clone(), lines.into()))?;
+            if response.status != 429 || Instant::now() > end {
+                return Ok(response);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
