@@ -191,31 +191,36 @@ impl Api {
         self.call("GET", path, "")
     }
 
-    /// Sends a request that must succeed.
+    /// Sends a request that must succeed; waits while the service asks for it.
     pub(crate) fn succeed(
         &mut self,
         method: &'static str,
         path: &str,
         body: impl ToString,
     ) -> Result<Response> {
-        let response = self.call(method, path, body)?;
+        let request = Request::json(method, path.into(), body.to_string());
+        let response = self.wait(&request)?;
         match response.status {
             200..300 => Ok(response),
             status => Err(format!("{method} {path}: {status} {}", response.text()).into()),
         }
     }
 
-    /// Imports lines; waits while another import of the token is running.
-    pub(crate) fn import(&mut self, study: &str, lines: &str) -> Result<Response> {
-        let target = format!("/v1/studies/{study}:import");
+    /// Sends a request that is harmless twice, again while the answer is 429: a token has one import and one creation at a time.
+    fn wait(&mut self, request: &Request) -> Result<Response> {
         let end = Instant::now() + Duration::from_secs(30);
         loop {
-            let response = self.exchange_again(Request::ndjson(target.clone(), lines.into()))?;
+            let response = self.exchange_again(request.clone())?;
             if response.status != 429 || Instant::now() > end {
                 return Ok(response);
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    pub(crate) fn import(&mut self, study: &str, lines: &str) -> Result<Response> {
+        let target = format!("/v1/studies/{study}:import");
+        self.wait(&Request::ndjson(target, lines.into()))
     }
 }
 
