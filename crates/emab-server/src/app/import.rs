@@ -52,6 +52,8 @@ pub struct Import {
     study: String,
     by: String,
     dry_run: Option<DryRun>,
+    /// Checks the events of an export before they are restored.
+    check: DryRun,
     /// Whether the first line was the header of a saved learner.
     of_learner: bool,
     /// The first line of an export, if it has one.
@@ -70,6 +72,7 @@ impl Import {
             study,
             by: by.into(),
             dry_run: dry_run.then(DryRun::default),
+            check: DryRun::default(),
             of_learner: false,
             export: None,
             has_events: false,
@@ -161,6 +164,7 @@ impl Import {
         let records = batch.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
         self.has_events = true;
         if self.dry_run.is_none() {
+            let (records, checked) = self.check_events(records).await?;
             let (study, records) = self.restored_study(records).await?;
             let end = self.export.as_ref();
             let end = end.map(|header| (header.seq, header.hash.clone()));
@@ -169,12 +173,39 @@ impl Import {
                 end,
                 records,
             };
-            return self.submit(Command::Restore(events)).await;
+            // Events before an error are restored.
+            if !events.records.is_empty() {
+                self.submit(Command::Restore(events)).await?;
+            }
+            return checked;
         }
         self.try_out(move |dry_run, store, study, report| {
             dry_run.events(store, study, &records, report)
         })
         .await
+    }
+
+    /// Checks events beside the writer, and recomputes their decisions. Returns those before the first error, and the error.
+    async fn check_events(
+        &mut self,
+        mut records: Vec<Record>,
+    ) -> Result<(Vec<Record>, Result<(), ServiceError>), ServiceError> {
+        let mut check = std::mem::take(&mut self.check);
+        let study = self.study.clone();
+        let checked = self.service.read(move |store| {
+            let mut report = ImportReport::default();
+            let checked = check.events(store, &study, &records, &mut report);
+            records.truncate((report.taken + report.repeated) as usize);
+            let checked = match checked {
+                Err(CommandError::Store(error)) => return Err(error.into()),
+                Err(CommandError::Rejected(rejection)) => Err(rejection.into()),
+                other => other.map_err(|_| Rejection::internal("the check failed").into()),
+            };
+            Ok((check, records, checked))
+        });
+        let (check, records, checked) = checked.await?;
+        self.check = check;
+        Ok((records, checked))
     }
 
     /// The study that the first event creates, if it is among these events. Checking it can take long: not on an async thread.

@@ -264,7 +264,8 @@ pub fn catches_up(
     head: &Head,
     store: &mut dyn Store,
 ) -> Result<bool, CommandError> {
-    if state.head.hash == head.hash && !state.stale {
+    // While a study is restored, its learners are not used.
+    if state.head.hash == head.hash && (!state.stale || head.restoring) {
         state.head = head.clone();
         return Ok(true);
     }

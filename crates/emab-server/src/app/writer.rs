@@ -446,7 +446,11 @@ impl GroupCommitWriter {
             }
             return Ok(None);
         };
-        let Some((mut state, used)) = self.states.remove(name) else {
+        let ends = |&i: &usize| matches!(batch[i].job.command, Command::FinishRestore(_));
+        let cached = self.states.remove(name);
+        // The end of a restoration needs the learners, which are loaded beside the writer.
+        let cached = cached.filter(|(state, _)| !state.stale || !jobs.iter().any(ends));
+        let Some((mut state, used)) = cached else {
             jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
             return Ok(None);
         };

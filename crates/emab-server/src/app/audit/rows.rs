@@ -22,6 +22,10 @@ pub(super) fn compare(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -
     compare_episodes(store, head.key, walk)?;
     compare_decisions(store, head.key, walk)?;
     compare_learned(store, head.key, walk)?;
+    if head.restoring {
+        // They are written at the end of the restoration.
+        return Ok(());
+    }
     compare_gain_sums(store, head.key, walk)
 }
 

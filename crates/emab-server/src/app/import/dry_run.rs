@@ -99,8 +99,7 @@ impl DryRun {
             let fed = strict.and_then(|()| log.replay.feed(record));
             let fed = fed.map_err(|what| wrong(&what))?;
             if fed.is_some() {
-                let what = "its decision is not the one the log leads to";
-                report.mistake(format!("event {}: {what}", record.seq));
+                return Err(wrong("its decision is not the one the log leads to").into());
             }
             log.added.push(record.hash.clone());
             report.taken += 1;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use emab_server::audit::{Report, audit_study};
+use emab_server::domain::command::Command;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::store::{Address, postgres::Postgres};
 use emab_testkit::postgres::Server;
@@ -25,6 +26,7 @@ fn finds_changed_rows_in_postgres() {
     let writer = Writer::over(Arc::new(Postgres::open(&server.url()).unwrap()));
     let restore = restore_command(RECORDED.events.clone());
     writer.ask("clinic", restore).unwrap();
+    writer.ask("clinic", Command::FinishRestore(None)).unwrap();
     let mut file = Sqlite::inspect(&RECORDED.path()).unwrap();
     let head = file.head("clinic").unwrap().unwrap();
     let restored = audit(&address);

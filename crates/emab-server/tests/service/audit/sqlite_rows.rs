@@ -110,6 +110,7 @@ fn the_state_hash_is_the_same_in_store_replay_and_restore() {
     writer.ask("other", create).unwrap();
     let restore = restore_command(RECORDED.events.clone());
     writer.ask("clinic", restore).unwrap();
+    writer.ask("clinic", Command::FinishRestore(None)).unwrap();
     let mut store = writer.reader();
     let there = store.head("clinic").unwrap().unwrap();
     assert_ne!(there.key, head.key);
