@@ -1,6 +1,6 @@
 //! Studies and tokens that disturb each other: while one of them asks for too much, the others are served.
 //!
-//! No times are measured here; `noisy` does that.
+//! No times are measured here.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
