@@ -3,6 +3,7 @@
 //! A command is rejected and changes nothing, or it repeats an earlier one and gets the same answer, or it becomes one event.
 //! An import becomes one event for each line; lines before a rejected one stay. The rules are in [`crate::domain::validate`].
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 use emab::Action;
@@ -25,6 +26,9 @@ fn internal(error: impl std::fmt::Display) -> CommandError {
 
 /// The largest number of recorded requests about the outcome of one episode.
 const MAX_REQUESTS: usize = 1_000;
+
+/// The number of random bytes that are drawn at a time.
+const BLOCK: usize = 1 << 12;
 
 /// The changes of one study in one transaction.
 pub struct CommandExecutor<'a> {
@@ -650,9 +654,18 @@ fn generate_name() -> Result<String, CommandError> {
     Ok(format!("e{}", random_hex::<8>()?))
 }
 
-/// Random bytes in hexadecimal.
+/// Random bytes in hexadecimal. They are drawn in blocks, since each draw is a system call.
 fn random_hex<const N: usize>() -> Result<String, CommandError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(internal)?;
-    Ok(emab_problem::hex(&bytes))
+    thread_local!(static DRAWN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+    DRAWN.with_borrow_mut(|drawn| {
+        if drawn.len() < N {
+            drawn.resize(BLOCK, 0);
+            if let Err(error) = getrandom::fill(drawn) {
+                drawn.clear();
+                return Err(internal(error));
+            }
+        }
+        let bytes = drawn.split_off(drawn.len() - N);
+        Ok(emab_problem::hex(&bytes))
+    })
 }

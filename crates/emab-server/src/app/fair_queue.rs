@@ -49,6 +49,8 @@ struct Inner<T> {
     /// Taken before all others, without a limit.
     urgent: VecDeque<T>,
     closed: bool,
+    /// The number of threads that wait. Waking none takes a system call too.
+    waiting: usize,
 }
 
 impl<T> FairQueue<T> {
@@ -61,6 +63,7 @@ impl<T> FairQueue<T> {
                 length: 0,
                 urgent: VecDeque::new(),
                 closed: false,
+                waiting: 0,
             }),
             ready: Condvar::new(),
         }
@@ -68,6 +71,14 @@ impl<T> FairQueue<T> {
 
     fn locked(&self) -> MutexGuard<'_, Inner<T>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self, inner: MutexGuard<'_, Inner<T>>) {
+        let waits = inner.waiting > 0;
+        drop(inner);
+        if waits {
+            self.ready.notify_one();
+        }
     }
 
     /// Queues an item of a token in a study.
@@ -100,15 +111,15 @@ impl<T> FairQueue<T> {
         }
         *inner.tokens.entry(token.into()).or_default() += 1;
         inner.length += 1;
-        drop(inner);
-        self.ready.notify_one();
+        self.wake(inner);
         Ok(())
     }
 
     /// Queues an item before all others, also after [`FairQueue::close`].
     pub fn push_urgent(&self, item: T) {
-        self.locked().urgent.push_back(item);
-        self.ready.notify_one();
+        let mut inner = self.locked();
+        inner.urgent.push_back(item);
+        self.wake(inner);
     }
 
     /// Waits for items and takes some, in turns: at least one, and no further one once their weights reach `most`. `None` if the
@@ -125,17 +136,22 @@ impl<T> FairQueue<T> {
             if inner.closed && !expected {
                 return None;
             }
-            let Some(until) = until else {
-                let woken = self.ready.wait(inner);
-                inner = woken.unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let left = until.map(|it| it.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
                 return Some(Vec::new());
             }
-            let woken = self.ready.wait_timeout(inner, left);
-            inner = woken.unwrap_or_else(PoisonError::into_inner).0;
+            inner.waiting += 1;
+            inner = match left {
+                Some(left) => {
+                    let woken = self.ready.wait_timeout(inner, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => {
+                    let woken = self.ready.wait(inner);
+                    woken.unwrap_or_else(PoisonError::into_inner)
+                }
+            };
+            inner.waiting -= 1;
         }
         let mut taken: Vec<T> = inner.urgent.drain(..).collect();
         let mut total: usize = taken.iter().map(&weight).sum();
