@@ -92,7 +92,8 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
 ///
 /// The body is a problem file as JSON without `model`, with `learner` (as on the command line, such as `feedbal:width=sound`)
 /// and optionally `shadow` (learners whose choices are recorded and not shown), `missing_at_random` (whether missing outcomes are
-/// missing at random) and `outcome_range` (the ranges of observed values, such as `{"reward": [0, 1], "cost": [0, 10]}`). A repeated request is answered with 200, another body with 409: a study is immutable.
+/// missing at random) and `outcome_range` (the ranges of observed values, such as `{"reward": [0, 1], "cost": [0, 10]}`). A repeated
+/// request is answered with 200, another body with 409: a study is immutable.
 #[utoipa::path(put, operation_id = "createStudy", path = "/v1/studies/{study}", tag = "studies",
     params(("study" = String, Path)),
     request_body(content = ref("#/components/schemas/NewStudy"), example = json!({
@@ -108,27 +109,42 @@ pub async fn create(mut call: Call<String, NoQuery, true>) -> ApiResult {
         return Err(ApiError::malformed("the body is empty; a study is a JSON object").at(""));
     }
     let study = call.app.service.read_study(&call.path, bytes).await?;
+    let spec = Some(study.canonical.clone());
     let command = Command::Create(Arc::new(study));
     let reply = call.submit(command).await?;
-    study_reply(&call.app, reply, StatusCode::CREATED, &call.caller).await
+    study_reply(&call.app, reply, StatusCode::CREATED, &call.caller, spec).await
 }
 
-async fn study_reply(app: &App, reply: Reply, new: StatusCode, caller: &Caller) -> ApiResult {
+async fn study_reply(
+    app: &App,
+    reply: Reply,
+    new: StatusCode,
+    caller: &Caller,
+    spec: Option<String>,
+) -> ApiResult {
     let ReplyBody::Study(head) = reply.body else {
         return Err(ApiError::internal("unexpected reply"));
     };
     let status = if reply.new { new } else { StatusCode::OK };
-    json(status, &view(app, &head, caller).await?)
+    json(status, &view(app, &head, caller, spec).await?)
 }
 
-/// The study with its specification.
-async fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, ApiError> {
+/// The study with its specification, which is read if it is not given.
+async fn view(
+    app: &App,
+    head: &Head,
+    caller: &Caller,
+    spec: Option<String>,
+) -> Result<StudyView, ApiError> {
     let summary = app.service.summary(head).await?;
     let brief = StudyView::brief(&summary, head, caller.is_blinded());
     let (key, shadows) = (head.key, caller.has(Permission::Log));
     let full = app.service.read(move |store| {
         let missing = || StoreError::Damaged("a study has no specification".into());
-        let spec = store.spec(key)?.ok_or_else(missing)?;
+        let spec = match spec {
+            Some(spec) => spec,
+            None => store.spec(key)?.ok_or_else(missing)?,
+        };
         Ok(brief.full(spec, shadows)?)
     });
     Ok(full.await?)
@@ -141,7 +157,10 @@ async fn view(app: &App, head: &Head, caller: &Caller) -> Result<StudyView, ApiE
 pub async fn read(call: Call) -> ApiResult {
     call.may(Permission::ReadStudy)?;
     let head = call.app.service.head(&call.path).await?;
-    json(StatusCode::OK, &view(&call.app, &head, &call.caller).await?)
+    json(
+        StatusCode::OK,
+        &view(&call.app, &head, &call.caller, None).await?,
+    )
 }
 
 /// Close a study
@@ -154,7 +173,7 @@ pub async fn close(mut call: Call) -> ApiResult {
     call.may(Permission::CloseStudy)?;
     call.optional::<NoQuery>().await?;
     let reply = call.submit(Command::Close).await?;
-    study_reply(&call.app, reply, StatusCode::OK, &call.caller).await
+    study_reply(&call.app, reply, StatusCode::OK, &call.caller, None).await
 }
 
 /// The event to read at.
