@@ -1,6 +1,6 @@
 //! Checkpoints: signed statements that the log of a study had a hash at an event, so that a lost or rewritten tail is detected.
 //!
-//! The writer thread signs the heads of studies with new events within [`DELAY`], in the transaction of the next batch, or in one of
+//! The writer thread signs the heads of studies with new events within 0.8 s, in the transaction of the next batch, or in one of
 //! its own if there is no next batch. After the commit the statement is also appended to a file, by a thread of its own.
 
 mod file;
