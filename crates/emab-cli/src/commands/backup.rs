@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use emab_server::store::Address;
 use emab_server::store::sqlite::backup as copy;
+use emab_server::store::{Address, StoreError};
 use serde_json::json;
 
 use crate::args::Backup;
@@ -23,7 +23,11 @@ pub fn backup(args: &Backup, as_json: bool) -> Result<(), CommandError> {
     };
     let copied = copy(&from, &args.to, args.force, &mut watch);
     bar.finish_and_clear();
-    copied.map_err(|error| CommandError::Work(error.to_string()))?;
+    copied.map_err(|error| match error {
+        // Its text names the file, which may be the target.
+        StoreError::Unavailable(what) => CommandError::Work(what),
+        other => CommandError::Work(other.to_string()),
+    })?;
     let bytes = std::fs::metadata(&args.to).map_or(0, |found| found.len());
     let document = json!({ "file": args.to, "bytes": bytes });
     terminal::show(as_json, &document, || {

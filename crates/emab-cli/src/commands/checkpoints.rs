@@ -102,7 +102,7 @@ impl Checkpoints {
 
     /// The keys that signed, for people.
     pub fn text(&self) -> String {
-        let mut text = format!("checkpoints: {} lines\n", self.lines);
+        let mut text = format!("checkpoints in the file: {}\n", self.lines);
         for key in &self.keys {
             let known = match self.pinned {
                 true => "expected",

@@ -433,12 +433,10 @@ impl<'a> CommandExecutor<'a> {
                 .map_err(|error| wrong(&error.detail))?;
             new += 1;
         }
-        tracing::info!(
-            study = self.state.head.name,
-            by,
-            events = new,
-            "restored events"
-        );
+        if new > 0 {
+            let study = &self.state.head.name;
+            tracing::info!(study, by, events = new, "restored events");
+        }
         Ok(imported_reply(new, repeated))
     }
 

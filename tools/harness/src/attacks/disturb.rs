@@ -64,7 +64,8 @@ impl Disturb {
         let service = installation.start()?;
         let address = service.address;
         let mut findings = Findings::default();
-        self.prepare(&mut Api::new(address, &tokens.admin))?;
+        let sizes = [self.studies, self.bytes, self.episodes];
+        fixture::prepare_noise(&mut Api::new(address, &tokens.admin), "busy", sizes)?;
         let [blinded, operator, viewer] = &tokens.noisy;
         let mut rejected = 0;
         let list = || vec![("GET", "/v1/studies".to_owned(), String::new())];
@@ -115,26 +116,6 @@ impl Disturb {
             findings,
             ..Report::default()
         })
-    }
-
-    fn prepare(&self, api: &mut Api) -> Result<()> {
-        let body = fixture::large_study(self.bytes);
-        for number in 0..self.studies {
-            api.succeed("PUT", &format!("/v1/studies/large{number}"), &body)?;
-        }
-        for study in ["busy", "quiet"] {
-            api.succeed("PUT", &format!("/v1/studies/{study}"), fixture::study(&[]))?;
-        }
-        let past = (0..self.episodes).map(|number| {
-            let line = json!({"id": format!("past{number}"), "actions": ["scan"],
-                "feedbacks": ["positive"], "costs": [0.5], "rewards": [0.25, number % 2]});
-            format!("{line}\n")
-        });
-        let response = api.import("busy", &past.collect::<String>())?;
-        match response.status {
-            200 => Ok(()),
-            status => Err(format!("import: {status} {}", response.text()).into()),
-        }
     }
 
     /// One token opens as many streams as it gets; another one gets one, too.

@@ -104,3 +104,28 @@ pub(super) fn large_study(bytes: usize) -> Value {
         "transition": [table], "learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1]},
         "learner": "feedbal:width=sound"})
 }
+
+/// Creates this many studies of this many bytes, a study `quiet`, and a noisy one with this many past episodes.
+pub(super) fn prepare_noise(
+    api: &mut Api,
+    noisy: &str,
+    [studies, bytes, episodes]: [usize; 3],
+) -> Result<()> {
+    let body = large_study(bytes);
+    for number in 0..studies {
+        api.succeed("PUT", &format!("/v1/studies/large{number}"), &body)?;
+    }
+    for name in [noisy, "quiet"] {
+        api.succeed("PUT", &format!("/v1/studies/{name}"), study(&[]))?;
+    }
+    let past = (0..episodes).map(|number| {
+        let line = json!({"id": format!("past{number}"), "actions": ["scan"],
+            "feedbacks": ["positive"], "costs": [0.5], "rewards": [0.25, number % 2]});
+        format!("{line}\n")
+    });
+    let response = api.import(noisy, &past.collect::<String>())?;
+    match response.status {
+        200 => Ok(()),
+        status => Err(format!("import: {status} {}", response.text()).into()),
+    }
+}

@@ -103,7 +103,7 @@ impl Forge {
         })
     }
 
-    /// Four clients restore the same export at the same time: the study is that of the export, whoever wins.
+    /// Four clients restore the same export at the same time: the study is that of the export, whichever is first.
     fn race(&self, address: SocketAddr, token: &str, good: &Export) -> Result<()> {
         let whole = good.write(&good.texts, "raced");
         let restore = || {

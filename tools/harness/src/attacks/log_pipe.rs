@@ -1,4 +1,4 @@
-//! A log that nobody reads.
+//! A log that is not read.
 
 use std::process::Stdio;
 

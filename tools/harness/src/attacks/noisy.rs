@@ -72,7 +72,8 @@ impl Noisy {
             installation.token("bea", "blinded")?,
         ];
         let service = installation.start()?;
-        self.prepare(&mut Api::new(service.address, &admin))?;
+        let sizes = [self.studies, self.bytes, self.episodes];
+        fixture::prepare_noise(&mut Api::new(service.address, &admin), "loud", sizes)?;
         let mut findings = Findings::default();
         let mut measure = |what, token: &str, noise: &Noise<'_>| {
             self.measure(&service, &quiet, what, token, noise, &mut findings)
@@ -114,25 +115,6 @@ impl Noisy {
             findings,
             ..Report::default()
         })
-    }
-
-    fn prepare(&self, api: &mut Api) -> Result<()> {
-        let body = fixture::large_study(self.bytes);
-        for number in 0..self.studies {
-            api.succeed("PUT", &format!("/v1/studies/large{number}"), &body)?;
-        }
-        for study in ["loud", "quiet"] {
-            api.succeed("PUT", &format!("/v1/studies/{study}"), fixture::study(&[]))?;
-        }
-        let past = (0..self.episodes).map(|number| {
-            let line = json!({"id": format!("past{number}"), "actions": ["scan"],
-                "feedbacks": ["positive"], "costs": [0.5], "rewards": [0.25, number % 2]});
-            format!("{line}\n")
-        });
-        match api.import("loud", &past.collect::<String>())?.status {
-            200 => Ok(()),
-            status => Err(format!("import: {status}").into()),
-        }
     }
 
     /// Measures the quiet study for some time while a token makes noise; without a token there is none.

@@ -36,7 +36,7 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Tokens are not a part of the record: whoever changes them changes who has access, and nothing that is audited.
+/// Tokens are not a part of the record: a changed token changes access, and nothing that is audited.
 const NOT_AUDITED: [&str; 1] = ["tokens"];
 
 /// Nothing else says that such a row was there; docs/threat-model.md names it.

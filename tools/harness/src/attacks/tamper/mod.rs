@@ -1,4 +1,4 @@
-//! Changes of the store by somebody who can write to it: single bytes of a SQLite file, and SQL in every table and column.
+//! Changes of the store by a user who can write to it: single bytes of a SQLite file, and SQL in every table and column.
 //!
 //! A change is effective if any answer of the service differs after it. The audit must report every effective change, and every row
 //! and object that the service did not write.
