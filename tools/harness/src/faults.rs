@@ -176,6 +176,7 @@ impl Store for FaultyStore {
         fn begin_snapshot(&mut self) -> ();
         fn create(&mut self, head: &Head, spec: &str) -> Option<i64>;
         fn put_restore(&mut self, study: i64, restore: &Restore) -> ();
+        fn discard(&mut self, study: i64) -> ();
         fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> ();
         fn check_store(&mut self) -> Vec<Finding>;
         fn spec(&mut self, study: i64) -> Option<String>;

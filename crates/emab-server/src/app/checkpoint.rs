@@ -84,9 +84,10 @@ impl Checkpoints {
         self.due.is_some_and(|due| due <= at)
     }
 
-    /// Notes new committed heads.
+    /// Notes new committed heads. A study that is being restored is signed at the end of its restoration: until then it may be
+    /// discarded, and the export still has its events.
     pub fn add(&mut self, heads: &[Head]) {
-        for head in heads {
+        for head in heads.iter().filter(|head| !head.restoring) {
             self.due.get_or_insert_with(|| Instant::now() + DELAY);
             let name = head.name.clone();
             if self.uncovered.insert(name.clone(), head.clone()).is_none() {

@@ -41,6 +41,8 @@ pub struct CommandExecutor<'a> {
     changes: Changes,
     learned: Pending,
     changed_gains: BTreeSet<TripletKey>,
+    /// Whether the restoration of the study was ended: it needs a checkpoint, even without a new event.
+    restored: bool,
     /// Whether learned episodes may be corrected: otherwise such a command is [`CommandError::Deferred`].
     pub may_correct: bool,
 }
@@ -62,6 +64,7 @@ impl<'a> CommandExecutor<'a> {
             changes: Changes::default(),
             learned: Pending::new(),
             changed_gains: BTreeSet::new(),
+            restored: false,
             may_correct: false,
         }
     }
@@ -88,6 +91,7 @@ impl<'a> CommandExecutor<'a> {
             Command::Import(past) => self.import(past, by),
             Command::Restore(events) => self.restore(events, by),
             Command::FinishRestore(end) => self.finish_restore(end.as_ref(), by),
+            Command::DiscardRestore => Err(internal("a discard is executed without a state")),
         }
     }
 
@@ -114,7 +118,7 @@ impl<'a> CommandExecutor<'a> {
 
     /// The changes, to be written with the head of the study; none if there are none.
     pub fn finish(mut self) -> Result<Option<Changes>, CommandError> {
-        if self.changes.events.is_empty() && self.changed_gains.is_empty() {
+        if self.changes.events.is_empty() && self.changed_gains.is_empty() && !self.restored {
             return Ok(None);
         }
         if self.state.head.restoring {
@@ -490,6 +494,7 @@ impl<'a> CommandExecutor<'a> {
         };
         self.store.put_restore(head.key, &restore)?;
         self.state.head.restoring = false;
+        self.restored = true;
         let all = self.state.learners.gain_sums();
         self.changed_gains = all.iter().map(|it| (it.t, it.x, it.a)).collect();
         Ok(imported_reply(0, 0))

@@ -241,9 +241,10 @@ impl Import {
         });
         if self.dry_run.is_some() {
             let lines: Vec<_> = lines.collect();
+            let specs = self.service.specs.clone();
             return self
                 .try_out(move |dry_run, store, study, report| {
-                    dry_run.past_episodes(store, study, &lines, report)
+                    dry_run.past_episodes(store, &specs, study, &lines, report)
                 })
                 .await;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::app::{CommandError, Specs};
-use crate::domain::{Head, Rejection, Study, StudyLearners, StudyState, unpack};
+use crate::domain::{Head, Rejection, StudyLearners, StudyState, unpack};
 use crate::store::{Store, StoreError};
 
 /// The number of learned episodes in one read.
@@ -28,16 +28,6 @@ pub fn no_study(study: &str) -> Rejection {
     Rejection::not_found(format!("there is no study `{study}`"))
 }
 
-/// The specification of a study, read and parsed.
-pub fn study(store: &mut dyn Store, head: &Head) -> Result<Study, CommandError> {
-    let missing = || {
-        let what = format!("study `{}` has no specification", head.name);
-        StoreError::Damaged(what)
-    };
-    let spec = store.spec(head.key)?.ok_or_else(missing)?;
-    Ok(Study::from_canonical(&head.name, &spec)?)
-}
-
 /// The state of a study at its head, from a cached state if there is one.
 pub fn load_state(
     cached: Option<StudyState>,
@@ -45,6 +35,8 @@ pub fn load_state(
     store: &mut dyn Store,
     specs: &Specs,
 ) -> Result<StudyState, CommandError> {
+    // Another study of this name may be in its place.
+    let cached = cached.filter(|state| state.study.hash == head.spec_hash);
     let mut state = match cached {
         Some(state) => state,
         None => StudyState::new(specs.study(store, &head)?, head.rules)?,

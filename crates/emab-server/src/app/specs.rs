@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::app::{CommandError, study};
+use crate::app::CommandError;
 use crate::domain::{Head, Study};
 use crate::store::{Store, StoreError};
 
@@ -67,7 +67,7 @@ impl Specs {
         if let Some(study) = self.cached(head) {
             return Ok(study);
         }
-        let study = Arc::new(study(store, head)?);
+        let study = Arc::new(parse(store, head)?);
         self.parsed.fetch_add(1, Ordering::Relaxed);
         drop(parsing);
         if study.hash != head.spec_hash {
@@ -155,4 +155,14 @@ impl Summary {
             withheld: study.unsound.clone(),
         }
     }
+}
+
+/// The specification of a study, read and parsed: what the cache avoids.
+fn parse(store: &mut dyn Store, head: &Head) -> Result<Study, CommandError> {
+    let missing = || {
+        let what = format!("study `{}` has no specification", head.name);
+        StoreError::Damaged(what)
+    };
+    let spec = store.spec(head.key)?.ok_or_else(missing)?;
+    Ok(Study::from_canonical(&head.name, &spec)?)
 }

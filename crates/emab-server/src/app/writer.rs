@@ -9,6 +9,8 @@
 //! If the store fails (disk full, connection lost), the batch is rolled back, cached states are dropped, and every request of the
 //! batch gets a 503 with `Retry-After` ([`ServiceError::write_failed`]). Reads use other connections and continue.
 
+mod discard;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -290,7 +292,9 @@ impl GroupCommitWriter {
             let attempt = catch_unwind(AssertUnwindSafe(|| self.transact(&batch)));
             let error = match attempt {
                 Ok(Ok(committed)) => {
-                    for (Queued { job, .. }, outcome) in batch.into_iter().zip(committed.outcomes) {
+                    for (queued, outcome) in batch.into_iter().zip(committed.outcomes) {
+                        discard::log(&queued, &outcome);
+                        let job = queued.job;
                         match outcome {
                             Outcome::Done(result) => {
                                 // The receiver may be gone.
@@ -432,6 +436,7 @@ impl GroupCommitWriter {
         now: &str,
         outcomes: &mut [Outcome],
     ) -> Result<Option<(StudyState, Vec<usize>)>, StoreError> {
+        let (head, jobs) = self.discard(name, head, jobs, batch, outcomes)?;
         let Some(head) = head else {
             // Until a job creates the study, jobs are rejected.
             let mut jobs = jobs.into_iter();
@@ -454,7 +459,7 @@ impl GroupCommitWriter {
             jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
             return Ok(None);
         };
-        // Another database may be in its place: its episodes were not read.
+        // Another study or database may be in its place: its episodes were not read.
         if state.head.key != head.key {
             jobs.iter().for_each(|&i| outcomes[i] = Outcome::Load);
             return Ok(None);

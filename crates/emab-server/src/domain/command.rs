@@ -192,6 +192,8 @@ pub enum Command {
     Restore(RestoreEvents),
     /// End the restoration of a study, whose last event must have this number and hash, if they are known.
     FinishRestore(Option<(u64, String)>),
+    /// Remove a study that is being restored. The writer executes it without the state of the study.
+    DiscardRestore,
 }
 
 /// Events of an exported study.
@@ -212,7 +214,8 @@ impl Command {
             Command::Create(_)
             | Command::Close
             | Command::Restore(_)
-            | Command::FinishRestore(_) => vec![],
+            | Command::FinishRestore(_)
+            | Command::DiscardRestore => vec![],
             Command::Open(open) => open.id.as_deref().into_iter().collect(),
             Command::Tell(id, _)
             | Command::Stop(id, _)

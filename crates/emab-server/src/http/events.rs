@@ -60,7 +60,7 @@ pub async fn events(call: Call<String, EventRange>) -> ApiResult {
     Ok(typed(StatusCode::OK, LINES, page))
 }
 
-/// Streams events until the client disconnects, the token is revoked or the service stops.
+/// Streams events until the client disconnects, the token is revoked, the study is discarded or the service stops.
 async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiResult {
     let key = app.service.head(&study).await?.key;
     let permit = app.streams.acquire(&token.id).await;
@@ -71,12 +71,16 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
         let _permit = permit;
         let (mut at, mut quiet) = (after, 0_u32);
         loop {
-            let from = at;
-            let page = app
-                .service
-                .read(move |store| Ok(store.events(key, from, PART)?));
+            let (from, name) = (at, study.clone());
+            let page = app.service.read(move |store| {
+                let page = store.events(key, from, PART)?;
+                let there = !page.is_empty() || store.key(&name)? == Some(key);
+                Ok(there.then_some(page))
+            });
             // A failed read is retried; the client gets comments meanwhile.
-            let page = page.await.unwrap_or_default();
+            let Some(page) = page.await.unwrap_or_else(|_| Some(Vec::new())) else {
+                return;
+            };
             let mut text = String::new();
             for event in &page {
                 at = event.seq;

@@ -132,6 +132,7 @@ fn api_routes() -> Routes {
         .with(routes!(studies::create))
         .with(routes!(studies::read))
         .with(routes!(studies::close))
+        .with(routes!(studies::discard))
         .with(routes!(studies::estimates))
         .with(routes!(episodes::open))
         .with(routes!(episodes::list))

@@ -12,7 +12,7 @@ use super::body::MAX_STUDY;
 use super::call::{Call, NoQuery, Number, within};
 use super::error::ApiError;
 use super::response::{ApiResult, json, typed};
-use super::view::{Estimates, StudyList, StudyView};
+use super::view::{Discarded, Estimates, StudyList, StudyView};
 use crate::domain::{Command, Head, NAME_RULE, Rejection, Reply, ReplyBody, is_name};
 use crate::store::StoreError;
 use crate::tokens::Permission;
@@ -174,6 +174,25 @@ pub async fn close(mut call: Call) -> ApiResult {
     call.optional::<NoQuery>().await?;
     let reply = call.submit(Command::Close).await?;
     study_reply(&call.app, reply, StatusCode::OK, &call.caller, None).await
+}
+
+/// Discard a study that is being restored
+///
+/// Removes a study whose restoration from an export was begun and not finished (`restoring`: true), with everything that was imported,
+/// and frees its name: for an import that was begun with a wrong file. Any other study is rejected with 409: a study is never
+/// deleted, only closed. The service logs which token discarded it.
+#[utoipa::path(delete, operation_id = "discardStudy", path = "/v1/studies/{study}", tag = "studies",
+    params(("study" = String, Path)),
+    responses((status = 200, description = "What was discarded", body = Discarded)))]
+pub async fn discard(mut call: Call) -> ApiResult {
+    call.may(Permission::Import)?;
+    call.optional::<NoQuery>().await?;
+    let reply = call.submit(Command::DiscardRestore).await?;
+    let ReplyBody::Study(head) = reply.body else {
+        return Err(ApiError::internal("unexpected reply"));
+    };
+    let (study, events) = (head.name, head.seq);
+    json(StatusCode::OK, &Discarded { study, events })
 }
 
 /// The event to read at.

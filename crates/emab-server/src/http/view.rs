@@ -91,6 +91,15 @@ impl StudyView {
     }
 }
 
+/// A study that was discarded while it was restored.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Discarded {
+    /// The name, which is free again.
+    pub study: String,
+    /// The number of its events.
+    pub events: u64,
+}
+
 /// A list of studies.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StudyList {

@@ -20,7 +20,7 @@ macro_rules! orphans {
     };
 }
 /// The tables with rows of studies. Version 1 has the first five.
-const TABLES: [(&str, &str); 8] = [
+pub(super) const TABLES: [(&str, &str); 8] = [
     ("events", orphans!("events")),
     ("cases", orphans!("cases")),
     ("answers", orphans!("answers")),

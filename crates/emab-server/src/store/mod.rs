@@ -123,10 +123,13 @@ pub trait Store: Send {
     }
     /// Writes or replaces the restore of a study. Inside a transaction.
     fn put_restore(&mut self, study: i64, restore: &Restore) -> Result<()>;
+    /// Removes a study that is being restored, with every row of it; fails if it is not being restored. Its key is not given to
+    /// another study while this process runs. Inside a transaction that has locked the study.
+    fn discard(&mut self, study: i64) -> Result<()>;
     /// Writes the checkpoint of a study, unless there is one of a later event. Inside a transaction.
     fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> Result<()>;
 
-    /// The key of a study, which never changes.
+    /// The key of a study. It never changes; a study that was discarded and created again is another one.
     fn key(&mut self, name: &str) -> Result<Option<i64>> {
         Ok(self.head(name)?.map(|head| head.key))
     }

@@ -10,7 +10,7 @@ use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
 use super::{
     Begun, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Result, Store,
-    StoreError, StoredDecision,
+    StoreError, StoredDecision, check,
 };
 use crate::domain::{EpisodeRecord, Record};
 
@@ -41,6 +41,9 @@ pub(super) const PUT_CHECKPOINT: &str = "
     INSERT INTO checkpoints (study, seq, text) VALUES ($1, $2, $3)
     ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, text = excluded.text WHERE excluded.seq >= checkpoints.seq
     RETURNING study";
+/// Ends the restoration of a study that is to be removed.
+pub(super) const DISCARD: &str =
+    "DELETE FROM restores WHERE study = $1 AND finished IS NULL RETURNING study";
 pub(super) const CHECKPOINT: &str = "SELECT seq, text FROM checkpoints WHERE study = $1";
 pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = $1";
 pub(super) const HEAD: &str = heads!("WHERE name = $1");
@@ -138,6 +141,13 @@ pub(super) trait Sql: Send {
     fn find_key(&mut self, name: &str) -> Result<Option<i64>> {
         self.row(KEY, &[&name])
     }
+
+    /// Replaces the key of a new study if an earlier study had it: readers may still hold that one.
+    fn unused(&mut self, key: i64) -> Result<i64> {
+        Ok(key)
+    }
+    /// The study with this key is removed.
+    fn is_removed(&mut self, _key: i64) {}
 }
 
 fn limit_of(limit: usize) -> i64 {
@@ -182,7 +192,10 @@ impl<C: Sql> Store for C {
         ];
         let key = self.row::<i64>(CREATE, values)?;
         match key {
-            Some(key) => self.row::<i64>(CREATE_SPEC, &[&key, &spec]),
+            Some(key) => {
+                let key = self.unused(key)?;
+                self.row::<i64>(CREATE_SPEC, &[&key, &spec])
+            }
             None => Ok(None),
         }
     }
@@ -210,6 +223,21 @@ impl<C: Sql> Store for C {
             &restore.hash,
         ];
         self.row::<i64>(PUT_RESTORE, values).map(drop)
+    }
+
+    fn discard(&mut self, study: i64) -> Result<()> {
+        self.in_transaction()?;
+        if self.row::<i64>(DISCARD, &[&study])?.is_none() {
+            let what = format!("the study with key {study} is not being restored");
+            return Err(StoreError::Damaged(what));
+        }
+        for (table, _) in check::TABLES {
+            let rows = format!("DELETE FROM {table} WHERE study = {study}");
+            self.check_rows::<i64>(&rows)?;
+        }
+        self.check_rows::<i64>(&format!("DELETE FROM studies WHERE key = {study}"))?;
+        self.is_removed(study);
+        Ok(())
     }
 
     fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> Result<()> {

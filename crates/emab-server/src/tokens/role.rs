@@ -28,7 +28,7 @@ pub enum Permission {
     CreateStudy,
     /// Close a study to new episodes.
     CloseStudy,
-    /// Import past episodes.
+    /// Import past episodes, restore a study, and discard one that is being restored.
     Import,
     /// List and read studies.
     ReadStudy,

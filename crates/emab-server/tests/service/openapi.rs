@@ -27,6 +27,7 @@ fn filled(path: &str) -> String {
 #[tokio::test]
 async fn the_paths_are_pinned() {
     let expected = [
+        "DELETE /v1/studies/{study}",
         "GET /docs",
         "GET /livez",
         "GET /metrics",

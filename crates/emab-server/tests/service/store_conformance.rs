@@ -1,5 +1,6 @@
 //! Rules that every [`Store`] must satisfy, checked on SQLite and PostgreSQL.
 
+mod discard;
 mod fixtures;
 mod paging;
 mod transactions;
@@ -80,6 +81,7 @@ fn check_store(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
     for rule in [
         values::studies_are_kept,
         values::specifications_restores_and_checkpoints_are_kept,
+        discard::a_study_that_is_being_restored_can_be_discarded,
         values::studies_are_listed,
         values::rows_are_kept,
         values::rows_are_replaced,

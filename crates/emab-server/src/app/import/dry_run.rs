@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{ImportReport, restored};
-use crate::app::{CommandError, Replay, head};
+use crate::app::{CommandError, Replay, Specs, head};
 use crate::domain::{Head, PastEpisode, Record, Rejection, is_name, sha256, validate};
 use crate::store::{Store, StoreError};
 
@@ -27,12 +27,13 @@ impl DryRun {
     pub fn past_episodes(
         &mut self,
         store: &mut dyn Store,
+        specs: &Specs,
         study: &str,
         lines: &[(u64, Result<PastEpisode, Rejection>)],
         report: &mut ImportReport,
     ) -> Result<(), CommandError> {
         let head = head(store, study)?;
-        let study = crate::app::study(store, &head)?;
+        let study = specs.study(store, &head)?;
         let past = lines.iter().filter_map(|(_, past)| past.as_ref().ok());
         let ids = past.map(|past| &*past.id).filter(|id| is_name(id));
         let ids: Vec<&str> = ids.collect();

@@ -37,7 +37,7 @@ pub(super) struct PgConnection {
     session: Option<Session>,
     /// Whether the last session was lost, and did not time out.
     lost: bool,
-    /// Study keys read in this session. Another session may see another database.
+    /// Keys of studies read in this session. Another session may see another database.
     keys: HashMap<String, i64>,
     /// None only during drop.
     runtime: Option<Runtime>,
@@ -347,15 +347,17 @@ impl Sql for PgConnection {
         if let Some(key) = self.keys.get(name) {
             return Ok(Some(*key));
         }
-        let key = self.row(sql::KEY, &[&name])?;
-        // A key read in a transaction may be rolled back.
-        if let (Some(key), Phase::Idle) = (key, self.phase) {
+        let head: Option<Head> = self.row(sql::HEAD, &[&name])?;
+        // A key read in a transaction may be rolled back, and a study that is being restored may be discarded.
+        if let (Some(head), Phase::Idle) = (&head, self.phase)
+            && !head.restoring
+        {
             if self.keys.len() >= KEYS {
                 self.keys.clear();
             }
-            self.keys.insert(name.into(), key);
+            self.keys.insert(name.into(), head.key);
         }
-        Ok(key)
+        Ok(head.map(|head| head.key))
     }
 }
 

@@ -86,6 +86,7 @@ prepare! {
     write_heads = WRITE_HEADS;
     put_restore = sql::PUT_RESTORE;
     put_checkpoint = sql::PUT_CHECKPOINT;
+    discard = sql::DISCARD;
     write_events = WRITE_EVENTS;
     write_episodes = WRITE_EPISODES;
     write_decisions = WRITE_DECISIONS;
@@ -101,7 +102,6 @@ prepare! {
 prepare! {
     /// Prepares what reads, in one round trip.
     prepare_reads:
-    key = sql::KEY;
     head = sql::HEAD;
     heads = sql::HEADS;
     uncovered = sql::UNCOVERED;

@@ -1,6 +1,7 @@
 //! A connection: executes SQL on the file.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 
@@ -214,6 +215,21 @@ impl Sql for SqliteConnection {
             self.write_study(head, changes)?;
         }
         Ok(())
+    }
+
+    fn unused(&mut self, key: i64) -> Result<i64> {
+        let removed = self.file.removed.load(Ordering::Relaxed);
+        if key > removed {
+            return Ok(key);
+        }
+        let values = params![removed + 1, key];
+        let sql = "UPDATE studies SET key = ?1 WHERE key = ?2";
+        self.run(sql, values).map_err(fault)?;
+        Ok(removed + 1)
+    }
+
+    fn is_removed(&mut self, key: i64) {
+        self.file.removed.fetch_max(key, Ordering::Relaxed);
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
@@ -25,6 +26,8 @@ pub(super) struct DatabaseFile {
     /// Absolute, without links, so that every name leads to the same lock.
     path: PathBuf,
     identity: Identity,
+    /// The largest key of a study that this process has removed: SQLite would give it to the next one.
+    pub(super) removed: AtomicI64,
     /// None for an inspection.
     _lock: Option<File>,
 }
@@ -52,6 +55,7 @@ impl DatabaseFile {
         Ok(DatabaseFile {
             identity: identity(&path)?,
             path,
+            removed: AtomicI64::default(),
             _lock: Some(lock),
         })
     }
@@ -65,6 +69,7 @@ impl DatabaseFile {
         Ok(DatabaseFile {
             identity: identity(&path)?,
             path,
+            removed: AtomicI64::default(),
             _lock: None,
         })
     }

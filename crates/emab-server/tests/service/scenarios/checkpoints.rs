@@ -28,7 +28,7 @@ fn signing(folder: TempDir, backend: Arc<dyn Backend>, file: Option<&Path>) -> A
     TestServer::with(folder, backend, metrics, Some(checkpoints))
 }
 
-fn sqlite(folder: TempDir, file: Option<&Path>) -> Arc<TestServer> {
+pub(super) fn sqlite(folder: TempDir, file: Option<&Path>) -> Arc<TestServer> {
     let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
     signing(folder, Arc::new(store), file)
 }
@@ -39,13 +39,13 @@ fn postgres(url: &str) -> Arc<TestServer> {
 }
 
 /// Ends a service and returns its folder.
-fn ended(server: Arc<TestServer>) -> TempDir {
+pub(super) fn ended(server: Arc<TestServer>) -> TempDir {
     server.service.finish();
     Arc::into_inner(server).unwrap().folder
 }
 
 /// Waits until a checkpoint covers all events of a study.
-async fn covered(client: &StudyClient) -> Statement {
+pub(super) async fn covered(client: &StudyClient) -> Statement {
     let covered = tokio::time::timeout(LONG, cover(client)).await;
     covered.expect("events are not covered")
 }

@@ -10,7 +10,7 @@ use super::import::taken;
 use crate::support::study::{StudyClient, clinic};
 use crate::support::{STUDY, TestServer, study_of, study_with};
 
-async fn exported() -> (StudyClient, String) {
+pub(super) async fn exported() -> (StudyClient, String) {
     let client = clinic().await;
     client.send_all().await;
     let lines = client.export().await;

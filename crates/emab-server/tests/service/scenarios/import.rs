@@ -142,6 +142,15 @@ async fn an_import_may_span_several_batches() {
 }
 
 #[tokio::test]
+async fn a_dry_run_of_several_batches_parses_the_specification_once() {
+    let client = clinic().await;
+    let client = client.server.restarted().study("clinic");
+    let answer = client.dry_run(&lines(1203).join("\n")).await.is(200);
+    assert_eq!(answer.json(), taken(1203, 0, true));
+    assert_eq!(client.server.service.specs.parsed(), 1);
+}
+
+#[tokio::test]
 async fn imported_outcomes_may_have_missing_values() {
     let client = clinic().await;
     let script = r#"

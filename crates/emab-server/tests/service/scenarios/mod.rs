@@ -6,6 +6,7 @@ mod certificates;
 mod checkpoints;
 mod concurrency;
 mod corrections;
+mod discard;
 mod episodes;
 mod export;
 mod import;

@@ -10,7 +10,7 @@ use emab_testkit::postgres::Server;
 use super::concurrency::race;
 use crate::support::{STUDY, TestServer};
 
-fn copy(url: &str) -> Arc<TestServer> {
+pub(super) fn copy(url: &str) -> Arc<TestServer> {
     let store = Postgres::open(url).unwrap();
     TestServer::over(tempfile::tempdir().unwrap(), Arc::new(store))
 }

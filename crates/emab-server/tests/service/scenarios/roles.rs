@@ -30,6 +30,7 @@ POST /episodes/p1/outcome:amend {"reason": "d"}
 GET /episodes/p1/decisions/1:replay
 GET /events
 GET :export
+DELETE -
 POST :import {"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}
 "#;
 
@@ -47,7 +48,7 @@ async fn each_role_has_its_permissions() {
     client.open("p1").await.is(201);
     let mut seq = client.seq().await;
     let needs = [
-        "", "R", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "L", "L", "L", "",
+        "", "R", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "L", "L", "L", "", "",
     ];
     for (call_, need) in CALLS.iter().zip(needs) {
         for (token, may) in [

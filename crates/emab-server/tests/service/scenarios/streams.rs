@@ -1,7 +1,5 @@
 //! The log in pages and as a stream.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::http::Request;
 use emab_server::tokens::TokenStore;
@@ -49,10 +47,10 @@ fn stream_request(client: &StudyClient, query: &str, last: Option<&str>) -> Requ
 }
 
 /// A stream of events, as the router gives it.
-struct Stream(Body, String);
+pub(super) struct Stream(Body, String);
 
 impl Stream {
-    async fn open(client: &StudyClient, query: &str, last: Option<&str>) -> Stream {
+    pub(super) async fn open(client: &StudyClient, query: &str, last: Option<&str>) -> Stream {
         let request = stream_request(client, query, last);
         let response = client.server.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
@@ -78,6 +76,12 @@ impl Stream {
             let data = frame.unwrap().unwrap().into_data().unwrap();
             self.1.push_str(std::str::from_utf8(&data).unwrap());
         }
+    }
+
+    /// Waits for its end.
+    pub(super) async fn ends(mut self) {
+        let end = async { while self.0.frame().await.is_some() {} };
+        timeout(LONG, end).await.expect("it goes on for ever");
     }
 }
 
@@ -137,10 +141,7 @@ async fn a_stream_ends_when_its_token_is_revoked() {
     let mut stream = Stream::open(&client, "", None).await;
     assert_eq!(stream.next().await.0, 1);
     client.server.tokens.revoke("viewer").unwrap();
-    let end = async { while stream.0.frame().await.is_some() {} };
-    timeout(Duration::from_secs(4), end)
-        .await
-        .expect("it goes on for ever");
+    stream.ends().await;
 }
 
 #[tokio::test]
@@ -149,8 +150,7 @@ async fn streams_end_when_the_service_stops() {
     let mut stream = Stream::open(&client, "", None).await;
     assert_eq!(stream.next().await.0, 1);
     client.server.app.end_streams();
-    let end = async { while stream.0.frame().await.is_some() {} };
-    timeout(LONG, end).await.expect("it goes on for ever");
+    stream.ends().await;
     let request = stream_request(&client, "", None);
     client.server.send(request).await.expect_error(503);
     // The log is still readable.

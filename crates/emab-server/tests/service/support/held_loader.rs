@@ -96,6 +96,7 @@ impl Store for HeldStore {
         fn lock_all(names: &[&str]) -> Vec<Head>;
         fn write_all(studies: &[(&Head, &Changes)]) -> ();
         fn put_restore(study: i64, restore: &Restore) -> ();
+        fn discard(study: i64) -> ();
         fn put_checkpoint(study: i64, checkpoint: &Checkpoint) -> ();
         fn check_store() -> Vec<Finding>;
         fn uncovered(after: &str, limit: usize) -> Vec<Head>;

@@ -101,6 +101,13 @@ impl StudyClient {
         self.post(":import", lines).await
     }
 
+    /// Discards the study, which is being restored.
+    pub async fn discard(&self) -> Answer {
+        let admin = &self.server.admin;
+        let (server, path) = (&self.server, self.path(""));
+        server.call_as(admin, "DELETE", &path, None).await
+    }
+
     pub async fn dry_run(&self, lines: &str) -> Answer {
         self.post(":import?dry_run=true", lines).await
     }
