@@ -31,7 +31,7 @@ from ._errors import (
     Unexpected,
 )
 from ._estimates import EstimateRow, Estimates
-from ._events import Event, ImportReport
+from ._events import Checkpoint, Event, ImportReport
 from ._retry import Retries
 from ._sync.client import Client
 from ._sync.episode import Episode
@@ -43,6 +43,7 @@ __all__ = [
     "AsyncEpisode",
     "AsyncStudy",
     "Certificate",
+    "Checkpoint",
     "Client",
     "Conflict",
     "Decision",

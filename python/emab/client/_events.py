@@ -1,4 +1,4 @@
-"""Events of a study's log, and the report of an import."""
+"""Events of a study's log, its checkpoint, and the report of an import."""
 
 from __future__ import annotations
 
@@ -25,6 +25,24 @@ class Event(Record):
     data: Raw = field(hash=False)
     previous: str
     hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Record):
+    """A signed statement that the log of a study had an event `seq` with this hash, with the public `key`.
+
+    `text` is the statement byte for byte, as a line for `emab audit --checkpoint`.
+
+    >>> checkpoint = client.study("clinic").checkpoint()  # doctest: +SKIP
+    >>> pathlib.Path("checkpoints").open("a").write(checkpoint.text + "\\n")  # doctest: +SKIP
+    """
+
+    study: str
+    seq: int
+    hash: str
+    at: str
+    key: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

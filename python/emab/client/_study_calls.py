@@ -10,7 +10,7 @@ from ._call import Call, call
 from ._decode import Raw, Record, as_object, reader, typed
 from ._encode import encode
 from ._estimates import Estimates
-from ._events import Event, ImportReport
+from ._events import Checkpoint, Event, ImportReport
 from ._names import study_path
 from ._views import EpisodeView, StudyView
 
@@ -54,6 +54,20 @@ def read(study: str) -> Call[StudyView]:
 def close(study: str) -> Call[StudyView]:
     """Close a study to new episodes."""
     return call("POST", f"{study_path(study)}:close", reader(StudyView.of))
+
+
+def discard(study: str) -> Call[int]:
+    """Discard a study that is being restored; read the number of its events."""
+    return call("DELETE", study_path(study), reader(lambda raw: int(typed(raw, "events", int))))
+
+
+def checkpoint(study: str) -> Call[Checkpoint]:
+    """Read the checkpoint, with its text byte for byte: the signature is of these bytes."""
+
+    def read(body: bytes) -> Checkpoint:
+        return reader(lambda raw: Checkpoint.of({**raw, "text": body.decode()}))(body)
+
+    return call("GET", f"{study_path(study)}/checkpoint", read)
 
 
 def studies(after: str, limit: int) -> Call[Page[StudyView]]:

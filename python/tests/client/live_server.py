@@ -94,10 +94,14 @@ class LiveServer:
         time.sleep(1.5)
         return secret
 
-    def audit(self) -> dict[str, Any]:
+    def log(self) -> list[dict[str, Any]]:
+        """Return the fields of the lines that it has logged."""
+        return [json.loads(line)["fields"] for line in (self._folder / "err").read_text().splitlines()]
+
+    def audit(self, *options: str) -> dict[str, Any]:
         """Return the report of `emab audit`; raise an error if the store is not clean."""
         store = f"sqlite:{self._folder / 'data' / 'studies.db'}"
-        found: dict[str, Any] = json.loads(self._run("audit", store, "--json"))
+        found: dict[str, Any] = json.loads(self._run("audit", store, "--json", *options))
         return found
 
     def _run(self, *arguments: str) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import math
+import re
+import time
 from pathlib import Path
 
 import pytest
 from live_server import CLINIC, LiveServer
 from patients import treat, treat_async
 
-from emab.client import AsyncClient, Client, Conflict, Decision, Invalid, Study
+from emab.client import AsyncClient, Checkpoint, Client, Conflict, Decision, Invalid, NotFound, Study
 
 
 def test_episode_from_first_decision_to_outcome(study: Study) -> None:
@@ -180,6 +184,55 @@ def test_imports_an_export_into_another_service(study: Study, tmp_path: Path) ->
         assert copy.estimates() == study.estimates()
 
 
+def test_discards_a_study_that_is_being_restored(study: Study, tmp_path: Path) -> None:
+    """Its name is free again, and the service logs who discarded it; a live study is never deleted."""
+    treat(study, 1)
+    lines = list(study.export_lines())
+    with pytest.raises(Conflict, match="never deleted"):
+        study.discard()
+    with LiveServer(tmp_path / "other") as other, Client(other.url, other.token) as there:
+        wrong = there.study("clinic")
+        with pytest.raises(NotFound):
+            wrong.discard()
+        with pytest.raises(Conflict, match="the export ends at event 2"):
+            wrong.import_lines(lines[:3])
+        assert wrong.read().restoring
+        assert wrong.discard() == 2
+        with pytest.raises(NotFound):
+            wrong.read()
+        assert list(there.studies()) == []
+        assert wrong.import_lines(lines).taken == len(lines) - 1
+        assert wrong.read().hash == study.read().hash
+        assert wait_for_checkpoint(wrong).raw["restored"] is not None
+        other.audit()
+        (line,) = [line for line in other.log() if line["message"].startswith("discarded")]
+        last = json.loads(lines[2])
+        assert (line["study"], line["seq"], line["hash"]) == ("clinic", 2, last["hash"])
+        assert re.fullmatch("[0-9a-f]{8,}", line["by"])
+
+
+def wait_for_checkpoint(study: Study) -> Checkpoint:
+    """Return the checkpoint that covers the last event."""
+    while True:
+        try:
+            if (found := study.checkpoint()).seq == study.read().seq:
+                return found
+        except NotFound:
+            pass
+        time.sleep(0.05)
+
+
+def test_reads_checkpoints(study: Study, server: LiveServer, tmp_path: Path) -> None:
+    """Their text is byte for byte what `emab audit --checkpoint` verifies."""
+    treat(study, 1)
+    checkpoint = wait_for_checkpoint(study)
+    assert (checkpoint.study, checkpoint.hash) == ("clinic", study.read().hash)
+    (tmp_path / "checkpoints").write_text(checkpoint.text + "\n")
+    server.audit("--checkpoint", str(tmp_path / "checkpoints"), "--checkpoint-key-public", checkpoint.key)
+    with pytest.raises(NotFound, match="no study"):
+        Client(server.url, server.token).study("none").checkpoint()
+
+
 def test_imports_larger_than_a_chunk(study: Study) -> None:
     """An error in the middle names its line, and the lines before it stay imported."""
     past = [
@@ -233,7 +286,14 @@ def test_asynchronous_client(server: LiveServer, tmp_path: Path) -> None:
                 assert (await copy.import_lines(study.export_lines())).taken == len(events)
                 assert (await copy.import_lines(path.read_text().splitlines())).repeated == len(events)
                 assert (await copy.read()).hash == (await study.read()).hash
+                with pytest.raises(Conflict, match="never deleted"):
+                    await copy.discard()
                 await there.close()
+            while True:
+                with contextlib.suppress(NotFound):
+                    if (await study.checkpoint()).seq == len(events):
+                        break
+                await asyncio.sleep(0.05)
 
     asyncio.run(story())
 

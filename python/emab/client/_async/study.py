@@ -12,7 +12,7 @@ import anyio
 
 from .. import _episode_calls, _study_calls
 from .._estimates import Estimates
-from .._events import Event, ImportReport
+from .._events import Checkpoint, Event, ImportReport
 from .._names import valid_name
 from .._uploads import AsyncFileUpload, AsyncLineUpload, Line
 from .._views import EpisodeView, StudyView
@@ -55,6 +55,18 @@ class AsyncStudy:
         True
         """
         return await self._client._send(_study_calls.close(self.name))
+
+    async def discard(self) -> int:
+        """Remove a study whose restoration from an export was begun and not finished; return its number of events.
+
+        For an import that was begun with a wrong file: the name is free again. Any other study raises `Conflict`: it is
+        never deleted. If an answer is lost, the repeated request finds no study and raises `NotFound`.
+
+        >>> await client.study("clinic").discard()
+        Traceback (most recent call last):
+        emab.client.Conflict: ...a study is never deleted...
+        """
+        return await self._client._send(_study_calls.discard(self.name))
 
     async def open(self, episode: str | None = None) -> AsyncEpisode:
         """Open an episode, or continue the one of this name. Its decision is at `.decision`.
@@ -114,6 +126,17 @@ class AsyncStudy:
             for event in events:
                 yield event
             after = events[-1].seq
+
+    async def checkpoint(self) -> Checkpoint:
+        """Return the latest signed statement about the end of the log. An event is covered within a second.
+
+        Keep its `text` in another place, one per line, for `emab audit --checkpoint`. A study that has no checkpoint
+        yet raises `NotFound`.
+
+        >>> (await client.study("clinic").checkpoint()).seq  # doctest: +SKIP
+        1
+        """
+        return await self._client._send(_study_calls.checkpoint(self.name))
 
     async def export_lines(self) -> AsyncIterator[str]:
         """Iterate over an export, in the format of `emab audit` and `import_lines`: a header, then one event per line.

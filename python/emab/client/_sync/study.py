@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .. import _episode_calls, _study_calls
 from .._estimates import Estimates
-from .._events import Event, ImportReport
+from .._events import Checkpoint, Event, ImportReport
 from .._names import valid_name
 from .._uploads import FileUpload, Line, LineUpload
 from .._views import EpisodeView, StudyView
@@ -54,6 +54,18 @@ class Study:
         True
         """
         return self._client._send(_study_calls.close(self.name))
+
+    def discard(self) -> int:
+        """Remove a study whose restoration from an export was begun and not finished; return its number of events.
+
+        For an import that was begun with a wrong file: the name is free again. Any other study raises `Conflict`: it is
+        never deleted. If an answer is lost, the repeated request finds no study and raises `NotFound`.
+
+        >>> client.study("clinic").discard()
+        Traceback (most recent call last):
+        emab.client.Conflict: ...a study is never deleted...
+        """
+        return self._client._send(_study_calls.discard(self.name))
 
     def open(self, episode: str | None = None) -> Episode:
         """Open an episode, or continue the one of this name. Its decision is at `.decision`.
@@ -112,6 +124,17 @@ class Study:
         while events := self._client._send(_study_calls.events(self.name, after, page)):
             yield from events
             after = events[-1].seq
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the latest signed statement about the end of the log. An event is covered within a second.
+
+        Keep its `text` in another place, one per line, for `emab audit --checkpoint`. A study that has no checkpoint
+        yet raises `NotFound`.
+
+        >>> client.study("clinic").checkpoint().seq  # doctest: +SKIP
+        1
+        """
+        return self._client._send(_study_calls.checkpoint(self.name))
 
     def export_lines(self) -> Iterator[str]:
         """Iterate over an export, in the format of `emab audit` and `import_lines`: a header, then one event per line.
