@@ -4,6 +4,7 @@
 
 mod answers;
 mod disturb;
+mod export;
 mod fail_closed;
 mod fixture;
 mod forge;

@@ -105,6 +105,46 @@ fn ask(link: &mut PgConnection, sql: &str) -> String {
     link.call(&ask).unwrap()
 }
 
+/// Two copies that lock the same studies would deadlock if they followed the plan of the query: a scan of an index finds the
+/// studies in another order than a scan of the table.
+#[test]
+fn studies_are_locked_in_the_order_of_names_whatever_the_plan() {
+    let server = server();
+    let patient = Timeouts {
+        lock: TIMEOUTS.statement,
+        ..TIMEOUTS
+    };
+    let store = Postgres::open_with(&server.database("lock_order").unwrap(), patient).unwrap();
+    let [mut writer, mut holder, mut other] = [(); 3].map(|()| link(&store));
+    // The table has them in this order.
+    for name in ["b", "a"] {
+        create(&mut holder, name);
+    }
+    let plan = "SET enable_indexscan = off; SET enable_bitmapscan = off";
+    say(&mut writer, plan).unwrap();
+    let pid = ask(&mut writer, "SELECT pg_backend_pid()::TEXT");
+    let waits = format!("SELECT count(*)::TEXT FROM pg_locks WHERE pid = {pid} AND NOT granted");
+    let free = "SELECT count(*)::TEXT FROM (SELECT 1 FROM studies WHERE name = 'a' FOR UPDATE SKIP LOCKED) AS a";
+    Store::begin(&mut holder).unwrap();
+    holder.lock("b").unwrap();
+    let heads = std::thread::scope(|scope| {
+        let locked = scope.spawn(|| {
+            Store::begin(&mut writer).unwrap();
+            writer.lock_all(&["b", "a"])
+        });
+        while ask(&mut other, &waits) == "0" {
+            assert!(!locked.is_finished(), "it does not wait for `b`");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let free = ask(&mut other, free);
+        Store::rollback(&mut holder);
+        assert_eq!(free, "0", "it waits for `b` before it has locked `a`");
+        locked.join().unwrap().unwrap()
+    });
+    let names: Vec<_> = heads.iter().map(|head| &*head.name).collect();
+    assert_eq!(names, ["a", "b"]);
+}
+
 #[test]
 fn copies_that_contend_leave_no_gap_and_readers_see_none() {
     const EACH: usize = 150;

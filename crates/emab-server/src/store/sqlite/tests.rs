@@ -1,19 +1,19 @@
 //! Files, locks, crashes, full disks and damage. The rules of every store are in `tests/service/store_conformance`.
 
 mod backup;
+mod failed_writes;
+mod statements;
 mod versions;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use rusqlite::StatementStatus;
 use tempfile::TempDir;
 
 use super::*;
 use crate::domain::{Record, sha256};
-use crate::store::sql;
-use crate::store::{Changes, Head, StoredDecision};
+use crate::store::{Changes, Head};
 
 fn new_file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -332,111 +332,6 @@ fn rejects_a_file_with_several_names() {
 }
 
 #[test]
-fn a_full_store_still_reads_and_later_writes() {
-    let (_folder, _file, owner, _) = new_store();
-    let mut store = direct(&owner);
-    let mut head = study(&mut store, 5);
-    let most = |store: &SqliteConnection, pages: u32| {
-        let set = format!("PRAGMA max_page_count = {pages}");
-        store.connection.query_row(&set, [], |_| Ok(())).unwrap();
-    };
-    most(&store, 60);
-    store.begin().unwrap();
-    let mut next = head.clone();
-    append(&mut store, &mut next, 100).unwrap();
-    let error = refused(append(&mut store, &mut next, 1 << 20));
-    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
-    // Whether or not SQLite ended the transaction, nothing can be written before the next one.
-    if store.connection.is_autocommit() {
-        refused(append(&mut store, &mut next, 1));
-        refused(store.commit());
-    }
-    store.rollback();
-    assert_eq!(count(&mut store), (5, 5));
-    assert_eq!(count(&mut *owner.reader().unwrap()), (5, 5));
-    // Small writes succeed, and all once there is space again.
-    commit(&mut store, &mut head, 100);
-    most(&store, 1_000_000);
-    commit(&mut store, &mut head, 1 << 20);
-    assert_eq!(count(&mut store), (7, 7));
-}
-
-/// The disk is full: the log cannot grow, at any point of a batch.
-#[test]
-#[ignore = "mounts a small disk: root only"]
-fn a_full_disk_loses_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    mount(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"], &folder);
-    let file = folder.path().join("studies.db");
-    let owner = Sqlite::open(&file).unwrap();
-    let mut store = owner.writer().unwrap();
-    let mut head = study(&mut *store, 5);
-    let (mut full, mut written) = (0, 5);
-    let filler = folder.path().join("filler");
-    for round in 0..200 {
-        // Space varies.
-        if round % 40 == 0 {
-            fs::write(&filler, vec![0; 3 << 20]).unwrap_or_default();
-        } else if round % 40 == 20 {
-            fs::remove_file(&filler).unwrap_or_default();
-        }
-        let mut next = head.clone();
-        let group = store
-            .begin()
-            .and_then(|()| append(&mut *store, &mut next, 30_000))
-            .and_then(|()| store.commit());
-        match group {
-            Ok(()) => {
-                head = next;
-                written += 1;
-            }
-            Err(StoreError::Full(_)) => {
-                store.rollback();
-                full += 1;
-            }
-            Err(error) => panic!("{error:?} in round {round}"),
-        }
-        assert_eq!(count(&mut *store), (written, written as usize));
-    }
-    drop((store, owner));
-    fs::remove_file(&filler).unwrap_or_default();
-    let left = count(&mut *Sqlite::open(&file).unwrap().reader().unwrap());
-    mount(&["umount"], &folder);
-    assert!(full > 0 && written > 50, "{full} full, {written} written");
-    assert_eq!(left, (written, written as usize));
-}
-
-#[test]
-fn rejects_writes_after_sqlite_ended_the_transaction() {
-    let (_folder, _file, owner, _) = new_store();
-    let mut store = direct(&owner);
-    let mut head = study(&mut store, 2);
-    store.begin().unwrap();
-    append(&mut store, &mut head.clone(), 10).unwrap();
-    store.connection.execute_batch("ROLLBACK").unwrap();
-    refused(store.write(&head, &Changes::default()));
-    refused(store.create(&head, "{}"));
-    refused(store.lock("s"));
-    refused(store.commit());
-    store.rollback();
-    assert_eq!(count(&mut store), (2, 2));
-    // A failed commit leaves the transaction open: here a deferred foreign key.
-    let table = "PRAGMA foreign_keys = ON; CREATE TABLE kept (key INTEGER PRIMARY KEY, \
-         study REFERENCES studies DEFERRABLE INITIALLY DEFERRED)";
-    store.connection.execute_batch(table).unwrap();
-    store.begin().unwrap();
-    append(&mut store, &mut head.clone(), 10).unwrap();
-    let wrong = "INSERT INTO kept (study) VALUES (77)";
-    store.connection.execute(wrong, []).unwrap();
-    refused(store.commit());
-    assert!(!store.connection.is_autocommit());
-    store.rollback();
-    assert_eq!(count(&mut store), (2, 2));
-    commit(&mut store, &mut head, 10);
-    assert_eq!(count(&mut store), (3, 3));
-}
-
-#[test]
 fn a_second_writer_has_to_retry() {
     let (_folder, _file, owner, mut one) = new_store();
     let mut two = owner.writer().unwrap();
@@ -527,78 +422,4 @@ fn empties_a_long_log_after_the_readers_left() {
         grow();
     }
     assert!(length() < 40 << 20, "{}", length());
-}
-
-#[test]
-fn every_statement_uses_an_index() {
-    let (_folder, _file, owner, _) = new_store();
-    let connection = connect(&owner.file, Role::Read).unwrap();
-    // All but plain inserts, and those of the next test.
-    for sql in [
-        connection::WRITE_HEAD,
-        sql::HEAD,
-        sql::KEY,
-        sql::HEADS,
-        sql::UNCOVERED,
-        sql::SPEC,
-        sql::RESTORE,
-        sql::CHECKPOINT,
-        sql::EPISODES_AFTER,
-        <SqliteConnection as sql::Sql>::OPEN_EPISODES_AFTER,
-        sql::DECISION,
-        <SqliteConnection as sql::Sql>::CURRENT_DECISION,
-        sql::DECISIONS,
-        sql::EVENTS,
-        sql::LEARNED,
-        sql::GAIN_SUMS,
-    ] {
-        let plan = format!("EXPLAIN QUERY PLAN {sql}");
-        let mut statement = connection.prepare(&plan).unwrap();
-        let ones = rusqlite::params_from_iter(vec![1; statement.parameter_count()]);
-        let steps = statement.query_map(ones, |row| row.get(3)).unwrap();
-        let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
-        let is_search = |step: &String| {
-            ["SEARCH ", "CORRELATED "]
-                .iter()
-                .any(|it| step.starts_with(it))
-        };
-        let searches = !steps.is_empty() && steps.iter().all(is_search);
-        assert!(searches, "{steps:?}: {sql}");
-    }
-    let plan = format!("EXPLAIN QUERY PLAN {}", sql::GAIN_SUMS);
-    let step = connection.query_row(&plan, [1; 5], |row| row.get(3));
-    let step: String = step.unwrap();
-    assert!(step.contains("(t,x,a)>(?,?,?)"), "{step}");
-}
-
-#[test]
-fn no_statement_is_prepared_twice() {
-    let (_folder, _file, owner, _) = new_store();
-    let mut store = direct(&owner);
-    let head = study(&mut store, 1);
-    let changes = Changes {
-        decisions: vec![StoredDecision {
-            episode: "a".into(),
-            step: 1,
-            text: "{}".into(),
-        }],
-        ..Changes::default()
-    };
-    store.begin().unwrap();
-    store.write(&head, &changes).unwrap();
-    store.commit().unwrap();
-    for name in ["a", "b", "c"] {
-        store.decision(head.key, name, None).unwrap();
-        store.episodes(head.key, &[name]).unwrap();
-        store.episodes_after(head.key, name, true, 10).unwrap();
-    }
-    for sql in [
-        <SqliteConnection as sql::Sql>::CURRENT_DECISION,
-        connection::EPISODES,
-        <SqliteConnection as sql::Sql>::OPEN_EPISODES_AFTER,
-    ] {
-        let statement = store.connection.prepare_cached(sql).unwrap();
-        assert_eq!(statement.get_status(StatementStatus::Run), 3);
-        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");
-    }
 }

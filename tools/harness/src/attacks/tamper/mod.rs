@@ -9,7 +9,7 @@ use std::path::Path;
 
 use self::edits::{Database, Edit, edits};
 use super::answers::{Answer, read_all};
-use super::forge::Export;
+use super::export::Export;
 use super::{Api, Installation, Target, fixture};
 use crate::Result;
 use crate::checks::{Check, Findings};
