@@ -72,11 +72,13 @@ async fn a_discarded_study_leaves_nothing_behind() {
     let rest: Vec<&str> = file.lines().skip(11).collect();
     client.import(&rest.join("\n")).await.expect_error(422);
     let client = server.new_study("clinic", &another()).await;
-    client.run("open p1\ntell p1 1 x-ray positive").await;
+    client
+        .episode("p1", "x-ray positive 0.5", &[0.0, 1.0])
+        .await;
     client.assert_consistent().await;
     let live = client.discard().await.expect_error(409);
     live.says("a study is never deleted").says(":close");
-    assert_eq!(client.seq().await, 3);
+    assert_eq!(client.seq().await, 5);
 }
 
 /// A study has checkpoints from the end of its restoration on: none of a discarded study contradicts the next of its name.
@@ -157,8 +159,12 @@ async fn replicas_forget_a_discarded_study() {
             .expect_error(409)
             .says("never deleted");
     }
-    there.run("stop p1 2").await;
-    assert_eq!(here.estimates().await.text, there.estimates().await.text);
+    there.stop("p1", 2).await.is(200);
+    let outcome = r#"{"costs": [0.5], "rewards": [0, 1]}"#;
+    there.outcome("p1", outcome).await.is(200);
+    for client in [&here, &there] {
+        assert!(client.estimate(1, "unknown", "x-ray").await.is_some());
+    }
     one.service.finish();
     two.service.finish();
     let audited = tokio::task::spawn_blocking(move || {
