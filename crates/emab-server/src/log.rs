@@ -159,7 +159,9 @@ mod tests {
         log.flush_within(Duration::from_millis(1));
 
         let mut said = 0;
-        for line in BufReader::new(reader).lines().map(Result::unwrap) {
+        // It stays open: a closed output drops lines, too.
+        let mut reader = BufReader::new(reader);
+        for line in (&mut reader).lines().map(Result::unwrap) {
             if line.starts_with('{') {
                 let line: serde_json::Value = serde_json::from_str(&line).unwrap();
                 said += line["fields"]["lines"].as_u64().unwrap();
