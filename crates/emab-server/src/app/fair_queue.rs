@@ -1,13 +1,14 @@
 //! A bounded queue that is fair between keys: items are taken in turns, one of each key.
 //!
 //! A key is a study and the token that sent the item. Items of one key keep their order. A key with many items delays only
-//! itself: an item of another key is taken in the next round. Each key, each token and the whole queue have a limit, and the
-//! limits of a key and of a token are below that of the queue, so that one token cannot fill it.
+//! itself: an item of another key is taken in the next round, and while several keys are in use few items of one are taken at
+//! once. Each key, each token and the whole queue have a limit, and the limits of a key and of a token are below that of the
+//! queue, so that one token cannot fill it.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The largest numbers of queued items.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +29,21 @@ pub enum QueueError {
     Closed,
 }
 
+/// The most items of one key that are taken at once while several keys are in use: an item of another key waits for no more.
+const PORTION: usize = 3;
+
+const IN_USE: Duration = Duration::from_millis(100);
+
 /// The queue. Clients push from any thread, one thread takes.
 pub struct FairQueue<T> {
     limits: QueueLimits,
+    /// How long a key counts as in use after an item.
+    in_use: Duration,
     inner: Mutex<Inner<T>>,
     ready: Condvar,
 }
 
+#[derive(Default)]
 struct Key {
     study: String,
     token: String,
@@ -51,12 +60,17 @@ struct Inner<T> {
     closed: bool,
     /// The number of threads that wait. Waking none takes a system call too.
     waiting: usize,
+    /// The key of the last item.
+    last: Key,
+    /// When an item last had another key than the one before it.
+    changed: Option<Instant>,
 }
 
 impl<T> FairQueue<T> {
     pub fn new(limits: QueueLimits) -> FairQueue<T> {
         FairQueue {
             limits,
+            in_use: IN_USE,
             inner: Mutex::new(Inner {
                 turns: VecDeque::new(),
                 tokens: HashMap::new(),
@@ -64,6 +78,8 @@ impl<T> FairQueue<T> {
                 urgent: VecDeque::new(),
                 closed: false,
                 waiting: 0,
+                last: Key::default(),
+                changed: None,
             }),
             ready: Condvar::new(),
         }
@@ -100,6 +116,13 @@ impl<T> FairQueue<T> {
             if length >= most {
                 return Err(QueueError::Full(most));
             }
+        }
+        if inner.last.study != study || inner.last.token != token {
+            inner.last = Key {
+                study: study.into(),
+                token: token.into(),
+            };
+            inner.changed = Some(Instant::now());
         }
         match place {
             Some(place) => inner.turns[place].1.push_back(item),
@@ -155,11 +178,23 @@ impl<T> FairQueue<T> {
         }
         let mut taken: Vec<T> = inner.urgent.drain(..).collect();
         let mut total: usize = taken.iter().map(&weight).sum();
-        while total < most
-            && let Some(item) = inner.next()
-        {
-            total += weight(&item);
-            taken.push(item);
+        let shared = inner.changed.is_some_and(|at| at.elapsed() < self.in_use);
+        let rounds = if shared { PORTION } else { usize::MAX };
+        let mut keys = inner.turns.len();
+        for _ in 0..rounds {
+            for _ in 0..std::mem::take(&mut keys) {
+                if total >= most {
+                    return Some(taken);
+                }
+                if let Some((item, more)) = inner.next() {
+                    total += weight(&item);
+                    taken.push(item);
+                    keys += usize::from(more);
+                }
+            }
+            if keys == 0 {
+                break;
+            }
         }
         Some(taken)
     }
@@ -172,8 +207,8 @@ impl<T> FairQueue<T> {
 }
 
 impl<T> Inner<T> {
-    /// The next item; its key goes to the end.
-    fn next(&mut self) -> Option<T> {
+    /// The next item, and whether its key has more; the key goes to the end.
+    fn next(&mut self) -> Option<(T, bool)> {
         let (key, mut items) = self.turns.pop_front()?;
         let item = items.pop_front()?;
         self.length -= 1;
@@ -183,10 +218,11 @@ impl<T> Inner<T> {
                 count.remove();
             }
         }
-        if !items.is_empty() {
+        let more = !items.is_empty();
+        if more {
             self.turns.push_back((key, items));
         }
-        Some(item)
+        Some((item, more))
     }
 }
 
@@ -247,6 +283,23 @@ mod tests {
         // Taken items make room.
         assert_eq!(taken(&queue, 1), "loud");
         push("three", "a").unwrap();
+    }
+
+    #[test]
+    fn few_items_of_a_key_are_taken_at_once_while_others_are_in_use() {
+        for (in_use, batches) in [
+            (Duration::MAX, ["a1 b1 a2 a3", "a4 a5", ""]),
+            (Duration::ZERO, ["a1 b1 a2 a3 a4 a5", "", ""]),
+        ] {
+            let mut queue = queue();
+            (queue.in_use, queue.limits.key, queue.limits.token) = (in_use, 6, 6);
+            for item in ["a1", "a2", "a3", "a4", "a5", "b1"] {
+                queue.push(&item[..1], "t", item.into()).unwrap();
+            }
+            // Nothing is waited for.
+            queue.close();
+            assert_eq!(batches, [9; 3].map(|most| taken(&queue, most)));
+        }
     }
 
     #[test]

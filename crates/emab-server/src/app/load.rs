@@ -7,7 +7,15 @@ use crate::domain::{Head, Rejection, StudyLearners, StudyState, unpack};
 use crate::store::{Store, StoreError};
 
 /// The number of learned episodes in one read.
-const PAGE: usize = 4_096;
+const PAGE: usize = 1_024;
+
+/// Lets other threads run after every 64th item of long work. Otherwise a commit or an answer may wait for a time slice of some
+/// milliseconds.
+pub fn yield_often(item: u64) {
+    if item.is_multiple_of(64) {
+        std::thread::yield_now();
+    }
+}
 
 /// Learned episodes that are not in the store yet, by position.
 pub type Pending = BTreeMap<u64, Vec<u8>>;
@@ -106,6 +114,7 @@ pub fn learn_new(
             let episode = unpack(bytes).filter(|_| position == next);
             let episode = episode.ok_or_else(|| missing(next))?;
             state.learners.learn(&episode);
+            yield_often(position);
         }
         if state.learners.learned == from {
             return Err(missing(from).into());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::app::PAGE;
+use crate::app::{PAGE, yield_often};
 use crate::domain::{
     Decision, EpisodeRecord, Event, EventKind, Head, Record, Rejection, Shadow, Study,
     StudyLearners, StudyState, pack, unpack,
@@ -57,6 +57,7 @@ impl Replay {
                 read_intact(record)
                     .and_then(|event| replay.pass(&event, &record.hash))
                     .map_err(|what| damaged(record.seq, &what))?;
+                yield_often(record.seq);
             }
         }
         Ok(replay)
@@ -132,7 +133,8 @@ impl Replay {
             return Ok(());
         };
         state.learners = StudyLearners::new(&state.study).map_err(detail)?;
-        for bytes in &self.learned {
+        for (i, bytes) in (0..).zip(&self.learned) {
+            yield_often(i);
             state.learners.learn(&unpack(bytes).unwrap_or_default());
         }
         state.stale = false;

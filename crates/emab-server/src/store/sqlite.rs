@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use self::connection::SqliteConnection;
 use self::error::fault;
 use self::file::DatabaseFile;
+use self::log_copier::LogCopier;
 use super::{Backend, Result, Store, StoreError};
 
 mod backup;
@@ -20,6 +21,7 @@ mod check;
 mod connection;
 mod error;
 mod file;
+mod log_copier;
 #[cfg(test)]
 mod tests;
 
@@ -88,7 +90,7 @@ impl Sqlite {
                 None => Err(StoreError::Damaged("it is empty".into())),
             });
             shown.map_err(|error| named(&file, error))?;
-            Ok(SqliteConnection::new(file.clone(), connection, role))
+            Ok(SqliteConnection::new(file.clone(), connection, role, None))
         };
         match look(Role::Inspect) {
             // The disk is read-only, so the file cannot change.
@@ -106,7 +108,11 @@ impl Sqlite {
 
     fn connection(&self, role: Role) -> Result<Box<dyn Store>> {
         let connection = connect(&self.file, role)?;
-        let store = SqliteConnection::new(self.file.clone(), connection, role);
+        let copier = match role {
+            Role::Write => Some(LogCopier::start(&self.file)?),
+            _ => None,
+        };
+        let store = SqliteConnection::new(self.file.clone(), connection, role, copier);
         Ok(Box::new(store))
     }
 }
@@ -151,8 +157,8 @@ fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // In KiB. A commit walks the whole cache, so that 64 MiB are slower than 16. The file is not memory-mapped: that is not
     // faster, and a failing disk would end the process.
     connection.pragma_update(None, "cache_size", -16 * 1024)?;
-    // In pages. 4000 (16 MiB) writes a fifth less than 1000, and the slowest commits take as long.
-    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+    // `LogCopier` copies the log.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     // In bytes: a longer log is truncated when it restarts.
     connection.pragma_update(None, "journal_size_limit", 32 << 20)?;
     connection.pragma_update(None, "query_only", role != Role::Write)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 
@@ -12,7 +13,8 @@ use super::super::sql::{
 use super::super::{Changes, Finding, Head, Result, StoreError};
 use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
-use super::{Role, check, connect};
+use super::log_copier::LogCopier;
+use super::{BUSY_TIMEOUT, Role, check, connect};
 
 /// The names come as a JSON array; one statement sees one state of the store.
 pub(super) const EPISODES: &str = "
@@ -40,12 +42,17 @@ const LONG_LOG: u64 = 64 << 20;
 /// After a failed attempt, the growth of the log before the next one.
 const LONGER: u64 = 16 << 20;
 
+/// How long emptying the log waits for readers: commits wait as long.
+const PATIENCE: Duration = Duration::from_millis(10);
+
 pub(super) struct SqliteConnection {
     pub(super) connection: Connection,
     file: Arc<DatabaseFile>,
     role: Role,
     /// The length at which the log is emptied next.
     empty_at: u64,
+    /// Of the writer.
+    copier: Option<LogCopier>,
 }
 
 impl SqliteConnection {
@@ -53,12 +60,14 @@ impl SqliteConnection {
         file: Arc<DatabaseFile>,
         connection: Connection,
         role: Role,
+        copier: Option<LogCopier>,
     ) -> SqliteConnection {
         SqliteConnection {
             connection,
             file,
             role,
             empty_at: LONG_LOG,
+            copier,
         }
     }
 
@@ -69,8 +78,8 @@ impl SqliteConnection {
 
     /// Empties a long log.
     ///
-    /// Automatic checkpoints restart the log only when no reader uses it, which rarely happens under constant reads. Here the
-    /// checkpoint waits for readers, briefly.
+    /// A copied log begins anew only when no reader uses it, which rarely happens under constant reads. Here the copy waits for
+    /// readers, briefly.
     fn shorten_log(&mut self) {
         let length = self.file.log_length();
         if length < LONG_LOG {
@@ -79,9 +88,11 @@ impl SqliteConnection {
         if length < self.empty_at {
             return;
         }
+        let _ = self.connection.busy_timeout(PATIENCE);
         let emptied = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
         self.empty_at = match emptied {
             Ok(0_i64) => LONG_LOG,
             _ => length.saturating_add(LONGER),
@@ -140,6 +151,9 @@ impl Sql for SqliteConnection {
 
     fn commit(&mut self) -> Result<()> {
         self.run("COMMIT", []).map_err(fault)?;
+        if let Some(copier) = &self.copier {
+            copier.committed(&self.connection);
+        }
         self.shorten_log();
         Ok(())
     }
