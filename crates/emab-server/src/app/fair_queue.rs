@@ -1,8 +1,8 @@
 //! A bounded queue that is fair between keys: items are taken in turns, one of each key.
 //!
 //! A key is a study and the token that sent the item. Items of one key keep their order. A key with many items delays only
-//! itself: an item of another key is taken in the next round, and while several keys are in use few items of one are taken at
-//! once. Each key, each token and the whole queue have a limit, and the limits of a key and of a token are below that of the
+//! itself: an item of another key is taken in the next round, and while several keys are in use no batch has many items of one
+//! key alone. Each key, each token and the whole queue have a limit, and the limits of a key and of a token are below that of the
 //! queue, so that one token cannot fill it.
 
 use std::collections::hash_map::Entry;
@@ -29,9 +29,7 @@ pub enum QueueError {
     Closed,
 }
 
-/// The most items of one key that are taken at once while several keys are in use: an item of another key waits for no more.
-const PORTION: usize = 3;
-
+/// How long a key counts as in use after an item.
 const IN_USE: Duration = Duration::from_millis(100);
 
 /// The queue. Clients push from any thread, one thread takes.
@@ -178,8 +176,7 @@ impl<T> FairQueue<T> {
         }
         let mut taken: Vec<T> = inner.urgent.drain(..).collect();
         let mut total: usize = taken.iter().map(&weight).sum();
-        let shared = inner.changed.is_some_and(|at| at.elapsed() < self.in_use);
-        let rounds = if shared { PORTION } else { usize::MAX };
+        let rounds = inner.rounds(self.in_use);
         let mut keys = inner.turns.len();
         for _ in 0..rounds {
             for _ in 0..std::mem::take(&mut keys) {
@@ -207,6 +204,20 @@ impl<T> FairQueue<T> {
 }
 
 impl<T> Inner<T> {
+    /// The most items of one key that are taken at once: while several keys are in use, as many as the key with the second most
+    /// items has, and at least one.
+    fn rounds(&self, in_use: Duration) -> usize {
+        if self.changed.is_none_or(|at| at.elapsed() >= in_use) {
+            return usize::MAX;
+        }
+        let (mut first, mut second) = (0, 0);
+        for (_, items) in &self.turns {
+            second = second.max(items.len().min(first));
+            first = first.max(items.len());
+        }
+        second.max(1)
+    }
+
     /// The next item, and whether its key has more; the key goes to the end.
     fn next(&mut self) -> Option<(T, bool)> {
         let (key, mut items) = self.turns.pop_front()?;
@@ -286,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn few_items_of_a_key_are_taken_at_once_while_others_are_in_use() {
+    fn no_batch_is_long_because_of_one_key_while_others_are_in_use() {
         for (in_use, batches) in [
-            (Duration::MAX, ["a1 b1 a2 a3", "a4 a5", ""]),
-            (Duration::ZERO, ["a1 b1 a2 a3 a4 a5", "", ""]),
+            (Duration::MAX, ["a1 b1 a2 b2", "a3", "a4"]),
+            (Duration::ZERO, ["a1 b1 a2 b2 a3 a4", "", ""]),
         ] {
             let mut queue = queue();
             (queue.in_use, queue.limits.key, queue.limits.token) = (in_use, 6, 6);
-            for item in ["a1", "a2", "a3", "a4", "a5", "b1"] {
+            for item in ["a1", "a2", "a3", "a4", "b1", "b2"] {
                 queue.push(&item[..1], "t", item.into()).unwrap();
             }
             // Nothing is waited for.

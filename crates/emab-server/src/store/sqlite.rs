@@ -160,7 +160,7 @@ fn configure(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // `LogCopier` copies the log.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     // In bytes: a longer log is truncated when it restarts.
-    connection.pragma_update(None, "journal_size_limit", 32 << 20)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     connection.pragma_update(None, "query_only", role != Role::Write)
 }
 

@@ -37,7 +37,7 @@ const WRITE_GAIN_SUM: &str = "
     ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
 
 /// The length from which the log is emptied, even if that waits for a reader.
-const LONG_LOG: u64 = 64 << 20;
+const LONG_LOG: u64 = 128 << 20;
 
 /// After a failed attempt, the growth of the log before the next one.
 const LONGER: u64 = 16 << 20;

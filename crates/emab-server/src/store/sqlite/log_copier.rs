@@ -14,11 +14,12 @@ use super::super::{Result, StoreError};
 use super::file::DatabaseFile;
 use super::{Role, connect};
 
-/// The number of new pages (1 MiB) after which the thread copies: the fsync of more would delay commits.
-const NEW: i64 = 250;
+/// The number of new pages (4 MiB) after which the thread copies. Larger copies delay commits longer, and smaller ones copy a page
+/// more often.
+const NEW: i64 = 1000;
 
-/// The length in pages (32 MiB) from which the writer copies the rest, so that the log begins anew.
-const LONG: i64 = 8000;
+/// The length in pages (64 MiB) from which the writer copies the rest, so that the log begins anew.
+const LONG: i64 = 16_000;
 
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 const LOOK: &str = "PRAGMA wal_checkpoint(NOOP)";
