@@ -29,7 +29,6 @@ pub enum QueueError {
     Closed,
 }
 
-/// How long a key counts as in use after an item.
 const IN_USE: Duration = Duration::from_millis(100);
 
 /// The queue. Clients push from any thread, one thread takes.

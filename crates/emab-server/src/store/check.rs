@@ -65,7 +65,7 @@ impl Stored for Study {
 
 /// Checks the rows of all studies, and rows of none.
 pub(super) fn rows(store: &mut impl Sql, version: i64, found: &mut Vec<Finding>) -> Result<()> {
-    match store.check_rows::<Study>(STUDIES) {
+    match store.rows_unprepared::<Study>(STUDIES) {
         Ok(studies) => found.extend(studies.iter().filter_map(wrong).take(MAX)),
         Err(StoreError::Damaged(what)) => found.push(Finding::new("studies", what)),
         Err(error) => return Err(error),
@@ -81,7 +81,7 @@ pub(super) fn rows(store: &mut impl Sql, version: i64, found: &mut Vec<Finding>)
         .iter()
         .zip(std::iter::repeat("a row comes before the first one"));
     for ((table, sql), what) in orphans.chain(unread) {
-        match store.check_rows::<i64>(sql) {
+        match store.rows_unprepared::<i64>(sql) {
             Ok(studies) => found.extend(studies.iter().map(|key| {
                 let place = format!("study {key} in {table}");
                 Finding::new(place, what)

@@ -122,8 +122,8 @@ pub(super) trait Sql: Send {
         Ok(episodes.into_iter().map(exact).collect())
     }
 
-    /// The rows of a query that is not prepared.
-    fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>>;
+    /// The rows of a statement that is not prepared.
+    fn rows_unprepared<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>>;
     fn check_store(&mut self) -> Result<Vec<Finding>>;
 
     fn find_episodes(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>> {
@@ -143,11 +143,11 @@ pub(super) trait Sql: Send {
     }
 
     /// Replaces the key of a new study if an earlier study had it: readers may still hold that one.
-    fn unused(&mut self, key: i64) -> Result<i64> {
+    fn unused_key(&mut self, key: i64) -> Result<i64> {
         Ok(key)
     }
-    /// The study with this key is removed.
-    fn is_removed(&mut self, _key: i64) {}
+    /// Is called when the study with this key is removed.
+    fn note_removed(&mut self, _key: i64) {}
 }
 
 fn limit_of(limit: usize) -> i64 {
@@ -193,7 +193,7 @@ impl<C: Sql> Store for C {
         let key = self.row::<i64>(CREATE, values)?;
         match key {
             Some(key) => {
-                let key = self.unused(key)?;
+                let key = self.unused_key(key)?;
                 self.row::<i64>(CREATE_SPEC, &[&key, &spec])
             }
             None => Ok(None),
@@ -233,10 +233,10 @@ impl<C: Sql> Store for C {
         }
         for (table, _) in check::TABLES {
             let rows = format!("DELETE FROM {table} WHERE study = {study}");
-            self.check_rows::<i64>(&rows)?;
+            self.rows_unprepared::<i64>(&rows)?;
         }
-        self.check_rows::<i64>(&format!("DELETE FROM studies WHERE key = {study}"))?;
-        self.is_removed(study);
+        self.rows_unprepared::<i64>(&format!("DELETE FROM studies WHERE key = {study}"))?;
+        self.note_removed(study);
         Ok(())
     }
 

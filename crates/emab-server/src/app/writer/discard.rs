@@ -42,7 +42,7 @@ impl GroupCommitWriter {
     }
 }
 
-/// Logs a committed discard: nothing in the store tells of it.
+/// Logs a committed discard: nothing in the store records it.
 pub(super) fn log(queued: &Queued, outcome: &Outcome) {
     if let Command::DiscardRestore = &queued.job.command
         && let Outcome::Done(Ok(reply)) = outcome

@@ -17,7 +17,7 @@ const META: &str = "SELECT application || ' ' || version FROM meta ORDER BY 1";
 
 /// Checks the tables and the rows that belong to no study.
 pub(super) fn store(store: &mut PgConnection) -> Result<Vec<Finding>> {
-    let meta = store.check_rows::<String>(META)?;
+    let meta = store.rows_unprepared::<String>(META)?;
     let version = match &meta[..] {
         [only] if only == "emab 1" => 1,
         _ => VERSION,
@@ -27,14 +27,14 @@ pub(super) fn store(store: &mut PgConnection) -> Result<Vec<Finding>> {
         let what = format!("it has the rows {meta:?}; the service writes one");
         found.push(Finding::new("table meta", what));
     }
-    let there = store.check_rows::<String>(FIND_OBJECTS)?;
+    let there = store.rows_unprepared::<String>(FIND_OBJECTS)?;
     found.extend(shared::objects(
         &there.into_iter().collect(),
         &created(version),
     ));
     shared::rows(store, version, &mut found)?;
     if version > 1 {
-        let tokens = store.check_rows::<Token>(TOKENS)?;
+        let tokens = store.rows_unprepared::<Token>(TOKENS)?;
         found.extend(tokens.iter().filter_map(Token::wrong));
     }
     Ok(found)

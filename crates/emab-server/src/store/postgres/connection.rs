@@ -271,7 +271,7 @@ impl Sql for PgConnection {
         self.role == Role::Inspect
     }
 
-    fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>> {
+    fn rows_unprepared<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>> {
         let work = async |tools: &Tools| tools.client.query(sql, &[]).await;
         self.call_repeatable(&work)?.iter().map(T::read).collect()
     }

@@ -43,7 +43,7 @@ const LONG_LOG: u64 = 128 << 20;
 const LONGER: u64 = 16 << 20;
 
 /// How long emptying the log waits for readers: commits wait as long.
-const PATIENCE: Duration = Duration::from_millis(10);
+const READER_WAIT: Duration = Duration::from_millis(10);
 
 pub(super) struct SqliteConnection {
     pub(super) connection: Connection,
@@ -88,7 +88,7 @@ impl SqliteConnection {
         if length < self.empty_at {
             return;
         }
-        let _ = self.connection.busy_timeout(PATIENCE);
+        let _ = self.connection.busy_timeout(READER_WAIT);
         let emptied = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
@@ -190,7 +190,7 @@ impl Sql for SqliteConnection {
         matches!(self.role, Role::Inspect | Role::InspectFixed)
     }
 
-    fn check_rows<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>> {
+    fn rows_unprepared<T: Stored>(&mut self, sql: &str) -> Result<Vec<T>> {
         let mut statement = self.connection.prepare(sql).map_err(fault)?;
         let mut rows = statement.query([]).map_err(fault)?;
         let mut all = Vec::new();
@@ -231,7 +231,7 @@ impl Sql for SqliteConnection {
         Ok(())
     }
 
-    fn unused(&mut self, key: i64) -> Result<i64> {
+    fn unused_key(&mut self, key: i64) -> Result<i64> {
         let removed = self.file.removed.load(Ordering::Relaxed);
         if key > removed {
             return Ok(key);
@@ -242,7 +242,7 @@ impl Sql for SqliteConnection {
         Ok(removed + 1)
     }
 
-    fn is_removed(&mut self, key: i64) {
+    fn note_removed(&mut self, key: i64) {
         self.file.removed.fetch_max(key, Ordering::Relaxed);
     }
 }

@@ -16,13 +16,13 @@ use super::{Role, connect};
 
 /// The number of new pages (4 MiB) after which the thread copies. Larger copies delay commits longer, and smaller ones copy a page
 /// more often.
-const NEW: i64 = 1000;
+const COPY_AFTER: i64 = 1000;
 
 /// The length in pages (64 MiB) from which the writer copies the rest, so that the log begins anew.
-const LONG: i64 = 16_000;
+const RESTART_AFTER: i64 = 16_000;
 
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
-const LOOK: &str = "PRAGMA wal_checkpoint(NOOP)";
+const COUNT: &str = "PRAGMA wal_checkpoint(NOOP)";
 
 pub(super) struct LogCopier {
     /// None when it is dropped.
@@ -57,13 +57,13 @@ impl LogCopier {
         if self.copying.load(Ordering::Acquire) {
             return;
         }
-        let Ok(log) = execute(writer, LOOK) else {
+        let Ok(log) = execute(writer, COUNT) else {
             return;
         };
         let new = log.pages - log.copied;
-        if log.pages >= LONG && new < LONG / 2 {
+        if log.pages >= RESTART_AFTER && new < RESTART_AFTER / 2 {
             let _ = execute(writer, COPY);
-        } else if new >= NEW
+        } else if new >= COPY_AFTER
             && let Some(requests) = &self.requests
         {
             self.copying.store(true, Ordering::Release);
@@ -78,7 +78,7 @@ struct Log {
     copied: i64,
 }
 
-/// Copies or looks. A failure of a copy is not reported: the log keeps the pages, and the next commit finds the fault of the disk.
+/// Copies or counts. A failure of a copy is not reported: the log keeps the pages, and the next commit finds the fault of the disk.
 fn execute(connection: &Connection, pragma: &str) -> rusqlite::Result<Log> {
     let mut statement = connection.prepare_cached(pragma)?;
     statement.query_row([], |row| {
@@ -124,28 +124,28 @@ mod tests {
             let insert = "INSERT INTO specs (study, text) VALUES (?1, ?2)";
             let text = "x".repeat(pages as usize * 4096);
             writer.execute(insert, params![study, text]).unwrap();
-            execute(&writer, LOOK).unwrap()
+            execute(&writer, COUNT).unwrap()
         };
         let end = Instant::now() + Duration::from_secs(60);
-        commit(1, NEW);
+        commit(1, COPY_AFTER);
         copier.committed(&writer);
         while copier.copying.load(Ordering::Acquire) {
             assert!(Instant::now() < end, "the log is not copied");
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(commit(2, 1).pages < NEW);
+        assert!(commit(2, 1).pages < COPY_AFTER);
         // The writer was faster than the thread.
         let reader = connect(&owner.file, Role::Read).unwrap();
         let begun = reader.execute_batch("BEGIN; SELECT count(*) FROM specs");
         begun.unwrap();
-        commit(3, LONG / 2 + NEW);
+        commit(3, RESTART_AFTER / 2 + COPY_AFTER);
         reader
             .execute_batch("COMMIT; BEGIN; SELECT count(*) FROM specs")
             .unwrap();
         execute(&writer, COPY).unwrap();
-        assert!(commit(4, LONG / 2 - NEW).pages >= LONG);
+        assert!(commit(4, RESTART_AFTER / 2 - COPY_AFTER).pages >= RESTART_AFTER);
         reader.execute_batch("COMMIT").unwrap();
         copier.committed(&writer);
-        assert!(commit(5, 1).pages < NEW);
+        assert!(commit(5, 1).pages < COPY_AFTER);
     }
 }

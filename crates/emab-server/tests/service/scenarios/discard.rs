@@ -83,7 +83,7 @@ async fn a_discarded_study_leaves_nothing_behind() {
 
 /// A study has checkpoints from the end of its restoration on: none of a discarded study contradicts the next of its name.
 #[tokio::test]
-async fn no_checkpoint_tells_of_a_discarded_study() {
+async fn no_checkpoint_remains_of_a_discarded_study() {
     let (from, _) = exported().await;
     let export = from.export_file().await;
     let elsewhere = tempfile::tempdir().unwrap();
