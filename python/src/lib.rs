@@ -21,11 +21,17 @@ mod sweep;
 mod tables;
 mod user_learner;
 
+use std::alloc::System;
 use std::ffi::OsString;
 
+use cap::Cap;
 use pyo3::prelude::*;
 
 use lists::List;
+
+/// Counts the allocated bytes.
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 #[pymodule]
 mod _emab {
@@ -57,7 +63,7 @@ mod _emab {
     /// Run the command `emab` with these arguments, the program name first, and return its exit code.
     #[pyfunction]
     fn command(py: Python<'_>, arguments: List<OsString>) -> u8 {
-        py.detach(|| emab_cli::main(arguments.0))
+        py.detach(|| emab_cli::main(arguments.0, Some(|| ALLOCATOR.allocated())))
     }
 
     #[pymodule_init]

@@ -15,9 +15,14 @@ use std::ffi::OsString;
 
 use clap::Parser;
 
+pub use measure::Allocated;
+
 /// Runs the command line, the program's name first, and returns the exit code: 0 done, 1 the work failed, 2 the input or
-/// the call is invalid.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+/// the call is invalid. The memory of learners is measured by the count of the program's allocator, if it has one.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, allocated: Option<Allocated>) -> u8 {
+    if let Some(allocated) = allocated {
+        measure::set_allocated(allocated);
+    }
     let args = match args::Args::try_parse_from(arguments) {
         Ok(args) => args,
         Err(error) => {

@@ -4,6 +4,16 @@
 
 use std::process::ExitCode;
 
+use cap::Cap;
+use mimalloc::MiMalloc;
+
+/// Mimalloc gives freed memory back: after replays of a large log the service has a fifth of the memory that it has with glibc,
+/// and its other threads do not wait while memory is freed. `Cap` counts the allocated bytes, with one atomic addition per
+/// allocation.
+#[global_allocator]
+static ALLOCATOR: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
+
 fn main() -> ExitCode {
-    ExitCode::from(emab_cli::main(std::env::args_os()))
+    let allocated = || ALLOCATOR.allocated();
+    ExitCode::from(emab_cli::main(std::env::args_os(), Some(allocated)))
 }

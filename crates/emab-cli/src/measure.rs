@@ -1,18 +1,23 @@
 //! Measurement of processor time and memory.
 
-use std::alloc::System;
+use std::sync::OnceLock;
 
-use cap::Cap;
+/// Returns the number of bytes that the program has allocated and not freed.
+pub type Allocated = fn() -> usize;
 
-/// The system allocator with a count of allocated bytes: one atomic addition per allocation.
-#[global_allocator]
-static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+static ALLOCATED: OnceLock<Allocated> = OnceLock::new();
 
-/// The bytes that a value owns: those freed when it is dropped.
-pub fn held_by<T>(thing: T) -> u64 {
-    let before = ALLOCATOR.allocated();
+/// Sets the count of the program's allocator.
+pub fn set_allocated(allocated: Allocated) {
+    let _ = ALLOCATED.set(allocated);
+}
+
+/// The bytes that a value owns: those freed when it is dropped. None if the program's allocator does not count.
+pub fn held_by<T>(thing: T) -> Option<u64> {
+    let allocated = ALLOCATED.get()?;
+    let before = allocated();
     drop(thing);
-    before.saturating_sub(ALLOCATOR.allocated()) as u64
+    Some(before.saturating_sub(allocated()) as u64)
 }
 
 /// Processor seconds of all threads of this program, where the system reports them; other programs do not count.

@@ -70,5 +70,5 @@ pub fn emab(arguments: Vec<std::ffi::OsString>) -> u8 {
     if arguments.first().is_some_and(|first| first == "serve") {
         exit_with_parent();
     }
-    emab_cli::main(std::iter::once("emab".into()).chain(arguments))
+    emab_cli::main(std::iter::once("emab".into()).chain(arguments), None)
 }

@@ -176,7 +176,7 @@ fn measure(
     let episodes = cell.episodes.min(MEMORY_EPISODES);
     let learner = problem.learner_after(cell, episodes, control.stop)?;
     Ok(learner.map(|learner| ArenaCellResult {
-        memory: Some(measure::held_by(learner)),
+        memory: measure::held_by(learner),
         ..result
     }))
 }

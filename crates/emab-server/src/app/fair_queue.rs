@@ -10,6 +10,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::app::recent_tokens::IN_USE;
+
 /// The largest numbers of queued items.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
@@ -28,8 +30,6 @@ pub enum QueueError {
     /// The queue is closed.
     Closed,
 }
-
-const IN_USE: Duration = Duration::from_millis(100);
 
 /// The queue. Clients push from any thread, one thread takes.
 pub struct FairQueue<T> {

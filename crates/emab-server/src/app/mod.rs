@@ -20,6 +20,7 @@ pub mod load;
 pub mod loader;
 pub mod metrics;
 pub mod permits;
+mod recent_tokens;
 pub mod replay;
 pub mod service;
 pub mod specs;

@@ -1,6 +1,7 @@
 //! Permits by token: a limit for each token, and one for all together.
 //!
-//! A token that has all its permits waits, and so does everyone while all permits are taken. Each token has at most as many
+//! A token that has all its permits waits, and so does everyone while all permits are taken. While other tokens are in use, the limit
+//! of a token may be lower. Each token has at most as many
 //! requests in the common queue as it may have permits, and that queue is in order of arrival: tokens take turns.
 
 use std::collections::HashMap;
@@ -14,6 +15,8 @@ const MANY: usize = 1_024;
 /// A kind of permit.
 pub struct TokenPermits {
     each: usize,
+    /// The limit of a token while others are in use.
+    shared: usize,
     most: usize,
     /// The number of requests of a token that may wait; the others are rejected at once.
     waiting: usize,
@@ -25,10 +28,12 @@ struct OfToken {
     /// Permits to hold a permit or wait for one.
     present: Arc<Semaphore>,
     permits: Arc<Semaphore>,
+    shared: Arc<Semaphore>,
 }
 
 /// A permit; dropping it gives it back.
 pub struct Permit {
+    _shared: Option<OwnedSemaphorePermit>,
     _permits: [OwnedSemaphorePermit; 3],
 }
 
@@ -49,6 +54,7 @@ impl TokenPermits {
     pub fn new(each: usize, all: usize, waiting: usize) -> TokenPermits {
         TokenPermits {
             each,
+            shared: each,
             most: all,
             waiting,
             all: Arc::new(Semaphore::new(all)),
@@ -56,19 +62,34 @@ impl TokenPermits {
         }
     }
 
+    /// With another limit of a token while others are in use.
+    pub fn shared(self, shared: usize) -> TokenPermits {
+        TokenPermits { shared, ..self }
+    }
+
     /// A permit of a token.
     pub async fn acquire(&self, token: &str) -> Result<Permit, NoPermit> {
+        self.acquire_beside(token, false).await
+    }
+
+    /// A permit of a token, while others are in use or not.
+    pub async fn acquire_beside(&self, token: &str, others: bool) -> Result<Permit, NoPermit> {
         let of_token = self.of_token(token);
         let waits = self.waiting > 0;
         let of_token_full = |error| no_permit(error, NoPermit::Token(self.each));
         let present = of_token.present.clone().try_acquire_owned();
         let present = present.map_err(of_token_full)?;
+        let shared = match others {
+            true => Some(take(&of_token.shared, waits).await.map_err(of_token_full)?),
+            false => None,
+        };
         let permit = take(&of_token.permits, waits)
             .await
             .map_err(of_token_full)?;
         let all = take(&self.all, waits).await;
         let all = all.map_err(|error| no_permit(error, NoPermit::All(self.most)))?;
         Ok(Permit {
+            _shared: shared,
             _permits: [present, permit, all],
         })
     }
@@ -94,6 +115,7 @@ impl TokenPermits {
         let new = Arc::new(OfToken {
             present: Arc::new(Semaphore::new(self.each + self.waiting)),
             permits: Arc::new(Semaphore::new(self.each)),
+            shared: Arc::new(Semaphore::new(self.shared)),
         });
         tokens.insert(token.into(), new.clone());
         new
@@ -175,5 +197,19 @@ mod tests {
         assert!(try_now(&mut loud[0]).await.is_none());
         drop(quiet);
         assert!(try_now(&mut loud[0]).await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn while_others_are_in_use_a_token_has_fewer() {
+        let permits = TokenPermits::new(2, 3, 0).shared(1);
+        let one = permits.acquire_beside("a", true).await.unwrap();
+        assert_eq!(
+            permits.acquire_beside("a", true).await.err(),
+            Some(NoPermit::Token(2))
+        );
+        assert!(permits.acquire_beside("b", true).await.is_ok());
+        assert!(permits.acquire("a").await.is_ok());
+        drop(one);
+        assert!(permits.acquire_beside("a", true).await.is_ok());
     }
 }

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use crate::app::checkpoint::Checkpoints;
 use crate::app::fair_queue::{FairQueue, QueueError, QueueLimits};
 use crate::app::permits::{NoPermit, Permit, TokenPermits};
+use crate::app::recent_tokens::RecentTokens;
 use crate::app::writer::{GroupCommitWriter, Job, Work};
 use crate::app::{CommandError, Metrics, Replay, ServiceError, Specs, Summary, head, load_state};
 use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
@@ -24,9 +25,9 @@ const QUEUE: QueueLimits = QueueLimits {
     token: 512,
     all: 1_024,
 };
-/// Reader connections: of a token, all, and how many reads of a token may wait for one.
+/// Short reads at a time: of a token, all, and how many of a token may wait.
 const READS: [usize; 3] = [6, 8, 1_024];
-/// Reads of a whole study at a time: of a token, all, and how many of a token may wait. The other readers serve short requests.
+/// Reads of a whole study at a time: of a token, all, and how many of a token may wait.
 const LONG_READS: [usize; 3] = [1, 2, 4];
 /// Studies that are checked at a time before they are created, which needs a multiple of their length in memory.
 const CREATIONS: [usize; 3] = [1, 2, 4];
@@ -60,6 +61,8 @@ pub struct Service {
     writer: Mutex<Option<JoinHandle<()>>>,
     backend: Arc<dyn Backend>,
     readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
+    /// The tokens of reads and commands.
+    recent: RecentTokens,
     reads: TokenPermits,
     long_reads: TokenPermits,
     creations: TokenPermits,
@@ -75,6 +78,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn permits([each, all, waiting]: [usize; 3]) -> TokenPermits {
     TokenPermits::new(each, all, waiting)
+}
+
+/// The largest number of short reads of a token at a time while other tokens are in use: half of the processors. With more, the
+/// requests of the others take more than twice their time.
+fn shared_reads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / 2).clamp(1, READS[0])
 }
 
 impl Service {
@@ -103,7 +113,8 @@ impl Service {
             writer: Mutex::new(Some(thread)),
             readers: Arc::default(),
             backend,
-            reads: permits(READS),
+            recent: RecentTokens::default(),
+            reads: permits(READS).shared(shared_reads()),
             long_reads: permits(LONG_READS),
             creations: permits(CREATIONS),
             states: Mutex::default(),
@@ -129,6 +140,7 @@ impl Service {
         by: &str,
     ) -> Result<Reply, ServiceError> {
         command.check_length()?;
+        self.recent.record(&caller());
         let (reply, answer) = oneshot::channel();
         let job = Job {
             study: study.into(),
@@ -152,12 +164,21 @@ impl Service {
         answer.await.unwrap_or_else(stopping)
     }
 
-    /// Runs a read on a blocking thread with a reader connection.
+    /// Runs a short read on a blocking thread with a reader connection.
     pub async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let permit = acquire(&self.reads, "requests that read").await?;
+        let others = self.recent.record(&caller());
+        let permit = acquire(&self.reads, others, "requests that read").await?;
+        self.read_with(permit, read).await
+    }
+
+    async fn read_with<T: Send + 'static>(
+        &self,
+        permit: Permit,
+        read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, ServiceError> {
         let (pool, backend) = (self.readers.clone(), self.backend.clone());
         let running = tokio::task::spawn_blocking(move || {
             // Held to the end of the read, even if the request is dropped before.
@@ -189,13 +210,7 @@ impl Service {
         &self,
         read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        self.read(move |store| {
-            store.begin_snapshot()?;
-            let answer = read(store);
-            store.rollback();
-            answer
-        })
-        .await
+        self.read(in_snapshot(read)).await
     }
 
     /// The head of a study; fails if there is no such study.
@@ -227,7 +242,7 @@ impl Service {
 
     /// Parses and checks a new study.
     pub async fn read_study(&self, name: &str, body: bytes::Bytes) -> Result<Study, ServiceError> {
-        let permit = acquire(&self.creations, "studies that are created").await?;
+        let permit = acquire(&self.creations, false, "studies that are created").await?;
         let name = name.to_owned();
         // Checking every pair of a large study is slow.
         let read = tokio::task::spawn_blocking(move || {
@@ -244,10 +259,8 @@ impl Service {
         study: &str,
         read: impl FnOnce(&mut StudyState) -> T + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let permit = self.long_read().await?;
         let (name, service) = (study.to_owned(), self.clone());
-        self.read_snapshot(move |store| {
-            let _permit = permit;
+        self.read_long(in_snapshot(move |store| {
             let head = head(store, &name)?;
             let cached = locked(&service.states).remove(&name);
             let mut state = load_state(cached, head, store, &service.specs)?;
@@ -260,13 +273,17 @@ impl Service {
             }
             states.insert(name, state);
             Ok(answer)
-        })
+        }))
         .await
     }
 
-    /// A permit to read a whole study.
-    async fn long_read(&self) -> Result<Permit, ServiceError> {
-        acquire(&self.long_reads, "requests that read a whole study").await
+    /// Runs a read of a whole study, which may take long.
+    async fn read_long<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        let permit = acquire(&self.long_reads, false, "requests that read a whole study").await?;
+        self.read_with(permit, read).await
     }
 
     /// Replays the log of a study up to an event, and reads the state at it.
@@ -275,11 +292,9 @@ impl Service {
         T: Send + 'static,
         F: FnOnce(&mut Replay, &mut dyn Store, &Head) -> Result<T, CommandError> + Send + 'static,
     {
-        let permit = self.long_read().await?;
         let name = study.to_owned();
         // The log is append-only: no snapshot is needed.
-        self.read(move |store| {
-            let _permit = permit;
+        self.read_long(move |store| {
             let head = head(store, &name)?;
             let mut replay = Replay::of_store(store, &head, seq)?;
             replay.refresh().map_err(StoreError::Damaged)?;
@@ -325,10 +340,22 @@ impl Service {
     }
 }
 
+/// Several reads on one snapshot of the store.
+fn in_snapshot<T>(
+    read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError>,
+) -> impl FnOnce(&mut dyn Store) -> Result<T, CommandError> {
+    move |store| {
+        store.begin_snapshot()?;
+        let answer = read(store);
+        store.rollback();
+        answer
+    }
+}
+
 /// A permit of the caller.
-async fn acquire(permits: &TokenPermits, what: &str) -> Result<Permit, ServiceError> {
+async fn acquire(permits: &TokenPermits, others: bool, what: &str) -> Result<Permit, ServiceError> {
     permits
-        .acquire(&caller())
+        .acquire_beside(&caller(), others)
         .await
         .map_err(|error| match error {
             NoPermit::Closed => ServiceError::stopping(),

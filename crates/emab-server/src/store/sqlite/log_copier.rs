@@ -14,9 +14,9 @@ use super::super::{Result, StoreError};
 use super::file::DatabaseFile;
 use super::{Role, connect};
 
-/// The number of new pages (4 MiB) after which the thread copies. Larger copies delay commits longer, and smaller ones copy a page
+/// The number of new pages (8 MiB) after which the thread copies. Larger copies delay commits longer, and smaller ones copy a page
 /// more often.
-const COPY_AFTER: i64 = 1000;
+const COPY_AFTER: i64 = 2000;
 
 /// The length in pages (64 MiB) from which the writer copies the rest, so that the log begins anew.
 const RESTART_AFTER: i64 = 16_000;
