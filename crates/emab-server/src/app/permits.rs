@@ -1,8 +1,8 @@
 //! Permits by token: a limit for each token, and one for all together.
 //!
-//! A token that has all its permits waits, and so does everyone while all permits are taken. While other tokens are in use, the limit
-//! of a token may be lower. Each token has at most as many
-//! requests in the common queue as it may have permits, and that queue is in order of arrival: tokens take turns.
+//! A token that has all its permits waits, and so does everyone while all permits are taken. Each token has at most as many
+//! requests in the common queue as it may have permits, and that queue is in order of arrival: tokens take turns. While other
+//! tokens are in use, the limit of a token may be lower.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

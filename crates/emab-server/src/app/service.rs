@@ -61,7 +61,7 @@ pub struct Service {
     writer: Mutex<Option<JoinHandle<()>>>,
     backend: Arc<dyn Backend>,
     readers: Arc<Mutex<Vec<Box<dyn Store>>>>,
-    /// The tokens of reads and commands.
+    /// The tokens of the last reads and commands.
     recent: RecentTokens,
     reads: TokenPermits,
     long_reads: TokenPermits,
@@ -164,13 +164,31 @@ impl Service {
         answer.await.unwrap_or_else(stopping)
     }
 
+    /// A permit of the caller.
+    async fn acquire(&self, permits: &TokenPermits, what: &str) -> Result<Permit, ServiceError> {
+        let token = caller();
+        let others = self.recent.record(&token);
+        permits
+            .acquire_beside(&token, others)
+            .await
+            .map_err(|error| match error {
+                NoPermit::Closed => ServiceError::stopping(),
+                NoPermit::Token(most) => ServiceError::Busy(
+                    format!(
+                        "this token has too many {what}: {most} run at a time, and others wait"
+                    ),
+                    2,
+                ),
+                NoPermit::All(most) => ServiceError::Busy(format!("{most} {what} run"), 2),
+            })
+    }
+
     /// Runs a short read on a blocking thread with a reader connection.
     pub async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let others = self.recent.record(&caller());
-        let permit = acquire(&self.reads, others, "requests that read").await?;
+        let permit = self.acquire(&self.reads, "requests that read").await?;
         self.read_with(permit, read).await
     }
 
@@ -242,7 +260,9 @@ impl Service {
 
     /// Parses and checks a new study.
     pub async fn read_study(&self, name: &str, body: bytes::Bytes) -> Result<Study, ServiceError> {
-        let permit = acquire(&self.creations, false, "studies that are created").await?;
+        let permit = self
+            .acquire(&self.creations, "studies that are created")
+            .await?;
         let name = name.to_owned();
         // Checking every pair of a large study is slow.
         let read = tokio::task::spawn_blocking(move || {
@@ -282,7 +302,9 @@ impl Service {
         &self,
         read: impl FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let permit = acquire(&self.long_reads, false, "requests that read a whole study").await?;
+        let permit = self
+            .acquire(&self.long_reads, "requests that read a whole study")
+            .await?;
         self.read_with(permit, read).await
     }
 
@@ -350,19 +372,4 @@ fn in_snapshot<T>(
         store.rollback();
         answer
     }
-}
-
-/// A permit of the caller.
-async fn acquire(permits: &TokenPermits, others: bool, what: &str) -> Result<Permit, ServiceError> {
-    permits
-        .acquire_beside(&caller(), others)
-        .await
-        .map_err(|error| match error {
-            NoPermit::Closed => ServiceError::stopping(),
-            NoPermit::Token(most) => ServiceError::Busy(
-                format!("this token has too many {what}: {most} run at a time, and others wait"),
-                2,
-            ),
-            NoPermit::All(most) => ServiceError::Busy(format!("{most} {what} run"), 2),
-        })
 }
