@@ -195,6 +195,11 @@ impl<T> FairQueue<T> {
         Some(taken)
     }
 
+    /// Whether several keys are in use.
+    pub fn is_shared(&self) -> bool {
+        self.locked().is_shared(self.in_use)
+    }
+
     /// Accepts no more items.
     pub fn close(&self) {
         self.locked().closed = true;
@@ -203,10 +208,14 @@ impl<T> FairQueue<T> {
 }
 
 impl<T> Inner<T> {
+    fn is_shared(&self, in_use: Duration) -> bool {
+        self.changed.is_some_and(|at| at.elapsed() < in_use)
+    }
+
     /// The most items of one key that are taken at once: while several keys are in use, as many as the key with the second most
     /// items has, and at least one.
     fn rounds(&self, in_use: Duration) -> usize {
-        if self.changed.is_none_or(|at| at.elapsed() >= in_use) {
+        if !self.is_shared(in_use) {
             return usize::MAX;
         }
         let (mut first, mut second) = (0, 0);
@@ -306,6 +315,7 @@ mod tests {
             for item in ["a1", "a2", "a3", "a4", "b1", "b2"] {
                 queue.push(&item[..1], "t", item.into()).unwrap();
             }
+            assert_eq!(queue.is_shared(), in_use > Duration::ZERO);
             // Nothing is waited for.
             queue.close();
             assert_eq!(batches, [9; 3].map(|most| taken(&queue, most)));

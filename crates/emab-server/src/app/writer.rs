@@ -35,6 +35,9 @@ const MAX_BATCH: usize = 256;
 const MAX_STATES: (usize, usize) = (256, 32 << 20);
 /// The largest number of commands of a study that wait for the loader.
 const MAX_PARKED: usize = 256;
+/// The largest number of corrections of a study that are prepared, and so recorded, together while other studies are in use: the
+/// others wait for that batch.
+const MAX_CORRECTIONS: usize = 4;
 /// How often a batch is retried while another copy of the service holds a lock.
 const MAX_TRIES: u32 = 30;
 
@@ -275,12 +278,18 @@ impl GroupCommitWriter {
                 let cached = cached.map(|(state, _)| Box::new(state));
                 let task = Task::Load(study.clone(), cached);
                 self.loader.request(task, &job.by);
-            } else if let Some(job) = parked.corrections.first() {
-                let commands = parked.corrections.iter();
-                let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
-                let task = Task::Prepare(study.clone(), commands.collect());
-                self.loader.request(task, &job.by);
-                parked.preparing = std::mem::take(&mut parked.corrections);
+            } else {
+                let mut most = parked.corrections.len();
+                if self.queue.is_shared() {
+                    most = most.min(MAX_CORRECTIONS);
+                }
+                parked.preparing = parked.corrections.drain(..most).collect();
+                if let Some(job) = parked.preparing.first() {
+                    let commands = parked.preparing.iter();
+                    let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
+                    let task = Task::Prepare(study.clone(), commands.collect());
+                    self.loader.request(task, &job.by);
+                }
             }
         }
     }

@@ -1,4 +1,7 @@
 //! Latency of a quiet study, alone and beside noisy ones. `disturb` checks the answers; this measures.
+//!
+//! The disk and the processor of a shared machine change from minute to minute. Each noise is therefore measured in rounds: some
+//! time alone, then the same time beside it. The interval of a ratio comes from resampling the rounds.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,10 +15,15 @@ use crate::Result;
 use crate::checks::{Check, Findings};
 use crate::environment::StoreKind;
 use crate::environment::service_process::ServiceProcess;
+use crate::rng::Rng;
 use crate::scenarios::Report;
 
 /// The pause of the quiet client between two requests: it uses little of the service.
 const PAUSE: Duration = Duration::from_millis(2);
+/// The time from the first noisy request to the first measured one.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// The number of resampled sets of rounds behind an interval.
+const RESAMPLES: usize = 2_000;
 
 /// Measure the latency of a quiet study, alone and beside noisy ones.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,12 +31,15 @@ pub struct Noisy {
     /// The store.
     #[arg(long, default_value = "sqlite")]
     pub store: StoreKind,
-    /// Duration of each measurement.
-    #[arg(long, default_value_t = 5.0)]
+    /// Rounds of each noise: a measurement alone, then one beside it.
+    #[arg(long, default_value_t = 8)]
+    pub rounds: u64,
+    /// Duration of each measurement of a round.
+    #[arg(long, default_value_t = 3.0)]
     pub seconds: f64,
     /// Noisy clients.
     #[arg(long, default_value_t = 16)]
-    pub clients: usize,
+    pub clients: u64,
     /// Episodes of the study that is corrected.
     #[arg(long, default_value_t = 200_000)]
     pub episodes: usize,
@@ -44,20 +55,31 @@ pub struct Noisy {
 }
 
 /// The requests of a noisy client: the number of the client and of the request to method, path and body.
-type Noise<'a> = dyn Fn(usize, u64) -> (&'static str, String, String) + Sync + 'a;
+type Noise<'a> = dyn Fn(u64, u64) -> (&'static str, String, String) + Sync + 'a;
 
-/// Latencies of the quiet clients in microseconds, sorted, and what happened meanwhile.
-struct Measured {
-    what: &'static str,
+/// Latencies of the quiet clients in microseconds.
+#[derive(Clone, Default)]
+struct Latencies {
     writes: Vec<u32>,
     livez: Vec<u32>,
+}
+
+/// The rounds of one noise.
+struct Measured {
+    what: &'static str,
+    /// Each alone and beside the noise.
+    rounds: Vec<[Latencies; 2]>,
+    /// The number of noisy requests.
     noise: u64,
     memory_kib: u64,
 }
 
-fn percentile(latencies: &[u32], percent: usize) -> f64 {
-    let index = (latencies.len() * percent / 100).min(latencies.len().saturating_sub(1));
-    f64::from(latencies.get(index).copied().unwrap_or(0)) / 1000.0
+fn percentile(latencies: &mut [u32], percent: usize) -> f64 {
+    let Some(last) = latencies.len().checked_sub(1) else {
+        return f64::NAN;
+    };
+    let index = (latencies.len() * percent / 100).min(last);
+    f64::from(*latencies.select_nth_unstable(index).1) / 1000.0
 }
 
 impl Noisy {
@@ -78,12 +100,11 @@ impl Noisy {
         let mut measure = |what, token: &str, noise: &Noise<'_>| {
             self.measure(&service, &quiet, what, token, noise, &mut findings)
         };
-        let nothing: &Noise<'_> = &|_, _| ("", String::new(), String::new());
-        let opened = |client: usize, number: u64| {
+        let opened = |client, number| {
             let body = json!({"id": format!("n{client}-{number}")}).to_string();
             ("POST", "/v1/studies/loud/episodes".into(), body)
         };
-        let corrected = |client: usize, number: u64| {
+        let corrected = |client, number| {
             let path = format!("/v1/studies/loud/episodes/past{client}/outcome:amend");
             let body = json!({"rewards": [null, (number % 7) as f64 / 8.0], "reason": format!("{number}")});
             ("POST", path, body.to_string())
@@ -94,21 +115,15 @@ impl Noisy {
         };
         let listed = |_, _| ("GET", "/v1/studies".into(), String::new());
         let mut all = vec![
-            measure("alone", "", nothing)?,
-            measure("beside a flood of writes", &operator, &opened)?,
-            measure("beside corrections", &operator, &corrected)?,
+            measure("a flood of writes", &operator, &opened)?,
+            measure("corrections", &operator, &corrected)?,
         ];
         // Streams stay open during the reads.
         let streams = (0..80).map(|_| follow(service.address, &viewer));
         let streams = streams.collect::<Result<Vec<_>>>()?;
-        all.push(measure(
-            "beside reads of a study and streams",
-            &viewer,
-            &replayed,
-        )?);
+        all.push(measure("reads of a study and streams", &viewer, &replayed)?);
         drop(streams);
-        all.push(measure("beside lists of large studies", &blinded, &listed)?);
-        all.push(measure("alone again", "", nothing)?);
+        all.push(measure("lists of large studies", &blinded, &listed)?);
         findings.check_result(Check::Service, service.stop());
         Ok(Report {
             summary: table(&all),
@@ -117,7 +132,7 @@ impl Noisy {
         })
     }
 
-    /// Measures the quiet study for some time while a token makes noise; without a token there is none.
+    /// Measures the quiet study in rounds, alone and while a token makes noise.
     fn measure(
         &self,
         service: &ServiceProcess,
@@ -127,44 +142,65 @@ impl Noisy {
         noise: &Noise<'_>,
         findings: &mut Findings,
     ) -> Result<Measured> {
-        let (address, done, sent) = (service.address, AtomicBool::new(false), AtomicU64::new(0));
+        let (address, sent) = (service.address, AtomicU64::new(0));
         let time = Duration::try_from_secs_f64(self.seconds)?;
-        let clients = if token.is_empty() { 0 } else { self.clients };
-        let (mut writes, mut livez) = std::thread::scope(|scope| {
-            let (done, sent) = (&done, &sent);
-            for client in 0..clients {
-                scope.spawn(move || {
-                    // A client elsewhere would not use the processor of the service and the quiet client.
-                    #[cfg(target_os = "linux")]
-                    let _ = rustix::process::setpriority_process(None, 10);
-                    let mut api = Api::new(address, token);
-                    for number in 0.. {
-                        if done.load(Ordering::Relaxed) {
-                            return;
-                        }
-                        let (method, path, body) = noise(client, number);
-                        let status = api.call(method, &path, body).map(|it| it.status);
-                        if !matches!(status, Ok(200..300)) {
-                            // As a client that respects `Retry-After` in part.
-                            std::thread::sleep(Duration::from_millis(20));
-                        }
-                        sent.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-            }
-            let measured = latencies(address, quiet, what, time, findings);
-            done.store(true, Ordering::Relaxed);
-            measured
-        })?;
-        writes.sort_unstable();
-        livez.sort_unstable();
+        let mut rounds = Vec::new();
+        for round in 0..self.rounds {
+            let mut latencies = |beside: &str| {
+                let name = format!("{what} {beside} {round}").replace(' ', "-");
+                latencies(address, quiet, &name, time, findings)
+            };
+            let alone = latencies("alone")?;
+            let done = AtomicBool::new(false);
+            let beside = std::thread::scope(|scope| {
+                let (done, sent) = (&done, &sent);
+                for client in 0..self.clients {
+                    // Every request is another one.
+                    let first = round << 32;
+                    scope.spawn(move || {
+                        make_noise(address, token, noise, client, first, (done, sent))
+                    });
+                }
+                std::thread::sleep(WARM_UP);
+                let measured = latencies("beside");
+                done.store(true, Ordering::Relaxed);
+                measured
+            })?;
+            rounds.push([alone, beside]);
+        }
         Ok(Measured {
             what,
-            writes,
-            livez,
+            rounds,
             noise: sent.into_inner(),
             memory_kib: service.memory_kib().unwrap_or_default(),
         })
+    }
+}
+
+/// Sends noisy requests until it is done, and counts them.
+fn make_noise(
+    address: SocketAddr,
+    token: &str,
+    noise: &Noise<'_>,
+    client: u64,
+    first: u64,
+    (done, sent): (&AtomicBool, &AtomicU64),
+) {
+    // A client elsewhere would not use the processor of the service and the quiet client.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 10);
+    let mut api = Api::new(address, token);
+    for number in first.. {
+        if done.load(Ordering::Relaxed) {
+            return;
+        }
+        let (method, path, body) = noise(client, number);
+        let status = api.call(method, &path, body).map(|it| it.status);
+        if !matches!(status, Ok(200..300)) {
+            // As a client that respects `Retry-After` in part.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        sent.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -172,58 +208,86 @@ impl Noisy {
 fn latencies(
     address: SocketAddr,
     token: &str,
-    what: &str,
+    name: &str,
     time: Duration,
     findings: &mut Findings,
-) -> Result<(Vec<u32>, Vec<u32>)> {
+) -> Result<Latencies> {
     let (mut api, mut live) = (Api::new(address, token), Api::new(address, token));
-    let (mut writes, mut livez) = (Vec::new(), Vec::new());
-    // The noise begins first.
-    std::thread::sleep(time / 10);
+    let mut measured = Latencies::default();
     let (begun, mut number) = (Instant::now(), 0);
     while begun.elapsed() < time {
-        let id = json!({"id": format!("{}-{number}", what.replace(' ', "-"))});
+        let id = json!({"id": format!("{name}-{number}")});
         let sent = Instant::now();
         let response = api.call("POST", "/v1/studies/quiet/episodes", id)?;
-        writes.push(sent.elapsed().as_micros() as u32);
+        measured.writes.push(sent.elapsed().as_micros() as u32);
         findings.check(Check::Isolation, response.status == 201, || {
-            format!("{what}: {} {}", response.status, response.text())
+            format!("{name}: {} {}", response.status, response.text())
         });
         let sent = Instant::now();
         live.get("/livez")?;
-        livez.push(sent.elapsed().as_micros() as u32);
+        measured.livez.push(sent.elapsed().as_micros() as u32);
         number += 1;
         std::thread::sleep(PAUSE);
     }
-    Ok((writes, livez))
+    Ok(measured)
+}
+
+/// A percentile of the writes of some rounds, alone and beside the noise.
+fn percentiles<'a>(
+    rounds: impl Iterator<Item = &'a [Latencies; 2]> + Clone,
+    percent: usize,
+) -> [f64; 2] {
+    [0, 1].map(|i| {
+        let writes = rounds.clone().flat_map(|round| &round[i].writes).copied();
+        percentile(&mut writes.collect::<Vec<_>>(), percent)
+    })
+}
+
+/// The 95 % interval of the ratio of the 99th percentiles, by resampling rounds.
+fn interval(rounds: &[[Latencies; 2]]) -> [f64; 2] {
+    let mut rng = Rng::new(1);
+    let ratios = (0..RESAMPLES).map(|_| {
+        let sample = rounds.iter().filter_map(|_| rng.choose(rounds));
+        let sample: Vec<_> = sample.collect();
+        let [alone, beside] = percentiles(sample.into_iter(), 99);
+        beside / alone
+    });
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    [RESAMPLES / 40, RESAMPLES - RESAMPLES / 40].map(|i| ratios.get(i).copied().unwrap_or(f64::NAN))
 }
 
 fn table(all: &[Measured]) -> String {
-    let ends = [all.first(), all.last()].into_iter().flatten();
-    let alone = ends.map(|it| percentile(&it.writes, 99)).sum::<f64>() / 2.0;
     let mut text = format!(
-        "{:<40} {:>7} {:>8} {:>8} {:>8} {:>6} {:>9} {:>8} {:>8}\n",
-        "the quiet study",
+        "{:<29} {:>7} {:>17} {:>17} {:>8} {:>21} {:>10} {:>8} {:>6}\n",
+        "the quiet study beside",
         "writes",
-        "p50 ms",
-        "p99 ms",
+        "p50 ms (alone)",
+        "p99 ms (alone)",
         "longest",
-        "ratio",
+        "ratio (95 % interval)",
         "/livez p99",
         "noise",
         "MiB"
     );
     for it in all {
-        let [p50, p99, longest] = [50, 99, 100].map(|percent| percentile(&it.writes, percent));
+        let rounds = it.rounds.iter();
+        let [p50, p99, longest] = [50, 99, 100].map(|percent| percentiles(rounds.clone(), percent));
+        let [low, high] = interval(&it.rounds);
+        let beside = rounds.map(|[_, beside]| beside);
+        let writes: usize = beside.clone().map(|it| it.writes.len()).sum();
+        let mut livez: Vec<u32> = beside.flat_map(|it| it.livez.clone()).collect();
         text += &format!(
-            "{:<40} {:>7} {p50:>8.2} {p99:>8.2} {longest:>8.2} {:>6.2} {:>9.2} {:>8} {:>8}\n",
+            "{:<29} {writes:>7} {:>17} {:>17} {:>8.2} {:>21} {:>10.2} {:>8} {:>6}\n",
             it.what,
-            it.writes.len(),
-            p99 / alone,
-            percentile(&it.livez, 99),
+            format!("{:.2} ({:.2})", p50[1], p50[0]),
+            format!("{:.2} ({:.2})", p99[1], p99[0]),
+            longest[1],
+            format!("{:.2} ({low:.2} to {high:.2})", p99[1] / p99[0]),
+            percentile(&mut livez, 99),
             it.noise,
             it.memory_kib >> 10
         );
     }
-    text + "The ratio is to the mean p99 of the two measurements alone; it should be at most 2."
+    text + "The ratio is of the p99 beside the noise to that alone; it should be at most 2."
 }
