@@ -42,6 +42,7 @@ def problem(
     sigma2_reward: float | None = None,
     feedback_spread: float | None = None,
     reward_range: tuple[float, float] | None = None,
+    outcome_range: Mapping[str, tuple[float, float]] | None = None,
     description: str = "",
 ) -> Problem:
     """Return a problem that is defined by functions, arrays and expressions.
@@ -75,7 +76,7 @@ def problem(
         start=start,
         known={"transition": transition, "allowed": allowed},
         parameters=parameters,
-        learning=_learning(delta, sigma2, sigma2_cost, sigma2_reward, feedback_spread, reward_range),
+        learning=_learning(delta, sigma2, sigma2_cost, sigma2_reward, feedback_spread, reward_range, outcome_range),
     )
     document["model"] = {
         key: value
@@ -104,6 +105,7 @@ def spec(
     sigma2_reward: float | None = None,
     feedback_spread: float | None = None,
     reward_range: tuple[float, float] | None = None,
+    outcome_range: Mapping[str, tuple[float, float]] | None = None,
     description: str = "",
 ) -> Spec:
     """Return a specification without a model, for simulators and live studies.
@@ -123,7 +125,7 @@ def spec(
         start=start,
         known={"transition": transition, "allowed": allowed},
         parameters=parameters,
-        learning=_learning(delta, sigma2, sigma2_cost, sigma2_reward, feedback_spread, reward_range),
+        learning=_learning(delta, sigma2, sigma2_cost, sigma2_reward, feedback_spread, reward_range, outcome_range),
     )
     return _build(document).spec
 
@@ -164,6 +166,7 @@ def _learning(
     sigma2_reward: float | None,
     feedback_spread: float | None,
     reward_range: tuple[float, float] | None,
+    outcome_range: Mapping[str, tuple[float, float]] | None,
 ) -> dict[str, Any]:
     """Return the fields of ``[learning]`` that are set."""
     fields = {
@@ -173,6 +176,7 @@ def _learning(
         "sigma2_reward": sigma2_reward,
         "feedback_spread": feedback_spread,
         "reward_range": reward_range,
+        "outcome_range": outcome_range,
     }
     return {field: value for field, value in fields.items() if value is not None}
 

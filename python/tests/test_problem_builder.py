@@ -24,6 +24,7 @@ def resource(**changes):
     sizes = {"horizon": 10, "states": 10, "actions": ["cont"], "feedbacks": 2}
     noise = {"cost_noise": ("normal", 0.1), "reward_noise": ("normal", 0.1)}
     learning = {"delta": 0.01, "sigma2": 0.2, "feedback_spread": 1, "reward_range": (0, 9)}
+    learning["outcome_range"] = {"reward": (-5, 15)}
     return emab.problem("resource collection", **{**sizes, **quantities, **noise, **learning, **changes})
 
 

@@ -26,7 +26,7 @@ mod table;
 
 pub use builtin::{BUILTIN, Builtin};
 pub use error::ReadError;
-pub use file::{Format, ProblemFile};
+pub use file::{Format, OutcomeRange, ProblemFile};
 pub use find::FindError;
 pub use hash::{hex, sha256_hex};
 pub use name::{NAME_RULE, is_name};

@@ -270,6 +270,10 @@ cost = 0.1 -> cost_noise = { kind = "none", variance = 1 } | 11:31 | unknown fie
 reward = "x" -> reward = "x"\n[learning]\ndelta = 1.5 | 14:9 | `delta` must lie in (0, 1), got 1.5
 reward = "x" -> reward = "x"\n[learning]\nsigma2 = -1 | 14:10 | `sigma2` & got -1
 reward = "x" -> reward = "x"\n[learning]\nreward_range = [2, 1] | 14:16 | must rise, got [2, 1]
+reward = "x" -> reward = "x"\n[learning]\nreward_range = 2 | 14:16 | list of two numbers
+reward = "x" -> reward = "x"\n[learning]\noutcome_range = { reward = [1, 0] } | 14:28 | `reward` must rise, got [1, 0]
+reward = "x" -> reward = "x"\n[learning]\noutcome_range = { rewards = [0, 1] } | 14:19 | unknown field `rewards` & `reward`
+reward = "x" -> reward = "x"\n[learning]\noutcome_range = {} | 14:17 | must have `reward` or `cost`
 horizon = 3 -> horizon = 3\nhorizon = 4 | 3:1 | not TOML & duplicate key
 horizon = 3 -> horizon =  | 2:11 | not TOML
 feedbacks -> start = 3\nfeedbacks | 5:9 | `start` must be a state from 0 to 2, got 3

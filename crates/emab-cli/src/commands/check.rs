@@ -5,7 +5,7 @@ use emab::learners::{LearnerConfig, LearnerDefaults};
 use emab::oracle::{Pairs, Variation};
 use emab::width::{Coefficients, WidthKind};
 use emab::{Delta, FeedbackSpread, Sigma2};
-use emab_problem::ProblemFile;
+use emab_problem::{OutcomeRange, ProblemFile};
 use emab_report::number;
 use emab_sim::soundness::{missing_parameters_text, soundness_words, stated_soundness_text};
 use serde_json::{Map, Value, json};
@@ -31,6 +31,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
             .map(|(name, value)| ((*name).into(), json!(value)))
             .collect();
         numbers.insert("reward_range".into(), json!(file.learning().reward_range));
+        numbers.insert("outcome_range".into(), json!(file.outcome_range()));
         return terminal::print_json(&json!({
             "problem": file.name(),
             "description": file.description(),
@@ -71,6 +72,12 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
         .collect();
     if let Some((least, most)) = file.learning().reward_range {
         known.push(format!("reward_range = [{least}, {most}]"));
+    }
+    let OutcomeRange { cost, reward } = file.outcome_range();
+    for (name, range) in [("costs", cost), ("rewards", reward)] {
+        if let Some([least, most]) = range {
+            known.push(format!("observed {name} in [{least}, {most}]"));
+        }
     }
     let model = match file.has_model() {
         true => "stated",

@@ -11,6 +11,7 @@ use emab::environment::ModelPhase;
 use emab::learners::LearnerDefaults;
 use emab::spec::PointError;
 use emab::{Conditions, Model, Names, Problem, Scenario, Spec};
+use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 
 use crate::builtin::BUILTIN;
@@ -30,6 +31,18 @@ pub enum Format {
     Json,
 }
 
+/// The ranges of observed costs and terminal rewards, where they are stated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutcomeRange {
+    /// The least and the most cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<[f64; 2]>,
+    /// The least and the most terminal reward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<[f64; 2]>,
+}
+
 /// A well-formed problem file.
 ///
 /// Quantities are checked when they are evaluated; [`ProblemFile::check`] evaluates them at every reachable pair.
@@ -45,6 +58,7 @@ pub struct ProblemFile {
     /// Models that replace the first one, each with the episode it begins at.
     later: Vec<(u64, Model)>,
     learning: LearnerDefaults,
+    outcome_range: OutcomeRange,
     tree: Arc<SpannedValue>,
     canonical: String,
     hash: String,
@@ -107,6 +121,11 @@ impl ProblemFile {
     /// Defaults for learners.
     pub fn learning(&self) -> &LearnerDefaults {
         &self.learning
+    }
+
+    /// The ranges of observed values. Learners do not use them; the decision service rejects values outside.
+    pub fn outcome_range(&self) -> OutcomeRange {
+        self.outcome_range
     }
 
     /// Content of the file as JSON in canonical form, with the name.

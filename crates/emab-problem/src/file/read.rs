@@ -9,8 +9,8 @@ use emab::learners::LearnerDefaults;
 use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Sigma2, Spec};
 use serde_json::value::to_raw_value;
 
-use super::ProblemFile;
 use super::fields::{Fields, count, names, number, text};
+use super::{OutcomeRange, ProblemFile};
 use crate::conditions::{conditions, later_scopes, place_of};
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
@@ -35,13 +35,14 @@ const FIELDS: [&str; 13] = [
     "learning",
 ];
 const MODEL_FIELDS: [&str; 5] = ["feedback", "cost", "reward", "cost_noise", "reward_noise"];
-const LEARNING_FIELDS: [&str; 6] = [
+const LEARNING_FIELDS: [&str; 7] = [
     "delta",
     "sigma2",
     "sigma2_cost",
     "sigma2_reward",
     "feedback_spread",
     "reward_range",
+    "outcome_range",
 ];
 
 /// Reads a document; `given` conditions replace those in the file.
@@ -152,8 +153,8 @@ pub(super) fn read(
             later.push((*first, model));
         }
     }
-    let none = || Ok(LearnerDefaults::default());
-    let learning = top.get("learning").map_or_else(none, learning)?;
+    let none = || Ok(Default::default());
+    let (learning, outcome_range) = top.get("learning").map_or_else(none, learning)?;
     let broken = |error: serde_json::Error| Diagnostic::without_span(error.to_string());
     let mut fields = tree.canonical_fields();
     // Conditions from elsewhere give the same canonical form as those of the file.
@@ -179,6 +180,7 @@ pub(super) fn read(
         conditions,
         later,
         learning,
+        outcome_range,
         tree: tree.clone(),
         canonical,
         hash,
@@ -322,7 +324,7 @@ fn noise(node: &SpannedValue) -> Result<Noise, Diagnostic> {
     built.map_err(|error| node.out_of_range(error))
 }
 
-fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
+fn learning(node: &SpannedValue) -> Result<(LearnerDefaults, OutcomeRange), Diagnostic> {
     let fields = Fields::of(node, "[learning]", &LEARNING_FIELDS)?;
     let get = |name| {
         let node = fields.get(name);
@@ -346,24 +348,40 @@ fn learning(node: &SpannedValue) -> Result<LearnerDefaults, Diagnostic> {
         learning.feedback_spread = Some(spread);
     }
     if let Some(node) = fields.get("reward_range") {
-        let range = match &node.kind {
-            ValueKind::Array(ends) if ends.len() == 2 => (
-                number(&ends[0], "reward_range")?,
-                number(&ends[1], "reward_range")?,
-            ),
-            _ => {
-                let message =
-                    "`reward_range` must be a list of two numbers, the least and the most reward";
-                return Err(node.wrong_type(message));
-            }
-        };
-        if range.0 > range.1 {
-            let message = format!("`reward_range` must rise, got [{}, {}]", range.0, range.1);
-            return Err(node.out_of_range(message));
-        }
-        learning.reward_range = Some(range);
+        let [least, most] = range(node, "reward_range")?;
+        learning.reward_range = Some((least, most));
     }
-    Ok(learning)
+    let mut outcome_range = OutcomeRange::default();
+    if let Some(node) = fields.get("outcome_range") {
+        let fields = Fields::of(node, "`outcome_range`", &["cost", "reward"])?;
+        let get = |name| fields.get(name).map(|node| range(node, name)).transpose();
+        let (cost, reward) = (get("cost")?, get("reward")?);
+        if cost.is_none() && reward.is_none() {
+            let message =
+                "`outcome_range` must have `reward` or `cost`, such as { reward = [0, 1] }";
+            return Err(node.wrong_type(message));
+        }
+        outcome_range = OutcomeRange { cost, reward };
+    }
+    Ok((learning, outcome_range))
+}
+
+/// The least and the most value.
+fn range(node: &SpannedValue, field: &str) -> Result<[f64; 2], Diagnostic> {
+    let ends = match &node.kind {
+        ValueKind::Array(ends) if ends.len() == 2 => ends,
+        _ => {
+            let message =
+                format!("`{field}` must be a list of two numbers, the least and the most");
+            return Err(node.wrong_type(message));
+        }
+    };
+    let [least, most] = [number(&ends[0], field)?, number(&ends[1], field)?];
+    if least > most {
+        let message = format!("`{field}` must rise, got [{least}, {most}]");
+        return Err(node.out_of_range(message));
+    }
+    Ok([least, most])
 }
 
 fn parameters(node: &SpannedValue) -> Result<Vec<(String, f64)>, Diagnostic> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use emab::Spec;
 use emab::learners::LearnerConfig;
-use emab_problem::{Format, ProblemFile};
+use emab_problem::{Format, OutcomeRange, ProblemFile};
 pub use emab_problem::{NAME_RULE, is_name};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -20,41 +20,32 @@ pub const MAX_STEPS: usize = 10_000;
 pub(crate) const CHECKED_PAIRS: usize = 100_000;
 const MAX_SHADOWS: usize = 16;
 
-/// The ranges of observed costs and terminal rewards, where the study states them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OutcomeRange {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<[f64; 2]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reward: Option<[f64; 2]>,
+/// Reads the ranges of observed values that are stated beside the problem.
+fn read_range(value: Value) -> Result<OutcomeRange, Rejection> {
+    let form = "`outcome_range` is an object such as {\"reward\": [0, 1], \"cost\": [0, 10]}";
+    let wrong = |what: String| Rejection::malformed(what).at("/outcome_range");
+    let range = serde_json::from_value(value).map_err(|error| wrong(format!("{form}: {error}")))?;
+    if range == OutcomeRange::default() {
+        return Err(wrong(form.into()));
+    }
+    Ok(range)
 }
 
-impl OutcomeRange {
-    const FORM: &'static str =
-        "`outcome_range` is an object such as {\"reward\": [0, 1], \"cost\": [0, 10]}";
-
-    fn read(value: Value) -> Result<OutcomeRange, Rejection> {
-        let wrong = |what: String| Rejection::malformed(what).at("/outcome_range");
-        let range: OutcomeRange = serde_json::from_value(value)
-            .map_err(|error| wrong(format!("{}: {error}", OutcomeRange::FORM)))?;
-        for (field, range) in [("cost", range.cost), ("reward", range.reward)] {
-            if let Some([low, high]) = range
-                && (low > high || low.abs().max(high.abs()) > validate::MAX_VALUE)
-            {
-                let [low, high] = [low, high].map(emab::spec::format_number);
-                return Err(Rejection::not_possible(format!(
-                    "the range of a {field} is from {low} to {high}: the first number must be at most the second, and both at \
-                     most 1e100 in absolute value"
-                ))
-                .at(format!("/outcome_range/{field}")));
-            }
+/// Checks the ranges of observed values, which stand at a JSON pointer.
+fn check_range(range: OutcomeRange, pointer: &str) -> Result<OutcomeRange, Rejection> {
+    for (field, range) in [("cost", range.cost), ("reward", range.reward)] {
+        if let Some([low, high]) = range
+            && (low > high || low.abs().max(high.abs()) > validate::MAX_VALUE)
+        {
+            let [low, high] = [low, high].map(emab::spec::format_number);
+            return Err(Rejection::not_possible(format!(
+                "the range of a {field} is from {low} to {high}: the first number must be at most the second, and both at \
+                 most 1e100 in absolute value"
+            ))
+            .at(format!("{pointer}/{field}")));
         }
-        if range == OutcomeRange::default() {
-            return Err(wrong(OutcomeRange::FORM.into()));
-        }
-        Ok(range)
     }
+    Ok(range)
 }
 
 /// The fields of a specification, each as JSON: a tree of values needs many times the memory.
@@ -188,8 +179,7 @@ impl Study {
                 return Err(Rejection::malformed(what).at("/missing_at_random"));
             }
         };
-        let outcome_range = remove("outcome_range");
-        let outcome_range = outcome_range.map(OutcomeRange::read).transpose()?;
+        let outcome_range = remove("outcome_range").map(read_range).transpose()?;
         if !fields.contains_key("name") {
             fields.insert("name".into(), to_raw_value(name).map_err(internal)?);
         }
@@ -204,6 +194,16 @@ impl Study {
                 format!("`horizon` must be at most {MAX_STEPS} in a live study, got {horizon}");
             return Err(Rejection::not_possible(what).at("/horizon"));
         }
+
+        let of_problem = file.outcome_range();
+        let observed = match outcome_range {
+            Some(_) if of_problem != OutcomeRange::default() => {
+                let what = "`outcome_range` is stated here and in `learning`; state it once";
+                return Err(Rejection::not_possible(what).at("/outcome_range"));
+            }
+            Some(range) => check_range(range, "/outcome_range")?,
+            None => check_range(of_problem, "/learning/outcome_range")?,
+        };
 
         let config = |text: &str, pointer: String| {
             let read = || {
@@ -254,7 +254,7 @@ impl Study {
             learner,
             shadows,
             missing_at_random,
-            outcome_range: outcome_range.unwrap_or_default(),
+            outcome_range: observed,
             unsound,
         };
         Ok((study, file, source))

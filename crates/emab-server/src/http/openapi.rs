@@ -70,7 +70,7 @@ fn schemas(schemas: &mut Value) {
     rename(&mut problem);
     for (name, schema) in problem["$defs"].take().as_object().into_iter().flatten() {
         // The others belong to models and simulations.
-        if ["name", "names", "states", "quantity", "mask"].contains(&&**name) {
+        if ["name", "names", "states", "quantity", "mask", "range"].contains(&&**name) {
             schemas[component(name)] = schema.clone();
         }
     }
@@ -86,10 +86,7 @@ fn schemas(schemas: &mut Value) {
         "description": "Learners whose choices are recorded and not shown."});
     properties["missing_at_random"] = json!({"type": "boolean", "default": false,
         "description": "Whether missing outcomes are missing at random."});
-    let range = json!({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2});
-    properties["outcome_range"] = json!({"type": "object", "additionalProperties": false, "minProperties": 1,
-        "properties": {"reward": range, "cost": range},
-        "description": "The ranges of observed values. A value outside them is rejected unless it is sent as an outlier, with a reason."});
+    properties["outcome_range"] = properties["learning"]["properties"]["outcome_range"].clone();
     let mut required = problem["required"].take();
     if let Some(required) = required.as_array_mut() {
         required.push("learner".into());

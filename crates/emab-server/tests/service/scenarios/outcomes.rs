@@ -176,6 +176,33 @@ async fn a_value_outside_the_range_of_the_study_is_an_outlier_with_a_reason() {
         [json!(true), Value::Null]
     );
     client.assert_consistent().await;
+    // It may stand in the problem file, which other commands read too.
+    let learning = |range: Value| json!({"sigma2": 0.25, "delta": 0.05, "reward_range": [0, 1], "outcome_range": range});
+    let spec = study_with(json!({"learning": learning(json!({"reward": [0, 1]}))}));
+    let other = client.server.new_study("from-a-file", &spec).await;
+    let script = r#"
+        open p1
+        stop p1 1
+        outcome p1 {"rewards": [2]} -> 422 /rewards/0
+        outcome p1 {"rewards": [2], "outlier": true, "reason": "a second scan"}
+    "#;
+    other.run(script).await;
+    other.assert_consistent().await;
+    let twice =
+        json!({"learning": learning(json!({"cost": [0, 1]})), "outcome_range": {"cost": [0, 1]}});
+    let too_large = json!({"learning": learning(json!({"cost": [0, 1e200]}))});
+    let falling = json!({"learning": learning(json!({"cost": [1, 0]}))});
+    for (fields, pointer) in [
+        (twice, "/outcome_range"),
+        (too_large, "/learning/outcome_range/cost"),
+        (falling, "/learning/outcome_range/cost"),
+    ] {
+        let answer = client
+            .server
+            .put("/v1/studies/other", &study_with(fields))
+            .await;
+        answer.expect_error_at(422, pointer);
+    }
     for (range, pointer) in [
         (json!({"reward": [1, 0]}), "/outcome_range/reward"),
         (json!({"reward": [0, 1e200]}), "/outcome_range/reward"),
