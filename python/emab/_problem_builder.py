@@ -55,7 +55,8 @@ def problem(
 
     Functions are called once for each reachable argument, during this call. The result is an ordinary problem: it runs
     at full speed and can be pickled, saved to a file and sent to the decision service. The parameters from ``delta`` on
-    are defaults for learners, ``[learning]`` in a problem file.
+    are ``[learning]`` of a problem file: defaults for learners, and ``outcome_range``, such as ``{"reward": (0, 1)}``,
+    outside of which the decision service rejects observed values.
 
     >>> coins = emab.problem(
     ...     "coins", horizon=4, states=4, actions=["toss"], feedbacks=["tails", "heads"],

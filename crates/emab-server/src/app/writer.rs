@@ -10,12 +10,14 @@
 //! batch gets a 503 with `Retry-After` ([`ServiceError::write_failed`]). Reads use other connections and continue.
 
 mod discard;
+mod parked;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parked::Parked;
 use tokio::sync::oneshot;
 
 use crate::app::checkpoint::{self, Checkpoints};
@@ -35,9 +37,6 @@ const MAX_BATCH: usize = 256;
 const MAX_STATES: (usize, usize) = (256, 32 << 20);
 /// The largest number of commands of a study that wait for the loader.
 const MAX_PARKED: usize = 256;
-/// The largest number of corrections of a study that are prepared, and so recorded, together while other studies are in use: the
-/// others wait for that batch.
-const MAX_CORRECTIONS: usize = 4;
 /// How often a batch is retried while another copy of the service holds a lock.
 const MAX_TRIES: u32 = 30;
 
@@ -69,25 +68,6 @@ struct Queued {
     job: Job,
     /// Whether learners were prepared for it.
     corrects: bool,
-}
-
-/// The jobs of a study that wait for the loader.
-#[derive(Default)]
-struct Parked {
-    /// Whether the loader has a task for this study.
-    busy: bool,
-    /// They wait for the state of the study.
-    loading: Vec<Job>,
-    /// Learners are prepared for these corrections.
-    preparing: Vec<Job>,
-    /// These corrections came later.
-    corrections: Vec<Job>,
-}
-
-impl Parked {
-    fn len(&self) -> usize {
-        self.loading.len() + self.preparing.len() + self.corrections.len()
-    }
 }
 
 /// The writer and its cached states.
@@ -279,13 +259,9 @@ impl GroupCommitWriter {
                 let task = Task::Load(study.clone(), cached);
                 self.loader.request(task, &job.by);
             } else {
-                let mut most = parked.corrections.len();
-                if self.queue.is_shared() {
-                    most = most.min(MAX_CORRECTIONS);
-                }
-                parked.preparing = parked.corrections.drain(..most).collect();
-                if let Some(job) = parked.preparing.first() {
-                    let commands = parked.preparing.iter();
+                let jobs = parked.prepare(self.queue.is_shared());
+                if let Some(job) = jobs.first() {
+                    let commands = jobs.iter();
                     let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
                     let task = Task::Prepare(study.clone(), commands.collect());
                     self.loader.request(task, &job.by);
