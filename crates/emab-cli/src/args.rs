@@ -61,11 +61,8 @@ pub enum Command {
     Audit(Audit),
     /// Back up a SQLite store of the decision service into a new file, also while the service runs.
     Backup(Backup),
-    /// List the built-in problems, or print the file of one.
-    Problems {
-        /// Print the file of this problem.
-        name: Option<String>,
-    },
+    /// List the built-in problems, print the file of one, or generate random problems.
+    Problems(Problems),
     /// List the learners with their parameters, defaults and references.
     Learners {
         /// Learners to describe in full, with all parameters [default: a short list of all].
@@ -338,8 +335,28 @@ pub struct Run {
 }
 
 #[derive(clap::Args)]
+pub struct Problems {
+    /// Print the file of this problem.
+    #[arg(conflicts_with = "random")]
+    pub name: Option<String>,
+    /// Generate problems of a family: small, mixed, long, wide, narrow, noisy or myopic, optionally with properties, each a
+    /// number or a range.
+    #[arg(long, value_name = "FAMILY[:steps=3..8,...]")]
+    pub random: Option<String>,
+    /// The seed of the family.
+    #[arg(long, value_name = "S", default_value = "1", requires = "random")]
+    pub seed: u64,
+    /// The number of problems; more than one need --out.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "random")]
+    pub count: u64,
+    /// Write the problems into this folder, one file each. `emab arena DIR` compares learners on them.
+    #[arg(long, value_name = "DIR", requires = "random")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
 pub struct Arena {
-    /// Built-in problems' names, .toml or .json files [default: all built-in problems].
+    /// Built-in problems' names, .toml or .json files, folders of files [default: all built-in problems].
     pub problem: Vec<String>,
     /// A learner, optionally with parameters; may be repeated. `feedbal` is always included [default: all].
     #[arg(long, value_name = "NAME[:key=value,...]")]

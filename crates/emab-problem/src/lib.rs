@@ -21,6 +21,7 @@ mod file;
 mod find;
 mod hash;
 mod name;
+mod random;
 mod spanned;
 mod table;
 
@@ -30,6 +31,7 @@ pub use file::{Format, OutcomeRange, ProblemFile};
 pub use find::FindError;
 pub use hash::{hex, sha256_hex};
 pub use name::{NAME_RULE, is_name};
+pub use random::{FAMILIES, Family, FamilyError, NamedFamily};
 
 /// JSON schema of a problem file, for editors.
 pub const SCHEMA: &str = include_str!("schema.json");

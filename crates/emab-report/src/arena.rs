@@ -1,8 +1,8 @@
 //! Comparison of learners as text and CSV: one table per problem, and one over all problems.
 
 use emab_sim::results::{
-    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, ExcludedLearner, Measured,
-    Ranking, Values,
+    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, ExcludedLearner, Interval,
+    Measured, Ranking, Values,
 };
 
 use crate::csv_parquet::table_csv;
@@ -11,6 +11,8 @@ use crate::text_table::{number, table};
 
 /// Wider than any table.
 const MAX_WIDTH: usize = 1000;
+/// With more problems there is only the summary.
+const SHOWN: usize = 12;
 
 /// All tables: one per problem with the learners left out, and a summary over all problems.
 ///
@@ -28,13 +30,85 @@ pub fn arena_text(result: &ArenaResult) -> String {
         "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
         result.runs, result.episodes, result.seed
     );
-    for problem in &result.problems {
-        text += &format!("\n{}\n", problem_text(problem));
+    if result.problems.len() <= SHOWN {
+        for problem in &result.problems {
+            text += &format!("\n{}\n", problem_text(problem));
+        }
+    } else {
+        text += &format!(
+            "{} problems: --out and --json have each of them\n",
+            result.problems.len()
+        );
     }
     if result.problems.len() > 1 {
-        text += &format!("\n{}\n", summary_text(&result.tallied()));
+        let tallied = result.tallied();
+        text += &format!(
+            "\n{}\n\n{}\n",
+            summary_text(&tallied),
+            ratios_text(&tallied)
+        );
     }
     text
+}
+
+/// The ratios of each learner to FeedBAL over all problems.
+fn ratios_text(tallied: &[ArenaSummary]) -> String {
+    let interval = |it: Interval, factor: f64, unit: &str| {
+        let shown =
+            |value: f64| format!("{:.*}", if unit.is_empty() { 2 } else { 0 }, factor * value);
+        match it.ends {
+            Some((low, high)) => format!(
+                "{}{unit} ({} to {})",
+                shown(it.value),
+                shown(low),
+                shown(high)
+            ),
+            None => format!("{}{unit}", shown(it.value)),
+        }
+    };
+    let row = |one: &ArenaSummary| {
+        let mut row = vec![one.label.clone()];
+        row.extend(match &one.regret_ratio {
+            Some(ratio) => [
+                ratio.problems.to_string(),
+                interval(ratio.median, 1.0, ""),
+                format!("{:.2}", ratio.quantile_95),
+                format!("{:.2}", ratio.most),
+                interval(ratio.at_most_one, 100.0, " %"),
+            ],
+            None => Default::default(),
+        });
+        row.extend(match &one.loss_ratio {
+            Some(ratio) => [
+                ratio.problems.to_string(),
+                interval(ratio.geometric_mean, 1.0, ""),
+            ],
+            None => Default::default(),
+        });
+        row
+    };
+    let mut best: Vec<&ArenaSummary> = tallied.iter().collect();
+    let loss = |one: &ArenaSummary| {
+        let ratio = one.loss_ratio.map(|ratio| ratio.geometric_mean.value);
+        ratio.unwrap_or(f64::INFINITY)
+    };
+    best.sort_by(|a, b| loss(a).total_cmp(&loss(b)));
+    let rows: Vec<Vec<String>> = best.into_iter().map(row).collect();
+    let header = [
+        "learner",
+        "problems",
+        "median",
+        "95 % quantile",
+        "most",
+        "at most 1",
+        "problems",
+        "vs optimum, geometric mean",
+    ];
+    format!(
+        "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy\n\
+         divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.\n{}",
+        table(&header, &rows, MAX_WIDTH)
+    )
 }
 
 /// One problem: values, learners, and learners left out.

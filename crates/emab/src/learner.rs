@@ -4,15 +4,18 @@ use crate::episode::Episode;
 use crate::rng::Stream;
 use crate::spec::Action;
 
-/// A learner's estimate of the gain of one action in one pair.
+/// A learner's estimate of the gain of one action in one pair, or of its value
+/// ([`LearnerConfig::estimates_values`](crate::learners::LearnerConfig::estimates_values)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Number of observations.
     pub count: u64,
-    /// The estimate, a sample mean; 0 before the first observation.
+    /// The estimate; 0 before the first observation.
     pub mean: f64,
     /// The confidence width of the estimate.
     pub width: f64,
+    /// The upper confidence bound: at most `mean + width`.
+    pub upper: f64,
     /// The index by which actions are compared.
     pub index: f64,
 }
@@ -57,6 +60,24 @@ pub trait Learner {
         None
     }
 
+    /// Announces a choice of an episode whose outcome is not known yet, recommended or taken. Later choices may allow for it.
+    ///
+    /// Episodes are numbered in the order in which they begin. A second announcement for the same step replaces the first.
+    fn announce(&mut self, episode: u64, t: usize, x: usize, action: Action) {
+        let _ = (episode, t, x, action);
+    }
+
+    /// The choices of an episode are no longer pending: its outcome is about to be learned, is lost, or the episode was
+    /// abandoned. Nothing happens for an episode that was not announced.
+    fn settle(&mut self, episode: u64) {
+        let _ = episode;
+    }
+
+    /// Whether announced choices affect later ones; where they do not, callers may leave them out.
+    fn counts_pending(&self) -> bool {
+        false
+    }
+
     /// Returns to the initial state, with a new random stream.
     fn reset(&mut self, stream: Stream);
 }
@@ -70,6 +91,15 @@ impl<L: Learner + ?Sized> Learner for Box<L> {
     }
     fn estimate(&mut self, t: usize, x: usize, action: Action) -> Option<Estimate> {
         (**self).estimate(t, x, action)
+    }
+    fn announce(&mut self, episode: u64, t: usize, x: usize, action: Action) {
+        (**self).announce(episode, t, x, action);
+    }
+    fn settle(&mut self, episode: u64) {
+        (**self).settle(episode);
+    }
+    fn counts_pending(&self) -> bool {
+        (**self).counts_pending()
     }
     fn reset(&mut self, stream: Stream) {
         (**self).reset(stream);

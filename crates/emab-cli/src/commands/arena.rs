@@ -1,6 +1,7 @@
 //! `emab arena`: compares learners on problems with common random numbers.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
@@ -82,7 +83,7 @@ fn document(result: &ArenaResult) -> Document<'_> {
 fn problem_files(args: &Arena) -> Result<Vec<ProblemFile>, CommandError> {
     let names = match args.problem.is_empty() {
         true => BUILTIN.iter().map(|builtin| builtin.name.into()).collect(),
-        false => args.problem.clone(),
+        false => with_folders(&args.problem)?,
     };
     let mut files: Vec<ProblemFile> = Vec::new();
     for name in &names {
@@ -96,6 +97,38 @@ fn problem_files(args: &Arena) -> Result<Vec<ProblemFile>, CommandError> {
         files.push(file);
     }
     Ok(files)
+}
+
+/// The names, with the problem files of each folder in place of the folder.
+fn with_folders(names: &[String]) -> Result<Vec<String>, CommandError> {
+    let mut all = Vec::new();
+    for name in names {
+        if !Path::new(name).is_dir() {
+            all.push(name.clone());
+            continue;
+        }
+        let unreadable = |error: std::io::Error| {
+            CommandError::input(format!("cannot read the folder {name}: {error}"))
+        };
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(name).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path
+                .extension()
+                .is_some_and(|end| end == "toml" || end == "json")
+            {
+                files.push(path.to_string_lossy().into_owned());
+            }
+        }
+        if files.is_empty() {
+            return Err(CommandError::input(format!(
+                "the folder {name} has no problem files (.toml or .json)"
+            )));
+        }
+        files.sort();
+        all.extend(files);
+    }
+    Ok(all)
 }
 
 /// Names once the parameters that a problem does not state and learners assume.

@@ -51,7 +51,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Serve(args) => serve::serve(&args, json),
         Command::Audit(args) => audit::audit(&args, json),
         Command::Backup(args) => backup::backup(&args, json),
-        Command::Problems { name } => problems::problems(name.as_deref(), json),
+        Command::Problems(args) => problems::problems(&args, json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),
         Command::Schema => terminal::print(emab_problem::SCHEMA),

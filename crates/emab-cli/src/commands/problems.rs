@@ -1,13 +1,18 @@
-//! `emab problems`: the built-in problems.
+//! `emab problems`: the built-in problems, and random ones.
 
-use emab_problem::BUILTIN;
+use emab_problem::{BUILTIN, Family};
+use emab_sim::Folder;
 use serde_json::json;
 
+use crate::args::Problems;
 use crate::error::CommandError;
 use crate::{load, terminal};
 
-pub fn problems(name: Option<&str>, json: bool) -> Result<(), CommandError> {
-    if let Some(name) = name {
+pub fn problems(args: &Problems, json: bool) -> Result<(), CommandError> {
+    if let Some(family) = &args.random {
+        return random(family, args, json);
+    }
+    if let Some(name) = args.name.as_deref() {
         return match BUILTIN.iter().find(|builtin| builtin.name == name) {
             // The problem as JSON is a problem file too.
             Some(_) if json => terminal::print(load::problem(name)?.canonical()),
@@ -44,5 +49,43 @@ pub fn problems(name: Option<&str>, json: bool) -> Result<(), CommandError> {
     let header = ["problem", "steps", "states", "actions", "what it is"];
     terminal::show(json, &list, || {
         emab_report::table(&header, &rows, terminal::width())
+    })
+}
+
+/// Prints a random problem, or writes several into a folder.
+fn random(family: &str, args: &Problems, json: bool) -> Result<(), CommandError> {
+    let wrong = |error: String| CommandError::input(format!("--random: {error}"));
+    let family = Family::parse(family).map_err(|error| wrong(error.to_string()))?;
+    let Some(out) = &args.out else {
+        if args.count > 1 {
+            let message = "--count: more than one problem needs --out DIR to be written to";
+            return Err(CommandError::input(message));
+        }
+        return match json {
+            true => terminal::print(family.problem(args.seed, 1).canonical()),
+            false => terminal::print(&family.text(args.seed, 1)),
+        };
+    };
+    let folder = Folder::create(out)?;
+    let digits = args.count.to_string().len();
+    let mut files = Vec::new();
+    for number in 1..=args.count {
+        let file = format!("{}-{}-{number:0digits$}.toml", family.name(), args.seed);
+        let text = family.text(args.seed, number);
+        if folder.has(&file) && folder.read(&file)? != text {
+            return Err(CommandError::input(format!(
+                "--out: {} has another {file}; choose another folder",
+                out.display()
+            )));
+        }
+        folder.write(&file, text.as_bytes())?;
+        files.push(file);
+    }
+    terminal::show(json, &files, || {
+        format!(
+            "wrote {} problems of the family {family} into {}\n",
+            files.len(),
+            out.display()
+        )
     })
 }

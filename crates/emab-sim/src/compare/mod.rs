@@ -8,6 +8,7 @@ mod arena_folder;
 mod cell;
 mod default_learners;
 mod ranking;
+mod ratios;
 pub mod sweep;
 
 pub use arena::{ArenaEntrants, ArenaSettings};

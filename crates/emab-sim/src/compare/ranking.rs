@@ -3,6 +3,7 @@
 use emab::learners::Access;
 use emab::stats::Moments;
 
+use super::ratios::{loss_ratio, regret_ratio};
 use crate::results::{
     ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
     ExcludedLearner, Measured, REFERENCE, Ranking,
@@ -141,6 +142,8 @@ impl ArenaResult {
         }
         for tallied in &mut all {
             tallied.place /= tallied.played as f64;
+            tallied.regret_ratio = regret_ratio(&self.problems, &tallied.label);
+            tallied.loss_ratio = loss_ratio(&self.problems, &tallied.label);
         }
         all.sort_by(|a, b| {
             let informed = a.informed.cmp(&b.informed);

@@ -199,4 +199,41 @@ pub struct ArenaSummary {
     pub better: u64,
     /// The number of problems where it was worse than FeedBAL, by its 95 % interval.
     pub worse: u64,
+    /// Its regret against the benchmark divided by FeedBAL's.
+    pub regret_ratio: Option<RegretRatio>,
+    /// Its loss against the optimal policy divided by FeedBAL's.
+    pub loss_ratio: Option<LossRatio>,
+}
+
+/// A number with its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The number.
+    pub value: f64,
+    /// Its ends; none with too few problems for an interval.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// The regret against the benchmark divided by FeedBAL's, over the problems where FeedBAL's exceeds four standard errors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RegretRatio {
+    /// The number of these problems.
+    pub problems: u64,
+    /// The median over the problems.
+    pub median: Interval,
+    /// The 95 % quantile.
+    pub quantile_95: f64,
+    /// The largest.
+    pub most: f64,
+    /// The share of problems on which the ratio is at most 1.
+    pub at_most_one: Interval,
+}
+
+/// The loss against the optimal policy divided by FeedBAL's, over the problems where FeedBAL's exceeds four standard errors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossRatio {
+    /// The number of these problems.
+    pub problems: u64,
+    /// The geometric mean over the problems. A ratio below 0.01 counts as 0.01.
+    pub geometric_mean: Interval,
 }

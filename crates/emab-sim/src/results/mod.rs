@@ -8,7 +8,7 @@ mod run;
 
 pub use arena::{
     ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
-    ExcludedLearner, Measured, REFERENCE, Ranking,
+    ExcludedLearner, Interval, LossRatio, Measured, REFERENCE, Ranking, RegretRatio,
 };
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict};

@@ -5,8 +5,8 @@
 //! - Corollary 1: an action is chosen that falls short of the best by more than twice its confidence number.
 //! - Theorem 1: the regret, as the sum of `V - Q`, exceeds its bound at some time.
 //!
-//! A learner whose widths are not of the paper's form guarantees only the first: all of its estimates stay within their
-//! widths at all times.
+//! A learner whose widths are not of the paper's form guarantees only the first: all of its estimates, of gains or of values
+//! under the optimal policy, stay within their widths at all times.
 
 mod triplets;
 mod worker;
@@ -18,7 +18,7 @@ use std::time::Instant;
 use crate::results::Guarantee;
 use emab::environment::RegretEstimator;
 use emab::learners::LearnerConfig;
-use emab::oracle::{Gaps, OracleError};
+use emab::oracle::{Gaps, Optimal, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
 use emab::{Action, Delta, Environment, Problem};
 
@@ -159,7 +159,17 @@ impl Verification {
             gaps: &gaps,
             coefficients: parameters.coefficients(),
         });
-        let table = TripletTable::new(&environment, &gaps, premises.as_ref(), delta.get());
+        let optimal = match self.learner.estimates_values() {
+            true => Some(Optimal::new(&mut environment.pairs().clone())?),
+            false => None,
+        };
+        let table = TripletTable::new(
+            &environment,
+            &gaps,
+            premises.as_ref(),
+            delta.get(),
+            optimal.as_ref(),
+        );
         let played = AtomicU64::new(0);
         let total = self.episodes.saturating_mul(self.runs);
         let mut sum = Block {

@@ -1,6 +1,6 @@
 //! True values of every triplet (step, state, action), in a table.
 
-use emab::oracle::{Gaps, Pair};
+use emab::oracle::{Gaps, Optimal, Pair};
 use emab::theory::{Bound, Premises, theorem1};
 use emab::{Action, Environment, Spec};
 
@@ -16,7 +16,8 @@ pub(super) struct TripletTable {
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct TripletValues {
-    pub(super) gain: f64,
+    /// What the learner estimates: the gain, or the value under the optimal policy.
+    pub(super) estimated: f64,
     pub(super) delta: f64,
     /// None for the best actions, which have no limit.
     pub(super) counts: Option<Bound>,
@@ -28,6 +29,7 @@ impl TripletTable {
         gaps: &Gaps,
         premises: Option<&Premises<'_>>,
         delta: f64,
+        optimal: Option<&Optimal>,
     ) -> TripletTable {
         let pairs = environment.pairs();
         let columns = pairs.problem().spec().actions().len() + 1;
@@ -37,8 +39,15 @@ impl TripletTable {
                 continue;
             };
             let column = column(triplet.action, columns);
+            let estimated = match (optimal, triplet.action) {
+                (Some(optimal), Action::Continue(a)) => {
+                    let value = |next: Pair| pairs.arrival_value(next, optimal.value(next));
+                    pairs.expected_value(pair, a, value)
+                }
+                _ => triplet.gain,
+            };
             triplets[pair.index() * columns + column] = TripletValues {
-                gain: triplet.gain,
+                estimated,
                 delta: triplet.delta,
                 counts: premises
                     .filter(|_| triplet.delta > 0.0)

@@ -209,11 +209,11 @@ impl VerificationWorker<'_> {
                 let Some(estimate) = self.learner.learner.estimate(t, x, action) else {
                     continue;
                 };
-                let gain = self.table.triplets[triplet].gain;
+                let gain = self.table.triplets[triplet].estimated;
                 let rounding = 1e-9 * (gain.abs() + estimate.mean.abs());
                 let away = (estimate.mean - gain).abs();
-                // An upper bound may be tighter than the width, except FeedBAL's, which may include a bias.
-                let above = self.table.theorem1.is_none() && gain > estimate.index + rounding;
+                // An upper bound may be tighter than the width.
+                let above = gain > estimate.upper + rounding;
                 if (above || away > estimate.width + rounding) && !violated_at.contains(&triplet) {
                     violated_at.push(triplet);
                 }

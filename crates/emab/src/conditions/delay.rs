@@ -69,15 +69,28 @@ impl Delay {
 
     /// The episode before which the outcome of episode `n` arrives, both counted from 1; later than `n`.
     pub(crate) fn due(&self, n: u64, stream: &mut Stream) -> u64 {
+        match self {
+            Delay::Geometric(mean) => after(n, geometric(mean.0, stream.uniform())),
+            Delay::None | Delay::Fixed(_) | Delay::Batches(_) => self.expected_due(n),
+        }
+    }
+
+    /// The same for the expected delay.
+    pub(crate) fn expected_due(&self, n: u64) -> u64 {
         let late = match self {
             Delay::None => 0,
             Delay::Fixed(others) => *others,
-            Delay::Geometric(mean) => geometric(mean.0, stream.uniform()),
+            Delay::Geometric(mean) => mean.0 as u64,
             // Episodes count from 1: a batch is complete after a multiple of its size.
             Delay::Batches(size) => (size.get() - n % size.get()) % size.get(),
         };
-        n.saturating_add(1).saturating_add(late)
+        after(n, late)
     }
+}
+
+/// The episode after `n` and this many others.
+fn after(n: u64, others: u64) -> u64 {
+    n.saturating_add(1).saturating_add(others)
 }
 
 /// A geometric number of failures with success probability `1 / (1 + mean)`, by inversion of a uniform.

@@ -182,7 +182,7 @@ impl ConditionedEnvironment {
         let regret = self.environment.play_without_learning(learner)?;
         let (episode, left) = (self.environment.episode(), self.environment.dropped_out());
         let outcomes = &mut self.delayed_outcomes;
-        outcomes.send(self.started, self.episodes, episode, left);
+        outcomes.send((self.started, self.episodes), episode, left, learner);
         Ok(regret)
     }
 

@@ -1,4 +1,5 @@
-//! Outcomes that have not reached the learner yet: delayed, or lost.
+//! Outcomes that have not reached the learner yet: delayed, or lost. The learner is told of the choices in flight, and of a
+//! loss when the outcome would have been due.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +7,7 @@ use crate::conditions::{Conditions, Delay};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::rng::{Role, Stream};
+use crate::spec::Action;
 
 /// The pending outcomes.
 #[derive(Clone, Debug)]
@@ -14,9 +16,17 @@ pub(crate) struct DelayedOutcomes {
     lost: f64,
     stream: Stream,
     /// By the episode before which it is due, then by its own number, which is the order of delivery.
-    pending: BTreeMap<(u64, u64), Episode>,
+    pending: BTreeMap<(u64, u64), Outcome>,
     /// Allocations for reuse.
     spare: Vec<Episode>,
+}
+
+/// What arrives.
+#[derive(Clone, Debug)]
+enum Outcome {
+    Known(Episode),
+    /// The report that it is lost.
+    Lost,
 }
 
 impl DelayedOutcomes {
@@ -33,8 +43,10 @@ impl DelayedOutcomes {
     /// A new run without pending outcomes.
     pub(crate) fn restart(&mut self, seed: u64, run: u64) {
         self.stream = Stream::new(seed, run, Role::Delay);
-        while let Some((_, episode)) = self.pending.pop_first() {
-            self.spare.push(episode);
+        while let Some((_, outcome)) = self.pending.pop_first() {
+            if let Outcome::Known(episode) = outcome {
+                self.spare.push(episode);
+            }
         }
     }
 
@@ -43,13 +55,33 @@ impl DelayedOutcomes {
         self.delay.is_none() && self.lost == 0.0
     }
 
-    /// Schedules the outcome of episode `n`, unless it is lost or due after the `last` episode.
-    pub(crate) fn send(&mut self, n: u64, last: u64, episode: &Episode, left: bool) {
-        if self.lost > 0.0 && self.stream.uniform() < self.lost {
+    /// Announces the choices of episode `n`, in which a learner has just been played, and schedules its outcome unless that
+    /// is due after the `last` episode.
+    pub(crate) fn send<L: Learner + ?Sized>(
+        &mut self,
+        (n, last): (u64, u64),
+        episode: &Episode,
+        left: bool,
+        learner: &mut L,
+    ) {
+        let announced = learner.counts_pending();
+        if announced {
+            announce(n, episode, left, learner);
+        }
+        let lost = self.lost > 0.0 && self.stream.uniform() < self.lost;
+        if lost && !announced {
             return;
         }
-        let due = self.delay.due(n, &mut self.stream);
+        // A loss is reported after the expected delay, and draws nothing.
+        let due = match lost {
+            true => self.delay.expected_due(n),
+            false => self.delay.due(n, &mut self.stream),
+        };
         if due > last {
+            return;
+        }
+        if lost {
+            self.pending.insert((due, n), Outcome::Lost);
             return;
         }
         let mut copy = self.spare.pop().unwrap_or_default();
@@ -57,18 +89,34 @@ impl DelayedOutcomes {
         if left {
             copy.rewards.clear();
         }
-        self.pending.insert((due, n), copy);
+        self.pending.insert((due, n), Outcome::Known(copy));
     }
 
     /// Passes the outcomes that are due before episode `n` to the learner.
     pub(crate) fn deliver<L: Learner + ?Sized>(&mut self, n: u64, learner: &mut L) {
         while let Some(first) = self.pending.first_entry() {
-            if first.key().0 > n {
+            let (due, number) = *first.key();
+            if due > n {
                 break;
             }
-            let episode = first.remove();
-            learner.learn(&episode);
-            self.spare.push(episode);
+            let outcome = first.remove();
+            learner.settle(number);
+            if let Outcome::Known(episode) = outcome {
+                learner.learn(&episode);
+                self.spare.push(episode);
+            }
         }
+    }
+}
+
+/// Announces the choices of an episode: its actions, and `stop` at its last step unless it was left.
+fn announce<L: Learner + ?Sized>(n: u64, episode: &Episode, left: bool, learner: &mut L) {
+    for (i, &x) in episode.states.iter().enumerate() {
+        let action = match episode.actions.get(i) {
+            Some(&a) => Action::Continue(a),
+            None if left => break,
+            None => Action::Stop,
+        };
+        learner.announce(n, i + 1, x, action);
     }
 }

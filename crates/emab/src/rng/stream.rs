@@ -27,6 +27,8 @@ pub enum Role {
     Conditions = 6,
     /// Lost outcomes and delays.
     Delay = 7,
+    /// Quantities of a random problem.
+    Problem = 8,
 }
 
 /// A random stream.

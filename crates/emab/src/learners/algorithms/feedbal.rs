@@ -8,12 +8,16 @@
 //! - Unknown values are not observed: `stop` needs `R_t`, an action `C_t` and `R_{t+1}`.
 //! - At count 0 the bound is infinite. `stop` wins every tie it is part of, so FeedBAL stops at an unobserved pair.
 //! - Ties among continuation actions go to the lowest index, or are drawn (`ties=random`).
+//! - With `pending=true` choices in flight count in the widths, and not in the means. An action without observations that is in
+//!   flight waits: the others come first, then `stop`.
 //! - `stop_bias` is the small `epsilon` of Section 4 that is added to the index of `stop`, for problems in which
 //!   `stop` and a continuation action are equally good.
 
 use super::feedbal_model::{SIGMA2_COST, SIGMA2_REWARD};
+use super::feedbal_pooled::IN_FLIGHT;
 use super::prelude::*;
 use crate::learners::support::forgetting::Forgetting;
+use crate::learners::support::pending::{PendingChange, PendingChoices};
 use crate::learners::support::tabular::DELTA;
 use crate::slots::Slots;
 use crate::width::{Coefficients, IndexTable, Width, WidthKind};
@@ -49,17 +53,26 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new("gamma", "1")
             .about("for drift: the discount of an episode for every later one, in (0, 1)")
             .optional(),
+        Parameter::new("pending", "false")
+            .about("`true`: choices in flight count in the widths, so that open episodes do not all repeat the same choice; `false`: they do not"),
+        IN_FLIGHT,
     ],
     build: |with| {
+        let in_flight = with.count("in_flight", 1)? as usize;
+        let in_flight = with.word("pending", &[("false", None), ("true", Some(in_flight))])?;
         if with.is_word("width", "bernstein") {
-            with.reject_unused(&ENTRY, &["stop_bias", "ties", "window", "gamma"], "with width=bernstein")?;
+            let unused = ["stop_bias", "ties", "window", "gamma", "pending", "in_flight"];
+            with.reject_unused(&ENTRY, &unused, "with width=bernstein")?;
             return BuiltLearner::other(super::feedbal_model::unpooled(with)?);
         }
         let (spec, parameters) = (with.spec.clone(), with.feedbal_parameters()?);
-        match with.memory()? {
-            Some(memory) => BuiltLearner::other(Forgetting::new(spec, parameters, memory)),
-            None => Ok(BuiltLearner::FeedBal(FeedBal::new(spec, parameters))),
+        if let Some(memory) = with.memory()? {
+            with.reject_unused(&ENTRY, &["pending", "in_flight"], "with `window` or `gamma`")?;
+            return BuiltLearner::other(Forgetting::new(spec, parameters, memory));
         }
+        let mut learner = FeedBal::new(spec, parameters);
+        learner.pending = in_flight.map(PendingChoices::new);
+        Ok(BuiltLearner::FeedBal(learner))
     },
     ..LearnerEntry::DEFAULT
 };
@@ -147,6 +160,7 @@ pub struct FeedBal {
     /// By slot: one entry per continuation action, then one for `stop`.
     arms: Vec<ArmStats>,
     stream: Stream,
+    pending: Option<PendingChoices>,
 }
 
 /// The observations of one action in one pair.
@@ -156,6 +170,8 @@ struct ArmStats {
     sum: f64,
     /// The upper confidence bound, stored so that a choice only compares.
     index: f64,
+    /// Choices in flight.
+    pending: u64,
 }
 
 impl ArmStats {
@@ -165,6 +181,22 @@ impl ArmStats {
         self.sum += value;
         let [reciprocal, width] = table.at(self.count);
         self.index = self.sum * reciprocal + width;
+        if self.pending > 0 {
+            self.allow_for_pending(table);
+        }
+    }
+
+    /// The index with choices in flight in its width.
+    #[cold]
+    fn allow_for_pending(&mut self, table: &mut IndexTable) {
+        self.index = match (self.count, self.pending) {
+            (0, 0) => f64::INFINITY,
+            (0, _) => f64::NEG_INFINITY,
+            (count, pending) => {
+                let ([reciprocal, _], [_, width]) = (table.at(count), table.at(count + pending));
+                self.sum * reciprocal + width
+            }
+        };
     }
 }
 
@@ -181,6 +213,7 @@ impl FeedBal {
             parameters,
             arms: Vec::new(),
             stream: Stream::new(0, 0, Role::Learner),
+            pending: None,
         }
     }
 
@@ -205,6 +238,7 @@ impl FeedBal {
             count: 0,
             sum: 0.0,
             index,
+            pending: 0,
         };
         for a in 0..self.actions {
             // An action that is not allowed is never chosen.
@@ -215,6 +249,29 @@ impl FeedBal {
             }));
         }
         self.arms.push(fresh(f64::INFINITY));
+    }
+
+    /// Counts choices in flight, or one less of them.
+    fn count_pending(&mut self, changes: &[PendingChange]) {
+        for change in changes {
+            let first = self.row(change.t, change.x);
+            let stop = (self.actions, &mut self.stop_index);
+            let taken = match change.action {
+                Action::Continue(a) if self.spec.is_allowed(change.t, change.x, a) => {
+                    Some((a, &mut self.action_index))
+                }
+                _ => None,
+            };
+            // Whatever is played, the reward of the pair will be known.
+            for (column, table) in [Some(stop), taken].into_iter().flatten() {
+                let arm = &mut self.arms[first + column];
+                arm.pending = match change.more {
+                    true => arm.pending + 1,
+                    false => arm.pending.saturating_sub(1),
+                };
+                arm.allow_for_pending(table);
+            }
+        }
     }
 
     /// One of the continuation actions that share the largest index.
@@ -287,11 +344,38 @@ impl Learner for FeedBal {
             count: arm.count,
             mean,
             width: width - bias,
-            index: mean + width,
+            upper: mean + width - bias,
+            index: match arm.pending {
+                0 => mean + width,
+                _ => arm.index,
+            },
         })
     }
 
+    fn announce(&mut self, episode: u64, t: usize, x: usize, action: Action) {
+        let mut changes = Vec::new();
+        if let Some(pending) = &mut self.pending {
+            pending.announce(episode, (t, x, action), |change| changes.push(change));
+        }
+        self.count_pending(&changes);
+    }
+
+    fn settle(&mut self, episode: u64) {
+        let mut changes = Vec::new();
+        if let Some(pending) = &mut self.pending {
+            pending.settle(episode, |change| changes.push(change));
+        }
+        self.count_pending(&changes);
+    }
+
+    fn counts_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     fn reset(&mut self, stream: Stream) {
+        if let Some(pending) = &mut self.pending {
+            pending.clear();
+        }
         self.slots.clear();
         self.arms.clear();
         self.stream = stream;

@@ -30,6 +30,7 @@ macro_rules! algorithms {
 // Adding a learner: its file in this directory, and its line here.
 algorithms! {
     feedbal: ENTRY;
+    feedbal_pooled: ENTRY;
     feedbal_model: ENTRY;
     feedbal_lookahead: ENTRY;
     ucb1: UCB1, UCB1V;

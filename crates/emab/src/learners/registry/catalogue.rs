@@ -260,6 +260,11 @@ impl LearnerConfig {
         }
     }
 
+    /// Whether [`Learner::estimate`] estimates values under the optimal policy; otherwise it estimates one-step gains.
+    pub fn estimates_values(&self) -> bool {
+        self.settings().is_word("target", "optimal")
+    }
+
     /// The parameters of a learner that does not forget.
     fn without_forgetting(&self) -> Result<Settings<'_>, LearnerError> {
         let settings = self.settings();

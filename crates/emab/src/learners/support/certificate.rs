@@ -185,7 +185,7 @@ pub fn shortfall<L: Learner + ?Sized>(
     let mut most = 0.0_f64;
     for other in others.filter(allowed) {
         let other = learner.estimate(t, x, other)?;
-        most = most.max(other.index.min(other.mean + other.width) - lower);
+        most = most.max(other.upper - lower);
     }
     Some(most)
 }

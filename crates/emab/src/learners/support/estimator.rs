@@ -238,6 +238,7 @@ impl GainEstimator {
             count: known.count,
             mean: known.mean,
             width: known.width,
+            upper: known.upper,
             index: known.upper,
         })
     }

@@ -7,7 +7,9 @@ pub(crate) mod estimator;
 /// FeedBAL with a sliding window or discounting, built by `feedbal:window=` and `feedbal:gamma=`.
 pub(crate) mod forgetting;
 pub(crate) mod gains;
+pub(crate) mod pending;
 pub(crate) mod rows;
 pub(crate) mod tabular;
 pub(crate) mod tournament;
 pub(crate) mod trust;
+pub(crate) mod visited;

@@ -1,0 +1,233 @@
+//! Tables of the visited pairs and their successors: memory and time do not depend on the pairs of the specification.
+
+use std::sync::Arc;
+
+use crate::episode::Episode;
+use crate::learners::support::pending::PendingChange;
+use crate::slots::Slots;
+use crate::spec::{Action, Spec};
+
+/// Counts and sums of visited pairs, in the order of first visits.
+#[derive(Clone, Debug)]
+pub(crate) struct VisitedPairs {
+    spec: Arc<Spec>,
+    actions: usize,
+    slots: Slots,
+    pub(crate) rows: Vec<Row>,
+    /// The edges of the expanded pairs, one per action, also where it is not allowed.
+    edges: Vec<Edge>,
+    transitions: Vec<Transition>,
+    /// The rewards of all pairs together.
+    pub(crate) rewards: Tally,
+    /// The costs of all actions together, and their squares.
+    pub(crate) costs: Tally,
+    pub(crate) cost_squares: f64,
+    /// The slots of the episode that was learned last, by step.
+    pub(crate) path: Vec<u32>,
+}
+
+/// A count and a sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) count: f64,
+    pub(crate) sum: f64,
+}
+
+impl Tally {
+    #[inline]
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.sum += value;
+    }
+
+    /// The mean; 0 without observations.
+    #[inline]
+    pub(crate) fn mean(&self) -> f64 {
+        if self.count == 0.0 {
+            return 0.0;
+        }
+        self.sum / self.count
+    }
+}
+
+/// A pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// Known terminal rewards.
+    pub(crate) reward: Tally,
+    /// Episodes learned that passed it, and choices in it whose outcome is pending.
+    pub(crate) visits: f64,
+    pub(crate) pending: f64,
+    /// The estimate of its value, and bounds on the value.
+    pub(crate) value: f64,
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
+    /// Its first edge, or [`UNEXPANDED`].
+    first: u32,
+}
+
+const UNEXPANDED: u32 = u32::MAX;
+
+/// An action in a pair.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Edge {
+    /// Costs known, each with the feedback that followed.
+    pub(crate) cost: Tally,
+    /// Choices whose outcome is pending.
+    pub(crate) pending: f64,
+    first: u32,
+    /// The number of distinct pairs that may follow; 0 where the action is not allowed.
+    pub(crate) successors: u32,
+}
+
+/// A pair that may follow an action, and how often it did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transition {
+    pub(crate) next: u32,
+    pub(crate) count: f64,
+}
+
+impl VisitedPairs {
+    pub(crate) fn new(spec: Arc<Spec>) -> VisitedPairs {
+        VisitedPairs {
+            actions: spec.actions().len(),
+            slots: Slots::new(spec.horizon(), spec.states().len()),
+            spec,
+            rows: Vec::new(),
+            edges: Vec::new(),
+            transitions: Vec::new(),
+            rewards: Tally::default(),
+            costs: Tally::default(),
+            cost_squares: 0.0,
+            path: Vec::new(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.rows.clear();
+        self.edges.clear();
+        self.transitions.clear();
+        self.path.clear();
+        (self.rewards, self.costs) = Default::default();
+        self.cost_squares = 0.0;
+    }
+
+    /// The slot of a pair, with its successors; a pair at the horizon has none.
+    #[inline]
+    pub(crate) fn expanded(&mut self, t: usize, x: usize) -> usize {
+        let slot = self.slot(t, x);
+        if self.rows[slot].first == UNEXPANDED {
+            self.expand(slot, t, x);
+        }
+        slot
+    }
+
+    #[inline]
+    fn slot(&mut self, t: usize, x: usize) -> usize {
+        let (slot, new) = self.slots.of(t, x);
+        if new {
+            self.rows.push(Row {
+                reward: Tally::default(),
+                visits: 0.0,
+                pending: 0.0,
+                value: 0.0,
+                lower: f64::NEG_INFINITY,
+                upper: f64::INFINITY,
+                first: UNEXPANDED,
+            });
+        }
+        slot
+    }
+
+    #[cold]
+    fn expand(&mut self, slot: usize, t: usize, x: usize) {
+        self.rows[slot].first = self.edges.len() as u32;
+        if t >= self.spec.horizon() {
+            return;
+        }
+        for a in 0..self.actions {
+            let first = self.transitions.len();
+            if self.spec.is_allowed(t, x, a) {
+                for f in 0..self.spec.feedbacks().len() {
+                    // A feedback that leads nowhere is an error of the specification and never occurs.
+                    let Ok(next) = self.spec.next(t, x, a, f) else {
+                        continue;
+                    };
+                    let next = self.slot(t + 1, next) as u32;
+                    if !self.transitions[first..].iter().any(|it| it.next == next) {
+                        self.transitions.push(Transition { next, count: 0.0 });
+                    }
+                }
+            }
+            self.edges.push(Edge {
+                first: first as u32,
+                successors: (self.transitions.len() - first) as u32,
+                ..Edge::default()
+            });
+        }
+    }
+
+    /// The edges of a pair at step `t`, by action; none at the horizon.
+    #[inline]
+    pub(crate) fn edges(&self, slot: usize, t: usize) -> &[Edge] {
+        let first = self.rows[slot].first as usize;
+        let count = if t < self.spec.horizon() {
+            self.actions
+        } else {
+            0
+        };
+        &self.edges[first..first + count]
+    }
+
+    /// The pairs that may follow an edge.
+    #[inline]
+    pub(crate) fn transitions(&self, edge: &Edge) -> &[Transition] {
+        &self.transitions[edge.first as usize..(edge.first + edge.successors) as usize]
+    }
+
+    /// Adds the known values of an episode. A reward needs `R_t`; cost and feedback need `C_t`.
+    #[inline]
+    pub(crate) fn learn(&mut self, episode: &Episode) {
+        self.path.clear();
+        for (i, &x) in episode.states.iter().enumerate() {
+            let slot = self.expanded(i + 1, x);
+            self.path.push(slot as u32);
+            let row = &mut self.rows[slot];
+            row.visits += 1.0;
+            if let Some(reward) = episode.known_reward(i + 1) {
+                row.reward.add(reward);
+                row.value = row.reward.mean();
+                self.rewards.add(reward);
+            }
+        }
+        for (i, &a) in episode.actions.iter().enumerate() {
+            let (Some(cost), Some(&next)) = (episode.known_cost(i + 1), self.path.get(i + 1))
+            else {
+                continue;
+            };
+            let edge = &mut self.edges[self.rows[self.path[i] as usize].first as usize + a];
+            edge.cost.add(cost);
+            self.costs.add(cost);
+            self.cost_squares += cost * cost;
+            let (first, last) = (edge.first, edge.first + edge.successors);
+            let followed = &mut self.transitions[first as usize..last as usize];
+            if let Some(transition) = followed.iter_mut().find(|it| it.next == next) {
+                transition.count += 1.0;
+            }
+        }
+    }
+
+    /// Counts a choice in flight, or one less.
+    pub(crate) fn count_pending(&mut self, change: &PendingChange) {
+        let slot = self.expanded(change.t, change.x);
+        let by = if change.more { 1.0 } else { -1.0 };
+        self.rows[slot].pending += by;
+        if let Action::Continue(a) = change.action
+            && change.t < self.spec.horizon()
+            && a < self.actions
+        {
+            self.edges[self.rows[slot].first as usize + a].pending += by;
+        }
+    }
+}
