@@ -23,6 +23,9 @@ class UserLearner(Protocol):
     """A user-defined learner: an object with these two methods.
 
     ``choose`` returns the number of an action (``spec.stop`` is stop) or its name. ``learn`` takes a finished episode.
+
+    A learner that also has ``announce(episode, step, state, action)`` and ``settle(episode)`` is told of choices whose
+    outcome is delayed, as :meth:`Learner.announce` describes.
     """
 
     def choose(self, step: int, state: int) -> int | str:

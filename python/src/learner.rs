@@ -255,6 +255,40 @@ impl Learner {
         Ok(())
     }
 
+    /// Announce a choice of an episode whose outcome is not known yet, so that later choices allow for it. Episodes are
+    /// numbered in the order in which they begin; a second announcement for the same step replaces the first.
+    ///
+    /// Only ``feedbal-pooled`` and ``feedbal:pending=true`` use it. Choices in flight are not saved.
+    ///
+    /// >>> learner = emab.FeedBALPooled(emab.load("treatment").spec)
+    /// >>> [learner.choose(1, 2), learner.announce(0, 1, 2, 0), learner.choose(1, 2)]
+    /// [0, None, 1]
+    /// >>> learner.settle(0)
+    /// >>> learner.choose(1, 2)
+    /// 0
+    fn announce(
+        &self,
+        episode: &Bound<'_, PyAny>,
+        step: &Bound<'_, PyAny>,
+        state: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let instance = self.instance()?;
+        let episode = unsigned("episode", episode)?;
+        let (step, state) = step_and_state(instance.file.spec(), step, state)?;
+        let action = user_learner::action(action, instance.file.spec(), step, state)?;
+        let mut inner = instance.lock();
+        inner.learner.announce(episode, step, state, action);
+        Ok(())
+    }
+
+    /// The choices of an episode are no longer in flight: call it before :meth:`learn`, or when the outcome is lost.
+    fn settle(&self, episode: &Bound<'_, PyAny>) -> PyResult<()> {
+        let episode = unsigned("episode", episode)?;
+        self.instance()?.lock().learner.settle(episode);
+        Ok(())
+    }
+
     /// Return the estimate of an action, if the learner keeps estimates.
     fn estimate(
         &self,

@@ -32,6 +32,7 @@ pub fn config(
             file: file.clone(),
             spec: spec.clone(),
             learner: None,
+            counts_pending: false,
             interrupt: interrupt.clone(),
         }))
     })
@@ -47,6 +48,8 @@ struct UserLearner {
     spec: Arc<Spec>,
     /// None if the factory or the learner raised an exception.
     learner: Option<Py<PyAny>>,
+    /// Whether it has the optional methods `announce` and `settle`.
+    counts_pending: bool,
     interrupt: Arc<Interrupt>,
 }
 
@@ -99,13 +102,40 @@ impl Learner for UserLearner {
         });
     }
 
+    fn announce(&mut self, episode: u64, t: usize, x: usize, action: Action) {
+        if self.counts_pending {
+            self.call(|py, learner, spec| {
+                let action = match action {
+                    Action::Continue(a) => a,
+                    Action::Stop => spec.actions().len(),
+                };
+                learner.call_method1(py, "announce", (episode, t, x, action))
+            });
+        }
+    }
+
+    fn settle(&mut self, episode: u64) {
+        if self.counts_pending {
+            self.call(|py, learner, _| learner.call_method1(py, "settle", (episode,)));
+        }
+    }
+
+    fn counts_pending(&self) -> bool {
+        self.counts_pending
+    }
+
     fn reset(&mut self, mut stream: Stream) {
-        self.learner = self.attach(|py| {
+        let created = self.attach(|py| {
             let spec = PySpec::new(self.file.clone());
             // 128 bits are enough for any seed sequence.
             let seed = (stream.bits(), stream.bits());
-            self.factory.call1(py, (spec, seed))
+            let learner = self.factory.call1(py, (spec, seed))?;
+            let both =
+                learner.bind(py).hasattr("announce")? && learner.bind(py).hasattr("settle")?;
+            Ok((learner, both))
         });
+        self.counts_pending = created.as_ref().is_some_and(|(_, both)| *both);
+        self.learner = created.map(|(learner, _)| learner);
     }
 }
 

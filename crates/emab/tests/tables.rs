@@ -16,6 +16,8 @@ use proptest::prelude::*;
 /// Settings under which they must keep to their tables too.
 const SETTINGS: &[&str] = &[
     "feedbal:sigma2=0.001,stop_bias=0.05",
+    "feedbal:sigma2=0.01,pending=true",
+    "feedbal-pooled:sigma2=0.01,target=benchmark",
     "feedbal:sigma2=0.01,window=7",
     "feedbal:sigma2=0.01,gamma=0.8",
     "feedbal:sigma2=0.01,width=sound,feedback_spread=0.1",

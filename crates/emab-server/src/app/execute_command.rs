@@ -109,7 +109,7 @@ impl<'a> CommandExecutor<'a> {
         if !prepared.fit(before, &self.learned, self.store)? {
             return Ok(false);
         }
-        self.state.learners = prepared.learners;
+        self.state.set_learners(prepared.learners);
         learn_new(self.state, self.store, &self.learned)?;
         self.state.stale = false;
         self.may_correct = false;

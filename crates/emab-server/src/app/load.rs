@@ -1,9 +1,9 @@
 //! Loads the state of a study from the store: its head, and learners rebuilt from the learned episodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::{CommandError, Specs};
-use crate::domain::{Head, Rejection, StudyLearners, StudyState, unpack};
+use crate::domain::{COUNTED, Head, Rejection, StudyLearners, StudyState, unpack};
 use crate::store::{Store, StoreError};
 
 /// The number of learned episodes in one read.
@@ -51,7 +51,9 @@ pub fn load_state(
     };
     if !catch_up(&mut state, &head, store)? {
         state.head = head;
+        state.forget_in_flight();
         rebuild(&mut state, store, &Pending::new())?;
+        track_after(0, &mut state, store)?;
     }
     Ok(state)
 }
@@ -73,9 +75,41 @@ pub fn catch_up(
             return Ok(false);
         }
     }
+    let before = state.head.seq;
     state.head = head.clone();
     learn_new(state, store, &Pending::new())?;
+    track_after(before, state, store)?;
     Ok(true)
+}
+
+/// Updates what is in flight by the events after this one. Older events than those that count are not read.
+fn track_after(
+    seq: u64,
+    state: &mut StudyState,
+    store: &mut dyn Store,
+) -> Result<(), CommandError> {
+    if !state.learners.counts_pending() {
+        return Ok(());
+    }
+    let (key, end) = (state.head.key, state.head.seq);
+    let mut after = seq.max(end.saturating_sub(COUNTED));
+    while after < end {
+        let records = store.events(key, after, PAGE.min((end - after) as usize))?;
+        let Some(last) = records.last() else {
+            break;
+        };
+        after = last.seq;
+        let mut touched = BTreeSet::new();
+        for record in &records {
+            let event = record.read().map_err(|error| {
+                StoreError::Damaged(format!("event {} cannot be read: {error}", record.seq))
+            })?;
+            touched.extend(event.kind.episode().map(str::to_owned));
+        }
+        let names: Vec<&str> = touched.iter().map(String::as_str).collect();
+        state.track(&store.episodes(key, &names)?);
+    }
+    Ok(())
 }
 
 /// Rebuilds the learners from all learned episodes, in order.
@@ -84,7 +118,8 @@ pub fn rebuild(
     store: &mut dyn Store,
     pending: &Pending,
 ) -> Result<(), CommandError> {
-    state.learners = StudyLearners::new(&state.study)?;
+    let learners = StudyLearners::new(&state.study)?;
+    state.set_learners(learners);
     learn_new(state, store, pending)?;
     state.stale = false;
     Ok(())

@@ -207,6 +207,8 @@ impl Worker {
             let mut corrections = executor.into_learned();
             let _new = corrections.split_off(&head.learned);
             state.head = head.clone();
+            // The writer knows what is in flight, and announces it.
+            state.forget_in_flight();
             rebuild(&mut state, store, &corrections)?;
             Ok((state, corrections, head))
         })?;

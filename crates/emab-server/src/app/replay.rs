@@ -132,7 +132,8 @@ impl Replay {
         let Some(state) = self.state.as_mut().filter(|state| state.stale) else {
             return Ok(());
         };
-        state.learners = StudyLearners::new(&state.study).map_err(detail)?;
+        let learners = StudyLearners::new(&state.study).map_err(detail)?;
+        state.set_learners(learners);
         for (i, bytes) in (0..).zip(&self.learned) {
             yield_often(i);
             state.learners.learn(&unpack(bytes).unwrap_or_default());

@@ -13,6 +13,7 @@ pub mod event;
 pub mod finding;
 pub mod hash_chain;
 pub mod head;
+pub mod in_flight;
 pub mod json;
 pub mod learned_episode;
 pub mod rejection;
@@ -24,5 +25,6 @@ pub mod validate;
 
 pub use self::{
     checkpoint::*, command::*, decision::*, episode::*, event::*, finding::*, head::*,
-    learned_episode::*, rejection::*, restore::*, study::*, study_learners::*, study_state::*,
+    in_flight::*, learned_episode::*, rejection::*, restore::*, study::*, study_learners::*,
+    study_state::*,
 };

@@ -63,6 +63,26 @@ impl StudyLearners {
         self.learned += 1;
     }
 
+    /// Whether a learner allows for choices in flight.
+    pub fn counts_pending(&self) -> bool {
+        let all = [&self.learner].into_iter().chain(&self.shadows);
+        all.into_iter().any(|learner| learner.counts_pending())
+    }
+
+    /// Announces a choice of the episode with this number, whose outcome is not known yet.
+    pub fn announce(&mut self, number: u64, t: usize, x: usize, action: Action) {
+        for learner in [&mut self.learner].into_iter().chain(&mut self.shadows) {
+            learner.announce(number, t, x, action);
+        }
+    }
+
+    /// The choices of this episode are no longer in flight.
+    pub fn settle(&mut self, number: u64) {
+        for learner in [&mut self.learner].into_iter().chain(&mut self.shadows) {
+            learner.settle(number);
+        }
+    }
+
     /// The recommended action in a step and state.
     pub fn choose(&mut self, t: usize, x: usize) -> Action {
         self.learner.choose(t, x)

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use emab::{Action, Episode};
 
 use crate::domain::{
-    Amended, Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Imported, Outcome,
-    OutcomeGiven, OutcomeRequest, Rejection, Shadow, Step, Study, StudyLearners, json::Name,
-    known_positions, validate,
+    Amended, Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Imported, InFlight,
+    Outcome, OutcomeGiven, OutcomeRequest, Rejection, Shadow, Step, Study, StudyLearners,
+    json::Name, known_positions, validate,
 };
 
 /// A study after some event of its log.
@@ -21,6 +21,8 @@ pub struct StudyState {
     pub learners: StudyLearners,
     /// Whether a learned episode was corrected: the learners have to be rebuilt before they are asked again.
     pub stale: bool,
+    /// What is in flight; empty for learners that do not allow for it.
+    in_flight: InFlight,
 }
 
 /// What an event changed.
@@ -41,11 +43,38 @@ impl StudyState {
             head: Head::new(&study.name, &study.hash, rules),
             study,
             stale: false,
+            in_flight: InFlight::default(),
         })
+    }
+
+    /// Replaces the learners by ones to which nothing was announced.
+    pub fn set_learners(&mut self, learners: StudyLearners) {
+        self.learners = learners;
+        self.in_flight.announce_all(&mut self.learners);
+    }
+
+    /// Forgets what is in flight, before the learners are replaced.
+    pub fn forget_in_flight(&mut self) {
+        self.in_flight = InFlight::default();
+    }
+
+    /// Removes from what is in flight the episodes that no longer count.
+    pub fn settle_expired(&mut self) {
+        self.in_flight.expire(self.head.seq, &mut self.learners);
+    }
+
+    /// Updates what is in flight of these episodes.
+    pub fn track<'a>(&mut self, episodes: impl IntoIterator<Item = &'a EpisodeRecord>) {
+        if self.learners.counts_pending() {
+            for episode in episodes {
+                self.in_flight.update(episode, &mut self.learners);
+            }
+        }
     }
 
     /// The decision for a step of an episode, and the choices of the shadow learners.
     pub fn decide(&mut self, episode: &str, t: usize, x: usize) -> (Decision, Vec<Shadow>) {
+        self.settle_expired();
         let decision = Decision::make(&self.study, &self.head, &mut self.learners, episode, t, x);
         let actions = self.learners.shadow_choices(t, x);
         let named = self.study.shadows.iter().zip(actions);
@@ -127,6 +156,7 @@ impl StudyState {
         self.head.salted |= event.salt.is_some();
         self.head.seq = event.seq;
         self.head.hash = hash.into();
+        self.track(&episode);
         Ok(Advance { episode, learned })
     }
 

@@ -272,6 +272,7 @@ pub struct Estimates {
 
 impl Estimates {
     pub fn of(state: &mut StudyState) -> Estimates {
+        state.settle_expired();
         let (study, learners) = (state.study.clone(), &mut state.learners);
         let spec = &study.spec;
         let rows = learners.gain_sums().into_iter().map(|gains| {

@@ -67,6 +67,13 @@ pub fn check_tables<L: Learner>(
             let (t, x) = any_pair();
             asked.choose(t, x);
         }
+        // Choices in flight leave no trace once they are settled.
+        for (i, &x) in episode.states.iter().enumerate() {
+            let taken = episode.actions.get(i);
+            let action = taken.map_or(Action::Stop, |&a| Action::Continue(a));
+            asked.announce(n as u64, i + 1, x, action);
+        }
+        asked.settle(n as u64);
         asked.learn(episode);
         if (n + 1) % episodes.len().div_ceil(TIMES) != 0 {
             continue;

@@ -10,6 +10,7 @@ mod discard;
 mod episodes;
 mod export;
 mod import;
+mod in_flight;
 mod learners;
 mod outcomes;
 mod postgres_replicas;

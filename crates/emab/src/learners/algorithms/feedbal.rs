@@ -14,7 +14,6 @@
 //!   `stop` and a continuation action are equally good.
 
 use super::feedbal_model::{SIGMA2_COST, SIGMA2_REWARD};
-use super::feedbal_pooled::IN_FLIGHT;
 use super::prelude::*;
 use crate::learners::support::forgetting::Forgetting;
 use crate::learners::support::pending::{PendingChange, PendingChoices};
@@ -55,23 +54,21 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             .optional(),
         Parameter::new("pending", "false")
             .about("`true`: choices in flight count in the widths, so that open episodes do not all repeat the same choice; `false`: they do not"),
-        IN_FLIGHT,
     ],
     build: |with| {
-        let in_flight = with.count("in_flight", 1)? as usize;
-        let in_flight = with.word("pending", &[("false", None), ("true", Some(in_flight))])?;
+        let pending = with.word("pending", &[("true", true), ("false", false)])?;
         if with.is_word("width", "bernstein") {
-            let unused = ["stop_bias", "ties", "window", "gamma", "pending", "in_flight"];
+            let unused = ["stop_bias", "ties", "window", "gamma", "pending"];
             with.reject_unused(&ENTRY, &unused, "with width=bernstein")?;
             return BuiltLearner::other(super::feedbal_model::unpooled(with)?);
         }
         let (spec, parameters) = (with.spec.clone(), with.feedbal_parameters()?);
         if let Some(memory) = with.memory()? {
-            with.reject_unused(&ENTRY, &["pending", "in_flight"], "with `window` or `gamma`")?;
+            with.reject_unused(&ENTRY, &["pending"], "with `window` or `gamma`")?;
             return BuiltLearner::other(Forgetting::new(spec, parameters, memory));
         }
         let mut learner = FeedBal::new(spec, parameters);
-        learner.pending = in_flight.map(PendingChoices::new);
+        learner.pending = pending.then(Box::default);
         Ok(BuiltLearner::FeedBal(learner))
     },
     ..LearnerEntry::DEFAULT
@@ -160,7 +157,7 @@ pub struct FeedBal {
     /// By slot: one entry per continuation action, then one for `stop`.
     arms: Vec<ArmStats>,
     stream: Stream,
-    pending: Option<PendingChoices>,
+    pending: Option<Box<PendingChoices>>,
 }
 
 /// The observations of one action in one pair.

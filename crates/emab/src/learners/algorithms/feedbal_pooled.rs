@@ -28,6 +28,8 @@
 //! `feedbal_model.rs`, with `target=optimal` those of `feedbal_lookahead.rs`, both with the paper's `K`. docs/theory.md has the
 //! proofs.
 
+use std::sync::LazyLock;
+
 use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD};
 use super::prelude::*;
 use crate::learners::support::pending::PendingChoices;
@@ -59,15 +61,11 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             .about("factor of the variance in the index, at least 0; below 0.5 some runs stop exploring"),
         Parameter::new("pending", "true")
             .about("`true`: choices in flight count in the index, so that open episodes do not all repeat the same choice; `false`: they do not"),
-        IN_FLIGHT,
         RHO,
     ],
     build: |with| BuiltLearner::other(FeedBalPooled::new(with)?),
     ..LearnerEntry::DEFAULT
 };
-
-pub(crate) const IN_FLIGHT: Parameter = Parameter::new("in_flight", "1000")
-    .about("for choices in flight: the number of episodes that count at most, at least 1; of more the oldest are taken as lost");
 
 #[derive(Clone, Debug)]
 struct FeedBalPooled {
@@ -83,10 +81,20 @@ struct FeedBalPooled {
     /// `2 explore`.
     factor: f64,
     mixture: Mixture,
-    /// Logarithms of whole numbers, for the index.
-    logs: Vec<f64>,
+    logs: &'static [f64],
     learned: usize,
+    /// By slot; computed when an estimate is asked for.
+    bounds: Vec<ValueBounds>,
     pending: Option<PendingChoices>,
+}
+
+/// Bounds on the value of a pair.
+#[derive(Clone, Copy, Debug, Default)]
+struct ValueBounds {
+    lower: f64,
+    upper: f64,
+    /// The number of episodes learned when they were computed.
+    learned: Option<usize>,
 }
 
 /// The estimate of an action.
@@ -99,15 +107,24 @@ struct Assessment {
     of_rewards: f64,
 }
 
-/// The maximum size of the table of logarithms (1 MiB).
-const MOST_LOGS: usize = 1 << 17;
+/// Logarithms of small whole numbers (512 KiB), which keep a call out of every choice.
+static LOGS: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..1 << 16).map(|n| libm::log(f64::from(n))).collect());
+
+/// The logarithm of a whole number.
+#[inline]
+fn log(logs: &[f64], n: f64) -> f64 {
+    match logs.get(n as usize) {
+        Some(log) => *log,
+        None => libm::log(n),
+    }
+}
 
 impl FeedBalPooled {
     fn new(with: &Build<'_>) -> Result<FeedBalPooled, LearnerError> {
         let (sigma2_cost, sigma2_reward) = with.sigma2_parts()?;
         let range = TabularParameters::new(with)?;
         let log = log_ratio(with.spec.k(), with.delta()?.get());
-        let counted = with.count("in_flight", 1)?;
         let pending = with.word("pending", &[("true", true), ("false", false)])?;
         Ok(FeedBalPooled {
             tables: VisitedPairs::new(with.spec.clone()),
@@ -120,77 +137,69 @@ impl FeedBalPooled {
             most: range.most,
             factor: 2.0 * with.within("explore", 0.0, 1e6)?,
             mixture: Mixture::new(with.within("rho", 1e-3, 1e6)?, log),
-            logs: Vec::new(),
+            logs: &LOGS,
             learned: 0,
-            pending: pending.then(|| PendingChoices::new(counted as usize)),
+            bounds: Vec::new(),
+            pending: pending.then(PendingChoices::default),
         })
     }
 
-    /// The logarithm of a whole number.
-    #[inline]
-    fn log(&self, n: f64) -> f64 {
-        match self.logs.get(n as usize) {
-            Some(log) => *log,
-            None => libm::log(n),
-        }
-    }
-
-    #[cold]
-    fn extend_logs(&mut self) {
-        let old = self.logs.len();
-        let new = (4 * self.learned).clamp(256, MOST_LOGS);
-        self.logs
-            .extend((old..new.max(old)).map(|n| libm::log(n as f64)));
-    }
-
     /// The estimate of an action that was taken.
-    #[inline]
+    #[inline(always)]
     fn assess(&self, edge: &Edge) -> Assessment {
-        let count = edge.cost.count;
-        let per_observation = 1.0 / count;
-        let uniform = 1.0 / f64::from(edge.successors);
-        let total = 1.0 / (count + 1.0);
         let transitions = self.tables.transitions(edge);
         let (mut value, mut smooth, mut of_rewards) = (0.0, 0.0, 0.0);
         for transition in transitions {
             let row = &self.tables.rows[transition.next as usize];
-            let share = transition.count * per_observation;
-            let (mean, assumed, rewards) = if row.reward.count > 0.0 {
-                (row.value, row.value, row.reward.count)
-            } else {
-                let overall = self.tables.rewards.mean();
-                (overall, overall + self.spread, 1.0)
-            };
-            value += share * mean;
-            smooth += (transition.count + uniform) * total * assumed;
-            of_rewards += share * share * self.sigma2_reward / rewards;
+            let share = transition.count * edge.inverse;
+            let weight = (transition.count + edge.uniform) * edge.inverse_of_next;
+            let seen = row.inverse > 0.0;
+            value += share * if seen { row.value } else { self.unseen(0.0) };
+            smooth += weight * if seen { row.value } else { self.unseen(self.spread) };
+            of_rewards += share * share * if seen { row.inverse } else { 1.0 };
         }
         let mut variance = self.sigma2_cost;
         for transition in transitions {
             let row = &self.tables.rows[transition.next as usize];
-            let assumed = if row.reward.count > 0.0 {
-                row.value
-            } else {
-                self.tables.rewards.mean() + self.spread
-            };
-            let away = assumed - smooth;
-            variance += (transition.count + uniform) * total * away * away;
+            let weight = (transition.count + edge.uniform) * edge.inverse_of_next;
+            let seen = row.inverse > 0.0;
+            let away = if seen { row.value } else { self.unseen(self.spread) } - smooth;
+            variance += weight * away * away;
         }
         Assessment {
-            mean: value - edge.cost.sum * per_observation,
+            mean: value - edge.cost.sum * edge.inverse,
             variance,
-            of_rewards,
+            of_rewards: self.sigma2_reward * of_rewards,
         }
     }
 
+    /// The assumed value of a pair without a known reward: so much above the mean of all rewards.
+    #[cold]
+    fn unseen(&self, above: f64) -> f64 {
+        self.tables.rewards.mean() + above
+    }
+
+    /// The mean of an action that was taken.
+    #[inline]
+    fn mean(&self, edge: &Edge) -> f64 {
+        let mut value = 0.0;
+        for transition in self.tables.transitions(edge) {
+            let row = &self.tables.rows[transition.next as usize];
+            let seen = row.inverse > 0.0;
+            value += transition.count * if seen { row.value } else { self.unseen(0.0) };
+        }
+        (value - edge.cost.sum) * edge.inverse
+    }
+
     /// What is assumed of an action that was never taken; none if a pair that may follow has no known reward.
+    #[cold]
     fn assume(&self, edge: &Edge) -> Option<Assessment> {
         let tables = &self.tables;
         if tables.costs.count < 2.0 {
             return None;
         }
         let transitions = tables.transitions(edge);
-        let uniform = 1.0 / f64::from(edge.successors);
+        let uniform = edge.uniform;
         let (mut value, mut of_rewards) = (0.0, 0.0);
         for transition in transitions {
             let row = &tables.rows[transition.next as usize];
@@ -198,7 +207,7 @@ impl FeedBalPooled {
                 return None;
             }
             value += uniform * row.value;
-            of_rewards += uniform * uniform * self.sigma2_reward / row.reward.count;
+            of_rewards += uniform * uniform * self.sigma2_reward * row.inverse;
         }
         let cost = tables.costs.mean();
         let costs = (tables.cost_squares / tables.costs.count - cost * cost).max(0.0);
@@ -215,60 +224,118 @@ impl FeedBalPooled {
     }
 
     /// The index of an action in a pair with this many visits, those in flight included; none where it comes first.
-    #[inline]
+    #[inline(always)]
     fn index(&self, edge: &Edge, visits: f64, seen: bool) -> Option<f64> {
         let (assessment, count) = if edge.cost.count > 0.0 {
-            (self.assess(edge), edge.cost.count)
+            (self.assess(edge), edge.cost.count + edge.pending)
         } else {
-            (self.assume(edge).filter(|_| seen)?, 1.0)
+            (self.assume(edge).filter(|_| seen)?, 1.0 + edge.pending)
         };
-        let count = count + edge.pending;
-        let variance = assessment.variance / count + assessment.of_rewards;
-        let log = self.log(visits + count) - self.log(count);
+        let inverse = match edge.pending == 0.0 && edge.cost.count > 0.0 {
+            true => edge.inverse,
+            false => 1.0 / count,
+        };
+        let variance = assessment.variance * inverse + assessment.of_rewards;
+        let log = log(self.logs, visits + count) - log(self.logs, count);
         Some(assessment.mean + (self.factor * variance * log).sqrt())
     }
 
-    /// Updates the value of a pair at step `t`, and its bounds.
+    /// Updates the value of a pair at step `t`.
+    #[inline]
     fn back_up(&mut self, slot: usize, t: usize) {
         let row = self.tables.rows[slot];
-        let (mut value, mut lower, mut upper) = (f64::NEG_INFINITY, self.least, self.most);
-        if row.reward.count > 0.0 {
-            value = row.reward.mean();
-            let width = self
-                .mixture
-                .width(self.sigma2_reward, row.reward.count as u64);
-            (lower, upper) = (value - width, (value + width).min(self.most));
-        }
-        for action in 0..self.tables.edges(slot, t).len() {
-            let edge = self.tables.edges(slot, t)[action];
+        let mut value = match row.inverse > 0.0 {
+            true => row.reward.sum * row.inverse,
+            false => f64::NEG_INFINITY,
+        };
+        for edge in self.tables.edges(slot, t) {
             if edge.cost.count > 0.0 {
-                value = value.max(self.assess(&edge).mean);
-                let bounds = self.value_bounds(&edge);
-                lower = lower.max(bounds.0);
-                upper = upper.max(bounds.1.min(self.most));
-            } else if edge.successors > 0 {
-                upper = self.most;
+                value = value.max(self.mean(edge));
             }
         }
-        let row = &mut self.tables.rows[slot];
-        (row.lower, row.upper) = (lower, upper);
-        if value.is_finite() {
-            row.value = value;
+        if value > f64::NEG_INFINITY {
+            self.tables.rows[slot].value = value;
         }
     }
 
-    /// Bounds on the value of an action that was taken.
-    fn value_bounds(&mut self, edge: &Edge) -> (f64, f64) {
+    /// Bounds on the value of an action that was taken in a pair at step `t`, and of everything that it may lead to.
+    fn value_bounds(&mut self, edge: &Edge, t: usize) -> (f64, f64) {
+        self.bounds.resize(self.tables.rows.len(), ValueBounds::default());
+        // The pairs that may follow, step by step; then their bounds, from the last step to the first.
+        let mut steps: Vec<Vec<u32>> = Vec::new();
+        let mut next: Vec<u32> = self.new_successors(edge);
+        while !next.is_empty() {
+            let step = t + 1 + steps.len();
+            let mut after = Vec::new();
+            for &slot in &next {
+                if self.tables.is_expanded(slot as usize) {
+                    for action in 0..self.tables.edges(slot as usize, step).len() {
+                        let edge = self.tables.edges(slot as usize, step)[action];
+                        after.extend(self.new_successors(&edge));
+                    }
+                }
+            }
+            steps.push(std::mem::replace(&mut next, after));
+        }
+        for (i, slots) in steps.iter().enumerate().rev() {
+            for &slot in slots {
+                self.bound_value(slot as usize, t + 1 + i);
+            }
+        }
+        self.bounds_after(edge)
+    }
+
+    /// The successors of an edge whose bounds are older than the last episode; they are marked as new.
+    fn new_successors(&mut self, edge: &Edge) -> Vec<u32> {
+        let mut new = Vec::new();
+        for transition in self.tables.transitions(edge) {
+            let bounds = &mut self.bounds[transition.next as usize];
+            if bounds.learned != Some(self.learned) {
+                bounds.learned = Some(self.learned);
+                new.push(transition.next);
+            }
+        }
+        new
+    }
+
+    /// Computes the bounds on the value of a pair from those of its successors.
+    fn bound_value(&mut self, slot: usize, t: usize) {
+        let row = self.tables.rows[slot];
+        let (mut lower, mut upper) = (self.least, self.most);
+        if row.inverse > 0.0 {
+            let (mean, count) = (row.reward.sum * row.inverse, row.reward.count as u64);
+            let width = self.mixture.width(self.sigma2_reward, count);
+            (lower, upper) = ((mean - width).max(self.least), (mean + width).min(self.most));
+        }
+        if !self.tables.is_expanded(slot) {
+            // An action may be allowed there.
+            upper = self.most;
+        } else {
+            for action in 0..self.tables.edges(slot, t).len() {
+                let edge = self.tables.edges(slot, t)[action];
+                if edge.cost.count > 0.0 {
+                    let (low, high) = self.bounds_after(&edge);
+                    (lower, upper) = (lower.max(low), upper.max(high.min(self.most)));
+                } else if edge.successors > 0 {
+                    upper = self.most;
+                }
+            }
+        }
+        let bounds = &mut self.bounds[slot];
+        (bounds.lower, bounds.upper) = (lower, upper);
+    }
+
+    /// Bounds on the value of an action that was taken, from those of its successors.
+    fn bounds_after(&mut self, edge: &Edge) -> (f64, f64) {
         let n = edge.cost.count;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut lower, mut upper) = (0.0, 0.0);
         for transition in self.tables.transitions(edge) {
-            let row = &self.tables.rows[transition.next as usize];
-            let (from, to) = (row.lower.max(self.least), row.upper.min(self.most));
+            let bounds = &self.bounds[transition.next as usize];
             let share = transition.count / n;
-            lower += share * from;
-            upper += share * to;
-            (low, high) = (low.min(from), high.max(to));
+            lower += share * bounds.lower;
+            upper += share * bounds.upper;
+            (low, high) = (low.min(bounds.lower), high.max(bounds.upper));
         }
         let spread = if edge.successors > 1 { high - low } else { 0.0 };
         let proxy = self.sigma2_cost + spread * spread / 4.0;
@@ -338,9 +405,9 @@ impl Learner for FeedBalPooled {
         if best == Action::Stop {
             return waiting;
         }
-        let stop = match row.reward.count > 0.0 {
-            true => row.reward.mean(),
-            false => self.tables.rewards.mean(),
+        let stop = match row.inverse > 0.0 {
+            true => row.reward.sum * row.inverse,
+            false => self.unseen(0.0),
         };
         if index > stop { best } else { Action::Stop }
     }
@@ -348,9 +415,6 @@ impl Learner for FeedBalPooled {
     #[inline]
     fn learn(&mut self, episode: &Episode) {
         self.learned += 1;
-        if self.logs.len() < (2 * self.learned + 2).min(MOST_LOGS) {
-            self.extend_logs();
-        }
         self.tables.learn(episode);
         if self.looks_ahead {
             for i in (0..self.tables.path.len()).rev() {
@@ -365,7 +429,8 @@ impl Learner for FeedBalPooled {
         let a = match action {
             Action::Continue(a) => a,
             Action::Stop => {
-                let (mean, count) = (row.reward.mean(), row.reward.count as u64);
+                let mean = row.reward.sum * row.inverse;
+                let count = row.reward.count as u64;
                 let width = self.mixture.width(self.sigma2_reward, count);
                 return Some(Estimate {
                     count,
@@ -389,9 +454,9 @@ impl Learner for FeedBalPooled {
                 index,
             });
         }
-        let mean = self.assess(&edge).mean;
+        let mean = self.mean(&edge);
         let (width, upper) = if self.looks_ahead {
-            let (lower, upper) = self.value_bounds(&edge);
+            let (lower, upper) = self.value_bounds(&edge, t);
             ((upper - mean).max(mean - lower), upper)
         } else {
             let width = self.gain_width(&edge);
@@ -430,9 +495,138 @@ impl Learner for FeedBalPooled {
 
     fn reset(&mut self, _stream: Stream) {
         self.tables.clear();
+        self.bounds.clear();
         self.learned = 0;
         if let Some(pending) = &mut self.pending {
             pending.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::support::tabular::testing::{after, assert_close, patience, play};
+    use crate::learners::{LearnerConfig, LearnerDefaults};
+
+    fn build(text: &str) -> Box<dyn Learner + Send> {
+        let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+        config.build(patience().spec(), None).unwrap()
+    }
+
+    const NOISE: &str = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,rho=3,delta=0.1,explore=0.5";
+
+    /// Three episodes: twice on to state 1, once to state 0, where one of them goes on.
+    fn taught(text: &str) -> Box<dyn Learner + Send> {
+        let mut learner = build(&format!("feedbal-pooled:{text},{NOISE}"));
+        learner.learn(&after(&[(0, 1)], &[0.1], &[0.5, 1.0]));
+        learner.learn(&after(&[(0, 1)], &[0.3], &[0.7, 2.0]));
+        learner.learn(&after(&[(0, 0), (0, 1)], &[0.2, 0.0], &[0.6, 4.0, 7.0]));
+        learner
+    }
+
+    /// The index after three plays of three visits, with these values of states 0 and 1 and their number of rewards.
+    fn index(values: [f64; 2], visits: f64, plays: f64) -> f64 {
+        let w = [(1.0 + 0.5) / 4.0, (2.0 + 0.5) / 4.0];
+        let mean = w[0] * values[0] + w[1] * values[1];
+        let variance = w[0] * (values[0] - mean).powi(2) + w[1] * (values[1] - mean).powi(2);
+        let of_rewards = 0.2 / 9.0 + 4.0 / 9.0 * 0.2 / 2.0;
+        let variance = (variance + 0.1) / plays + of_rewards;
+        (variance * (1.0 + visits / plays).ln()).sqrt()
+    }
+
+    #[test]
+    fn estimate_and_index_by_hand() {
+        let mut learner = taught("target=benchmark");
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        // p̂ = (1/3, 2/3), r̂ = (4, 1.5), ĉ = 0.2.
+        let mean = 4.0 / 3.0 + 1.0 - 0.2;
+        assert_eq!(estimate.count, 3);
+        assert_close(estimate.mean, mean);
+        assert_close(estimate.index, mean + index([4.0, 1.5], 3.0, 3.0));
+        // The width of `feedbal-model`, with K = 12.
+        let (p, q) = (1.0 / 3.0, 2.0 / 3.0);
+        let spreads: f64 =
+            (0.1 + 1.0) * 6.0 / 9.0 + p * p * 0.2 * 4.0 / 1.0 + q * q * 0.2 * 5.0 / 4.0;
+        let logs = 2.0 * (12.0_f64 / 0.1).ln()
+            + 2.0_f64.ln()
+            + (4.0_f64 / 3.0).ln()
+            + (5.0_f64 / 3.0).ln();
+        assert_close(estimate.width, (spreads * logs).sqrt());
+        assert_close(estimate.upper, mean + estimate.width);
+        let stop = learner.estimate(1, 0, Action::Stop).unwrap();
+        assert_close(stop.index, 0.6);
+    }
+
+    #[test]
+    fn values_are_those_of_the_best_action() {
+        // Going on from state 0 at step 2 leads to 7, which is more than 4.
+        let mut learner = taught("target=optimal,reward_most=10");
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        let mean = 7.0 / 3.0 + 1.0 - 0.2;
+        assert_close(estimate.mean, mean);
+        assert_close(estimate.index, mean + index([7.0, 1.5], 3.0, 3.0));
+        // No value exceeds the largest reward, and every upper bound of the next pairs does.
+        assert!(estimate.upper > 10.0 - 0.2);
+        assert!(estimate.mean - estimate.width < 0.0);
+    }
+
+    #[test]
+    fn a_run_learns_its_target() {
+        let text = "sigma2=0.01";
+        let mut learner = build(&format!("feedbal-pooled:{text}"));
+        play(&patience(), &mut learner, 2000, |_| 0.0).assert_optimal(0.02);
+        let mut learner = build(&format!("feedbal-pooled:target=benchmark,{text}"));
+        play(&patience(), &mut learner, 2000, |_| 0.0).assert_benchmark();
+    }
+
+    #[test]
+    fn untried_actions_come_first_also_in_a_new_pair() {
+        let mut learner = build("feedbal-pooled");
+        assert_eq!(learner.choose(1, 0), Action::Continue(0));
+        assert_eq!(learner.choose(3, 0), Action::Stop);
+        // The rewards of both states at step 2 are known; costs are not.
+        learner.learn(&after(&[(0, 0)], &[f64::NAN], &[1.0, 0.0]));
+        learner.learn(&after(&[(0, 1)], &[f64::NAN], &[1.0, 0.0]));
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!((estimate.count, estimate.index), (0, f64::INFINITY));
+    }
+
+    #[test]
+    fn choices_in_flight_count_in_the_index_alone() {
+        let mut learner = taught("target=benchmark");
+        let before = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        for episode in 0..5 {
+            learner.announce(episode, 1, 0, Action::Continue(0));
+        }
+        learner.announce(5, 1, 0, Action::Stop);
+        let pending = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert_eq!((pending.mean, pending.width), (before.mean, before.width));
+        // Five plays and six visits more.
+        assert_close(pending.index, pending.mean + index([4.0, 1.5], 9.0, 8.0));
+        for episode in 0..6 {
+            learner.settle(episode);
+        }
+        assert_eq!(
+            learner.estimate(1, 0, Action::Continue(0)).unwrap(),
+            before
+        );
+    }
+
+    #[test]
+    fn of_untried_actions_in_flight_the_one_with_the_fewest_is_chosen() {
+        let spec = Arc::new(Spec::numbered(2, 1, 3, 1).unwrap());
+        let config = LearnerConfig::parse("feedbal-pooled", &LearnerDefaults::default()).unwrap();
+        let mut learner = config.build(&spec, None).unwrap();
+        let mut chosen = Vec::new();
+        for episode in 0..7 {
+            let action = learner.choose(1, 0);
+            learner.announce(episode, 1, 0, action);
+            chosen.push(action);
+        }
+        assert_eq!(
+            chosen,
+            [0, 1, 2, 0, 1, 2, 0].map(Action::Continue)
+        );
     }
 }

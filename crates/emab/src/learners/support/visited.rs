@@ -58,10 +58,10 @@ pub(crate) struct Row {
     /// Episodes learned that passed it, and choices in it whose outcome is pending.
     pub(crate) visits: f64,
     pub(crate) pending: f64,
-    /// The estimate of its value, and bounds on the value.
+    /// The estimate of its value.
     pub(crate) value: f64,
-    pub(crate) lower: f64,
-    pub(crate) upper: f64,
+    /// One over the number of rewards; 0 without.
+    pub(crate) inverse: f64,
     /// Its first edge, or [`UNEXPANDED`].
     first: u32,
 }
@@ -73,6 +73,11 @@ const UNEXPANDED: u32 = u32::MAX;
 pub(crate) struct Edge {
     /// Costs known, each with the feedback that followed.
     pub(crate) cost: Tally,
+    /// One over their number, and over one more; 0 without.
+    pub(crate) inverse: f64,
+    pub(crate) inverse_of_next: f64,
+    /// One over the number of successors.
+    pub(crate) uniform: f64,
     /// Choices whose outcome is pending.
     pub(crate) pending: f64,
     first: u32,
@@ -114,7 +119,7 @@ impl VisitedPairs {
     }
 
     /// The slot of a pair, with its successors; a pair at the horizon has none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn expanded(&mut self, t: usize, x: usize) -> usize {
         let slot = self.slot(t, x);
         if self.rows[slot].first == UNEXPANDED {
@@ -132,8 +137,7 @@ impl VisitedPairs {
                 visits: 0.0,
                 pending: 0.0,
                 value: 0.0,
-                lower: f64::NEG_INFINITY,
-                upper: f64::INFINITY,
+                inverse: 0.0,
                 first: UNEXPANDED,
             });
         }
@@ -160,15 +164,22 @@ impl VisitedPairs {
                     }
                 }
             }
+            let successors = self.transitions.len() - first;
             self.edges.push(Edge {
                 first: first as u32,
-                successors: (self.transitions.len() - first) as u32,
+                successors: successors as u32,
+                uniform: 1.0 / successors.max(1) as f64,
                 ..Edge::default()
             });
         }
     }
 
-    /// The edges of a pair at step `t`, by action; none at the horizon.
+    /// Whether the pair was visited, or asked for.
+    pub(crate) fn is_expanded(&self, slot: usize) -> bool {
+        self.rows[slot].first != UNEXPANDED
+    }
+
+    /// The edges of an expanded pair at step `t`, by action; none at the horizon.
     #[inline]
     pub(crate) fn edges(&self, slot: usize, t: usize) -> &[Edge] {
         let first = self.rows[slot].first as usize;
@@ -197,7 +208,8 @@ impl VisitedPairs {
             row.visits += 1.0;
             if let Some(reward) = episode.known_reward(i + 1) {
                 row.reward.add(reward);
-                row.value = row.reward.mean();
+                row.inverse = 1.0 / row.reward.count;
+                row.value = row.reward.sum * row.inverse;
                 self.rewards.add(reward);
             }
         }
@@ -208,6 +220,8 @@ impl VisitedPairs {
             };
             let edge = &mut self.edges[self.rows[self.path[i] as usize].first as usize + a];
             edge.cost.add(cost);
+            edge.inverse = 1.0 / edge.cost.count;
+            edge.inverse_of_next = 1.0 / (edge.cost.count + 1.0);
             self.costs.add(cost);
             self.cost_squares += cost * cost;
             let (first, last) = (edge.first, edge.first + edge.successors);

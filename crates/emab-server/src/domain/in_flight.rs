@@ -1,0 +1,70 @@
+//! Episodes in flight: the choices whose outcome is not known yet, for learners that allow for them.
+//!
+//! What is in flight is a function of the log: the steps of episodes that are open, or stopped without a complete outcome.
+//! An outcome that never comes must not count for ever: an episode counts for [`COUNTED`] events after the one that opened
+//! it, or until it is abandoned.
+
+use std::collections::BTreeMap;
+
+use emab::Action;
+
+use crate::domain::{EpisodeRecord, Status, StudyLearners};
+
+/// The number of events, from the one that opened an episode, for which the episode counts.
+pub const COUNTED: u64 = 10_000;
+
+/// The choices in flight: by the number of the event that opened the episode, the state and the action of every step.
+#[derive(Debug, Default)]
+pub struct InFlight(BTreeMap<u64, Vec<(usize, Action)>>);
+
+impl InFlight {
+    /// Replaces the choices of an episode by those that it has now.
+    pub fn update(&mut self, episode: &EpisodeRecord, learners: &mut StudyLearners) {
+        let number = episode.opened;
+        if self.0.remove(&number).is_some() {
+            learners.settle(number);
+        }
+        if matches!(episode.status(), Status::Open | Status::Stopped) {
+            let choices = choices(episode);
+            announce(number, &choices, learners);
+            self.0.insert(number, choices);
+        }
+    }
+
+    /// Removes the episodes that no longer count after this event, before a decision is made.
+    pub fn expire(&mut self, seq: u64, learners: &mut StudyLearners) {
+        while let Some(first) = self.0.first_entry() {
+            if first.key() + COUNTED > seq {
+                break;
+            }
+            learners.settle(*first.key());
+            first.remove();
+        }
+    }
+
+    /// Announces all choices to new learners.
+    pub fn announce_all(&self, learners: &mut StudyLearners) {
+        for (&number, choices) in &self.0 {
+            announce(number, choices, learners);
+        }
+    }
+}
+
+fn announce(number: u64, choices: &[(usize, Action)], learners: &mut StudyLearners) {
+    for (i, &(x, action)) in choices.iter().enumerate() {
+        learners.announce(number, i + 1, x, action);
+    }
+}
+
+/// The state and the action of every step: the actions that were taken, and at the current step the recommended one, or `stop`
+/// after the end.
+fn choices(episode: &EpisodeRecord) -> Vec<(usize, Action)> {
+    let taken = episode
+        .steps
+        .iter()
+        .map(|step| Action::Continue(step.action));
+    // `finish` clears the recommendation.
+    let current = episode.recommended.map_or(Action::Stop, Action::Continue);
+    let actions = taken.chain([current]);
+    episode.states.iter().copied().zip(actions).collect()
+}
