@@ -24,6 +24,8 @@ class FeedBAL(Learner):
     - ties: which continuation action wins a tie: `lowest` or `random` (default: lowest)
     - window: for drift: the number of most recent episodes used, at least 1 (default: all)
     - gamma: for drift: the discount of an episode for every later one, in (0, 1) (default: 1)
+    - pending: `true`: choices in flight count in the widths, so that open episodes do not all repeat the same choice;
+        `false`: they do not (default: false)
     """
 
     def __new__(
@@ -40,6 +42,7 @@ class FeedBAL(Learner):
         ties: float | str | bool | None = None,
         window: float | str | bool | None = None,
         gamma: float | str | bool | None = None,
+        pending: float | str | bool | None = None,
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBAL:
@@ -55,8 +58,69 @@ class FeedBAL(Learner):
             "ties": ties,
             "window": window,
             "gamma": gamma,
+            "pending": pending,
         }
         text = learner_text("feedbal", settings)
+        return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
+
+
+class FeedbalPooled(Learner):
+    """FeedBAL with values estimated through the feedback distribution and an index by their variance; allows for
+    choices in flight.
+
+    Emab, docs/theory.md; after Tekin, van der Schaar.
+
+    - target: what is learned: the `optimal` policy, or the `benchmark` of the paper, which looks one step ahead
+        (default: optimal)
+    - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
+    - sigma2_cost: variance proxy of the noise on costs alone (default: sigma2)
+    - sigma2_reward: variance proxy of the noise on rewards alone (default: sigma2)
+    - feedback_spread: how far one feedback can move the next expected reward: the prior of a pair never seen, and a
+        limit in the confidence bounds (default: 1)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
+        negative (default: 1)
+    - explore: factor of the variance in the index, at least 0; below 0.5 some runs stop exploring (default: 0.7)
+    - pending: `true`: choices in flight count in the index, so that open episodes do not all repeat the same choice;
+        `false`: they do not (default: true)
+    - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
+    """
+
+    def __new__(
+        cls,
+        spec: Spec | Problem | None = None,
+        *,
+        target: float | str | bool | None = None,
+        sigma2: float | str | bool | None = None,
+        delta: float | str | bool | None = None,
+        sigma2_cost: float | str | bool | None = None,
+        sigma2_reward: float | str | bool | None = None,
+        feedback_spread: float | str | bool | None = None,
+        reward_least: float | str | bool | None = None,
+        reward_most: float | str | bool | None = None,
+        explore: float | str | bool | None = None,
+        pending: float | str | bool | None = None,
+        rho: float | str | bool | None = None,
+        seed: int = 0,
+        remember: bool = True,
+    ) -> FeedbalPooled:
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        settings = {
+            "target": target,
+            "sigma2": sigma2,
+            "delta": delta,
+            "sigma2_cost": sigma2_cost,
+            "sigma2_reward": sigma2_reward,
+            "feedback_spread": feedback_spread,
+            "reward_least": reward_least,
+            "reward_most": reward_most,
+            "explore": explore,
+            "pending": pending,
+            "rho": rho,
+        }
+        text = learner_text("feedbal-pooled", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
@@ -786,6 +850,7 @@ class Random(Learner):
 
 BY_NAME: dict[str, type[Learner]] = {
     "feedbal": FeedBAL,
+    "feedbal-pooled": FeedbalPooled,
     "feedbal-model": FeedBALModel,
     "feedbal-lookahead": FeedBALLookahead,
     "ucb1": UCB1,
@@ -827,6 +892,7 @@ __all__ = [
     "FeedBAL",
     "FeedBALLookahead",
     "FeedBALModel",
+    "FeedbalPooled",
     "Optimal",
     "QLearning",
     "Random",

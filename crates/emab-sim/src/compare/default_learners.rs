@@ -3,7 +3,8 @@
 use emab::learners::CATALOGUE;
 
 /// Parameter values that are compared with the defaults.
-const VARIANTS: [(&str, &str, &str); 5] = [
+const VARIANTS: [(&str, &str, &str); 6] = [
+    ("feedbal-pooled", "target", "benchmark"),
     ("feedbal", "width", "sound"),
     ("feedbal", "width", "bernstein"),
     ("feedbal-model", "width", "bernstein"),

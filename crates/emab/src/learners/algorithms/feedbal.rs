@@ -53,10 +53,14 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
             .about("for drift: the discount of an episode for every later one, in (0, 1)")
             .optional(),
         Parameter::new("pending", "false")
-            .about("`true`: choices in flight count in the widths, so that open episodes do not all repeat the same choice; `false`: they do not"),
+            .about("`true`: choices in flight count in the widths, so that open episodes do not all repeat the same choice; `false`: they do not")
+            .optional(),
     ],
     build: |with| {
-        let pending = with.word("pending", &[("true", true), ("false", false)])?;
+        let pending = match with.value("pending") {
+            Some(_) => with.word("pending", &[("true", true), ("false", false)])?,
+            None => false,
+        };
         if with.is_word("width", "bernstein") {
             let unused = ["stop_bias", "ties", "window", "gamma", "pending"];
             with.reject_unused(&ENTRY, &unused, "with width=bernstein")?;

@@ -34,7 +34,7 @@ use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD};
 use super::prelude::*;
 use crate::learners::support::pending::PendingChoices;
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
-use crate::learners::support::visited::{Edge, VisitedPairs};
+use crate::learners::support::visited::{Edge, Row, VisitedPairs};
 use crate::mixture::Mixture;
 use crate::width::log_ratio;
 
@@ -144,31 +144,32 @@ impl FeedBalPooled {
         })
     }
 
-    /// The estimate of an action that was taken.
+    /// The estimate of an action that was taken, in a pair with this mean reward.
     #[inline(always)]
-    fn assess(&self, edge: &Edge) -> Assessment {
-        let transitions = self.tables.transitions(edge);
-        let (mut value, mut smooth, mut of_rewards) = (0.0, 0.0, 0.0);
-        for transition in transitions {
+    fn assess(&self, edge: &Edge, reward: f64) -> Assessment {
+        let (mut value, mut of_rewards) = (0.0, 0.0);
+        // Squares relative to the reward of the pair, to avoid cancellation.
+        let (mut smooth, mut second) = (0.0, 0.0);
+        for transition in self.tables.transitions(edge) {
             let row = &self.tables.rows[transition.next as usize];
             let share = transition.count * edge.inverse;
-            let weight = (transition.count + edge.uniform) * edge.inverse_of_next;
-            let seen = row.inverse > 0.0;
-            value += share * if seen { row.value } else { self.unseen(0.0) };
-            smooth += weight * if seen { row.value } else { self.unseen(self.spread) };
-            of_rewards += share * share * if seen { row.inverse } else { 1.0 };
+            let (mean, assumed, inverse) = if row.inverse > 0.0 {
+                (row.value, row.value, row.inverse)
+            } else {
+                (self.unseen(0.0), self.unseen(self.spread), 1.0)
+            };
+            value += share * mean;
+            of_rewards += share * share * inverse;
+            let away = assumed - reward;
+            let weighted = (transition.count + edge.uniform) * away;
+            smooth += weighted;
+            second += weighted * away;
         }
-        let mut variance = self.sigma2_cost;
-        for transition in transitions {
-            let row = &self.tables.rows[transition.next as usize];
-            let weight = (transition.count + edge.uniform) * edge.inverse_of_next;
-            let seen = row.inverse > 0.0;
-            let away = if seen { row.value } else { self.unseen(self.spread) } - smooth;
-            variance += weight * away * away;
-        }
+        smooth *= edge.inverse_of_next;
+        let variance = (second * edge.inverse_of_next - smooth * smooth).max(0.0);
         Assessment {
             mean: value - edge.cost.sum * edge.inverse,
-            variance,
+            variance: self.sigma2_cost + variance,
             of_rewards: self.sigma2_reward * of_rewards,
         }
     }
@@ -223,13 +224,15 @@ impl FeedBalPooled {
         })
     }
 
-    /// The index of an action in a pair with this many visits, those in flight included; none where it comes first.
+    /// The index of an action in a pair; none where it comes first.
     #[inline(always)]
-    fn index(&self, edge: &Edge, visits: f64, seen: bool) -> Option<f64> {
+    fn index(&self, edge: &Edge, row: &Row) -> Option<f64> {
+        let visits = row.visits + row.pending;
         let (assessment, count) = if edge.cost.count > 0.0 {
-            (self.assess(edge), edge.cost.count + edge.pending)
+            let reward = row.reward.sum * row.inverse;
+            (self.assess(edge, reward), edge.cost.count + edge.pending)
         } else {
-            (self.assume(edge).filter(|_| seen)?, 1.0 + edge.pending)
+            (self.assume(edge).filter(|_| row.visits > 0.0)?, 1.0 + edge.pending)
         };
         let inverse = match edge.pending == 0.0 && edge.cost.count > 0.0 {
             true => edge.inverse,
@@ -385,14 +388,25 @@ impl Learner for FeedBalPooled {
         }
         let slot = self.tables.expanded(t, x);
         let row = self.tables.rows[slot];
-        let visits = row.visits + row.pending;
+        let stop = match row.inverse > 0.0 {
+            true => row.reward.sum * row.inverse,
+            false => self.unseen(0.0),
+        };
+        let edges = self.tables.edges(slot, t);
+        // A single action that looks better than `stop` needs no bonus.
+        if let [edge] = edges
+            && edge.cost.count > 0.0
+            && self.mean(edge) > stop
+        {
+            return Action::Continue(0);
+        }
         let (mut best, mut index) = (Action::Stop, f64::NEG_INFINITY);
         let (mut waiting, mut in_flight) = (Action::Stop, f64::INFINITY);
-        for (a, edge) in self.tables.edges(slot, t).iter().enumerate() {
+        for (a, edge) in edges.iter().enumerate() {
             if edge.successors == 0 {
                 continue;
             }
-            match self.index(edge, visits, row.visits > 0.0) {
+            match self.index(edge, &row) {
                 Some(larger) if larger > index => (best, index) = (Action::Continue(a), larger),
                 Some(_) => {}
                 None if edge.pending == 0.0 => return Action::Continue(a),
@@ -405,10 +419,6 @@ impl Learner for FeedBalPooled {
         if best == Action::Stop {
             return waiting;
         }
-        let stop = match row.inverse > 0.0 {
-            true => row.reward.sum * row.inverse,
-            false => self.unseen(0.0),
-        };
         if index > stop { best } else { Action::Stop }
     }
 
@@ -443,7 +453,7 @@ impl Learner for FeedBalPooled {
         };
         let edges = self.tables.edges(slot, t);
         let edge = *edges.get(a).filter(|edge| edge.successors > 0)?;
-        let index = self.index(&edge, row.visits + row.pending, row.visits > 0.0);
+        let index = self.index(&edge, &row);
         let index = index.unwrap_or(f64::INFINITY);
         if edge.cost.count == 0.0 {
             return Some(Estimate {
