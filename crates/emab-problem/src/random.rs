@@ -405,3 +405,64 @@ fn nested<T: std::fmt::Display>(values: &[T], lengths: &[usize]) -> String {
         _ => format!("[\n{}\n]", rows.join(",\n")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_of_every_family_are_valid_and_differ() {
+        for named in FAMILIES {
+            let family = Family::parse(named.name).unwrap();
+            let mut hashes = Vec::new();
+            for number in 1..=5 {
+                let file = family.problem(2, number);
+                file.check(100_000).unwrap();
+                hashes.push(file.hash().to_owned());
+            }
+            hashes.sort();
+            hashes.dedup();
+            assert_eq!(hashes.len(), 5, "{}", named.name);
+        }
+    }
+
+    #[test]
+    fn properties_are_within_their_ranges() {
+        let family = Family::parse("small:states=1..3,feedbacks=1,noise=0.25,myopia=0").unwrap();
+        for number in 0..20 {
+            let file = family.problem(1, number);
+            let spec = file.spec();
+            assert!((1..=3).contains(&spec.states().len()));
+            assert_eq!((spec.horizon(), spec.feedbacks().len()), (5, 1));
+            let problem = file.problem().unwrap();
+            assert_eq!(problem.model().reward_noise.proxy(), 0.25);
+            // Without myopia the rewards of a state differ by the rise alone.
+            let rewards: Vec<f64> = (1..=5).map(|t| problem.reward(t, 0).unwrap()).collect();
+            for three in rewards.windows(3) {
+                assert!((three[2] - 2.0 * three[1] + three[0]).abs() < 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_families() {
+        let wrong = |text: &str| Family::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            wrong("mixd"),
+            "unknown family `mixd` (did you mean `mixed`?); expected one of small, mixed, long, wide, narrow, noisy, myopic"
+        );
+        for text in [
+            "small:steps=1",
+            "small:steps=2.5",
+            "small:steps=8..3",
+            "small:steps",
+            "small:noise=0",
+        ] {
+            assert!(wrong(text).contains("must be a "), "{text}");
+        }
+        assert_eq!(
+            wrong("small:gap=nan"),
+            "family `small`: `gap` must be a number from 0.000001 to 1000000, or a range of them as 3..8, got `nan`"
+        );
+    }
+}

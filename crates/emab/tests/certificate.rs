@@ -31,6 +31,10 @@ fn the_shortfall_bounds_the_gap() {
     let learners = [
         ("feedbal:width=sound", true),
         ("feedbal:width=bernstein", true),
+        (
+            "feedbal-pooled:target=benchmark,reward_least=0,reward_most=1",
+            false,
+        ),
         ("feedbal-model:rule=boldest", true),
         ("feedbal-model", false),
         ("feedbal-model:width=bernstein", false),
@@ -87,7 +91,7 @@ fn no_estimate_of_actions_that_are_not_allowed() {
         let mut learner = config.build(&spec, None).unwrap();
         shortfall(&mut learner, &spec, 1, 0, action)
     };
-    for text in ["feedbal", "feedbal-model"] {
+    for text in ["feedbal", "feedbal-pooled", "feedbal-model"] {
         assert_eq!(short(text, Action::Continue(0)), None);
         assert_eq!(short(text, Action::Continue(9)), None);
         // Before anything was seen, anything may be better by any amount.

@@ -687,3 +687,138 @@ fn ucb1_credits_the_arm_that_was_played_however_late() {
     learner.learn(&went(-10.0));
     assert_eq!(learner.choose(1, 0), Action::Stop);
 }
+
+/// A learner that records what it is told of choices in flight.
+#[derive(Default)]
+struct Told {
+    announced: Vec<(u64, usize, usize, Action)>,
+    settled: Vec<u64>,
+    learned: usize,
+    /// Episodes in flight before each choice at step 1.
+    in_flight: Vec<usize>,
+}
+
+impl Learner for Told {
+    fn choose(&mut self, t: usize, _x: usize) -> Action {
+        if t == 1 {
+            let begun = self.announced.iter().filter(|it| it.1 == 1).count();
+            self.in_flight.push(begun - self.settled.len());
+            return Action::Continue(0);
+        }
+        Action::Stop
+    }
+    fn learn(&mut self, _episode: &Episode) {
+        self.learned += 1;
+        assert!(self.learned <= self.settled.len());
+    }
+    fn announce(&mut self, episode: u64, t: usize, x: usize, action: Action) {
+        self.announced.push((episode, t, x, action));
+    }
+    fn settle(&mut self, episode: u64) {
+        self.settled.push(episode);
+    }
+    fn counts_pending(&self) -> bool {
+        true
+    }
+    fn reset(&mut self, _stream: Stream) {}
+}
+
+#[test]
+fn choices_are_announced_and_settled() {
+    let problem = wait(3, 1);
+    let mut told = Told::default();
+    let mut environment = begun(&problem, &["delay=2"], 6, (1, 0));
+    for _ in 0..6 {
+        environment.play(&mut told).unwrap();
+    }
+    assert_eq!(told.in_flight, [0, 1, 2, 2, 2, 2]);
+    assert_eq!((told.settled, told.learned), (vec![1, 2, 3], 3));
+    let first = &told.announced[..2];
+    assert_eq!(first[0], (1, 1, 0, Action::Continue(0)));
+    assert_eq!((first[1].0, first[1].1, first[1].3), (1, 2, Action::Stop));
+
+    // Lost outcomes are settled without being learned, when they are overdue; batches all at once.
+    let mut told = Told::default();
+    let mut environment = begun(&problem, &["delay=batches:5", "lost=0.5"], 40, (1, 0));
+    for _ in 0..40 {
+        environment.play(&mut told).unwrap();
+    }
+    assert_eq!(told.settled, (1..=35).collect::<Vec<u64>>());
+    assert!((5..30).contains(&told.learned), "{}", told.learned);
+    assert_eq!(told.in_flight[..7], [0, 1, 2, 3, 4, 0, 1]);
+}
+
+/// A pair with three actions of which the last is the best, and `stop` is worst.
+fn three_arms() -> Arc<Problem> {
+    let spec = Spec::numbered(2, 1, 3, 1).unwrap();
+    let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| (t - 1) as f64);
+    let noise = Noise::normal(0.04).unwrap();
+    let model = model.cost(|_t, _x, a, _f| 0.9 - 0.4 * a as f64);
+    Arc::new(Problem::new("three arms", spec, model.noise(noise, noise)))
+}
+
+#[test]
+fn late_outcomes_cost_less_where_choices_in_flight_count() {
+    let problem = three_arms();
+    let regret = |text: &str, delay: &str| {
+        let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+        let mut learner = config.build(problem.spec(), None).unwrap();
+        let mut total = 0.0;
+        for run in 0..10 {
+            let mut environment = begun(&problem, &[delay], 2000, (1, run));
+            learner.reset(Stream::new(1, run, Role::Learner));
+            for _ in 0..2000 {
+                total += environment.play(&mut learner).unwrap().total();
+            }
+        }
+        total / 10.0
+    };
+    for learner in ["feedbal-pooled:sigma2=0.04", "feedbal:sigma2=0.04"] {
+        let with = regret(&format!("{learner},pending=true"), "delay=200");
+        let without = regret(&format!("{learner},pending=false"), "delay=200");
+        assert!(with < 0.7 * without, "{learner}: {with} and {without}");
+        // Without a delay it makes no difference.
+        let [one, other] = ["true", "false"]
+            .map(|pending| regret(&format!("{learner},pending={pending}"), "delay=0"));
+        assert_eq!(one, other);
+    }
+}
+
+/// Several episodes open at once, step by step: every choice is announced when it is made.
+#[test]
+fn open_episodes_step_by_step() {
+    let problem = three_arms();
+    let config = LearnerConfig::parse("feedbal-pooled:sigma2=0.04", &LearnerDefaults::default());
+    let mut learner = config.unwrap().build(problem.spec(), None).unwrap();
+    let slots = 30;
+    let mut environment = emab::environment::VecEnvironment::new(problem.clone(), slots).unwrap();
+    let mut number = 0;
+    let mut counts = [0; 3];
+    for round in 0..40 {
+        for slot in 0..slots {
+            environment.restart(slot, 1, round * slots as u64 + slot as u64);
+            environment.begin(slot);
+        }
+        let first = number;
+        for slot in 0..slots {
+            let action = learner.choose(1, 0);
+            learner.announce(number, 1, 0, action);
+            number += 1;
+            let step = environment.step(slot, action).unwrap();
+            if let Action::Continue(a) = action {
+                counts[a] += 1;
+                assert!(!step.over);
+                environment.step(slot, Action::Stop).unwrap();
+            }
+        }
+        for slot in 0..slots {
+            learner.settle(first + slot as u64);
+            learner.learn(&environment.episode(slot));
+        }
+        if round == 0 {
+            // Nothing is known, so all are tried alike.
+            assert_eq!(counts, [10, 10, 10]);
+        }
+    }
+    assert!(counts[2] > 1000, "{counts:?}");
+}

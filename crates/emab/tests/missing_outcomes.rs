@@ -20,6 +20,8 @@ const RELATIVES: &[&str] = &[
     "feedbal:sigma2=0.02,window=5",
     "feedbal:sigma2=0.02,gamma=0.7",
     "feedbal:sigma2=0.02,width=bernstein,feedback_spread=0.5",
+    "feedbal-pooled:sigma2=0.02",
+    "feedbal-pooled:sigma2=0.02,target=benchmark",
     "feedbal-model:sigma2=0.02",
     "feedbal-model:sigma2=0.02,width=bernstein",
     "feedbal-lookahead:sigma2=0.02",

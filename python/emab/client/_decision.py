@@ -24,10 +24,11 @@ class Estimate(Record):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """How far a recommendation can be from the best one-step gain, or why no such bound is given.
+    """How far a recommendation can be from the best action, or why no such bound is given.
 
-    `within` holds with probability at least 1 - delta, for all decisions of the study at once. Without a bound
-    the certificate is false and `withheld` is the reason.
+    `within` bounds the one-step gain, or for a learner of the optimal policy everything that follows. It holds with
+    probability at least 1 - delta, for all decisions of the study at once. Without a bound the certificate is false and
+    `withheld` is the reason.
 
     >>> certificate = client.study("clinic").open("p1").decision.certificate
     >>> print(certificate)
@@ -46,7 +47,7 @@ class Certificate:
     def __str__(self) -> str:
         """Return the bound or the reason in words."""
         if self.within is not None:
-            return f"within {self.within:.4g} of the best one-step gain"
+            return f"within {self.within:.4g} of the best action"
         return f"withheld: {self.withheld or 'this token is not shown it'}"
 
 

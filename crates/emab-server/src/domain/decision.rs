@@ -47,7 +47,8 @@ pub struct Decision {
     /// The action with the next largest index; `null` if there is no other.
     pub runner_up: Option<Estimate>,
     /// With probability at least 1 − delta, for all decisions of the study at once, the recommended action is within
-    /// this much of the best one-step gain (Corollary 1 of the paper); `null` if it is withheld.
+    /// this much of the best one-step gain (Corollary 1 of the paper), or, for a learner that estimates values, of the best
+    /// action when the optimal policy follows; `null` if it is withheld.
     pub certificate: Option<f64>,
     /// Why the certificate is withheld.
     pub withheld: Option<String>,

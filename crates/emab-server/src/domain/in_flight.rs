@@ -68,3 +68,59 @@ fn choices(episode: &EpisodeRecord) -> Vec<(usize, Action)> {
     let actions = taken.chain([current]);
     episode.states.iter().copied().zip(actions).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{End, Step, Study};
+
+    const SPEC: &str = r#"{"actions":3,"feedbacks":1,"horizon":2,"learner":"feedbal-pooled","states":1,"transition":"0"}"#;
+
+    fn opened(number: u64, recommended: Option<usize>) -> EpisodeRecord {
+        EpisodeRecord {
+            states: vec![0],
+            recommended,
+            opened: number,
+            ..EpisodeRecord::default()
+        }
+    }
+
+    #[test]
+    fn episodes_count_until_they_end_or_expire() {
+        let study = Study::from_canonical("s", SPEC).unwrap();
+        let mut learners = StudyLearners::new(&study).unwrap();
+        let mut in_flight = InFlight::default();
+        let next = |learners: &mut StudyLearners| learners.choose(1, 0);
+        assert_eq!(next(&mut learners), Action::Continue(0));
+        in_flight.update(&opened(2, Some(0)), &mut learners);
+        assert_eq!(next(&mut learners), Action::Continue(1));
+        // The second was recommended action 1, and took action 2.
+        let mut second = opened(3, Some(1));
+        in_flight.update(&second, &mut learners);
+        assert_eq!(next(&mut learners), Action::Continue(2));
+        second.states.push(0);
+        second.steps.push(Step {
+            action: 2,
+            ..Step::default()
+        });
+        second.recommended = None;
+        in_flight.update(&second, &mut learners);
+        assert_eq!(next(&mut learners), Action::Continue(1));
+        // A restart announces the same.
+        let mut again = StudyLearners::new(&study).unwrap();
+        in_flight.announce_all(&mut again);
+        assert_eq!(next(&mut again), Action::Continue(1));
+        in_flight.expire(2 + COUNTED - 1, &mut learners);
+        assert_eq!(next(&mut learners), Action::Continue(1));
+        in_flight.expire(2 + COUNTED, &mut learners);
+        assert_eq!(next(&mut learners), Action::Continue(0));
+        second.finish(End {
+            abandoned: true,
+            ..End::default()
+        });
+        in_flight.update(&second, &mut learners);
+        in_flight.update(&opened(4, Some(0)), &mut learners);
+        in_flight.update(&opened(5, Some(1)), &mut learners);
+        assert_eq!(next(&mut learners), Action::Continue(2));
+    }
+}

@@ -9,6 +9,8 @@ pub(super) struct TripletTable {
     pub(super) columns: usize,
     pub(super) triplets: Vec<TripletValues>,
     pub(super) theorem1: Option<Bound>,
+    /// Whether the learner estimates values, and not gains.
+    pub(super) values: bool,
     /// By pair: the actions that may lead to it, whose pooled estimates change with its observations. Empty for FeedBAL,
     /// which does not pool.
     pub(super) led_by: Vec<Vec<(Pair, usize)>>,
@@ -69,6 +71,7 @@ impl TripletTable {
         TripletTable {
             columns,
             triplets,
+            values: optimal.is_some(),
             theorem1: premises.map(|premises| theorem1(premises, delta)),
             led_by,
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use emab::oracle::{Pair, Pairs};
 use emab::stats::Moments;
 use emab::theory::{Bound, corollary1};
 use emab::{Action, Environment, Episode, Learner, Role, Stream};
@@ -142,6 +143,9 @@ impl VerificationWorker<'_> {
             regret += paid.total();
             max_regret = max_regret.max(regret);
             corollary1_violated |= self.audit(&mut violated_at);
+            if episode % STOP_CHECK == 0 || episode == verification.episodes {
+                self.audit_values(&mut violated_at);
+            }
             if episode % STOP_CHECK == 0 {
                 self.played.fetch_add(STOP_CHECK, Ordering::Relaxed);
                 if queue.halted() {
@@ -204,21 +208,49 @@ impl VerificationWorker<'_> {
             let led_by = self.table.led_by[pair.index()].iter();
             let pooled = led_by.map(|&(from, a)| (from, Action::Continue(a)));
             for (pair, action) in own.into_iter().flatten().chain(pooled) {
-                let triplet = pair.index() * columns + column(action, columns);
-                let (t, x) = (pairs.step(pair), pairs.state(pair));
-                let Some(estimate) = self.learner.learner.estimate(t, x, action) else {
-                    continue;
-                };
-                let gain = self.table.triplets[triplet].estimated;
-                let rounding = 1e-9 * (gain.abs() + estimate.mean.abs());
-                let away = (estimate.mean - gain).abs();
-                // An upper bound may be tighter than the width.
-                let above = gain > estimate.upper + rounding;
-                if (above || away > estimate.width + rounding) && !violated_at.contains(&triplet) {
-                    violated_at.push(triplet);
-                }
+                check(
+                    self.table,
+                    &mut self.learner,
+                    pairs,
+                    (pair, action),
+                    violated_at,
+                );
             }
         }
         corollary1_violated
+    }
+
+    /// Checks all estimates of values: those of a pair change with the observations of everything that it may lead to.
+    fn audit_values(&mut self, violated_at: &mut Vec<usize>) {
+        let pairs = self.environment.pairs();
+        for pair in pairs.iter().filter(|_| self.table.values) {
+            for a in pairs.allowed(pair) {
+                let at = (pair, Action::Continue(a));
+                check(self.table, &mut self.learner, pairs, at, violated_at);
+            }
+        }
+    }
+}
+
+/// Adds a triplet whose true value is not within the bounds of its estimate.
+fn check(
+    table: &TripletTable,
+    learner: &mut WidthRecorder,
+    pairs: &Pairs,
+    (pair, action): (Pair, Action),
+    violated_at: &mut Vec<usize>,
+) {
+    let triplet = pair.index() * table.columns + column(action, table.columns);
+    let (t, x) = (pairs.step(pair), pairs.state(pair));
+    let Some(estimate) = learner.learner.estimate(t, x, action) else {
+        return;
+    };
+    let value = table.triplets[triplet].estimated;
+    let rounding = 1e-9 * (value.abs() + estimate.mean.abs());
+    let away = (estimate.mean - value).abs();
+    // An upper bound may be tighter than the width.
+    let above = value > estimate.upper + rounding;
+    if (above || away > estimate.width + rounding) && !violated_at.contains(&triplet) {
+        violated_at.push(triplet);
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::Fixture;
 use crate::support::study_with;
 
-const LEARNERS: &str = "feedbal:width=sound feedbal-lookahead feedbal-model olp q-learning";
+const LEARNERS: &str =
+    "feedbal:width=sound feedbal-pooled feedbal-lookahead feedbal-model olp q-learning";
 
 #[tokio::test]
 async fn rejects_studies_over_the_limits() {

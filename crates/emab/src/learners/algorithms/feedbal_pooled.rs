@@ -16,15 +16,17 @@
 //! revealed whatever is played.
 //!
 //! - An untried action whose successors all have known rewards has the index of `n = 1` with uniform `w`, and of costs as they are
-//!   on average. Other untried actions come first, also in a pair never visited before: going on reveals the reward of
-//!   the pair as well as stopping does. Ties go to `stop`, then to the lowest index.
-//! - A successor without a known reward has the mean of all rewards, and in `var_w` `feedback_spread` above it.
+//!   on average, with their variance, once two costs are known. Other untried actions come first, also in a pair never visited
+//!   before: going on reveals the reward of the pair as well as stopping does. Ties go to `stop`, then to the lowest index.
+//! - A successor without a known reward has the mean of all rewards, `N_j = 1`, and in `var_w` a value `feedback_spread` above
+//!   that mean.
 //! - Unknown values are not observed: a reward needs `R_t`, cost and feedback need `C_t`.
 //! - Choices in flight count in `n` of the first term of `V`, in `n` and `N` of the logarithm, and not in the means
-//!   (`pending=true`). Of several untried actions in flight the one with the fewest is chosen.
+//!   (`pending=true`). An untried action without an index that is in flight waits; if all do, the one with the fewest in
+//!   flight is chosen.
 //! - Values are updated along each learned episode, from its last step to its first.
 //!
-//! The index is not a confidence bound. [`Learner::estimate`] has bounds that are: with `target=benchmark` those of
+//! The index is not a confidence bound. [`Learner::estimate`] has proved bounds: with `target=benchmark` those of
 //! `feedbal_model.rs`, with `target=optimal` those of `feedbal_lookahead.rs`, both with the paper's `K`. docs/theory.md has the
 //! proofs.
 
@@ -58,7 +60,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         LEAST,
         MOST,
         Parameter::new("explore", "0.7")
-            .about("factor of the variance in the index, at least 0; below 0.5 some runs stop exploring"),
+            .about("factor of the variance in the index, at least 0; below 0.5 some runs recover very late from an unfavourable start"),
         Parameter::new("pending", "true")
             .about("`true`: choices in flight count in the index, so that open episodes do not all repeat the same choice; `false`: they do not"),
         RHO,
@@ -127,7 +129,7 @@ impl FeedBalPooled {
         let log = log_ratio(with.spec.k(), with.delta()?.get());
         let pending = with.word("pending", &[("true", true), ("false", false)])?;
         Ok(FeedBalPooled {
-            tables: VisitedPairs::new(with.spec.clone()),
+            tables: VisitedPairs::new(with.learner, with.spec)?,
             horizon: with.spec.horizon(),
             looks_ahead: with.word("target", &[("optimal", true), ("benchmark", false)])?,
             sigma2_cost: sigma2_cost.get(),
@@ -467,7 +469,7 @@ impl Learner for FeedBalPooled {
         let mean = self.mean(&edge);
         let (width, upper) = if self.looks_ahead {
             let (lower, upper) = self.value_bounds(&edge, t);
-            ((upper - mean).max(mean - lower), upper)
+            ((upper - mean).max(mean - lower).max(0.0), upper)
         } else {
             let width = self.gain_width(&edge);
             (width, mean + width)

@@ -65,8 +65,9 @@ impl LearnerConfig {
     /// call and `[learning]`; otherwise the reason why there is none.
     ///
     /// While all widths hold, [`shortfall`] bounds the shortfall of a choice. Premises that a configuration cannot show: the
-    /// set parameters are true; there is no drift; whether and when a value becomes known is independent of the value and,
-    /// for the mean of `R_{t+1} - C_t`, of the feedback before it; overrides use no information beyond the state.
+    /// set parameters are true; there is no drift; whether and in which order values become known is independent of the values
+    /// and of the feedback before them; for values under the optimal policy, expected costs are not negative; overrides use no
+    /// information beyond the state.
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults};
@@ -143,7 +144,8 @@ fn feedback_moves(learner: &'static str, spec: &Spec) -> bool {
     !TransitionGraph::new(learner, spec).is_ok_and(stays)
 }
 
-/// The one-step shortfall of an action in a pair while all widths hold: the largest upper bound of the other actions less
+/// The shortfall of an action in a pair while all widths hold, one step ahead or, where the learner estimates values
+/// ([`LearnerConfig::estimates_values`]), to the end under the optimal policy: the largest upper bound of the other actions less
 /// its lower bound. None for a learner without estimates and for an action that is not allowed.
 ///
 /// For the action with the largest upper bound, as FeedBAL plays, it is at most twice its width (Corollary 1). It also

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::episode::Episode;
+use crate::learners::LearnerError;
 use crate::learners::support::pending::PendingChange;
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
@@ -55,7 +56,7 @@ impl Tally {
 pub(crate) struct Row {
     /// Known terminal rewards.
     pub(crate) reward: Tally,
-    /// Episodes learned that passed it, and choices in it whose outcome is pending.
+    /// Visits with a known reward or cost, and choices in it whose outcome is pending.
     pub(crate) visits: f64,
     pub(crate) pending: f64,
     /// The estimate of its value.
@@ -64,6 +65,8 @@ pub(crate) struct Row {
     pub(crate) inverse: f64,
     /// Its first edge, or [`UNEXPANDED`].
     first: u32,
+    /// One more than the last edge that it was added to as a successor.
+    added_to: u32,
 }
 
 const UNEXPANDED: u32 = u32::MAX;
@@ -93,11 +96,27 @@ pub(crate) struct Transition {
 }
 
 impl VisitedPairs {
-    pub(crate) fn new(spec: Arc<Spec>) -> VisitedPairs {
-        VisitedPairs {
+    /// The maximum number of outcomes (action, feedback) of a pair: all of them are looked at when it is first visited.
+    const LIMIT: usize = 10_000;
+
+    /// Tables without pairs; fails above the limit.
+    pub(crate) fn new(
+        learner: &'static str,
+        spec: &Arc<Spec>,
+    ) -> Result<VisitedPairs, LearnerError> {
+        let outcomes = spec.actions().len().saturating_mul(spec.feedbacks().len());
+        if outcomes > Self::LIMIT {
+            let why = format!(
+                "it keeps a table of what may follow every pair that it visits, and a pair has {outcomes} outcomes (action, \
+                 feedback), more than {}; fewer actions or feedbacks help",
+                Self::LIMIT
+            );
+            return Err(LearnerError::DoesNotApply(learner, why));
+        }
+        Ok(VisitedPairs {
             actions: spec.actions().len(),
             slots: Slots::new(spec.horizon(), spec.states().len()),
-            spec,
+            spec: spec.clone(),
             rows: Vec::new(),
             edges: Vec::new(),
             transitions: Vec::new(),
@@ -105,7 +124,7 @@ impl VisitedPairs {
             costs: Tally::default(),
             cost_squares: 0.0,
             path: Vec::new(),
-        }
+        })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -139,6 +158,7 @@ impl VisitedPairs {
                 value: 0.0,
                 inverse: 0.0,
                 first: UNEXPANDED,
+                added_to: 0,
             });
         }
         slot
@@ -159,7 +179,9 @@ impl VisitedPairs {
                         continue;
                     };
                     let next = self.slot(t + 1, next) as u32;
-                    if !self.transitions[first..].iter().any(|it| it.next == next) {
+                    let (row, edge) = (&mut self.rows[next as usize], self.edges.len() as u32 + 1);
+                    if row.added_to != edge {
+                        row.added_to = edge;
                         self.transitions.push(Transition { next, count: 0.0 });
                     }
                 }
@@ -205,8 +227,11 @@ impl VisitedPairs {
             let slot = self.expanded(i + 1, x);
             self.path.push(slot as u32);
             let row = &mut self.rows[slot];
-            row.visits += 1.0;
-            if let Some(reward) = episode.known_reward(i + 1) {
+            let (reward, cost) = (episode.known_reward(i + 1), episode.known_cost(i + 1));
+            if reward.is_some() || cost.is_some() {
+                row.visits += 1.0;
+            }
+            if let Some(reward) = reward {
                 row.reward.add(reward);
                 row.inverse = 1.0 / row.reward.count;
                 row.value = row.reward.sum * row.inverse;
