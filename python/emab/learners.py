@@ -64,7 +64,7 @@ class FeedBAL(Learner):
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
-class FeedbalPooled(Learner):
+class FeedBALPooled(Learner):
     """FeedBAL with values estimated through the feedback distribution and an index by their variance; allows for
     choices in flight.
 
@@ -82,7 +82,8 @@ class FeedbalPooled(Learner):
     - reward_least: smallest possible expected terminal reward (default: 0)
     - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)
-    - explore: factor of the variance in the index, at least 0; below 0.5 some runs stop exploring (default: 0.7)
+    - explore: factor of the variance in the index, at least 0; below 0.5 some runs recover very late from an
+        unfavourable start (default: 0.7)
     - pending: `true`: choices in flight count in the index, so that open episodes do not all repeat the same choice;
         `false`: they do not (default: true)
     - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
@@ -105,7 +106,7 @@ class FeedbalPooled(Learner):
         rho: float | str | bool | None = None,
         seed: int = 0,
         remember: bool = True,
-    ) -> FeedbalPooled:
+    ) -> FeedBALPooled:
         """Create a learner for a problem or, without one, a setting for `emab.run`."""
         settings = {
             "target": target,
@@ -850,7 +851,7 @@ class Random(Learner):
 
 BY_NAME: dict[str, type[Learner]] = {
     "feedbal": FeedBAL,
-    "feedbal-pooled": FeedbalPooled,
+    "feedbal-pooled": FeedBALPooled,
     "feedbal-model": FeedBALModel,
     "feedbal-lookahead": FeedBALLookahead,
     "ucb1": UCB1,
@@ -892,7 +893,7 @@ __all__ = [
     "FeedBAL",
     "FeedBALLookahead",
     "FeedBALModel",
-    "FeedbalPooled",
+    "FeedBALPooled",
     "Optimal",
     "QLearning",
     "Random",

@@ -274,6 +274,52 @@ def test_a_learner_may_start_another_run():
     np.testing.assert_allclose(mine.regret, built_in.regret, rtol=1e-12)
 
 
+def test_choices_in_flight_are_announced_and_settled():
+    calls = []
+
+    class Told:
+        def __init__(self, spec):
+            self.spec = spec
+
+        def choose(self, step, state):
+            return 0 if step == 1 else self.spec.stop
+
+        def learn(self, episode):
+            calls.append("learn")
+
+        def announce(self, episode, step, state, action):
+            calls.append((episode, step, state, action))
+
+        def settle(self, episode):
+            calls.append(episode)
+
+    emab.run("treatment", Told, runs=1, episodes=4, conditions=["delay=1"], threads=1, progress=False)
+    assert calls[0] == (1, 1, 2, 0)
+    assert calls[1][:2] == (1, 2)
+    assert calls[1][3] == 4
+    assert calls[4:6] == [1, "learn"]
+    calls.clear()
+    # Without a delay nothing is in flight.
+    emab.run("treatment", Told, runs=1, episodes=4, threads=1, progress=False)
+    assert calls == ["learn"] * 4
+
+
+def test_a_loop_with_several_open_episodes():
+    problem = emab.load("treatment")
+    learner = emab.Learner("feedbal-pooled", problem.spec)
+    chosen = []
+    for episode in range(6):
+        chosen.append(learner.choose(1, 2))
+        learner.announce(episode, 1, 2, chosen[-1])
+    assert chosen == [0, 1, 2, 3, 0, 1]
+    learner.settle(0)
+    assert learner.choose(1, 2) == 0
+    with pytest.raises(ValueError, match="not allowed"):
+        learner.announce(7, 1, 3, 0)
+    with pytest.raises(ValueError, match="episode"):
+        learner.settle(-1)
+
+
 def test_other_threads_continue():
     seen = threading.Event()
 

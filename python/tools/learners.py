@@ -14,6 +14,7 @@ from generate import PYTHON, update
 
 NAMES = {
     "feedbal": "FeedBAL",
+    "feedbal-pooled": "FeedBALPooled",
     "feedbal-model": "FeedBALModel",
     "feedbal-lookahead": "FeedBALLookahead",
     "ucb1": "UCB1",

@@ -14,6 +14,7 @@ use emab::learners::nearest;
 use emab::{Role, Stream};
 use thiserror::Error;
 
+use crate::error::ReadError;
 use crate::file::{Format, ProblemFile};
 
 /// A family of random problems: the range of each property.
@@ -22,9 +23,9 @@ use crate::file::{Format, ProblemFile};
 /// use emab_problem::Family;
 /// let family = Family::parse("mixed:steps=12..20,noise=0.5").unwrap();
 /// assert_eq!(family.to_string(), "mixed:steps=12..20,noise=0.5");
-/// let file = family.problem(1, 7);
+/// let file = family.problem(1, 7).unwrap();
 /// assert!((12..=20).contains(&file.spec().horizon()));
-/// assert_eq!(file.hash(), family.problem(1, 7).hash()); // the same seed and number, the same problem
+/// assert_eq!(file.hash(), family.problem(1, 7).unwrap().hash()); // the same seed and number, the same problem
 /// assert_eq!(
 ///     Family::parse("mixed:step=3").unwrap_err().to_string(),
 ///     "family `mixed`: unknown property `step` (did you mean `steps`?); expected one of steps, states, actions, feedbacks, \
@@ -219,14 +220,9 @@ impl Family {
     }
 
     /// The problem of this number.
-    pub fn problem(&self, seed: u64, number: u64) -> ProblemFile {
-        let name = format!("{}-{seed}-{number}.toml", self.text);
-        let text = self.text(seed, number);
-        match ProblemFile::parse_as(Format::Toml, &name, &text) {
-            Ok(file) => file,
-            // Every text that `write` makes is valid: tests generate problems of every family.
-            Err(error) => unreachable!("{error}"),
-        }
+    pub fn problem(&self, seed: u64, number: u64) -> Result<ProblemFile, ReadError> {
+        let name = format!("{}-{seed}-{number}.toml", self.name());
+        ProblemFile::parse_as(Format::Toml, &name, &self.text(seed, number))
     }
 
     /// The file of this number, as TOML.
@@ -416,7 +412,7 @@ mod tests {
             let family = Family::parse(named.name).unwrap();
             let mut hashes = Vec::new();
             for number in 1..=5 {
-                let file = family.problem(2, number);
+                let file = family.problem(2, number).unwrap();
                 file.check(100_000).unwrap();
                 hashes.push(file.hash().to_owned());
             }
@@ -430,7 +426,7 @@ mod tests {
     fn properties_are_within_their_ranges() {
         let family = Family::parse("small:states=1..3,feedbacks=1,noise=0.25,myopia=0").unwrap();
         for number in 0..20 {
-            let file = family.problem(1, number);
+            let file = family.problem(1, number).unwrap();
             let spec = file.spec();
             assert!((1..=3).contains(&spec.states().len()));
             assert_eq!((spec.horizon(), spec.feedbacks().len()), (5, 1));

@@ -62,7 +62,14 @@ fn random(family: &str, args: &Problems, json: bool) -> Result<(), CommandError>
             return Err(CommandError::input(message));
         }
         return match json {
-            true => terminal::print(family.problem(args.seed, 1).canonical()),
+            true => {
+                let problem = family.problem(args.seed, 1);
+                terminal::print(
+                    problem
+                        .map_err(|error| wrong(error.to_string()))?
+                        .canonical(),
+                )
+            }
             false => terminal::print(&family.text(args.seed, 1)),
         };
     };

@@ -187,3 +187,40 @@ fn a_problem_file_without_learning_is_played_under_its_conditions() {
         words,
     );
 }
+
+#[test]
+fn an_arena_over_a_family() {
+    let folder = TestDir::new();
+    let problems = folder.at("problems");
+    let write = format!("problems --random small --seed 2 --count 14 --out {problems} --json");
+    let files = json(&write);
+    assert_eq!(files.as_array().unwrap().len(), 14);
+    assert_eq!(files[0], "small-2-01.toml");
+    // The same problems may be written again.
+    json(&write);
+    let call = format!("arena {problems} --learner feedbal-pooled --episodes 300 --runs 3");
+    let result = json(&format!("{call} --json"));
+    assert_eq!(result["problems"].as_array().unwrap().len(), 14);
+    assert_eq!(result["problems"][0]["problem"], "small 2/1");
+    let summary = result["summary"].as_array().unwrap();
+    let pooled = summary.iter().find(|one| one["label"] == "feedbal-pooled");
+    let ratio = &pooled.unwrap()["loss_ratio"]["geometric_mean"];
+    assert!(ratio["value"].as_f64().unwrap() < 1.0, "{ratio}");
+    // Too many for a table each.
+    let (text, _) = said(&call);
+    assert!(
+        text.contains("14 problems: --out and --json have each of them"),
+        "{text}"
+    );
+    assert!(text.contains("vs optimum, geometric mean"), "{text}");
+
+    folder.write("problems/small-2-01.toml", "another = 1");
+    rejects(
+        &write,
+        2,
+        "has another small-2-01.toml; choose another folder",
+    );
+    std::fs::create_dir(folder.at("empty")).unwrap();
+    let call = format!("arena {}", folder.at("empty"));
+    rejects(&call, 2, "has no problem files (.toml or .json)");
+}
