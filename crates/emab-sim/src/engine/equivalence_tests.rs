@@ -242,7 +242,13 @@ fn growing_tables_with_paired_regret() {
         let problem = large(actions, feedbacks, noise, masked);
         let estimator = Environment::new(problem.clone()).unwrap().estimator();
         assert_eq!(estimator, RegretEstimator::Paired);
-        let mut learners = vec!["feedbal", "feedbal:ties=random", "random", "benchmark"];
+        let mut learners = vec![
+            "feedbal",
+            "feedbal-pooled",
+            "feedbal:ties=random",
+            "random",
+            "benchmark",
+        ];
         if actions == 1 {
             learners.push("ucb1v");
         }

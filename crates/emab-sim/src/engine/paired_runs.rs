@@ -350,6 +350,7 @@ impl<P: PlayerState> RunSlot<P> {
         if self.run.is_none() {
             // An empty slot opens no pairs.
             state.set_row(START);
+            state.player.abandon_episode();
         } else if row == START {
             self.add_regret(growing)?;
         } else if row == NONE {

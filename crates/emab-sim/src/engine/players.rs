@@ -19,6 +19,9 @@ pub(crate) trait PlayerState: FastLearner {
     /// Resets the visited rows and starts with a new random stream.
     fn reset(&mut self, tables: &Tables, visited: &[u32], stream: Stream);
 
+    /// Forgets the steps of the episode so far: it does not go on.
+    fn abandon_episode(&mut self) {}
+
     /// The first choice that was not allowed, with its episode.
     fn failure(&mut self) -> Option<(u64, PlayError)> {
         None
@@ -404,6 +407,10 @@ impl<L: Learner> PlayerState for RecordingPlayer<L> {
         self.episodes = 0;
         self.failure = None;
         self.learner.reset(stream);
+    }
+
+    fn abandon_episode(&mut self) {
+        self.episode.clear();
     }
 
     fn failure(&mut self) -> Option<(u64, PlayError)> {
