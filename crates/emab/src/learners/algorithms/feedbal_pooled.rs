@@ -234,7 +234,10 @@ impl FeedBalPooled {
             let reward = row.reward.sum * row.inverse;
             (self.assess(edge, reward), edge.cost.count + edge.pending)
         } else {
-            (self.assume(edge).filter(|_| row.visits > 0.0)?, 1.0 + edge.pending)
+            (
+                self.assume(edge).filter(|_| row.visits > 0.0)?,
+                1.0 + edge.pending,
+            )
         };
         let inverse = match edge.pending == 0.0 && edge.cost.count > 0.0 {
             true => edge.inverse,
@@ -265,7 +268,8 @@ impl FeedBalPooled {
 
     /// Bounds on the value of an action that was taken in a pair at step `t`, and of everything that it may lead to.
     fn value_bounds(&mut self, edge: &Edge, t: usize) -> (f64, f64) {
-        self.bounds.resize(self.tables.rows.len(), ValueBounds::default());
+        self.bounds
+            .resize(self.tables.rows.len(), ValueBounds::default());
         // The pairs that may follow, step by step; then their bounds, from the last step to the first.
         let mut steps: Vec<Vec<u32>> = Vec::new();
         let mut next: Vec<u32> = self.new_successors(edge);
@@ -310,7 +314,10 @@ impl FeedBalPooled {
         if row.inverse > 0.0 {
             let (mean, count) = (row.reward.sum * row.inverse, row.reward.count as u64);
             let width = self.mixture.width(self.sigma2_reward, count);
-            (lower, upper) = ((mean - width).max(self.least), (mean + width).min(self.most));
+            (lower, upper) = (
+                (mean - width).max(self.least),
+                (mean + width).min(self.most),
+            );
         }
         if !self.tables.is_expanded(slot) {
             // An action may be allowed there.
@@ -488,7 +495,9 @@ impl Learner for FeedBalPooled {
             pending, tables, ..
         } = self;
         if let Some(pending) = pending {
-            pending.announce(episode, (t, x, action), |change| tables.count_pending(&change));
+            pending.announce(episode, (t, x, action), |change| {
+                tables.count_pending(&change)
+            });
         }
     }
 
@@ -526,7 +535,8 @@ mod tests {
         config.build(patience().spec(), None).unwrap()
     }
 
-    const NOISE: &str = "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,rho=3,delta=0.1,explore=0.5";
+    const NOISE: &str =
+        "sigma2_cost=0.1,sigma2_reward=0.2,feedback_spread=2,rho=3,delta=0.1,explore=0.5";
 
     /// Three episodes: twice on to state 1, once to state 0, where one of them goes on.
     fn taught(text: &str) -> Box<dyn Learner + Send> {
@@ -619,10 +629,7 @@ mod tests {
         for episode in 0..6 {
             learner.settle(episode);
         }
-        assert_eq!(
-            learner.estimate(1, 0, Action::Continue(0)).unwrap(),
-            before
-        );
+        assert_eq!(learner.estimate(1, 0, Action::Continue(0)).unwrap(), before);
     }
 
     #[test]
@@ -636,9 +643,6 @@ mod tests {
             learner.announce(episode, 1, 0, action);
             chosen.push(action);
         }
-        assert_eq!(
-            chosen,
-            [0, 1, 2, 0, 1, 2, 0].map(Action::Continue)
-        );
+        assert_eq!(chosen, [0, 1, 2, 0, 1, 2, 0].map(Action::Continue));
     }
 }
