@@ -74,7 +74,9 @@ mod tests {
     use super::*;
     use crate::domain::{End, Step, Study};
 
-    const SPEC: &str = r#"{"actions":3,"feedbacks":1,"horizon":2,"learner":"feedbal-pooled","states":1,"transition":"0"}"#;
+    const SPEC: &str = r#"{
+        "horizon": 2, "states": 1, "actions": 3, "feedbacks": 1, "transition": "0", "learner": "feedbal-pooled"
+    }"#;
 
     fn opened(number: u64, recommended: Option<usize>) -> EpisodeRecord {
         EpisodeRecord {
@@ -87,7 +89,7 @@ mod tests {
 
     #[test]
     fn episodes_count_until_they_end_or_expire() {
-        let study = Study::from_canonical("s", SPEC).unwrap();
+        let study = Study::read("s", SPEC.as_bytes()).unwrap();
         let mut learners = StudyLearners::new(&study).unwrap();
         let mut in_flight = InFlight::default();
         let next = |learners: &mut StudyLearners| learners.choose(1, 0);
