@@ -258,11 +258,11 @@ impl Property {
         if self.whole {
             return least + stream.below((most - least) as usize + 1) as f64;
         }
-        // A ratio is what matters of a gap and of a noise.
+        // Gap and noise are log-uniform: only their ratios matter.
         let uniform = stream.uniform();
-        match least > 0.0 {
-            true => least * libm::pow(most / least, uniform),
-            false => least + (most - least) * uniform,
+        match self.name {
+            "gap" | "noise" => least * libm::pow(most / least, uniform),
+            _ => least + (most - least) * uniform,
         }
     }
 }

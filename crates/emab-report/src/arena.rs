@@ -36,7 +36,7 @@ pub fn arena_text(result: &ArenaResult) -> String {
         }
     } else {
         text += &format!(
-            "{} problems: --out and --json have each of them\n",
+            "{} problems; pass --out or --json for the results of each\n",
             result.problems.len()
         );
     }

@@ -26,7 +26,8 @@ class Estimate(Record):
 class Certificate:
     """How far a recommendation can be from the best action, or why no such bound is given.
 
-    `within` bounds the one-step gain, or for a learner of the optimal policy everything that follows. It holds with
+    `within` bounds how far the recommended action is below the best one: in one-step gain, or for a learner of the
+    optimal policy in the value of everything that follows. It holds with
     probability at least 1 - delta, for all decisions of the study at once. Without a bound the certificate is false and
     `withheld` is the reason.
 

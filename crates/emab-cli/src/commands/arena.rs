@@ -103,7 +103,8 @@ fn problem_files(args: &Arena) -> Result<Vec<ProblemFile>, CommandError> {
 fn with_folders(names: &[String]) -> Result<Vec<String>, CommandError> {
     let mut all = Vec::new();
     for name in names {
-        if !Path::new(name).is_dir() {
+        // As elsewhere, the name of a built-in problem comes first.
+        if ProblemFile::builtin(name).is_some() || !Path::new(name).is_dir() {
             all.push(name.clone());
             continue;
         }

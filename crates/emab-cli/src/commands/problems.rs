@@ -74,10 +74,9 @@ fn random(family: &str, args: &Problems, json: bool) -> Result<(), CommandError>
         };
     };
     let folder = Folder::create(out)?;
-    let digits = args.count.to_string().len();
     let mut files = Vec::new();
     for number in 1..=args.count {
-        let file = format!("{}-{}-{number:0digits$}.toml", family.name(), args.seed);
+        let file = format!("{}-{}-{number:04}.toml", family.name(), args.seed);
         let text = family.text(args.seed, number);
         if folder.has(&file) && folder.read(&file)? != text {
             return Err(CommandError::input(format!(

@@ -195,7 +195,7 @@ fn an_arena_over_a_family() {
     let write = format!("problems --random small --seed 2 --count 14 --out {problems} --json");
     let files = json(&write);
     assert_eq!(files.as_array().unwrap().len(), 14);
-    assert_eq!(files[0], "small-2-01.toml");
+    assert_eq!(files[0], "small-2-0001.toml");
     // The same problems may be written again.
     json(&write);
     let call = format!("arena {problems} --learner feedbal-pooled --episodes 300 --runs 3");
@@ -209,16 +209,16 @@ fn an_arena_over_a_family() {
     // Too many for a table each.
     let (text, _) = said(&call);
     assert!(
-        text.contains("14 problems: --out and --json have each of them"),
+        text.contains("14 problems; pass --out or --json for the results of each"),
         "{text}"
     );
     assert!(text.contains("vs optimum, geometric mean"), "{text}");
 
-    folder.write("problems/small-2-01.toml", "another = 1");
+    folder.write("problems/small-2-0001.toml", "another = 1");
     rejects(
         &write,
         2,
-        "has another small-2-01.toml; choose another folder",
+        "has another small-2-0001.toml; choose another folder",
     );
     std::fs::create_dir(folder.at("empty")).unwrap();
     let call = format!("arena {}", folder.at("empty"));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::{CommandError, Specs};
-use crate::domain::{COUNTED, Head, Rejection, StudyLearners, StudyState, unpack};
+use crate::domain::{Head, IN_FLIGHT_EVENTS, Rejection, StudyLearners, StudyState, unpack};
 use crate::store::{Store, StoreError};
 
 /// The number of learned episodes in one read.
@@ -92,7 +92,7 @@ fn track_after(
         return Ok(());
     }
     let (key, end) = (state.head.key, state.head.seq);
-    let mut after = seq.max(end.saturating_sub(COUNTED));
+    let mut after = seq.max(end.saturating_sub(IN_FLIGHT_EVENTS));
     while after < end {
         let records = store.events(key, after, PAGE.min((end - after) as usize))?;
         let Some(last) = records.last() else {

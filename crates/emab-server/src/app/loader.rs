@@ -207,7 +207,7 @@ impl Worker {
             let mut corrections = executor.into_learned();
             let _new = corrections.split_off(&head.learned);
             state.head = head.clone();
-            // The writer knows what is in flight, and announces it.
+            // `set_learners` announces what is in flight when these are installed.
             state.forget_in_flight();
             rebuild(&mut state, store, &corrections)?;
             Ok((state, corrections, head))
@@ -273,6 +273,11 @@ pub fn catches_up(
     }
     let behind = head.learned.checked_sub(state.learners.learned);
     if behind.is_none_or(|behind| behind > MAX_CATCH_UP) {
+        return Ok(false);
+    }
+    // What is in flight is read from the events.
+    let events = head.seq.saturating_sub(state.head.seq);
+    if state.learners.counts_pending() && events > MAX_CATCH_UP {
         return Ok(false);
     }
     catch_up(state, head, store)

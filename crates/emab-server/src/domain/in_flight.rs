@@ -1,7 +1,7 @@
 //! Episodes in flight: the choices whose outcome is not known yet, for learners that allow for them.
 //!
 //! What is in flight is a function of the log: the steps of episodes that are open, or stopped without a complete outcome.
-//! An outcome that never comes must not count for ever: an episode counts for [`COUNTED`] events after the one that opened
+//! An outcome that never comes must not count for ever: an episode counts for [`IN_FLIGHT_EVENTS`] events after the one that opened
 //! it, or until it is abandoned.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use emab::Action;
 use crate::domain::{EpisodeRecord, Status, StudyLearners};
 
 /// The number of events, from the one that opened an episode, for which the episode counts.
-pub const COUNTED: u64 = 10_000;
+pub const IN_FLIGHT_EVENTS: u64 = 10_000;
 
 /// The choices in flight: by the number of the event that opened the episode, the state and the action of every step.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl InFlight {
     /// Removes the episodes that no longer count after this event, before a decision is made.
     pub fn expire(&mut self, seq: u64, learners: &mut StudyLearners) {
         while let Some(first) = self.0.first_entry() {
-            if first.key() + COUNTED > seq {
+            if first.key() + IN_FLIGHT_EVENTS > seq {
                 break;
             }
             learners.settle(*first.key());
@@ -112,9 +112,9 @@ mod tests {
         let mut again = StudyLearners::new(&study).unwrap();
         in_flight.announce_all(&mut again);
         assert_eq!(next(&mut again), Action::Continue(1));
-        in_flight.expire(2 + COUNTED - 1, &mut learners);
+        in_flight.expire(2 + IN_FLIGHT_EVENTS - 1, &mut learners);
         assert_eq!(next(&mut learners), Action::Continue(1));
-        in_flight.expire(2 + COUNTED, &mut learners);
+        in_flight.expire(2 + IN_FLIGHT_EVENTS, &mut learners);
         assert_eq!(next(&mut learners), Action::Continue(0));
         second.finish(End {
             abandoned: true,

@@ -72,16 +72,17 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The median with a distribution-free interval of at least 95 %: the two order statistics between which a binomial number
-/// of fair coins lies.
+/// The median with a distribution-free interval of at least 95 %: two order statistics, with ranks from the quantiles of
+/// Binomial(n, 1/2).
 fn median(sorted: &[f64]) -> Interval {
     let n = sorted.len();
     // The largest rank r for which P(Binomial(n, 1/2) < r) <= 2.5 %.
     let (mut below, mut rank) = (0.0, 0);
-    let mut term = libm::exp(-(n as f64) * std::f64::consts::LN_2);
-    while rank < n / 2 && below + term <= 0.025 {
-        below += term;
-        term *= (n - rank) as f64 / (rank + 1) as f64;
+    // The logarithm of P(Binomial(n, 1/2) = rank), which does not underflow.
+    let mut log = -(n as f64) * std::f64::consts::LN_2;
+    while rank < n / 2 && below + libm::exp(log) <= 0.025 {
+        below += libm::exp(log);
+        log += libm::log((n - rank) as f64 / (rank + 1) as f64);
         rank += 1;
     }
     Interval {
@@ -104,5 +105,8 @@ mod tests {
         assert_eq!((middle.value, middle.ends), (10.5, Some((6.0, 15.0))));
         let few = median(&sorted[..3]);
         assert_eq!((few.value, few.ends), (2.0, None));
+        // About n/2 - 0.98 sqrt(n).
+        let many: Vec<f64> = (1..=2000).map(f64::from).collect();
+        assert_eq!(median(&many).ends, Some((957.0, 1044.0)));
     }
 }

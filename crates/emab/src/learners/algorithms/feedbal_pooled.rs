@@ -15,9 +15,10 @@
 //! is `y + sqrt(2 explore V log(1 + N/n))` in a pair visited `N` times, that of `stop` the mean reward without a bonus: it is
 //! revealed whatever is played.
 //!
-//! - An untried action whose successors all have known rewards has the index of `n = 1` with uniform `w`, and of costs as they are
-//!   on average, with their variance, once two costs are known. Other untried actions come first, also in a pair never visited
-//!   before: going on reveals the reward of the pair as well as stopping does. Ties go to `stop`, then to the lowest index.
+//! - In a pair visited before, and once two costs are known, an untried action whose successors all have known rewards has the
+//!   index of `n = 1` with uniform `w`, and of costs as they are on average, with their variance. Every other untried action
+//!   comes first, also in a pair never visited: going on reveals the reward of the pair as well as stopping does. Ties go to
+//!   `stop`, then to the lowest index. `stop` without a known reward has the mean of all rewards.
 //! - A successor without a known reward has the mean of all rewards, `N_j = 1`, and in `var_w` a value `feedback_spread` above
 //!   that mean.
 //! - Unknown values are not observed: a reward needs `R_t`, cost and feedback need `C_t`.
@@ -173,6 +174,15 @@ impl FeedBalPooled {
             mean: value - edge.cost.sum * edge.inverse,
             variance: self.sigma2_cost + variance,
             of_rewards: self.sigma2_reward * of_rewards,
+        }
+    }
+
+    /// The index of `stop`: the mean reward, or that of all pairs where it is unknown.
+    #[inline]
+    fn stop_index(&self, row: &Row) -> f64 {
+        match row.inverse > 0.0 {
+            true => row.reward.sum * row.inverse,
+            false => self.unseen(0.0),
         }
     }
 
@@ -397,10 +407,7 @@ impl Learner for FeedBalPooled {
         }
         let slot = self.tables.expanded(t, x);
         let row = self.tables.rows[slot];
-        let stop = match row.inverse > 0.0 {
-            true => row.reward.sum * row.inverse,
-            false => self.unseen(0.0),
-        };
+        let stop = self.stop_index(&row);
         let edges = self.tables.edges(slot, t);
         // A single action that looks better than `stop` needs no bonus.
         if let [edge] = edges
@@ -456,14 +463,18 @@ impl Learner for FeedBalPooled {
                     mean,
                     width,
                     upper: mean + width,
-                    index: mean,
+                    index: self.stop_index(&row),
                 });
             }
         };
         let edges = self.tables.edges(slot, t);
         let edge = *edges.get(a).filter(|edge| edge.successors > 0)?;
         let index = self.index(&edge, &row);
-        let index = index.unwrap_or(f64::INFINITY);
+        // Without an index it comes first, or waits if it is in flight.
+        let index = index.unwrap_or(match edge.pending > 0.0 {
+            true => f64::NEG_INFINITY,
+            false => f64::INFINITY,
+        });
         if edge.cost.count == 0.0 {
             return Some(Estimate {
                 count: 0,

@@ -31,7 +31,10 @@ impl PendingChoices {
         let spare = &mut self.spare;
         let new = || spare.pop().unwrap_or_default();
         let choices = self.episodes.entry(episode).or_insert_with(new);
-        match choices.iter_mut().find(|choice| choice.0 == t) {
+        // Steps usually come in order.
+        let is_next = choices.last().is_none_or(|last| last.0 < t);
+        let mut earlier = choices.iter_mut().filter(|_| !is_next);
+        match earlier.find(|choice| choice.0 == t) {
             Some(same) => {
                 let (t, x, action) = std::mem::replace(same, (t, x, action));
                 let more = false;

@@ -1,4 +1,4 @@
-//! Tables of the visited pairs and their successors: memory and time do not depend on the pairs of the specification.
+//! Tables of the visited pairs and their successors: memory and time depend on these, not on the pairs of the specification.
 
 use std::sync::Arc;
 
