@@ -159,6 +159,8 @@ mod tests {
         assert_eq!(all(Delay::batches(3).unwrap()), [4, 4, 4, 7, 7, 7]);
         assert_eq!(all(Delay::geometric(0.0).unwrap()), [2, 3, 4, 5, 6, 7]);
         assert_eq!(due(Delay::Fixed(u64::MAX), u64::MAX), u64::MAX);
+        assert_eq!(Delay::geometric(4.5).unwrap().expected_due(10), 15);
+        assert_eq!(Delay::batches(3).unwrap().expected_due(4), 7);
     }
 
     #[test]

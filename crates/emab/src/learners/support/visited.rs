@@ -270,3 +270,66 @@ impl VisitedPairs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two feedbacks of action 0 lead to one state; action 1 is allowed in state 0 only.
+    fn tables() -> VisitedPairs {
+        let spec = Spec::numbered(3, 2, 2, 3).unwrap();
+        let spec = spec
+            .transition(|_t, _x, _a, f| (f / 2) as f64)
+            .allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x == 0)));
+        VisitedPairs::new("test", &Arc::new(spec)).unwrap()
+    }
+
+    #[test]
+    fn successors_are_listed_once() {
+        let mut tables = tables();
+        let start = tables.expanded(1, 0);
+        assert_eq!(tables.edges(start, 1).len(), 2);
+        for edge in tables.edges(start, 1) {
+            assert_eq!((edge.successors, edge.uniform), (2, 0.5));
+        }
+        let other = tables.expanded(2, 1);
+        assert_eq!(tables.edges(other, 2)[1].successors, 0);
+        let last = tables.expanded(3, 0);
+        assert!(tables.edges(last, 3).is_empty());
+    }
+
+    #[test]
+    fn known_values_are_counted() {
+        let mut tables = tables();
+        let mut episode = Episode::default();
+        episode.begin(0);
+        episode.advance(0, 1, 0);
+        episode.advance(0, 2, 1);
+        episode.costs.extend([0.5, f64::NAN]);
+        episode.rewards.extend([1.0, f64::NAN, 3.0]);
+        tables.learn(&episode);
+        tables.learn(&episode);
+        let start = tables.expanded(1, 0);
+        let edge = tables.edges(start, 1)[0];
+        assert_eq!((edge.cost.count, edge.cost.sum), (2.0, 1.0));
+        let counts = tables.transitions(&edge).iter().map(|it| it.count);
+        assert_eq!(counts.collect::<Vec<_>>(), [2.0, 0.0]);
+        // Neither the reward nor the cost of the second step is known.
+        let second = tables.expanded(2, 0);
+        assert_eq!(tables.rows[second].visits, 0.0);
+        let third = tables.expanded(3, 1);
+        assert_eq!(
+            (tables.rows[third].value, tables.rows[third].visits),
+            (3.0, 2.0)
+        );
+        assert_eq!((tables.rewards.count, tables.costs.count), (4.0, 2.0));
+    }
+
+    #[test]
+    fn too_many_outcomes_are_rejected() {
+        let spec = Arc::new(Spec::numbered(2, 1, 101, 100).unwrap());
+        let error = VisitedPairs::new("test", &spec).err().unwrap();
+        assert!(error.does_not_apply());
+        assert!(error.to_string().contains("10100 outcomes"), "{error}");
+    }
+}
