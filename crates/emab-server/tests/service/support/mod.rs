@@ -244,8 +244,17 @@ impl TestServer {
         let server = Arc::into_inner(self).unwrap();
         let folder = server.folder;
         drop((server.service, server.app, server.router));
-        let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
-        TestServer::over(folder, Arc::new(store))
+        // Threads of the earlier service may hold the file for a moment longer.
+        let file = folder.path().join("studies.db");
+        let mut store = Sqlite::open(&file);
+        for _ in 0..500 {
+            if store.is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            store = Sqlite::open(&file);
+        }
+        TestServer::over(folder, Arc::new(store.unwrap()))
     }
 
     /// The store's file.
