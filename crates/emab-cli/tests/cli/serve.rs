@@ -135,6 +135,8 @@ fn sighup_without_tls_is_ignored() {
     let dir = TestDir::new();
     let mut service = Service::start(&dir, "");
     let mut log = BufReader::new(service.child.stderr.take().unwrap());
+    // It serves only after signals are handled.
+    service.call("GET", "/livez", "");
     service.signal("-HUP");
     until(&mut log, "SIGHUP is ignored");
     let answer = service.call("GET", "/livez", "");
