@@ -12,7 +12,8 @@ use crate::expression::SymbolTable;
 use crate::file::{Fields, number, text};
 use crate::spanned::{SpannedValue, ValueKind};
 
-pub(crate) const CONDITION_FIELDS: [&str; 5] = ["delay", "dropout", "lost", "override", "drift"];
+pub(crate) const CONDITION_FIELDS: [&str; 6] =
+    ["delay", "open", "dropout", "lost", "override", "drift"];
 const DRIFT_FIELDS: [&str; 5] = ["parameter", "to", "at", "from", "until"];
 
 /// Most models that drift may lead to: each is solved.
@@ -24,6 +25,10 @@ pub(crate) fn conditions(node: &SpannedValue) -> Result<Conditions, Diagnostic> 
     let mut conditions = Conditions::default();
     if let Some(node) = fields.get("delay") {
         conditions.delay = delay(node)?;
+    }
+    if let Some(node) = fields.get("open") {
+        let open = Conditions::open(integer(node, "open", 1)?);
+        conditions.open = open.map_err(|error| node.out_of_range(error))?;
     }
     for (name, place) in [
         ("dropout", &mut conditions.dropout),

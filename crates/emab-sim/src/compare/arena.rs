@@ -122,6 +122,7 @@ impl ArenaEntrants {
         } = self.settings;
         let learner =
             LearnerConfig::parse(learner, self.file.learning())?.for_episodes(episodes)?;
+        learner.check_conditions(self.file.conditions())?;
         // A file without a model was rejected when it was checked.
         if let Ok(problem) = self.file.problem() {
             learner.build(problem.spec(), Some(&problem))?;

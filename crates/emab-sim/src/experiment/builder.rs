@@ -238,7 +238,10 @@ impl ExperimentBuilder {
         };
         let players = learners
             .iter()
-            .map(|config| PlayerKind::of(config, environment.problem(0)))
+            .map(|config| {
+                config.check_conditions(&scenario.conditions)?;
+                PlayerKind::of(config, environment.problem(0))
+            })
             .collect::<Result<_, _>>()
             .map_err(|error| located(SimError::Learner(error)))?;
         Ok(Experiment {

@@ -1,4 +1,4 @@
-//! Conditions of a deployment: delayed and lost outcomes, dropout, overrides and drift.
+//! Conditions of a deployment: delayed and lost outcomes, several open episodes, dropout, overrides and drift.
 //!
 //! `docs/conditions.md` defines each and the regret under it; [`crate::ConditionedEnvironment`] plays them.
 
@@ -10,6 +10,8 @@ mod text;
 pub use delay::{Delay, DelayMean};
 pub use drift::{Drift, DriftTiming};
 pub use probability::Probability;
+
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +29,15 @@ use crate::parameter::ParameterError;
 /// assert_eq!(conditions.to_string(), "delay=20 dropout=0.05");
 /// assert_eq!(Probability::new("dropout", 1.2).unwrap_err().to_string(), "`dropout` must lie in [0, 1), got 1.2");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
     /// The delay with which the outcome of an episode reaches the learner.
     #[serde(default, skip_serializing_if = "Delay::is_none")]
     pub delay: Delay,
+    /// The number of episodes that are open at once. Each takes one step in its turn; where one ends, the next begins.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub open: NonZeroU64,
     /// The probability, after every continuation action, that the episode ends at the next step without a stop.
     #[serde(default, skip_serializing_if = "Probability::is_none")]
     pub dropout: Probability,
@@ -52,14 +57,52 @@ pub struct Conditions {
     pub drift: Vec<Drift>,
 }
 
+fn one() -> NonZeroU64 {
+    NonZeroU64::MIN
+}
+
+fn is_one(open: &NonZeroU64) -> bool {
+    *open == one()
+}
+
+impl Default for Conditions {
+    fn default() -> Conditions {
+        Conditions {
+            delay: Delay::None,
+            open: one(),
+            dropout: Probability::default(),
+            lost: Probability::default(),
+            overrides: Probability::default(),
+            drift: Vec::new(),
+        }
+    }
+}
+
 impl Conditions {
+    /// The largest number of open episodes.
+    pub const MAX_OPEN: u64 = 1_000_000;
+
     /// Whether there are no conditions, as in the paper.
     pub fn is_none(&self) -> bool {
         self.delay.is_none()
+            && is_one(&self.open)
             && self.dropout.is_none()
             && self.lost.is_none()
             && self.overrides.is_none()
             && self.drift.is_empty()
+    }
+
+    /// A number of open episodes, checked.
+    ///
+    /// ```
+    /// use emab::Conditions;
+    /// assert_eq!(Conditions::open(20).unwrap().get(), 20);
+    /// assert_eq!(Conditions::open(0).unwrap_err().to_string(), "`open` must be a whole number from 1 to 1000000, got 0");
+    /// ```
+    pub fn open(count: u64) -> Result<NonZeroU64, ParameterError> {
+        let open = NonZeroU64::new(count).filter(|_| count <= Self::MAX_OPEN);
+        let rule = format!("be a whole number from 1 to {}", Self::MAX_OPEN);
+        open.ok_or_else(|| ParameterError::new("open", rule, count.to_string()))
     }
 
     /// Checks that the changes of each parameter do not overlap; the error has the index of the change.

@@ -7,7 +7,7 @@ use crate::learners::nearest;
 use crate::parameter::ParameterError;
 
 /// The keys.
-const KEYS: [&str; 5] = ["delay", "dropout", "lost", "override", "drift"];
+const KEYS: [&str; 6] = ["delay", "open", "dropout", "lost", "override", "drift"];
 
 impl Conditions {
     /// These conditions with some replaced; each text is KEY=VALUE.
@@ -20,7 +20,7 @@ impl Conditions {
     /// let stated = Conditions::default().with(["delay=geometric:20", "drift=p:0.4@5000"]).unwrap();
     /// assert_eq!(stated.with(["delay=none"]).unwrap().to_string(), "drift=p:0.4@5000");
     /// assert_eq!(stated.with(["dropuot=0.1"]).unwrap_err().to_string(),
-    ///     "`dropuot` must be one of delay, dropout, lost, override, drift (did you mean `dropout`?), got `dropuot=0.1`");
+    ///     "`dropuot` must be one of delay, open, dropout, lost, override, drift (did you mean `dropout`?), got `dropuot=0.1`");
     /// ```
     pub fn with<'a>(
         &self,
@@ -41,6 +41,7 @@ impl Conditions {
             given.push(key);
             match key {
                 "delay" => new.delay = delay(value)?,
+                "open" => new.open = Conditions::open(count(key, value)?)?,
                 "dropout" => new.dropout = probability(key, value)?,
                 "lost" => new.lost = probability(key, value)?,
                 "override" => new.overrides = probability(key, value)?,
@@ -144,6 +145,9 @@ impl fmt::Display for Conditions {
         if !self.delay.is_none() {
             parts.push(format!("delay={}", self.delay));
         }
+        if self.open.get() > 1 {
+            parts.push(format!("open={}", self.open));
+        }
         for (name, probability) in [
             ("dropout", self.dropout),
             ("lost", self.lost),
@@ -167,6 +171,7 @@ mod tests {
         for text in [
             "delay=20",
             "delay=geometric:2.5 dropout=0.05",
+            "open=20 lost=0.1",
             "delay=batches:50 lost=0.1 override=0.2 drift=p:0.4@5000 drift=p:-1@6000-7000",
         ] {
             let read = Conditions::default().with(text.split(' ')).unwrap();
@@ -183,6 +188,8 @@ delay=poisson:3 | `geometric:MEAN`
 delay=geometric:-3 | `mean` must be a number from 0 to 1e15, got -3
 delay=geometric:nan | `mean` must be a number from 0 to 1e15, got NaN
 delay=batches:0 | `size` must be a whole number of at least 1, got 0
+open=0 | `open` must be a whole number from 1 to 1000000, got 0
+open=2e6 | `open` must be a whole number of at least 0, got `2e6`
 dropout=1 | `dropout` must lie in [0, 1), got 1
 override=often | `override` must be a number, got `often`
 drift=p | `drift` must be PARAMETER:TO@EPISODE

@@ -1,11 +1,14 @@
 //! Plays a problem under [`Conditions`]: each episode under the model of its phase, with outcomes that can reach the learner
-//! late or never. Choices are made without the outcomes that are still pending.
+//! late or never, and several episodes open at once. Choices are made without the outcomes that are still pending.
 
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use thiserror::Error;
 
 use super::delayed_outcomes::DelayedOutcomes;
+use super::open_episode::OpenEpisode;
 use crate::conditions::Conditions;
 use crate::environment::{Environment, PlayError, RegretBreakdown, RegretEstimator};
 use crate::learner::Learner;
@@ -54,6 +57,12 @@ pub enum ScenarioError {
     /// Parameters drift, and no phases are given.
     #[error("the conditions have drift ({0}), but the scenario has no phases for it")]
     MissingPhases(String),
+    /// Several open episodes, and a model that changes.
+    #[error(
+        "`open` and `drift` cannot be combined: an episode would begin under one model and end under another; remove one of \
+         them"
+    )]
+    OpenWithDrift,
 }
 
 /// A problem under conditions, with its random streams.
@@ -91,6 +100,11 @@ pub struct ConditionedEnvironment {
     started: u64,
     episodes: u64,
     delayed_outcomes: DelayedOutcomes,
+    most_open: NonZeroU64,
+    /// The open episodes where several may be open; the first one takes the next step.
+    open: VecDeque<OpenEpisode>,
+    /// Allocations for reuse.
+    spare: Vec<OpenEpisode>,
 }
 
 impl ConditionedEnvironment {
@@ -108,6 +122,9 @@ impl ConditionedEnvironment {
             return Err(ScenarioError::MissingPhases(drift.join(", ")));
         }
         check(&problem, later)?;
+        if conditions.open.get() > 1 && !later.is_empty() {
+            return Err(ScenarioError::OpenWithDrift);
+        }
         let with_dropout = |problem: &Arc<Problem>| match conditions.dropout.is_none() {
             true => problem.clone(),
             false => Arc::new(problem.with_dropout(conditions.dropout)),
@@ -140,6 +157,9 @@ impl ConditionedEnvironment {
             started: 0,
             episodes,
             delayed_outcomes: DelayedOutcomes::new(conditions),
+            most_open: conditions.open,
+            open: VecDeque::new(),
+            spare: Vec::new(),
         })
     }
 
@@ -147,6 +167,7 @@ impl ConditionedEnvironment {
     pub fn restart(&mut self, seed: u64, run: u64) {
         self.environment.restart(seed, run);
         self.delayed_outcomes.restart(seed, run);
+        self.spare.extend(self.open.drain(..));
         self.started = 0;
         self.switch_to(0);
     }
@@ -168,11 +189,14 @@ impl ConditionedEnvironment {
     }
 
     /// Plays the next episode and returns its regret by cause, against the benchmark of its phase. Outcomes that are due are
-    /// passed to the learner first.
+    /// passed to the learner first. Where several episodes may be open, plays until one of them ends.
     pub fn play<L: Learner + ?Sized>(
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
+        if self.most_open.get() > 1 {
+            return self.play_until_one_ends(learner);
+        }
         self.switch_to(self.next_phase());
         self.started += 1;
         if self.delayed_outcomes.is_immediate() {
@@ -180,10 +204,62 @@ impl ConditionedEnvironment {
         }
         self.delayed_outcomes.deliver(self.started, learner);
         let regret = self.environment.play_without_learning(learner)?;
-        let (episode, left) = (self.environment.episode(), self.environment.dropped_out());
-        let outcomes = &mut self.delayed_outcomes;
-        outcomes.send((self.started, self.episodes), episode, left, learner);
+        self.environment.last().number = self.started;
+        if learner.counts_pending() {
+            self.environment.last().announce_all(learner);
+        }
+        self.send_outcome(learner);
         Ok(regret)
+    }
+
+    /// Each open episode takes a step in its turn, until one ends. Where one has ended, the next begins.
+    fn play_until_one_ends<L: Learner + ?Sized>(
+        &mut self,
+        learner: &mut L,
+    ) -> Result<RegretBreakdown, PlayError> {
+        loop {
+            while (self.open.len() as u64) < self.most_open.get()
+                && (self.started < self.episodes || self.open.is_empty())
+            {
+                self.started += 1;
+                self.delayed_outcomes.deliver(self.started, learner);
+                let mut next = self.spare.pop().unwrap_or_default();
+                self.environment.begin(&mut next);
+                next.number = self.started;
+                self.open.push_back(next);
+            }
+            let Some(mut first) = self.open.pop_front() else {
+                continue;
+            };
+            let stays_open = self.environment.step(&mut first, learner)?;
+            if learner.counts_pending() {
+                first.announce_last(learner);
+            }
+            if stays_open {
+                self.open.push_back(first);
+                continue;
+            }
+            let regret = self.environment.end(&mut first)?;
+            self.environment.swap_last(&mut first);
+            self.spare.push(first);
+            if self.delayed_outcomes.is_immediate() {
+                let last = self.environment.last();
+                learner.settle(last.number);
+                last.teach(learner);
+            } else {
+                self.send_outcome(learner);
+            }
+            return Ok(regret);
+        }
+    }
+
+    /// Schedules the outcome of the last episode.
+    fn send_outcome<L: Learner + ?Sized>(&mut self, learner: &mut L) {
+        let last = self.environment.last();
+        let (episode, left) = (&last.episode, last.dropped_out);
+        let due = (self.started, self.episodes);
+        self.delayed_outcomes
+            .send(due, (last.number, episode, left), learner.counts_pending());
     }
 
     /// The environment of the last episode.

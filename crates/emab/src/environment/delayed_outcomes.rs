@@ -1,5 +1,5 @@
-//! Outcomes that have not reached the learner yet: delayed, or lost. The learner is told of the choices in flight, and of a
-//! loss when the outcome would have been due.
+//! Outcomes that have not reached the learner yet: delayed, or lost. The learner is told of a loss when the outcome would have
+//! been due.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,6 @@ use crate::conditions::{Conditions, Delay};
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::rng::{Role, Stream};
-use crate::spec::Action;
 
 /// The pending outcomes.
 #[derive(Clone, Debug)]
@@ -55,33 +54,29 @@ impl DelayedOutcomes {
         self.delay.is_none() && self.lost == 0.0
     }
 
-    /// Announces the choices of episode `n`, in which a learner has just been played, and schedules its outcome unless that
-    /// is due after the `last` episode.
-    pub(crate) fn send<L: Learner + ?Sized>(
+    /// Schedules the outcome of an episode that has just ended, given its number and whether it ended by dropout; not if it is
+    /// due after the `last` episode. `begun` is the number of episodes that have begun, `announced` whether its choices were
+    /// announced.
+    pub(crate) fn send(
         &mut self,
-        (n, last): (u64, u64),
-        episode: &Episode,
-        left: bool,
-        learner: &mut L,
+        (begun, last): (u64, u64),
+        (number, episode, left): (u64, &Episode, bool),
+        announced: bool,
     ) {
-        let announced = learner.counts_pending();
-        if announced {
-            announce(n, episode, left, learner);
-        }
         let lost = self.lost > 0.0 && self.stream.uniform() < self.lost;
         if lost && !announced {
             return;
         }
         // A loss is reported after the expected delay, and draws nothing.
         let due = match lost {
-            true => self.delay.expected_due(n),
-            false => self.delay.due(n, &mut self.stream),
+            true => self.delay.expected_due(begun),
+            false => self.delay.due(begun, &mut self.stream),
         };
         if due > last {
             return;
         }
         if lost {
-            self.pending.insert((due, n), Outcome::Lost);
+            self.pending.insert((due, number), Outcome::Lost);
             return;
         }
         let mut copy = self.spare.pop().unwrap_or_default();
@@ -89,7 +84,7 @@ impl DelayedOutcomes {
         if left {
             copy.rewards.clear();
         }
-        self.pending.insert((due, n), Outcome::Known(copy));
+        self.pending.insert((due, number), Outcome::Known(copy));
     }
 
     /// Passes the outcomes that are due before episode `n` to the learner.
@@ -106,17 +101,5 @@ impl DelayedOutcomes {
                 self.spare.push(episode);
             }
         }
-    }
-}
-
-/// Announces the choices of an episode: its actions, and `stop` at its last step unless it was left.
-fn announce<L: Learner + ?Sized>(n: u64, episode: &Episode, left: bool, learner: &mut L) {
-    for (i, &x) in episode.states.iter().enumerate() {
-        let action = match episode.actions.get(i) {
-            Some(&a) => Action::Continue(a),
-            None if left => break,
-            None => Action::Stop,
-        };
-        learner.announce(n, i + 1, x, action);
     }
 }

@@ -2,6 +2,7 @@
 
 mod conditioned;
 mod delayed_outcomes;
+mod open_episode;
 mod process;
 mod regret;
 mod single;

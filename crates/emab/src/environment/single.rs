@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::open_episode::{Deviation, OpenEpisode};
 use super::process::{Process, RunStreams, StepDraw};
 use crate::conditions::Probability;
 use crate::environment::RegretBreakdown;
@@ -77,15 +78,9 @@ impl PlayError {
 pub struct Environment {
     oracle: Benchmark,
     estimator: RegretEstimator,
-    episode: Episode,
     process: Process,
-    /// The pairs of the episode, the last one included.
-    path: Vec<Pair>,
-    /// The recommended actions in these pairs; none for the last pair after a dropout.
-    recommendations: Vec<Action>,
-    dropped_out: bool,
-    /// The uniform feedback draw of each step, and whether a dropout followed it: the benchmark is played on the same.
-    draws: Vec<(f64, bool)>,
+    /// The last episode.
+    last: OpenEpisode,
     streams: RunStreams,
     block: Block,
     /// Steps of the block that are used.
@@ -112,15 +107,6 @@ impl RegretEstimator {
             RegretEstimator::Paired => "paired",
         }
     }
-}
-
-/// Where a learner first left the benchmark's path.
-struct Deviation {
-    pair: Pair,
-    best: Action,
-    action: Action,
-    /// The sum of expected costs before it.
-    paid: f64,
 }
 
 impl Environment {
@@ -158,11 +144,7 @@ impl Environment {
             benchmark_stream: Stream::new(0, 0, Role::Beyond),
             oracle,
             estimator,
-            episode: Episode::default(),
-            path: Vec::new(),
-            recommendations: Vec::new(),
-            dropped_out: false,
-            draws: Vec::new(),
+            last: OpenEpisode::default(),
             overrides: 0.0,
         })
     }
@@ -187,22 +169,22 @@ impl Environment {
 
     /// The last episode, with its rewards also after a dropout.
     pub fn episode(&self) -> &Episode {
-        &self.episode
+        &self.last.episode
     }
 
     /// The pairs of the last episode, in the order of its steps.
     pub fn path(&self) -> &[Pair] {
-        &self.path
+        &self.last.path
     }
 
     /// The recommended actions in these pairs; none for the last pair after a dropout.
     pub fn recommendations(&self) -> &[Action] {
-        &self.recommendations
+        &self.last.recommendations
     }
 
     /// Whether the last episode ended by dropout, without a stop.
     pub fn dropped_out(&self) -> bool {
-        self.dropped_out
+        self.last.dropped_out
     }
 
     /// The visited pairs; all reachable pairs where regret is exact.
@@ -227,14 +209,7 @@ impl Environment {
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
         let regret = self.play_without_learning(learner)?;
-        if self.dropped_out {
-            // The outcome is unknown: the learner receives no rewards.
-            let rewards = std::mem::take(&mut self.episode.rewards);
-            learner.learn(&self.episode);
-            self.episode.rewards = rewards;
-        } else {
-            learner.learn(&self.episode);
-        }
+        self.last.teach(learner);
         Ok(regret)
     }
 
@@ -244,89 +219,116 @@ impl Environment {
         &mut self,
         learner: &mut L,
     ) -> Result<RegretBreakdown, PlayError> {
-        let mut regret = RegretBreakdown::default();
-        let mut deviation = None;
-        let mut paid = 0.0;
-        let mut pair = self.oracle.pairs().start();
-        self.episode.begin(self.oracle.pairs().state(pair));
-        self.draws.clear();
-        self.path.clear();
-        self.recommendations.clear();
-        self.dropped_out = false;
-        loop {
-            self.path.push(pair);
-            let best = self.oracle.choice(pair)?;
-            let pairs = self.oracle.pairs();
-            let (t, x) = (pairs.step(pair), pairs.state(pair));
-            let advised = learner.choose(t, x);
-            self.recommendations.push(advised);
-            let action = match self.overrides > 0.0 {
-                true => self.overridden(pair, advised)?,
-                false => advised,
+        let mut episode = std::mem::take(&mut self.last);
+        self.begin(&mut episode);
+        let mut step = || {
+            while self.step(&mut episode, learner)? {}
+            self.end(&mut episode)
+        };
+        let regret = step();
+        self.last = episode;
+        regret
+    }
+
+    /// Begins an episode, which is then played by [`Environment::step`].
+    #[inline]
+    pub(super) fn begin(&mut self, open: &mut OpenEpisode) {
+        let pairs = self.oracle.pairs();
+        open.begin(pairs.start(), pairs.state(pairs.start()));
+    }
+
+    /// Takes one step of an open episode; returns whether it is still open.
+    #[inline]
+    pub(super) fn step<L: Learner + ?Sized>(
+        &mut self,
+        open: &mut OpenEpisode,
+        learner: &mut L,
+    ) -> Result<bool, PlayError> {
+        let pair = open.pair;
+        let best = self.oracle.choice(pair)?;
+        let pairs = self.oracle.pairs();
+        let (t, x) = (pairs.step(pair), pairs.state(pair));
+        let advised = learner.choose(t, x);
+        open.recommendations.push(advised);
+        let action = match self.overrides > 0.0 {
+            true => self.overridden(pair, advised)?,
+            false => advised,
+        };
+        let i = self.next_draw();
+        let draw = StepDraw::at(&self.block, i);
+        let pairs = self.oracle.pairs();
+        // Costs and rewards are drawn here; the learner receives them in `learn`, after `stop`.
+        let reward = self.process.reward(pairs, pair, draw.reward);
+        open.episode.rewards.push(reward);
+        let paid_before = open.paid;
+        if let Action::Continue(a) = action {
+            let conditions = &mut self.streams.conditions;
+            let Some(step) = self.process.advance(pairs, pair, a, draw, conditions) else {
+                return Err(PlayError::not_allowed(pairs, pair, action));
             };
-            let i = self.next_draw();
-            let draw = StepDraw::at(&self.block, i);
-            let pairs = self.oracle.pairs();
-            // Costs and rewards are drawn here; the learner receives them in `learn`, after `stop`.
-            let reward = self.process.reward(pairs, pair, draw.reward);
-            self.episode.rewards.push(reward);
-            let (mut next, paid_before) = (pair, paid);
-            if let Action::Continue(a) = action {
-                let conditions = &mut self.streams.conditions;
-                let Some(step) = self.process.advance(pairs, pair, a, draw, conditions) else {
-                    return Err(PlayError::not_allowed(pairs, pair, action));
-                };
-                self.episode.costs.push(step.cost);
-                let next_state = pairs.state(step.next);
-                self.episode.advance(a, step.feedback, next_state);
-                self.dropped_out = step.dropped_out;
-                if self.estimator == RegretEstimator::Paired {
-                    self.draws.push((draw.feedback, step.dropped_out));
+            open.episode.costs.push(step.cost);
+            let next_state = pairs.state(step.next);
+            open.episode.advance(a, step.feedback, next_state);
+            open.dropped_out = step.dropped_out;
+            if self.estimator == RegretEstimator::Paired {
+                open.draws.push((draw.feedback, step.dropped_out));
+            }
+            open.pair = step.next;
+            open.path.push(step.next);
+            open.paid += step.expected_cost;
+        }
+        if best != advised {
+            match self.estimator {
+                RegretEstimator::Exact => {
+                    let loss = self.oracle.regret(pair, advised)?;
+                    open.regret.add(best, advised, loss);
                 }
-                next = step.next;
-                paid += step.expected_cost;
-            }
-            if best != advised {
-                match self.estimator {
-                    RegretEstimator::Exact => {
-                        regret.add(best, advised, self.oracle.regret(pair, advised)?);
-                    }
-                    // Overrides change the path, so each recommendation is evaluated separately.
-                    RegretEstimator::Paired if self.overrides > 0.0 => {
-                        let loss = self.sampled_regret(pair, advised, draw.feedback)?;
-                        regret.add(best, advised, loss);
-                    }
-                    RegretEstimator::Paired => {
-                        deviation.get_or_insert(Deviation {
-                            pair,
-                            best,
-                            action,
-                            paid: paid_before,
-                        });
-                    }
+                // Overrides change the path, so each recommendation is evaluated separately.
+                RegretEstimator::Paired if self.overrides > 0.0 => {
+                    let loss = self.sampled_regret(pair, advised, draw.feedback)?;
+                    open.regret.add(best, advised, loss);
                 }
-            }
-            pair = next;
-            if action == Action::Stop {
-                break;
-            }
-            if self.dropped_out {
-                // The reward at the pair of the dropout is drawn as at a stop.
-                self.path.push(pair);
-                let i = self.next_draw();
-                let (pairs, draw) = (self.oracle.pairs(), self.block.reward[i]);
-                let reward = self.process.reward(pairs, pair, draw);
-                self.episode.rewards.push(reward);
-                break;
+                RegretEstimator::Paired => {
+                    open.deviation.get_or_insert(Deviation {
+                        pair,
+                        best,
+                        action,
+                        paid: paid_before,
+                    });
+                }
             }
         }
-        if let Some(first) = deviation {
+        if open.dropped_out {
+            // The reward at the pair of the dropout is drawn as at a stop.
+            let i = self.next_draw();
+            let (pairs, draw) = (self.oracle.pairs(), self.block.reward[i]);
+            let reward = self.process.reward(pairs, open.pair, draw);
+            open.episode.rewards.push(reward);
+        }
+        Ok(action != Action::Stop && !open.dropped_out)
+    }
+
+    /// The regret of an episode that has ended, by cause.
+    #[inline]
+    pub(super) fn end(&mut self, open: &mut OpenEpisode) -> Result<RegretBreakdown, PlayError> {
+        let mut regret = open.regret;
+        if let Some(first) = open.deviation.take() {
             // Both paths are equal up to here; later costs and the last reward differ.
-            let earned = self.oracle.pairs().reward(pair) - (paid - first.paid);
-            let benchmark = self.follow_benchmark(first.pair)?;
+            let earned = self.oracle.pairs().reward(open.pair) - (open.paid - first.paid);
+            let benchmark = self.follow_benchmark(first.pair, &mut open.draws)?;
             regret.add(first.best, first.action, benchmark - earned);
         }
         Ok(regret)
+    }
+
+    /// Exchanges the last episode for another one.
+    pub(super) fn swap_last(&mut self, other: &mut OpenEpisode) {
+        std::mem::swap(&mut self.last, other);
+    }
+
+    /// The last episode.
+    pub(super) fn last(&mut self) -> &mut OpenEpisode {
+        &mut self.last
     }
 
     /// The position in the block of the next step's draws.
@@ -375,10 +377,9 @@ impl Environment {
         let leaves = self.process.drops_out(&mut self.benchmark_stream);
         let step = self.oracle.pairs().step(pair);
         // The draws of earlier steps are not read.
-        self.draws.clear();
-        self.draws.resize(step - 1, (0.0, false));
-        self.draws.push((draw, leaves));
-        let benchmark = self.follow_benchmark(pair)?;
+        let mut draws = vec![(0.0, false); step - 1];
+        draws.push((draw, leaves));
+        let benchmark = self.follow_benchmark(pair, &mut draws)?;
         let Action::Continue(a) = advised else {
             return Ok(benchmark - self.oracle.pairs().reward(pair));
         };
@@ -388,22 +389,26 @@ impl Environment {
         let after = if leaves {
             self.oracle.pairs().reward(next)
         } else {
-            self.follow_benchmark(next)?
+            self.follow_benchmark(next, &mut draws)?
         };
         Ok(benchmark - (after - cost))
     }
 
-    /// The value of the benchmark's path from a pair on, on the draws of this episode and new draws after them.
-    fn follow_benchmark(&mut self, mut pair: Pair) -> Result<f64, OracleError> {
+    /// The value of the benchmark's path from a pair on, on the draws of an episode and new draws after them.
+    fn follow_benchmark(
+        &mut self,
+        mut pair: Pair,
+        draws: &mut Vec<(f64, bool)>,
+    ) -> Result<f64, OracleError> {
         let mut paid = 0.0;
         while let Action::Continue(a) = self.oracle.choice(pair)? {
             let step = self.oracle.pairs().step(pair);
-            while self.draws.len() < step {
+            while draws.len() < step {
                 let draw = self.benchmark_stream.uniform();
                 let leaves = self.process.drops_out(&mut self.benchmark_stream);
-                self.draws.push((draw, leaves));
+                draws.push((draw, leaves));
             }
-            let (draw, leaves) = self.draws[step - 1];
+            let (draw, leaves) = draws[step - 1];
             let Some((_, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
                 break;
             };
@@ -428,15 +433,16 @@ impl Environment {
         const OUTCOMES: usize = 2_000_000;
         self.benchmark_stream = Stream::new(seed, 0, Role::Benchmark);
         let mut moments = Moments::default();
+        let mut draws = Vec::new();
         let (mut steps, mut visited) = (0, Benchmark::new(self.oracle.pairs().problem().clone())?);
         std::mem::swap(&mut self.oracle, &mut visited);
         while moments.count() < EPISODES
             && steps < STEPS
             && self.oracle.pairs().outcomes() < OUTCOMES
         {
-            self.draws.clear();
-            moments.add(self.follow_benchmark(start)?);
-            steps += self.draws.len() + 1;
+            draws.clear();
+            moments.add(self.follow_benchmark(start, &mut draws)?);
+            steps += draws.len() + 1;
         }
         self.oracle = visited;
         Ok((moments.mean(), moments.stderr()))

@@ -11,8 +11,8 @@ use crate::model::Problem;
 use crate::slots::FoldHasher;
 use crate::spec::PointError;
 
-/// A visited step-state pair: an index into [`Pairs`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A visited step-state pair: an index into [`Pairs`]. The default is the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair(pub(crate) u32);
 
 impl Pair {

@@ -1,7 +1,8 @@
-//! Whether a learner with its parameters chooses from its tables alone.
+//! What the choices of a learner with its parameters depend on: tables alone, or more.
 
 use super::entry::{Access, ChoiceBasis};
 use super::settings::listed;
+use crate::conditions::Conditions;
 use crate::learners::{CATALOGUE, LearnerConfig, LearnerError};
 
 impl LearnerConfig {
@@ -40,6 +41,34 @@ impl LearnerConfig {
                 remedy: format!("leave `{name}` out"),
             }),
         }
+    }
+}
+
+impl LearnerConfig {
+    /// Fails if several episodes are open at once and the learner can handle only one.
+    ///
+    /// ```
+    /// use emab::Conditions;
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
+    /// let open = Conditions::default().with(["open=20"]).unwrap();
+    /// let ucb1 = LearnerConfig::parse("ucb1", &LearnerDefaults::default()).unwrap();
+    /// assert_eq!(
+    ///     ucb1.check_conditions(&open).unwrap_err().to_string(),
+    ///     "learner `ucb1` does not apply: it plans a whole episode at the first step, and with open=20 several episodes are \
+    ///      open at once; leave `open` or the learner out",
+    /// );
+    /// ```
+    pub fn check_conditions(&self, conditions: &Conditions) -> Result<(), LearnerError> {
+        let entry = self.entry();
+        if conditions.open.get() == 1 || entry.choice_basis != ChoiceBasis::Plan {
+            return Ok(());
+        }
+        let why = format!(
+            "{}, and with open={} several episodes are open at once; leave `open` or the learner out",
+            entry.choice_basis.description(),
+            conditions.open
+        );
+        Err(LearnerError::DoesNotApply(entry.name, why))
     }
 }
 
