@@ -258,6 +258,41 @@ impl FeedBalPooled {
         Some(assessment.mean + (self.factor * variance * log).sqrt())
     }
 
+    /// The action with the largest index in an expanded pair at step `t`.
+    #[inline(always)]
+    fn best(&self, slot: usize, t: usize) -> Action {
+        let row = self.tables.rows[slot];
+        let stop = self.stop_index(&row);
+        let edges = self.tables.edges(slot, t);
+        // A single action that looks better than `stop` needs no bonus.
+        if let [edge] = edges
+            && edge.cost.count > 0.0
+            && self.mean(edge) > stop
+        {
+            return Action::Continue(0);
+        }
+        let (mut best, mut index) = (Action::Stop, f64::NEG_INFINITY);
+        let (mut waiting, mut in_flight) = (Action::Stop, f64::INFINITY);
+        for (a, edge) in edges.iter().enumerate() {
+            if edge.successors == 0 {
+                continue;
+            }
+            match self.index(edge, &row) {
+                Some(larger) if larger > index => (best, index) = (Action::Continue(a), larger),
+                Some(_) => {}
+                None if edge.pending == 0.0 => return Action::Continue(a),
+                None if edge.pending < in_flight => {
+                    (waiting, in_flight) = (Action::Continue(a), edge.pending);
+                }
+                None => {}
+            }
+        }
+        if best == Action::Stop {
+            return waiting;
+        }
+        if index > stop { best } else { Action::Stop }
+    }
+
     /// Updates the value of a pair at step `t`.
     #[inline]
     fn back_up(&mut self, slot: usize, t: usize) {
@@ -405,37 +440,12 @@ impl Learner for FeedBalPooled {
         if t >= self.horizon {
             return Action::Stop;
         }
-        let slot = self.tables.expanded(t, x);
-        let row = self.tables.rows[slot];
-        let stop = self.stop_index(&row);
-        let edges = self.tables.edges(slot, t);
-        // A single action that looks better than `stop` needs no bonus.
-        if let [edge] = edges
-            && edge.cost.count > 0.0
-            && self.mean(edge) > stop
-        {
-            return Action::Continue(0);
+        let slot = self.tables.expanded_after_choice(t, x);
+        let action = self.best(slot, t);
+        if let Action::Continue(a) = action {
+            self.tables.choose(t, slot, a);
         }
-        let (mut best, mut index) = (Action::Stop, f64::NEG_INFINITY);
-        let (mut waiting, mut in_flight) = (Action::Stop, f64::INFINITY);
-        for (a, edge) in edges.iter().enumerate() {
-            if edge.successors == 0 {
-                continue;
-            }
-            match self.index(edge, &row) {
-                Some(larger) if larger > index => (best, index) = (Action::Continue(a), larger),
-                Some(_) => {}
-                None if edge.pending == 0.0 => return Action::Continue(a),
-                None if edge.pending < in_flight => {
-                    (waiting, in_flight) = (Action::Continue(a), edge.pending);
-                }
-                None => {}
-            }
-        }
-        if best == Action::Stop {
-            return waiting;
-        }
-        if index > stop { best } else { Action::Stop }
+        action
     }
 
     #[inline]

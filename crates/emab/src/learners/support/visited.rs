@@ -25,6 +25,8 @@ pub(crate) struct VisitedPairs {
     pub(crate) cost_squares: f64,
     /// The slots of the episode that was learned last, by step.
     pub(crate) path: Vec<u32>,
+    /// The edge that was chosen last, and its step: the next pair to be asked for is likely among its successors.
+    chosen: (usize, u32),
 }
 
 /// A count and a sum.
@@ -70,6 +72,8 @@ pub(crate) struct Row {
 }
 
 const UNEXPANDED: u32 = u32::MAX;
+/// Step 0 has no pairs, so that no pair of step 1 is looked for.
+const NOTHING_CHOSEN: (usize, u32) = (usize::MAX, 0);
 
 /// An action in a pair.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,6 +96,8 @@ pub(crate) struct Edge {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transition {
     pub(crate) next: u32,
+    /// The state of that pair.
+    state: u32,
     pub(crate) count: f64,
 }
 
@@ -124,6 +130,7 @@ impl VisitedPairs {
             costs: Tally::default(),
             cost_squares: 0.0,
             path: Vec::new(),
+            chosen: NOTHING_CHOSEN,
         })
     }
 
@@ -133,6 +140,7 @@ impl VisitedPairs {
         self.edges.clear();
         self.transitions.clear();
         self.path.clear();
+        self.chosen = NOTHING_CHOSEN;
         (self.rewards, self.costs) = Default::default();
         self.cost_squares = 0.0;
     }
@@ -145,6 +153,38 @@ impl VisitedPairs {
             self.expand(slot, t, x);
         }
         slot
+    }
+
+    /// The same where it is likely that the pair follows the last choice: this needs no look-up by hash.
+    #[inline(always)]
+    pub(crate) fn expanded_after_choice(&mut self, t: usize, x: usize) -> usize {
+        let (step, edge) = self.chosen;
+        if step == t - 1
+            && let Some(i) = self.find_successor(edge as usize, x)
+        {
+            let slot = self.transitions[i].next as usize;
+            if self.rows[slot].first == UNEXPANDED {
+                self.expand(slot, t, x);
+            }
+            return slot;
+        }
+        self.expanded(t, x)
+    }
+
+    /// Remembers that an action was chosen in a pair at step `t`.
+    #[inline]
+    pub(crate) fn choose(&mut self, t: usize, slot: usize, a: usize) {
+        self.chosen = (t, self.rows[slot].first + a as u32);
+    }
+
+    /// The transition of an edge to a pair with this state.
+    #[inline]
+    fn find_successor(&self, edge: usize, x: usize) -> Option<usize> {
+        let edge = self.edges.get(edge)?;
+        let first = edge.first as usize;
+        let successors = &self.transitions[first..first + edge.successors as usize];
+        let found = successors.iter().position(|it| it.state as usize == x);
+        found.map(|i| first + i)
     }
 
     #[inline]
@@ -178,11 +218,15 @@ impl VisitedPairs {
                     let Ok(next) = self.spec.next(t, x, a, f) else {
                         continue;
                     };
-                    let next = self.slot(t + 1, next) as u32;
+                    let (state, next) = (next as u32, self.slot(t + 1, next) as u32);
                     let (row, edge) = (&mut self.rows[next as usize], self.edges.len() as u32 + 1);
                     if row.added_to != edge {
                         row.added_to = edge;
-                        self.transitions.push(Transition { next, count: 0.0 });
+                        self.transitions.push(Transition {
+                            next,
+                            state,
+                            count: 0.0,
+                        });
                     }
                 }
             }
@@ -224,7 +268,10 @@ impl VisitedPairs {
     pub(crate) fn learn(&mut self, episode: &Episode) {
         self.path.clear();
         for (i, &x) in episode.states.iter().enumerate() {
-            let slot = self.expanded(i + 1, x);
+            let slot = match i {
+                0 => self.expanded(1, x),
+                _ => self.follow(episode, i, x),
+            };
             self.path.push(slot as u32);
             let row = &mut self.rows[slot];
             let (reward, cost) = (episode.known_reward(i + 1), episode.known_cost(i + 1));
@@ -238,23 +285,33 @@ impl VisitedPairs {
                 self.rewards.add(reward);
             }
         }
-        for (i, &a) in episode.actions.iter().enumerate() {
-            let (Some(cost), Some(&next)) = (episode.known_cost(i + 1), self.path.get(i + 1))
-            else {
-                continue;
-            };
-            let edge = &mut self.edges[self.rows[self.path[i] as usize].first as usize + a];
+    }
+
+    /// Adds the action of step `i`, after which the episode has state `x`, and returns the slot that it led to.
+    #[inline(always)]
+    fn follow(&mut self, episode: &Episode, i: usize, x: usize) -> usize {
+        let first = self.rows[self.path[i - 1] as usize].first as usize;
+        let edge = episode.actions.get(i - 1).map(|a| first + a);
+        let Some((edge, transition)) =
+            edge.and_then(|edge| Some((edge, self.find_successor(edge, x)?)))
+        else {
+            // Impossible by the specification: not so in a valid episode.
+            return self.expanded(i + 1, x);
+        };
+        if let Some(cost) = episode.known_cost(i) {
+            let edge = &mut self.edges[edge];
             edge.cost.add(cost);
             edge.inverse = 1.0 / edge.cost.count;
             edge.inverse_of_next = 1.0 / (edge.cost.count + 1.0);
             self.costs.add(cost);
             self.cost_squares += cost * cost;
-            let (first, last) = (edge.first, edge.first + edge.successors);
-            let followed = &mut self.transitions[first as usize..last as usize];
-            if let Some(transition) = followed.iter_mut().find(|it| it.next == next) {
-                transition.count += 1.0;
-            }
+            self.transitions[transition].count += 1.0;
         }
+        let slot = self.transitions[transition].next as usize;
+        if self.rows[slot].first == UNEXPANDED {
+            self.expand(slot, i + 1, x);
+        }
+        slot
     }
 
     /// Counts a choice in flight, or one less.
