@@ -25,7 +25,8 @@
 //! - Choices in flight count in `n` of the first term of `V`, in `n` and `N` of the logarithm, and not in the means
 //!   (`pending=true`). An untried action without an index that is in flight waits; if all do, the one with the fewest in
 //!   flight is chosen.
-//! - Values are updated along each learned episode, from its last step to its first.
+//! - Values are updated along each learned episode, from its last step to its first; with `updates`, then also those of other
+//!   pairs that lead to what has changed, the largest changes first (`support/priorities.rs`).
 //!
 //! The index is not a confidence bound. [`Learner::estimate`] has proved bounds: with `target=benchmark` those of
 //! `feedbal_model.rs`, with `target=optimal` those of `feedbal_lookahead.rs`, both with the paper's `K`. docs/theory.md has the
@@ -36,6 +37,7 @@ use std::sync::LazyLock;
 use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD};
 use super::prelude::*;
 use crate::learners::support::pending::PendingChoices;
+use crate::learners::support::priorities::Priorities;
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
 use crate::learners::support::visited::{Edge, Row, VisitedPairs};
 use crate::mixture::Mixture;
@@ -65,6 +67,9 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new("pending", "true")
             .about("`true`: choices in flight count in the index, so that open episodes do not all repeat the same choice; `false`: they do not"),
         RHO,
+        Parameter::new("updates", "0")
+            .about("with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that may change most first")
+            .optional(),
     ],
     build: |with| BuiltLearner::other(FeedBalPooled::new(with)?),
     ..LearnerEntry::DEFAULT
@@ -89,6 +94,7 @@ struct FeedBalPooled {
     /// By slot; computed when an estimate is asked for.
     bounds: Vec<ValueBounds>,
     pending: Option<PendingChoices>,
+    priorities: Option<Priorities>,
 }
 
 /// Bounds on the value of a pair.
@@ -128,14 +134,25 @@ impl FeedBalPooled {
         let (sigma2_cost, sigma2_reward) = with.sigma2_parts()?;
         let range = TabularParameters::new(with)?;
         let log = log_ratio(with.spec.k(), with.delta()?.get());
-        let pending = with.word("pending", &[("true", true), ("false", false)])?;
+        let pending = with.flag("pending")?;
+        let looks_ahead = with.word("target", &[("optimal", true), ("benchmark", false)])?;
+        let updates = match with.value("updates") {
+            Some(_) => with.count("updates", 0)?,
+            None => 0,
+        };
+        if !looks_ahead {
+            with.reject_unused(&ENTRY, &["updates"], "with target=benchmark")?;
+        }
+        let spread = with.spread()?.get();
+        // A thousandth of what one feedback may change is far below the noise of estimates.
+        let priorities = (updates > 0).then(|| Priorities::new(updates as usize, 1e-3 * spread));
         Ok(FeedBalPooled {
             tables: VisitedPairs::new(with.learner, with.spec)?,
             horizon: with.spec.horizon(),
-            looks_ahead: with.word("target", &[("optimal", true), ("benchmark", false)])?,
+            looks_ahead,
             sigma2_cost: sigma2_cost.get(),
             sigma2_reward: sigma2_reward.get(),
-            spread: with.spread()?.get(),
+            spread,
             least: range.least,
             most: range.most,
             factor: 2.0 * with.within("explore", 0.0, 1e6)?,
@@ -144,6 +161,7 @@ impl FeedBalPooled {
             learned: 0,
             bounds: Vec::new(),
             pending: pending.then(PendingChoices::default),
+            priorities,
         })
     }
 
@@ -311,6 +329,24 @@ impl FeedBalPooled {
         }
     }
 
+    /// Updates pairs that lead to those of the last episode, the largest changes first.
+    fn sweep(&mut self, mut priorities: Priorities) -> Priorities {
+        for i in (0..self.tables.path.len()).rev() {
+            let slot = self.tables.path[i] as usize;
+            priorities.list(&self.tables, slot, i + 1);
+            priorities.updated(&self.tables, slot);
+        }
+        for _ in 0..priorities.updates() {
+            let Some(slot) = priorities.pop() else {
+                break;
+            };
+            // It leads to another pair, so it is not at the horizon.
+            self.back_up(slot, 1);
+            priorities.updated(&self.tables, slot);
+        }
+        priorities
+    }
+
     /// Bounds on the value of an action that was taken in a pair at step `t`, and of everything that it may lead to.
     fn value_bounds(&mut self, edge: &Edge, t: usize) -> (f64, f64) {
         self.bounds
@@ -456,6 +492,9 @@ impl Learner for FeedBalPooled {
             for i in (0..self.tables.path.len()).rev() {
                 self.back_up(self.tables.path[i] as usize, i + 1);
             }
+            if let Some(priorities) = self.priorities.take() {
+                self.priorities = Some(self.sweep(priorities));
+            }
         }
     }
 
@@ -542,6 +581,9 @@ impl Learner for FeedBalPooled {
         if let Some(pending) = &mut self.pending {
             pending.clear();
         }
+        if let Some(priorities) = &mut self.priorities {
+            priorities.clear();
+        }
     }
 }
 
@@ -621,6 +663,32 @@ mod tests {
         play(&patience(), &mut learner, 2000, |_| 0.0).assert_optimal(0.02);
         let mut learner = build(&format!("feedbal-pooled:target=benchmark,{text}"));
         play(&patience(), &mut learner, 2000, |_| 0.0).assert_benchmark();
+    }
+
+    #[test]
+    fn updates_reach_pairs_outside_of_an_episode() {
+        let text = "feedbal-pooled:target=optimal,sigma2=0.01";
+        let mut learners = [build(text), build(&format!("{text},updates=5"))];
+        for learner in &mut learners {
+            // Both states of step 2 lead to state 0 of step 3, whose reward turns out to be larger.
+            learner.learn(&after(&[(0, 0), (0, 0)], &[0.0; 2], &[0.0, 0.0, 1.0]));
+            learner.learn(&after(&[(0, 1), (0, 0)], &[0.0; 2], &[0.0, 0.0, 5.0]));
+        }
+        let value = |learner: &mut Box<dyn Learner + Send>| {
+            learner.estimate(1, 0, Action::Continue(0)).unwrap().mean
+        };
+        // The first learner keeps the value 1 of state 0 at step 2.
+        assert_close(value(&mut learners[0]), (1.0 + 3.0) / 2.0);
+        assert_close(value(&mut learners[1]), 3.0);
+        let error = LearnerConfig::parse(
+            "feedbal-pooled:target=benchmark,updates=5",
+            &LearnerDefaults::default(),
+        );
+        let error = error.unwrap().build(patience().spec(), None).err().unwrap();
+        assert!(
+            error.to_string().contains("with target=benchmark"),
+            "{error}"
+        );
     }
 
     #[test]

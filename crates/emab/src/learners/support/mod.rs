@@ -8,6 +8,7 @@ pub(crate) mod estimator;
 pub(crate) mod forgetting;
 pub(crate) mod gains;
 pub(crate) mod pending;
+pub(crate) mod priorities;
 pub(crate) mod rows;
 pub(crate) mod tabular;
 pub(crate) mod tournament;

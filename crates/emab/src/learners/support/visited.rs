@@ -314,6 +314,14 @@ impl VisitedPairs {
         slot
     }
 
+    /// The share of an action in a pair that led to another pair; 0 where it was never taken.
+    pub(crate) fn share(&self, slot: u32, a: u32, next: usize) -> f64 {
+        let edge = &self.edges[(self.rows[slot as usize].first + a) as usize];
+        let followed = self.transitions(edge).iter();
+        let counts = followed.filter(|it| it.next as usize == next);
+        edge.inverse * counts.map(|it| it.count).sum::<f64>()
+    }
+
     /// Counts a choice in flight, or one less.
     pub(crate) fn count_pending(&mut self, change: &PendingChange) {
         let slot = self.expanded(change.t, change.x);
