@@ -87,6 +87,8 @@ class FeedBALPooled(Learner):
     - pending: `true`: choices in flight count in the index, so that open episodes do not all repeat the same choice;
         `false`: they do not (default: true)
     - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
+    - updates: with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that
+        may change most first (default: 0)
     """
 
     def __new__(
@@ -104,6 +106,7 @@ class FeedBALPooled(Learner):
         explore: float | str | bool | None = None,
         pending: float | str | bool | None = None,
         rho: float | str | bool | None = None,
+        updates: float | str | bool | None = None,
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBALPooled:
@@ -120,6 +123,7 @@ class FeedBALPooled(Learner):
             "explore": explore,
             "pending": pending,
             "rho": rho,
+            "updates": updates,
         }
         text = learner_text("feedbal-pooled", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
